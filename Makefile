@@ -1,0 +1,35 @@
+# A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
+SHELL := bash
+
+.PHONY: help build dev demo test bench docs format format-check lint checks asan tsan install clean
+help:  ## lists these targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+build:  ## installs what is missing and builds everything, Release, into build/release
+	tools/build.sh release
+demo: build  ## trains a CNN on Fashion-MNIST with the program neura, saves, reloads, predicts
+	tools/demo.sh build/release
+test: build  ## builds and runs every test
+	tools/test.sh build/release
+dev:  ## builds and tests with -O2 and lines in stack traces, in build/dev
+	tools/build.sh dev && tools/test.sh build/dev
+bench: build  ## runs the C++ benchmarks; BENCH='--benchmark_filter=add' passes arguments
+	build/release/bin/neura_bench $(BENCH)
+docs: build  ## writes the pages of docs/ that come from the tables
+	tools/docs.sh build/release
+format:  ## formats every C++ and Python file
+	tools/format.sh
+format-check:
+	tools/format.sh --check
+lint:  ## clang-tidy and flake8 over what changed; LINT=--all for everything
+	tools/lint.sh $(LINT)
+checks: format-check  ## formatting, include floors, lengths
+	tools/check_floors.py && tools/check_lengths.py
+asan:  ## tests under the address and undefined-behaviour sanitizers
+	tools/build.sh asan && tools/test.sh build/asan -L unit
+tsan:  ## the threaded tests under the thread sanitizer
+	tools/tsan.sh
+install: build  ## installs into PREFIX (default /usr/local)
+	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+clean:  ## removes build/
+	rm -rf build

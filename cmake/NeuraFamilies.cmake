@@ -1,0 +1,15 @@
+# One unit per family of rows: family.cpp compiled with the family's name.
+file(STRINGS ${CMAKE_SOURCE_DIR}/neura/tables/families.def families REGEX "^FAMILY")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS neura/tables/families.def)
+if(EXISTS ${CMAKE_SOURCE_DIR}/neura/backend/cpu/family.cpp)
+  foreach(line IN LISTS families)
+    string(REGEX REPLACE "FAMILY\\(([a-z_]+)\\).*" "\\1" family "${line}")
+    set(unit ${CMAKE_BINARY_DIR}/families/${family}.cpp)
+    set(defines "#define NEURA_FAMILY ${family}\n")
+    if(family STREQUAL "special")  # rare functions, a number at a time: no variants per instruction set
+      string(APPEND defines "#define NEURA_SPECIAL\n#ifndef HWY_COMPILE_ONLY_STATIC\n#define HWY_COMPILE_ONLY_STATIC\n#endif\n")
+    endif()
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${defines}#include \"neura/backend/cpu/family.cpp\"\n" @ONLY)
+    list(APPEND sources ${unit})
+  endforeach()
+endif()

@@ -1,0 +1,56 @@
+# How everything is compiled and linked: language, warnings, sanitizers, instruction sets, compiler cache, linker.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+# Programs and libraries find each other beside themselves, in the build tree and wherever they are installed.
+file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${bin_to_lib})
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+# -O3 gains nothing: the kernels are vectorised by hand. -g1 is enough for lines in a stack trace, at half the size of -g.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+
+add_compile_options(-Wall -Wextra -fno-semantic-interposition)
+# A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
+add_link_options(LINKER:-Bsymbolic-functions)
+if(NEURA_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fvect-cost-model=dynamic)  # at -O2 alone, loops of unknown length stay scalar
+endif()
+if(NEURA_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # what a sanitizer costs comes on top
+  string(REPLACE "fuzzer" "fuzzer-no-link" sanitizers "${NEURA_SANITIZE}")  # only fuzz targets get the fuzzer's main
+  add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${sanitizers})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized)  # false alarms only sanitizers bring (GCC bug 98753 and its kin)
+  endif()
+endif()
+
+if(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
+  add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+else()
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+endif()
+
+find_program(NEURA_MOLD mold)
+if(NEURA_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+find_program(NEURA_CCACHE ccache)
+if(NEURA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Paths below the source folder are hashed as relative ones, so that two build folders share what they compile.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${NEURA_CCACHE})
+endif()

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""Fails on a relative link, in a Markdown page of the repository, to a file that is not there."""
+import pathlib
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    pages = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    dead = []
+    for page in pages:
+        for target in LINK.findall((root / page).read_text()):
+            if "://" not in target and not (root / page).parent.joinpath(target).exists():
+                dead.append(f"{page}: {target} is not there")
+    print("\n".join(dead + [f"links: {len(pages)} pages, {len(dead)} dead links"]))
+    return bool(dead)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

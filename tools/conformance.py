@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Runs PyTorch's stored cases against the Python package and compares the counts with tests/conformance/expected.json.
+
+    tools/conformance.py SITE [--update] [--jobs N] [--only NAME,...]
+
+SITE is the folder that holds the package `neura`. Fails where a file has fewer passing cases than before, or a crash.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUNNER = ROOT / "tests/conformance/run.py"
+EXPECTED = ROOT / "tests/conformance/expected.json"
+GROUPS = {  # by the first folder or the beginning of the name
+    "network functions": ("ops/nn.functional.",),
+    "modules": ("modules/",),
+    "optimizers": ("optimizers/", "schedulers.json"),
+    "special": ("ops/special.",),
+    "linear algebra": ("ops/linalg.",),
+}
+
+
+def run(site, only):
+    """The rows of run.py: [file, case, label, end, why]."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [sys.executable, str(RUNNER), "--json", out.name] + (["--only", only] if only else [])
+        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": site}, stdout=subprocess.DEVNULL)
+        if done.returncode:
+            sys.exit(f"conformance: run.py ended with {done.returncode}")
+        return json.load(open(out.name))["rows"]
+
+
+def run_in_parts(site, only, jobs):
+    """The same by several processes, each with its own first letters."""
+    if only or jobs == 1:
+        return run(site, only)
+    names = [p.name for folder in ("ops", "modules", "optimizers") for p in (RUNNER.parent / folder).iterdir()]
+    letters = sorted({n[0] for n in names} | {"s"})
+    parts = [",".join(letters[i::jobs]) for i in range(jobs)]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return [row for rows in pool.map(lambda part: run(site, part), parts) for row in rows]
+
+
+def group_of(path):
+    for name, beginnings in GROUPS.items():
+        if path.startswith(beginnings):
+            return name
+    return "tensor functions"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("site")
+    parser.add_argument("--update", action="store_true", help="write what passes now into expected.json")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="", help="comma-separated beginnings of file names")
+    args = parser.parse_args()
+    rows = run_in_parts(os.path.abspath(args.site), args.only, args.jobs)
+    passing, ends = collections.Counter(), collections.defaultdict(collections.Counter)
+    for path, _, _, end, _ in rows:
+        passing[path] += end == "pass"
+        ends[group_of(path)][end] += 1
+    for group, count in sorted(ends.items()):
+        rest = ", ".join(f"{n} {end}" for end, n in sorted(count.items()) if end != "pass")
+        print(f"conformance: {group:18} {count['pass']:5} of {sum(count.values()):5} pass; {rest}")
+    if args.update:
+        EXPECTED.write_text(json.dumps(dict(sorted(passing.items())), indent=0) + "\n")
+    expected = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {}
+    worse = [p for p in passing if passing[p] < expected.get(p, 0)]
+    crashed = [f"{path}: {why}" for path, _, _, end, why in rows if end == "crash"]
+    for path in worse:
+        print(f"conformance: {path}: {passing[path]} cases pass, {expected[path]} did")
+        print("\n".join(f"  [{i}] {end}: {why}" for p, i, _, end, why in rows if p == path and end != "pass"))
+    print("\n".join(f"conformance: crash: {c}" for c in crashed), end="\n" if crashed else "")
+    print(f"conformance: {sum(passing.values())} of {len(rows)} cases pass, {len(worse)} files are worse than expected")
+    return bool(worse or crashed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

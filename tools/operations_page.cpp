@@ -1,0 +1,98 @@
+// Prints docs/operations.md: every pointwise operation, from the tables. tools/docs.sh writes the page, or checks it.
+#include <cstdio>
+#include <string>
+
+#include "neura/ops/rows.h"
+
+namespace neura {
+namespace {
+
+const char* const kFamilies[] = {
+#define FAMILY(name) #name,
+#include "neura/tables/families.def"
+#undef FAMILY
+};
+
+std::string dtypes(DTypeSet s) {
+  const struct {
+    DTypeSet set;
+    const char* words;
+  } known[] = {{dtypes::all, "all"},
+               {dtypes::numbers, "numbers"},
+               {dtypes::ordered, "all but complex"},
+               {dtypes::integers | dtypes::floating, "integers, floating"},
+               {dtypes::floating | dtypes::complexes, "floating, complex"},
+               {dtypes::integers | dtypes::booleans, "integers, bool"},
+               {dtypes::integers, "integers"},
+               {dtypes::floating, "floating"},
+               {dtypes::complexes, "complex"},
+               {dtypes::booleans, "bool"}};
+  for (const auto& k : known)
+    if (k.set == s) return k.words;
+  std::string list;
+  for (int i = 0; i < kDTypes; ++i)
+    if (s >> i & 1) list += (list.empty() ? "" : ", ") + std::string(name(DType(i)));
+  return list;
+}
+
+const char* gives(Comes c) {
+  switch (c) {
+    case Comes::same:
+      return "the same";
+    case Comes::as_float:
+      return "floating";
+    case Comes::as_bool:
+      return "bool";
+    case Comes::as_real:
+      return "the same, real";
+    case Comes::as_real_float:
+      return "floating, real";
+    case Comes::as_sum:
+      return "the same, int64 for integers";
+  }
+  return "";
+}
+
+std::string cell(const char* text) {  // within a table, a bar ends a cell
+  std::string r;
+  for (; *text; ++text) r += *text == '|' ? std::string("\\|") : std::string(1, *text);
+  return r;
+}
+
+std::string call(const Row& row) {
+  static const char* const operands[4] = {"", "x", "a, b", "a, b, c"};
+  std::string r =
+      std::string(row.name + (row.name[0] == '_')) + "(" + (row.cls.mask_first ? "mask, a, b" : operands[row.inputs]);
+  char number[32];
+  for (int i = 0; i < row.attributes.count; ++i) {
+    std::snprintf(number, sizeof number, "%g", row.attributes.fallback[i]);
+    r += std::string(", ") + row.attributes.name[i] + "=" + number;
+  }
+  return r + ")";
+}
+
+void print_family(int family) {
+  std::printf("\n## %s\n\n| operation | formula | takes | gives | derivative | |\n|---|---|---|---|---|---|\n",
+              kFamilies[family]);
+  for (const Row* row : all_rows()) {
+    if (int(row->family) != family) continue;
+    std::printf("| `%s` | `%s` | %s | %s | %s | %s |\n", call(*row).c_str(), cell(row->formula).c_str(),
+                dtypes(row->cls.accepted).c_str(), gives(row->cls.comes), row->differentiable ? "yes" : "none",
+                cell(row->text).c_str());
+  }
+}
+
+}  // namespace
+}  // namespace neura
+
+int main() {
+  std::printf(
+      "# Pointwise operations\n\n"
+      "Made from `neura/tables` by `make docs`: do not edit. Each has an in-place form (`tanh_(x)`) and one that "
+      "writes into a\n"
+      "tensor (`tanh_out(out, x)`). Operands broadcast, and their dtypes meet as in PyTorch; a number takes the dtype "
+      "of the tensor\n"
+      "it meets. Halves are computed in float32. A derivative can be differentiated again, to any order.\n");
+  for (int i = 0; i < int(neura::Family::count); ++i) neura::print_family(i);
+  return 0;
+}

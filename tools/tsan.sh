@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Builds and runs the threaded tests under the thread sanitizer: every test of core and autograd, and of the other floors those
+# whose name says Thread, Parallel, Worker or Concurrent.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/build.sh tsan tests
+# With address randomisation at its highest, the sanitizer of GCC 12 finds its shadow memory taken.
+run=(setarch -R)
+setarch -R true 2>/dev/null || run=()
+"${run[@]}" tools/test.sh build/tsan -R '^(core|autograd)$'
+GTEST_FILTER='*Thread*:*Parallel*:*Worker*:*Concurrent*' \
+  "${run[@]}" tools/test.sh build/tsan -L unit -E '^(core|autograd|conformance.*)$'
