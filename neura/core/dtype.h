@@ -1,0 +1,79 @@
+// Element types: one table (tables/dtypes.def), sets of them, promotion. Plain constants, read by device code as well.
+#pragma once
+
+namespace neura {
+
+enum class DType : unsigned char {
+#define DTYPE(id, ...) id,
+#include "neura/tables/dtypes.def"
+#undef DTYPE
+};
+#define DTYPE(id, ...) inline constexpr DType id = DType::id;
+#include "neura/tables/dtypes.def"
+#undef DTYPE
+
+// In order of promotion. `storage`: the 8-bit floats, which convert but take part in no arithmetic.
+enum class Category : unsigned char { boolean, integer, floating, complex, storage };
+
+struct DTypeInfo {
+  const char* name;
+  unsigned char size;  // bytes of one element
+  Category category;
+  const char* file_name;  // in safetensors
+};
+inline constexpr DTypeInfo kDTypeInfo[] = {
+#define DTYPE(id, name, size, category, file) {name, size, Category::category, file},
+#include "neura/tables/dtypes.def"
+#undef DTYPE
+};
+inline constexpr int kDTypes = int(sizeof(kDTypeInfo) / sizeof(kDTypeInfo[0]));
+
+constexpr const DTypeInfo& info(DType d) { return kDTypeInfo[int(d)]; }
+constexpr const char* name(DType d) { return info(d).name; }
+constexpr int size_of(DType d) { return info(d).size; }
+constexpr Category category(DType d) { return info(d).category; }
+constexpr bool is_floating(DType d) { return category(d) == Category::floating; }
+constexpr bool is_complex(DType d) { return category(d) == Category::complex; }
+constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }  // with bool, as in torch
+constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }
+
+using DTypeSet = unsigned;
+constexpr DTypeSet bit(DType d) { return 1u << int(d); }
+namespace dtypes {
+constexpr DTypeSet of(Category c) {
+  DTypeSet s = 0;
+  for (int i = 0; i < kDTypes; ++i)
+    if (kDTypeInfo[i].category == c) s |= 1u << i;
+  return s;
+}
+inline constexpr DTypeSet booleans = of(Category::boolean), integers = of(Category::integer);
+inline constexpr DTypeSet floating = of(Category::floating), complexes = of(Category::complex);
+inline constexpr DTypeSet halves = bit(DType::float16) | bit(DType::bfloat16);
+inline constexpr DTypeSet ordered = floating | integers | booleans, numbers = floating | integers | complexes;
+inline constexpr DTypeSet all = numbers | booleans;
+}  // namespace dtypes
+
+constexpr DType to_real(DType d) {
+  return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;
+}
+constexpr DType to_complex(DType d) { return size_of(d) == 8 && is_floating(d) ? DType::complex128 : DType::complex64; }
+constexpr DType accumulation(DType d) { return bit(d) & dtypes::halves ? DType::float32 : d; }
+
+// The dtype in which two operands meet, torch's table: the higher category, then the wider; uint8 with a signed
+// integer needs the next signed one; the two halves meet in float32.
+constexpr DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const Category ca = category(a), cb = category(b);
+  if (ca != cb) {
+    if (ca == Category::complex || cb == Category::complex) {
+      const DType c = ca == Category::complex ? a : b, other = ca == Category::complex ? b : a;
+      return other == DType::float64 ? DType::complex128 : c;
+    }
+    return ca > cb ? a : b;
+  }
+  if (size_of(a) == size_of(b)) return ca == Category::integer ? DType::int16 : DType::float32;
+  const DType wide = size_of(a) > size_of(b) ? a : b;
+  return wide;
+}
+
+}  // namespace neura

@@ -1,0 +1,137 @@
+#include "neura/core/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "neura/core/error.h"
+
+namespace neura::io {
+namespace {
+
+[[noreturn]] void system_error(const std::string& action, const std::string& path, int code) {
+  throw IoError(action + " \"" + path + "\": " + std::strerror(code));
+}
+
+// One call moves at most this much; Linux itself stops at 2 GiB.
+constexpr std::size_t kPiece = std::size_t{1} << 30;
+
+// A link is followed to the file it names, so that saving replaces that file and keeps the link.
+std::string resolve(const std::string& path) {
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (!real) return path;  // not there yet
+  std::string resolved = real;
+  std::free(real);
+  return resolved;
+}
+
+}  // namespace
+
+Source::Source(const std::string& path) : name_(path) {
+  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
+  if (file_ < 0) system_error("cannot open", path, errno);
+  struct stat status;
+  const bool known = ::fstat(file_, &status) == 0;
+  const int code = errno;
+  if (known && S_ISREG(status.st_mode)) {
+    size_ = std::uint64_t(status.st_size);
+    return;
+  }
+  ::close(file_);
+  if (!known) system_error("cannot read", path, code);
+  if (S_ISDIR(status.st_mode)) system_error("cannot read", path, EISDIR);
+  throw IoError("cannot read \"" + path + "\": not a regular file");
+}
+
+Source::Source(std::span<const std::byte> bytes, std::string name)
+    : name_(std::move(name)), memory_(bytes.data()), size_(bytes.size()) {}
+
+Source::~Source() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void Source::read(std::uint64_t offset, void* to, std::size_t n) const {
+  NEURA_ASSERT(offset <= size_ && n <= size_ - offset);
+  if (file_ < 0) {
+    if (n) std::memcpy(to, memory_ + offset, n);
+    return;
+  }
+  char* p = static_cast<char*>(to);
+  while (n) {
+    const ssize_t got = ::pread(file_, p, std::min(n, kPiece), off_t(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) system_error("cannot read", name_, errno);
+    if (got == 0)
+      throw FormatError(name_ + ": the file ended at byte " + std::to_string(offset) + " while it was read");
+    p += got, n -= std::size_t(got), offset += std::uint64_t(got);
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const Source source(path);
+  std::string text(source.size(), '\0');
+  source.read(0, text.data(), text.size());
+  return text;
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(resolve(path)) {
+  struct stat old;
+  const bool exists = ::stat(target_.c_str(), &old) == 0;
+  if (exists && S_ISDIR(old.st_mode)) system_error("cannot write", path, EISDIR);
+  if (exists && !S_ISREG(old.st_mode)) throw IoError("cannot write \"" + path + "\": not a regular file");
+  const std::size_t slash = target_.rfind('/');
+  folder_ = slash == std::string::npos ? "." : slash == 0 ? "/" : target_.substr(0, slash);
+
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; file_ < 0; ++attempt) {
+    temporary_ = target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ < 0 && (errno != EEXIST || attempt == 100)) system_error("cannot write", path, errno);
+  }
+  if (exists && ::fchmod(file_, old.st_mode & 07777) != 0) fail("cannot write");
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ < 0) return;
+  ::close(file_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const char* action) const { system_error(action, path_, errno); }
+
+void AtomicFile::write(const void* bytes, std::size_t n) {
+  const char* p = static_cast<const char*>(bytes);
+  while (n) {
+    const ssize_t done = ::write(file_, p, std::min(n, kPiece));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("cannot write");
+    p += done, n -= std::size_t(done);
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(file_) != 0) fail("cannot write");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename a temporary file to");
+  ::close(file_);
+  file_ = -1;
+  // The name must survive a power cut as well. Some file systems cannot sync a folder; the data is safe then anyway.
+  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  const int result = ::fsync(folder), code = errno;
+  ::close(folder);
+  if (result != 0 && code == EIO) system_error("cannot write", path_, code);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace neura::io

@@ -1,0 +1,58 @@
+// Reading and replacing files. IoError carries the system's own words; a file that is replaced is either the old one or
+// the new one, whatever happens in between.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace neura::io {
+
+// Bytes at rest: a file or a piece of memory, and the name that errors use for it.
+class Source {
+ public:
+  // Opens a regular file for reading. IoError if the system refuses or it is something else (a folder, a pipe).
+  explicit Source(const std::string& path);
+  // Borrows `bytes`.
+  Source(std::span<const std::byte> bytes, std::string name);
+  Source(const Source&) = delete;
+  ~Source();
+
+  const std::string& name() const { return name_; }
+  std::uint64_t size() const { return size_; }
+  // Exactly n bytes from `offset`; the caller has checked them against size(). FormatError if the file shrank
+  // meanwhile.
+  void read(std::uint64_t offset, void* to, std::size_t n) const;
+
+ private:
+  std::string name_;
+  int file_ = -1;
+  const std::byte* memory_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+// The whole file. IoError; OutOfMemoryError is left to the caller's allocator.
+std::string read_file(const std::string& path);
+
+// A file being written under a temporary name in the same folder. commit() makes it durable and gives it its name;
+// without commit() nothing of it stays, and a file that had the name before is untouched.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  AtomicFile(const AtomicFile&) = delete;
+  ~AtomicFile();
+  void write(const void* bytes, std::size_t n);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* action) const;
+  std::string path_, target_, temporary_, folder_;
+  int file_ = -1;
+};
+
+// AtomicFile in one call.
+void write_file(const std::string& path, std::string_view text);
+
+}  // namespace neura::io

@@ -1,0 +1,42 @@
+// Blocks of 64-byte multiples from thread-local free lists; from 1 MiB on, whole 2 MiB pages that are kept when
+// released. A block may be released by any thread: it enters that thread's list, and full lists flow back through a
+// central one.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace neura::memory {
+inline constexpr std::size_t kPages = std::size_t{1} << 20, kHuge = std::size_t{2} << 20;
+inline constexpr int kClasses = 56;
+
+struct List {
+  void* head = nullptr;
+  std::uint32_t count = 0, limit = 0;
+};
+struct Cache {
+  List list[kClasses];
+  std::atomic<std::int64_t> live{0};  // blocks taken minus blocks returned by this thread; written by its owner only
+};
+
+// 64-byte steps up to 1 KiB, then four classes to a doubling (at most 20 % unused).
+constexpr int size_class(std::size_t n) {
+  if (n <= 1024) return n ? int((n - 1) >> 6) : 0;
+  const int top = 63 - __builtin_clzll(n - 1);
+  return 16 + (top - 10) * 4 + int(((n - 1) >> (top - 2)) & 3);
+}
+constexpr std::size_t class_size(int c) {
+  return c < 16 ? std::size_t(c + 1) * 64 : std::size_t(5 + (c - 16) % 4) << (8 + (c - 16) / 4);
+}
+
+void* allocate(std::size_t bytes);
+void release(void* block, std::size_t bytes);  // with the size it was asked with
+void trim();                                   // gives cached pages back to the system
+
+struct Pages {
+  std::size_t live, peak, cached;  // bytes in big blocks
+};
+Pages pages();
+void reset_peak();
+std::int64_t live_blocks();  // small blocks in use, all threads
+}  // namespace neura::memory

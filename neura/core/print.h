@@ -1,0 +1,23 @@
+// How tensors are written: as PyTorch writes them.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+struct PrintOptions {
+  int precision = 4;              // digits behind the point
+  std::int64_t threshold = 1000;  // more elements than this are summarised
+  std::int64_t edgeitems = 3;     // shown at each end of a summarised dimension
+  int linewidth = 80;
+  std::optional<bool> sci_mode = {};  // scientific notation always, never, or where the numbers differ widely
+};
+PrintOptions get_printoptions();
+void set_printoptions(const PrintOptions&);  // ValueError for negative numbers
+
+// tensor([1., 2.], dtype=float64); `prefix` stands before the dtype's name ("torch.", "neura.").
+std::string repr(const Tensor&, const PrintOptions& = get_printoptions(), const std::string& prefix = "");
+
+}  // namespace neura

@@ -1,0 +1,23 @@
+// A lock for a handful of instructions, never for a kernel or a callback.
+#pragma once
+#include <atomic>
+
+namespace neura {
+
+inline void pause_cpu() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+struct Busy {
+  std::atomic<bool>& flag;
+  explicit Busy(std::atomic<bool>& f) : flag(f) {
+    while (flag.exchange(true, std::memory_order_acquire)) pause_cpu();
+  }
+  ~Busy() { flag.store(false, std::memory_order_release); }
+};
+
+}  // namespace neura

@@ -1,0 +1,33 @@
+// The one thread-local object: everything a hot path asks about its thread. No destructor, so no wrapper call on
+// access. Only the library neura itself sees it: other libraries ask the functions of autograd/grad_mode.h and others.
+#pragma once
+#include <cstdint>
+
+namespace neura {
+
+struct Interceptor;
+struct History;
+namespace memory {
+struct Cache;
+extern Cache empty;  // a cache whose lists are all empty: the first use of a thread meets the slow path by itself
+}  // namespace memory
+
+enum Active : std::uint32_t { kNoGrad = 1, kIntercepted = 2, kInference = 4, kAnomaly = 8 };
+
+struct State {
+  std::uint32_t active = 0;  // 0: plain eager mode with recording
+  bool parallel = false;     // inside a parallel region
+  bool burying = false;      // inside the loop that destroys graph nodes
+  bool dying = false;        // the thread's cache has been handed back
+  memory::Cache* cache = &memory::empty;
+  Interceptor* top = nullptr;
+  History* graveyard = nullptr;
+  std::uint64_t sequence = 0;
+  std::uint64_t id = 0;  // of the last value made here; the thread's number stands in the high bits
+};
+
+// initial-exec: a fixed offset from the thread pointer, inside a shared library too. constinit here as well: the
+// compiler then needs no check for a dynamic initialiser (1 ns of 60).
+[[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]] extern constinit thread_local State state;
+
+}  // namespace neura

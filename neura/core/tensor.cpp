@@ -1,0 +1,118 @@
+#include "neura/core/tensor.h"
+
+#include "neura/core/memory_fast.h"
+#include "neura/core/state.h"
+
+namespace neura {
+
+namespace {
+constexpr int kImplClass = memory::size_class(sizeof(TensorImpl));
+}  // namespace
+
+TensorImpl* TensorImpl::make(const Spec& spec, Storage* storage) {
+  void* block = memory::take_block(kImplClass);
+  return new (block) TensorImpl(spec, storage, ++state.id);
+}
+
+Ref<TensorImpl> TensorImpl::alias() const {
+  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(make(spec, Ref<Storage>::share(storage).leave()));
+  t->id = id;
+  return t;
+}
+
+void TensorImpl::destroy(TensorImpl* t) {
+  Ref<Storage>::drop(t->storage);
+  if (History* h = t->history) Ref<History>::drop(h);
+  if (t->base) Ref<TensorImpl>::drop(t->base);
+  memory::give_block(t, kImplClass);
+}
+
+Tensor Tensor::empty(const Spec& spec) {
+  const std::size_t elements = std::size_t(spec.contiguous ? spec.numel : std::max(spec.numel, spec.span()));
+  TensorImpl* t = TensorImpl::make(spec, Storage::make(elements * std::size_t(size_of(spec.dtype)), spec.device));
+  t->spec.offset = 0;
+  t->inference = state.active & kInference;
+  return Tensor(Ref<TensorImpl>::adopt(t));
+}
+
+std::int64_t Tensor::size(int dim) const {
+  check<IndexError>(p_->spec.rank > 0, [&] { return "size: expected a tensor with dimensions, got a 0-d one"; });
+  return p_->spec.shape[wrap_dim("size", dim, p_->spec.rank)];
+}
+
+void* Tensor::checked_data(DType wanted) const {
+  check<DTypeError>(dtype() == wanted, [&] {
+    return std::string("data: expected a tensor of ") + name(wanted) + ", got " + spec().str() +
+           "; convert it with .to()";
+  });
+  check<DeviceError>(device().is_cpu(), [&] {
+    return "data: expected a tensor on the cpu, got " + spec().str() + "; move it with .to(\"cpu\")";
+  });
+  return p_->data();
+}
+
+Scalar Tensor::item() const {
+  check<ValueError>(numel() == 1, [&] { return "item: expected a tensor of one element, got " + spec().str(); });
+  if (!device().is_cpu()) return to(Device()).item();
+  return Scalar::load(dtype(), p_->data());
+}
+template <> bool Tensor::item<bool>() const {
+  const Scalar s = item();
+  return s.real() != 0 || s.imag() != 0;
+}
+template <> double Tensor::item<double>() const {
+  const Scalar s = item();
+  check<DTypeError>(s.imag() == 0, [&] { return "item: expected a real number, got " + s.str(); });
+  return s.real();
+}
+template <> float Tensor::item<float>() const { return float(item<double>()); }
+template <> std::int64_t Tensor::item<std::int64_t>() const { return item().integer(); }
+template <> int Tensor::item<int>() const { return int(item().integer()); }
+template <> std::complex<double> Tensor::item<std::complex<double>>() const {
+  const Scalar s = item();
+  return {s.real(), s.imag()};
+}
+
+template <class T> std::vector<T> Tensor::to_vector() const {
+  const Tensor here = to(Device());
+  const T* p = here.data<T>();
+  const Spec& s = here.spec();
+  std::vector<T> values(std::size_t(s.numel));
+  std::int64_t index[kMaxRank] = {}, at = 0;
+  for (std::int64_t n = 0; n < s.numel; ++n) {
+    values[std::size_t(n)] = p[at];
+    for (int d = s.rank - 1; d >= 0; --d) {
+      at += s.strides[d];
+      if (++index[d] < s.shape[d]) break;
+      at -= s.strides[d] * s.shape[d], index[d] = 0;
+    }
+  }
+  return values;
+}
+#define DTYPE_ELEMENT(T) template std::vector<T> Tensor::to_vector<T>() const;
+DTYPE_ELEMENT(bool)
+DTYPE_ELEMENT(std::uint8_t)
+DTYPE_ELEMENT(std::int8_t)
+DTYPE_ELEMENT(std::int16_t)
+DTYPE_ELEMENT(std::int32_t)
+DTYPE_ELEMENT(std::int64_t)
+DTYPE_ELEMENT(float)
+DTYPE_ELEMENT(double)
+DTYPE_ELEMENT(std::complex<float>)
+DTYPE_ELEMENT(std::complex<double>)
+#undef DTYPE_ELEMENT
+
+Tensor Tensor::detach() const {
+  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(spec(), Ref<Storage>::share(p_->storage).leave()));
+  t->inference = p_->inference;
+  return Tensor(std::move(t));
+}
+
+bool exclusive(const Tensor& t) {
+  const auto one = [](auto* p) { return p->count.load(std::memory_order_acquire); };
+  TensorImpl* p = t.impl();
+  if (one(p) != 1 || !p->spec.dense() || p->spec.bytes() != p->storage->bytes) return false;
+  return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds
+}
+
+}  // namespace neura
