@@ -1,0 +1,41 @@
+// A back end: one table of kernels per family. Every entry is there, or the back end does not compile.
+#pragma once
+#include "neura/backend/context.h"
+#include "neura/backend/row_kernel.h"
+#include "neura/backend/view.h"
+
+namespace neura {
+
+// A kernel by name in a family's table. It has no default, so an aggregate that forgets one does not compile.
+template <class Fn> struct Entry;
+template <class R, class... A> struct Entry<R(A...)> {
+  R (*fn)(A...);
+  constexpr Entry(R (*f)(A...)) : fn(f) {}
+  R operator()(A... a) const { return fn(static_cast<A&&>(a)...); }
+};
+
+enum class Family : unsigned char {  // files of tables/ with pointwise rows
+#define FAMILY(name) name,
+#include "neura/tables/families.def"
+#undef FAMILY
+  count
+};
+
+#define KERNELS(name) struct name##_kernels;
+#include "neura/backend/kernels.def"
+#undef KERNELS
+
+struct Backend {
+  const char* name;
+  const void*
+      rows[int(Family::count)];  // each an aggregate with one `const RowKernel*` per row of the family, in order
+  const ConvertTable* convert;
+#define KERNELS(name) const name##_kernels* name;
+#include "neura/backend/kernels.def"
+#undef KERNELS
+};
+
+const Backend& cpu_backend();
+const Backend& backend_of(Device);  // DeviceError where there is none
+
+}  // namespace neura

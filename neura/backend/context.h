@@ -1,0 +1,47 @@
+// All that a kernel may ask of the world: scratch memory, and a place to report a bad value found in its data.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "neura/core/device.h"
+
+namespace neura {
+
+struct Backend;
+
+class Context {
+ public:
+  Context(const Backend& b, Device d) : backend(b), device(d) {}
+  Context(const Context&) = delete;
+  ~Context() {
+    if (!blocks_.empty()) release();
+  }
+
+  // Uninitialised, 64-byte aligned, gone when the call ends. `bytes` may be 0.
+  void* scratch(std::size_t bytes);
+  template <class T> T* scratch_of(std::int64_t n) { return static_cast<T*>(scratch(std::size_t(n) * sizeof(T))); }
+
+  // The kernel met an index outside [0, bound); it must have written nothing. The caller throws IndexError after it
+  // returns, and names the operation. Only the first report counts.
+  void fail_index(std::int64_t value, std::int64_t bound) {
+    if (!failed) failed = true, value_ = value, bound_ = bound;
+  }
+  bool failed = false;
+  std::int64_t value() const { return value_; }
+  std::int64_t bound() const { return bound_; }
+
+  const Backend& backend;
+  const Device device;
+
+ private:
+  void release();
+  struct Block {
+    void* data;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks_;
+  std::int64_t value_ = 0, bound_ = 0;
+};
+
+}  // namespace neura

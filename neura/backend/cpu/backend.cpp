@@ -1,0 +1,34 @@
+// The CPU as a back end: its tables, put together once.
+#include "neura/backend/backend.h"
+
+#include "neura/backend/cpu/targets.h"
+
+namespace neura {
+
+const ConvertTable* cpu_convert();
+#define FAMILY(name) const void* cpu_rows_##name();
+#include "neura/tables/families.def"
+#undef FAMILY
+#define KERNELS(name) const name##_kernels* cpu_##name();
+#include "neura/backend/kernels.def"
+#undef KERNELS
+
+const Backend& cpu_backend() {
+  [[maybe_unused]] static const bool obeyed = (obey_cpu_variable(), true);
+  static const Backend backend{
+      .name = "cpu",
+      .rows =
+          {
+#define FAMILY(name) cpu_rows_##name(),
+#include "neura/tables/families.def"
+#undef FAMILY
+          },
+      .convert = cpu_convert(),
+#define KERNELS(name) .name = cpu_##name(),
+#include "neura/backend/kernels.def"
+#undef KERNELS
+  };
+  return backend;
+}
+
+}  // namespace neura

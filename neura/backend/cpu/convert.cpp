@@ -1,0 +1,96 @@
+// Every dtype from any stride into every other: how strided, broadcast, half and mixed operands become the contiguous
+// lines that kernels take. 196 pairs once per instruction set, instead of a factor in every kernel.
+#include "neura/backend/number/prelude.h"
+#include "neura/backend/row_kernel.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "neura/backend/cpu/convert.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace neura {
+namespace HWY_NAMESPACE {
+#include "neura/backend/number/numbers.h"
+
+template <class To, class From> To cast(From x) {
+  const auto v = wide(x);
+  using V = decltype(wide(x));
+  if constexpr (is_same<To, From>) return x;
+  else if constexpr (is_complex<V> && is_complex<To>) return To(cast<real_of<To>>(v.re), cast<real_of<To>>(v.im));
+  else if constexpr (is_complex<V>) return cast<To>(v.re);
+  else if constexpr (is_complex<To>) return To(cast<real_of<To>>(v));
+  else if constexpr (is_same<To, Bool>) return To(v != V(0));
+  else if constexpr (is_same<V, Bool>) return cast<To>(uint8_t(v.v != 0));
+  else if constexpr (is_same<To, Half> || is_same<To, BFloat16> || is_float8<To>) return To(float(v));
+  else if constexpr (sizeof(To) <= 2 && BuiltIn<V>) return To(int32_t(v));  // wraps; straight to 8 bits is undefined
+  else return To(v);
+}
+#undef NEURA_HAS_HALVES
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+// The processor's own conversions. (Highway 1.0.3's software ones, SSE4 and WASM, are wrong for infinities and NaN.)
+#define NEURA_HAS_HALVES
+namespace hn = hwy::HWY_NAMESPACE;
+constexpr hn::ScalableTag<float> kFloats;
+constexpr hn::Rebind<hwy::float16_t, hn::ScalableTag<float>> kHalves;
+inline void widen(const Half* in, float* out) {
+  hn::StoreU(hn::PromoteTo(kFloats, hn::LoadU(kHalves, reinterpret_cast<const hwy::float16_t*>(in))), kFloats, out);
+}
+inline void narrow(const float* in, Half* out) {
+  hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, in)), kHalves, reinterpret_cast<hwy::float16_t*>(out));
+}
+#endif
+template <DType> struct Element;
+#define ELEMENT(d, t) \
+  template <> struct Element<DType::d> { using type = t; };
+// clang-format off
+ELEMENT(boolean, Bool) ELEMENT(uint8, uint8_t) ELEMENT(int8, int8_t) ELEMENT(int16, int16_t) ELEMENT(int32, int32_t)
+ELEMENT(int64, int64_t) ELEMENT(float16, Half) ELEMENT(bfloat16, BFloat16) ELEMENT(float32, float) ELEMENT(float64, double)
+ELEMENT(complex64, complex<float>) ELEMENT(complex128, complex<double>) ELEMENT(float8_e4m3, Float8E4M3)
+ELEMENT(float8_e5m2, Float8E5M2)
+// clang-format on
+#undef ELEMENT
+
+                template <class From, class To>
+                void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride,
+                             std::size_t size) {
+  if (from_stride == sizeof(From) && to_stride == sizeof(To)) {
+    auto in = reinterpret_cast<const From*>(from);
+    auto out = reinterpret_cast<To*>(to);
+    const std::size_t whole = size / 64 * 64;  // GCC vectorises this at -O2, a loop with a tail it does not
+#ifdef NEURA_HAS_HALVES
+    if constexpr (is_same<From, Half> && is_same<To, float>)
+      for (std::size_t i = 0; i < whole; i += hn::Lanes(kFloats)) widen(in + i, out + i);
+    else if constexpr (is_same<From, float> && is_same<To, Half>)
+      for (std::size_t i = 0; i < whole; i += hn::Lanes(kFloats)) narrow(in + i, out + i);
+    else
+#endif
+    {
+      NEURA_INDEPENDENT
+      for (std::size_t i = 0; i < whole; ++i) out[i] = cast<To>(in[i]);
+    }
+    for (std::size_t i = whole; i < size; ++i) out[i] = cast<To>(in[i]);
+  } else {
+    for (; size; --size, from += from_stride, to += to_stride)
+      *reinterpret_cast<To*>(to) = cast<To>(*reinterpret_cast<const From*>(from));
+  }
+}
+template <int D> using ElementAt = typename Element<DType(D)>::type;
+template <int From, int To = 0> constexpr void fill_row(ConvertTable& t) {
+  if constexpr (To < kDTypes) t.pair[From][To] = &convert<ElementAt<From>, ElementAt<To>>, fill_row<From, To + 1>(t);
+}
+template <int From = 0> constexpr void fill_table(ConvertTable& t) {
+  if constexpr (From < kDTypes) fill_row<From>(t), fill_table<From + 1>(t);
+}
+constexpr ConvertTable make() {
+  ConvertTable t{};
+  return fill_table(t), t;
+}
+constexpr ConvertTable table = make();
+const ConvertTable* convert_table() { return &table; }
+}  // namespace HWY_NAMESPACE
+#if HWY_ONCE
+HWY_EXPORT(convert_table);
+const ConvertTable* cpu_convert() { return HWY_DYNAMIC_DISPATCH(convert_table)(); }
+#endif
+}  // namespace neura
+HWY_AFTER_NAMESPACE();

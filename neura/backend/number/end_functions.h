@@ -1,0 +1,6 @@
+#undef INSTRUCTION1
+#undef INSTRUCTION2
+#undef FUNCTION1
+#undef FUNCTION2
+#undef PRIMITIVE1
+#undef PRIMITIVE2

@@ -1,0 +1,32 @@
+// The kernels of a pointwise row, for any back end: lines of contiguous memory in, a line out.
+#pragma once
+#include <cstddef>
+
+#include "neura/core/dtype.h"
+
+namespace neura {
+
+struct Line {  // contiguous operands of the computing dtype
+  void* out;
+  const void* in[5];  // the operands; for a slope: g, operands, result (those that it does not read are null)
+  std::size_t size;   // a multiple of granule(): kernels have no tails
+  const double* attributes;
+};
+using LineFn = void(const Line&);
+
+// Elements that are whole vectors of every instruction set: 64 bytes, and for complex numbers two such vectors.
+constexpr std::size_t granule(DType d) { return std::size_t(is_complex(d) ? 128 : 64) / std::size_t(size_of(d)); }
+
+struct RowKernel {  // by dtype of computation; null where the row's class has none
+  LineFn* value[kDTypes];
+  LineFn* slope[3][kDTypes];  // null as well where the slope is g itself, or does not exist
+};
+
+// From any dtype and stride to any other: how strided, broadcast, half and mixed operands become lines.
+using ConvertFn = void(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride,
+                       std::size_t size);
+struct ConvertTable {
+  ConvertFn* pair[kDTypes][kDTypes];  // [from][to]
+};
+
+}  // namespace neura

@@ -1,0 +1,14 @@
+#undef UNARY
+#undef UNARY_WITH
+#undef PREDICATE
+#undef BINARY
+#undef BINARY_WITH
+#undef COMPARE
+#undef BITWISE
+#undef TERNARY
+#undef TERNARY_WITH
+#undef ROW1
+#undef ROW2
+#undef ROW3
+#undef ATTR
+#undef ROW_BEGIN

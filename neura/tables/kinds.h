@@ -1,0 +1,13 @@
+// The kinds a table is written in, in terms of ROW1, ROW2, ROW3 (by number of operands), which every reader of a table
+// defines as it needs; end_kinds.h undefines them all. `none` is the slope of what has no derivative.
+#define UNARY(name, cls, formula, derivative, text) ROW1(name, cls, , formula, derivative, text)
+#define UNARY_WITH(name, cls, attributes, formula, derivative, text) \
+  ROW1(name, cls, attributes, formula, derivative, text)
+#define PREDICATE(name, cls, formula, text) ROW1(name, cls, , formula, none, text)
+#define BINARY(name, cls, formula, slope_a, slope_b, text) ROW2(name, cls, , formula, slope_a, slope_b, text)
+#define BINARY_WITH(name, cls, attributes, formula, slope_a, slope_b, text) \
+  ROW2(name, cls, attributes, formula, slope_a, slope_b, text)
+#define COMPARE(name, cls, formula, text) ROW2(name, cls, , formula, none, none, text)
+#define BITWISE(name, cls, formula, text) ROW2(name, cls, , formula, none, none, text)
+#define TERNARY(name, cls, formula, a, b, c, text) ROW3(name, cls, , formula, a, b, c, text)
+#define TERNARY_WITH(name, cls, attributes, formula, a, b, c, text) ROW3(name, cls, attributes, formula, a, b, c, text)
