@@ -1,0 +1,192 @@
+#include "neura/ops/apply.h"
+
+#include <string>
+#include <vector>
+
+#include "neura/core/state.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/message.h"
+#include "neura/ops/pointwise.h"
+#include "neura/ops/record.h"
+
+namespace neura {
+namespace {
+
+constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
+
+bool needs_record(const Call& call) {
+  if (state.active & kUnrecorded) return false;
+  if (call.row->cls.comes == Comes::as_bool && call.destination == Destination::fresh) return false;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor)) return true;
+  return false;
+}
+
+void check_devices(const Call& call) {
+  const Spec* first = nullptr;
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor()) continue;
+    const Spec& s = call.in[i].tensor->spec;
+    if (!first) first = &s;
+    else if (s.device != first->device)
+      refuse<DeviceError>(call, "expected all tensors on the same device, got " + first->device.str() + " and " +
+                                    s.device.str() + "; move one with .to()");
+  }
+}
+
+void run_structured(Call& call, const Spec* spec) {
+  const Row& row = *call.row;
+  View few[kMaxInputs], out[kMaxOutputs], *in = few;
+  std::vector<View> many;  // the parts of a list
+  if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
+  Device device = spec[0].device;  // of what has no operand, such as rand
+  for (int i = 0; i < call.inputs; ++i) {
+    if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
+    if (!call.in[i].is_tensor()) continue;
+    in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
+    device = in[i].spec->device;
+  }
+  Context context(backend_of(device), device);
+  const auto run = [&] {
+    row.run(call.op, context, in, out);
+    if (context.failed)
+      refuse<IndexError>(call, "expected indices from 0 to " + std::to_string(context.bound() - 1) + ", got " +
+                                   std::to_string(context.value()));
+  };
+  if (call.destination == Destination::fresh) {
+    for (int i = 0; i < row.outputs; ++i) {
+      call.out[i] = Tensor::empty(spec[i]);
+      out[i] = {call.out[i].impl()->data(), &call.out[i].spec()};
+    }
+    return run();
+  }
+  TensorImpl* destination = call.out[0].impl();
+  if (row.direct && destination->spec.dtype == spec[0].dtype) {
+    Tensor copies[kMaxInputs];  // no operation on a list is direct
+    for (int i = 0; i < call.inputs; ++i) {
+      if (!call.in[i].is_tensor()) continue;
+      const TensorImpl* t = call.in[i].tensor;
+      if (!may_overlap(destination, t) || destination->spec.same_geometry(t->spec)) continue;
+      copies[i] = copy_of(t), in[i] = {copies[i].impl()->data(), &copies[i].spec()};
+    }
+    out[0] = {destination->data(), &destination->spec};
+    return run();
+  }
+  Tensor result =
+      Tensor::empty(spec[0]);  // a kernel may read what it writes: the result goes through memory of its own
+  out[0] = {result.impl()->data(), &result.spec()};
+  run();
+  assign({destination->data(), &destination->spec}, out[0]);
+}
+
+Tensor make_view(const Call& call, const Spec& spec) {
+  TensorImpl* x = call.in[0].tensor;
+  TensorImpl* v = TensorImpl::make(spec, Ref<Storage>::share(x->storage).leave());
+  v->base = Ref<TensorImpl>::share(x->base ? x->base : x).leave();  // the root: never a chain
+  v->seen = v->base->generation;
+  v->locked_view = !call.row->in_place || x->locked_view;
+  v->inference = x->inference;
+  return Tensor(Ref<TensorImpl>::adopt(v));
+}
+
+void infer(const Call& call, Spec* spec) {
+  const Row& row = *call.row;
+  if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);
+  static const Spec none = [] {
+    Spec s;
+    s.rank = kAbsent;
+    return s;
+  }();
+  const Spec* in[kMaxList];
+  for (int i = 0; i < call.inputs; ++i) in[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
+  row.infer(call.op, in, spec);
+  if (row.kind == Row::view) spec[0].finish();
+}
+
+void record(const Call& call) {
+  if (Ref<Record> r = begin_record(call)) finish_record(std::move(r), call);
+}
+
+void fresh(Call& call, bool recorded) {
+  check_devices(call);
+  Spec spec[kMaxOutputs];
+  infer(call, spec);
+  if (call.row->kind == Row::view) call.out[0] = make_view(call, spec[0]);
+  else if (call.row->kind == Row::pointwise) call.out[0] = Tensor::empty(spec[0]), run_pointwise(call);
+  else run_structured(call, spec);
+  if (recorded) record(call);
+}
+
+void check_destination(Call& call, const Spec& result) {
+  TensorImpl* out = call.out[0].impl();
+  const Spec& o = out->spec;
+  if (category(result.dtype) > category(o.dtype))
+    refuse<DTypeError>(call,
+                       std::string("expected a destination that holds ") + name(result.dtype) + ", got " + o.str());
+  if (o.device != result.device)
+    refuse<DeviceError>(call, "expected a destination on " + result.device.str() + ", got " + o.str());
+  if (o.overlaps())
+    refuse<ShapeError>(call, "expected a destination whose elements do not share memory, got " + o.str() +
+                                 "; write to a clone() of it");
+  if (o.same_shape(result)) return;
+  if (call.destination == Destination::in_place || out->base)
+    refuse<ShapeError>(call, "expected a destination of " + result.sizes().str() + ", got " + o.str());
+  Storage* storage = Storage::make(std::size_t(result.numel) * std::size_t(size_of(o.dtype)), o.device);
+  out->spec = Spec::dense(o.dtype, result.sizes(), o.device);
+  Ref<Storage>::drop(std::exchange(out->storage, storage));
+}
+
+// out= and in place. Everything that can be refused is refused before the first byte is written.
+void write(Call& call, bool recorded, Flat* flat) {
+  TensorImpl* out = call.out[0].impl();
+  const bool recording = !(state.active & kUnrecorded);
+  check_devices(call);
+  if (recording && call.destination == Destination::out && (recorded || may_need_gradient(out)))
+    refuse<AutogradError>(
+        call, "expected no gradient to be needed with out=, which has none; use the form that returns a new tensor");
+  if (recording && out->inference)
+    refuse<InplaceError>(call, "expected a tensor made outside of inference mode; clone() it first");
+  if (recording && call.destination == Destination::in_place) check_in_place(call);
+  Spec spec[kMaxOutputs];
+  if (!flat) infer(call, spec), check_destination(call, spec[0]);
+  Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
+  out->storage->written(call.row);  // a kernel that fails has written too
+  if (flat) flat->run(out);
+  else if (call.row->kind == Row::pointwise) run_pointwise(call);
+  else run_structured(call, spec);
+  out->id = ++state.id;  // another value now
+  if (r) finish_record(std::move(r), call);
+}
+
+[[gnu::noinline, gnu::cold]] void intercept(Call& call) {
+  Interceptor* top = state.top;
+  struct Restore {
+    Interceptor* top;
+    ~Restore() { state.top = top, state.active |= kIntercepted; }
+  } restore{top};
+  state.top = top->below;
+  if (!state.top) state.active &= ~std::uint32_t{kIntercepted};
+  top->call(call);
+}
+
+}  // namespace
+
+Interceptor::Interceptor() : below(state.top) { state.top = this, state.active |= kIntercepted; }
+Interceptor::~Interceptor() {
+  state.top = below;
+  if (!below) state.active &= ~std::uint32_t{kIntercepted};
+}
+
+void apply(Call& call) {
+  if (state.active & kIntercepted) [[unlikely]]
+    return intercept(call);
+  const bool recorded = needs_record(call);
+  Flat flat;
+  const bool small = flat.fits(call);
+  if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
+  if (!small) return fresh(call, recorded);
+  call.out[0] = flat.make(), flat.run(call.out[0].impl());
+  if (recorded) record(call);
+}
+
+}  // namespace neura

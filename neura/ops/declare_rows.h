@@ -1,0 +1,19 @@
+// What declare_table.h needs: the literals of attribute defaults.
+#pragma once
+#include <limits>
+
+#include "neura/ops/apply.h"
+
+namespace neura::row_words {
+
+struct Literal {
+  double value;
+  constexpr Literal operator-() const { return {-value}; }
+};
+constexpr Literal operator""_c(unsigned long long v) { return {double(v)}; }
+constexpr Literal operator""_c(long double v) { return {double(v)}; }
+inline constexpr Literal infinity{std::numeric_limits<double>::infinity()};
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+}  // namespace neura::row_words

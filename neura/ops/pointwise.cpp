@@ -1,0 +1,329 @@
+#include "neura/ops/pointwise.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "neura/core/parallel.h"
+#include "neura/core/state.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/message.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+
+namespace neura {
+namespace {
+
+constexpr DType kNone = DType(255);
+
+DType meet(DType higher, DType lower) {  // torch's combine_categories
+  if (higher == kNone) return lower;
+  if (lower == kNone || is_complex(higher)) return higher;
+  if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
+  if (higher == DType::boolean || is_floating(lower) || is_complex(lower)) return promote(higher, lower);
+  return higher;
+}
+
+// What the flat path asks of a class, by its kind and the dtype: 255 where the operands do not stay in their dtype.
+struct FlatTable {
+  std::uint8_t result[6][kDTypes];
+  std::uint8_t shift[kDTypes];  // log2 of the granule
+};
+constexpr FlatTable kFlat = [] {
+  FlatTable t{};
+  for (int d = 0; d < kDTypes; ++d) {
+    for (int c = 0; c < 6; ++c) {
+      const Class cls{Comes(c), dtypes::all};
+      t.result[c][d] = cls.computed_in(DType(d)) == DType(d) ? std::uint8_t(cls.result(DType(d))) : 255;
+    }
+    while (std::size_t{1} << t.shift[d] < granule(DType(d))) ++t.shift[d];
+  }
+  return t;
+}();
+const Backend& cpu() {
+  static constinit std::atomic<const Backend*> known{nullptr};
+  const Backend* b = known.load(std::memory_order_relaxed);
+  if (!b) [[unlikely]]
+    known.store(b = &cpu_backend(), std::memory_order_relaxed);
+  return *b;
+}
+const Backend& quick_backend(Device d) { return d.is_cpu() ? cpu() : backend_of(d); }
+std::int64_t padded_to(std::int64_t n, DType d) {
+  const std::int64_t grain = std::int64_t{1} << kFlat.shift[int(d)];
+  return (n + grain - 1) & -grain;
+}
+
+int first_operand(const Row& row) { return row.cls.mask_first ? 1 : 0; }
+
+}  // namespace
+
+std::string describe(const Call& call) {
+  std::string s;
+  for (int i = 0; i < call.inputs; ++i) {
+    const Operand& o = call.in[i];
+    s += i ? ", " : "";
+    s += o.is_tensor() ? o.tensor->spec.str() : o.is_scalar() ? o.scalar.str() : "none";
+  }
+  return s;
+}
+
+DType promoted(const Call& call) {
+  DType best[3] = {kNone, kNone, kNone};
+  for (int i = first_operand(*call.row); i < call.inputs; ++i) {
+    const Operand& o = call.in[i];
+    if (o.kind == Operand::absent) continue;
+    const DType d = o.is_tensor() ? o.tensor->spec.dtype : o.scalar.dtype();
+    DType& b = best[o.is_scalar() ? 2 : o.tensor->spec.rank == 0 ? 1 : 0];
+    if (category(d) == Category::storage)
+      refuse<DTypeError>(call,
+                         std::string("expected a dtype with arithmetic, got ") + name(d) + "; convert it with .to()");
+    b = b == kNone ? d : promote(b, d);
+  }
+  return meet(best[0], meet(best[1], best[2]));
+}
+
+Dtypes dtypes_of(const Call& call) {
+  const Class& cls = call.row->cls;
+  const DType common = promoted(call), fallback = default_dtype();
+  if (!cls.accepts(common)) {
+    std::string takes;
+    for (int i = 0; i < kDTypes; ++i)
+      if (cls.accepts(DType(i))) takes += (takes.empty() ? "" : ", ") + std::string(name(DType(i)));
+    refuse<DTypeError>(call, "expected one of " + takes + ", got " + name(common));
+  }
+  // (torch still takes a condition of uint8, anything but 0 being true.)
+  constexpr DTypeSet conditions = bit(DType::boolean) | bit(DType::uint8);
+  if (cls.mask_first && call.in[0].is_tensor() && !(bit(call.in[0].tensor->spec.dtype) & conditions))
+    refuse<DTypeError>(call, "expected a condition of bool, got " + call.in[0].tensor->spec.str());
+  const DType computed = cls.computed_in(common, fallback);
+  const DType natural = cls.comes == Comes::as_bool ? DType::boolean : cls.makes_real() ? to_real(computed) : computed;
+  return {common, computed, natural, cls.result(common, fallback)};
+}
+
+void infer_pointwise(const Call& call, Spec& out) {
+  const DType result = dtypes_of(call).result;
+  Shape shape;
+  Device device;
+  const Spec* first = nullptr;
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor()) continue;
+    const Spec& s = call.in[i].tensor->spec;
+    if (!first) shape = s.sizes(), device = s.device, first = &s;
+    else if (!s.same_shape(*first) || shape.size() != first->rank)
+      shape = broadcast_shapes(call.row->name, shape, s.sizes());
+  }
+  out = Spec::dense(result, shape, device);
+  for (int i = 0; i < call.inputs; ++i) {  // the first operand of full shape gives the order of dimensions
+    if (!call.in[i].is_tensor() || !call.in[i].tensor->spec.same_shape(out)) continue;
+    const Spec& s = call.in[i].tensor->spec;
+    if (!s.contiguous && s.dense()) std::copy(s.strides, s.strides + s.rank, out.strides), out.finish();
+    break;
+  }
+}
+
+// Among integers there is no infinity to answer with, and a division by 0 would end the process.
+static void refuse_zeros(const Call& call, const Operand& divisor) {
+  const bool found = divisor.is_scalar() ? divisor.scalar.integer() == 0
+                                         : any(eq(Tensor(Ref<TensorImpl>::share(divisor.tensor)), 0)).item<bool>();
+  if (found) refuse<ValueError>(call, "expected integers other than 0 to divide by, got 0");
+}
+
+void run_pointwise(Call& call) {
+  const Dtypes d = dtypes_of(call);
+  const Row& row = *call.row;
+  if (row.cls.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
+  TensorImpl* out = call.out[0].impl();
+  Tensor temporary[kMaxInputs];
+  alignas(16) char scalars[kMaxInputs][16];
+  Spec scalar = Spec::dense(d.computed, {});
+  Spec condition = Spec::dense(DType::boolean, {});
+  View in[kMaxInputs];
+  DType wanted[kMaxInputs];
+  for (int i = 0; i < call.inputs; ++i) {
+    const Operand& o = call.in[i];
+    wanted[i] = row.cls.mask_first && i == 0 ? DType::boolean : d.computed;
+    if (!o.is_tensor()) {
+      o.scalar.store(wanted[i], scalars[i]);
+      in[i] = {scalars[i], wanted[i] == d.computed ? &scalar : &condition};
+      continue;
+    }
+    const TensorImpl* t = o.tensor;
+    if (call.destination != Destination::fresh && may_overlap(out, t) && !out->spec.same_geometry(t->spec)) {
+      temporary[i] = copy_of(t);
+      t = temporary[i].impl();
+    }
+    in[i] = {t->data(), &t->spec};
+  }
+  LineFn* const fn = row.kernel(quick_backend(out->spec.device)).value[int(d.computed)];
+  NEURA_ASSERT(fn);
+  execute(make_plan({out->data(), &out->spec}, d.natural, in, wanted, call.inputs), fn,
+          static_cast<const double*>(call.op), row.cost);
+}
+
+namespace {
+
+// May `padded` elements at t be read, or written, without touching what is not in its block?
+bool room(const TensorImpl* t, std::int64_t padded) {
+  const Storage& s = *t->storage;
+  return (t->spec.offset + padded) * size_of(t->spec.dtype) <= std::int64_t(s.capacity);
+}
+
+}  // namespace
+
+namespace {
+
+template <class T> void fill(char (&to)[128], T value) {  // all of it: a loop of known length is a few vector stores
+  for (std::size_t i = 0; i < sizeof to / sizeof value; ++i) std::memcpy(to + i * sizeof value, &value, sizeof value);
+}
+void repeat(const Scalar& number, DType d, char (&to)[128]) {
+  if (d == DType::float32) return fill(to, float(number.real()));
+  number.store(d, to);
+  const int size = size_of(d);
+  for (std::size_t at = std::size_t(size); at < sizeof to; at += std::size_t(size))
+    std::memcpy(to + at, to, std::size_t(size));
+}
+
+}  // namespace
+
+bool Flat::fits(const Call& call) {
+  const Row& row = *call.row;
+  if (row.kind != Row::pointwise || row.cls.mask_first || call.inputs > 2) return false;
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor()) continue;
+    const Spec& t = call.in[i].tensor->spec;
+    if (!spec) spec = &t;
+    if (!t.contiguous || t.dtype != spec->dtype || t.device != spec->device || !t.same_shape(*spec)) return false;
+  }
+  if (!spec || spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(spec->dtype)) return false;
+  const DType d = spec->dtype;
+  const std::uint8_t out_dtype = kFlat.result[int(row.cls.comes)][int(d)];
+  if (out_dtype == 255 || (row.cls.divides && is_integral(d))) return false;
+  result = DType(out_dtype);
+  fn = row.kernel(quick_backend(spec->device)).value[int(d)];
+  padded = padded_to(spec->numel, d);
+  if (call.destination != Destination::fresh) {
+    const TensorImpl* out = call.out[0].impl();
+    if (out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
+    // Behind a view lies something of somebody else's.
+    const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
+    if (padded != spec->numel && !(last && room(out, padded))) return false;
+    for (int i = 0; i < call.inputs; ++i)
+      if (const Operand& o = call.in[i];
+          o.is_tensor() && o.tensor->storage == out->storage && o.tensor->spec.offset != out->spec.offset)
+        return false;
+  }
+  line.size = std::size_t(padded), line.attributes = static_cast<const double*>(call.op);
+  for (int i = 0; i < call.inputs; ++i) {
+    const Operand& o = call.in[i];
+    if (o.is_tensor()) {
+      if (!room(o.tensor, padded)) return false;
+      line.in[i] = o.tensor->data();
+      continue;
+    }
+    const std::int64_t size = size_of(d);
+    if (!o.is_scalar() || o.scalar.category() > category(d) || padded * size > std::int64_t(sizeof scalars[i]))
+      return false;
+    repeat(o.scalar, d, scalars[i]);
+    line.in[i] = scalars[i];
+  }
+  return true;
+}
+
+Tensor Flat::make() const {
+  TensorImpl* t = TensorImpl::make(
+      *spec,
+      Storage::make(std::size_t(std::max(spec->numel * size_of(result), padded * size_of(result))), spec->device));
+  t->storage->bytes = std::size_t(spec->numel * size_of(result));
+  t->spec.offset = 0, t->spec.dtype = result;
+  t->inference = state.active & kInference;
+  return Tensor(Ref<TensorImpl>::adopt(t));
+}
+
+void Flat::run(TensorImpl* out) {
+  line.out = out->data();
+  fn(line);
+}
+
+namespace {
+
+// One slope as one fused kernel: (g, operands, result) -> the gradient of operand k, before it is fitted.
+Tensor run_slope(const Gradient& g, int k) {
+  const Row& row = *g.row;
+  const Slope& slope = row.slopes[k];
+  const Tensor& incoming = g.g[0];
+  const DType result = incoming.dtype();  // of the call
+  DType dtype = row.cls.makes_real() && is_complex(g.meta[k]->dtype) ? to_complex(result) : result;
+  const DType computed = accumulation(dtype);
+  LineFn* const fn = row.kernel(quick_backend(incoming.device())).slope[k][int(computed)];
+  NEURA_ASSERT(fn);
+  const DType natural = row.cls.makes_real() ? to_real(computed) : computed;
+
+  const int n = row.inputs;
+  const Tensor* read[kMaxPlan - 1] = {slope.reads_g ? &incoming : nullptr};
+  DType wanted[kMaxPlan - 1] = {natural};
+  for (int i = 0; i < n; ++i) {
+    wanted[i + 1] = row.cls.mask_first && i == 0 ? DType::boolean : computed;
+    read[i + 1] = slope.reads >> i & 1 ? &g.input(i) : nullptr;
+  }
+  wanted[n + 1] = natural, read[n + 1] = slope.reads >> 8 & 1 ? &g.output() : nullptr;
+
+  const Spec& like = incoming.spec();
+  bool flat = like.contiguous && like.numel * row.cost <= kSerial && dtype == computed && like.numel;
+  const std::int64_t padded = padded_to(like.numel, computed);
+  for (int i = 0; i < n + 2 && flat; ++i) {
+    if (!read[i]) continue;
+    const TensorImpl* t = read[i]->impl();
+    flat = t->spec.contiguous && t->spec.dtype == wanted[i] && t->spec.same_shape(like) && room(t, padded);
+  }
+  if (flat) {
+    TensorImpl* y = TensorImpl::make(like, Storage::make(std::size_t(padded * size_of(dtype)), like.device));
+    y->storage->bytes = std::size_t(like.numel * size_of(dtype));
+    y->spec.offset = 0, y->spec.dtype = dtype;
+    Line line{y->data(), {}, std::size_t(padded), static_cast<const double*>(g.op)};
+    for (int i = 0; i < n + 2; ++i) line.in[i] = read[i] ? read[i]->impl()->data() : nullptr;
+    fn(line);
+    return Tensor(Ref<TensorImpl>::adopt(y));
+  }
+  Spec spec = Spec::dense(dtype, like.sizes(), like.device);
+  if (!like.contiguous && like.dense()) std::copy(like.strides, like.strides + like.rank, spec.strides), spec.finish();
+  Tensor y = Tensor::empty(spec);
+  View in[kMaxPlan - 1];
+  for (int i = 0; i < n + 2; ++i)
+    if (read[i]) in[i] = {read[i]->impl()->data(), &read[i]->spec()};
+  execute(make_plan({y.impl()->data(), &y.spec()}, computed, in, wanted, n + 2), fn, static_cast<const double*>(g.op),
+          row.cost);
+  return y;
+}
+
+// The same as operations, which can be differentiated again.
+Tensor exact_slope(const Gradient& g, int k) {
+  const Row& row = *g.row;
+  const Slope& slope = row.slopes[k];
+  Tensor all[kMaxPlan - 1];
+  const bool wrap = is_complex(g.g[0].dtype()) && !row.cls.own_conjugate;  // of a real operand among complex ones too
+  all[0] = wrap ? conj(g.g[0]) : g.g[0];
+  const DType result = g.g[0].dtype();
+  for (int i = 0; i < row.inputs; ++i) {
+    all[i + 1] = slope.reads >> i & 1 ? g.input(i) : all[0];
+    if (!(slope.reads >> i & 1) || (row.cls.mask_first && i == 0)) continue;
+    // As the kernel has it: the logarithm of a float32 operand among float64 ones is one of float64.
+    const DType d = all[i + 1].dtype();
+    all[i + 1] = to(all[i + 1], row.cls.makes_real() && is_complex(d) ? to_complex(result) : result);
+  }
+  all[row.inputs + 1] = slope.reads >> 8 & 1 ? g.output() : all[0];
+  Tensor d = slope.exact(all, static_cast<const double*>(g.op));
+  return wrap ? conj(d) : d;
+}
+
+}  // namespace
+
+void pointwise_gradient(Gradient& g) {
+  for (int i = 0; i < g.row->inputs; ++i) {
+    if (!g.needs(i)) continue;
+    const Slope& slope = g.row->slopes[i];
+    if (!slope.exists) continue;
+    if (slope.passes) g.result[i] = g.g[0];
+    else g.result[i] = g.create_graph ? exact_slope(g, i) : run_slope(g, i);
+  }
+}
+
+}  // namespace neura

@@ -1,0 +1,36 @@
+// How `apply` carries out a row: promotion, broadcasting, the flat path for small operands, and the derivative.
+#pragma once
+#include "neura/backend/plan.h"
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+// The dtype in which the operands meet. Tensors with dimensions come first, then 0-d tensors, then numbers: a later
+// group counts only by a higher category.
+DType promoted(const Call&);
+
+struct Dtypes {
+  DType common, computed, natural, result;  // of the operands; of the kernel; what it writes; what the call returns
+};
+Dtypes dtypes_of(const Call&);  // DTypeError where the row does not take them
+
+void infer_pointwise(const Call&, Spec& out);
+void run_pointwise(Call&);  // into call.out[0], which exists
+
+// Tensors of one dtype and shape, contiguous and small, and numbers that adapt: one line, nothing to plan.
+struct Flat {
+  const Spec* spec = nullptr;
+  LineFn* fn;
+  DType result;
+  std::int64_t padded;  // kernels have no tails: what lies behind the operands in their blocks is computed too
+  Line line;
+  alignas(64) char scalars[2][128];
+
+  bool fits(const Call&);
+  Tensor make() const;
+  void run(TensorImpl* out);
+};
+
+void pointwise_gradient(Gradient&);  // of every row
+
+}  // namespace neura

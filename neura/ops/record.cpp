@@ -1,0 +1,188 @@
+#include "neura/ops/record.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "neura/core/memory.h"
+#include "neura/core/state.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/message.h"
+#include "neura/ops/pointwise.h"
+#include "neura/ops/strided.h"
+
+namespace neura {
+namespace {
+
+Node* node(History* h) { return static_cast<Node*>(h); }
+template <class T> void finish_off(T* p, std::size_t bytes) { p->~T(), memory::release(p, bytes); }
+
+constinit std::atomic<bool> view_locks[16] = {};
+
+}  // namespace
+
+void Node::free() {  // the destruction of a node may drop the last reference to others: they queue up instead of
+                     // nesting
+  next_buried = node(state.graveyard), state.graveyard = this;
+  if (state.burying) return;
+  state.burying = true;
+  while (state.graveyard) {
+    Node* n = node(state.graveyard);
+    state.graveyard = n->next_buried;
+    n->bury();
+  }
+  state.burying = false;
+}
+
+void Leaf::bury() { finish_off(this, sizeof(Leaf)); }
+void CopySlices::bury() { finish_off(this, sizeof(CopySlices)); }
+void Record::bury() {
+  for (int i = 0; i < inputs; ++i) edges[i].~Edge();
+  for (int i = 0; i < kept; ++i) saved[i].~Saved();
+  if (row->drop) row->drop(op);
+  std::free(const_cast<char*>(trace));
+  finish_off(this, bytes);
+}
+
+Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) {
+  int kept = 0;
+  for (unsigned m = mask; m; m &= m - 1) ++kept;
+  const std::size_t at_saved = sizeof(Record) + std::size_t(inputs) * sizeof(Edge),
+                    at_meta = at_saved + std::size_t(kept) * sizeof(Saved),
+                    at_op = (at_meta + row.outputs * sizeof(Meta) + 15) & ~std::size_t{15},
+                    bytes = at_op + row.op_bytes;
+  char* p = static_cast<char*>(memory::allocate(bytes));
+  Record* r = new (p) Record;
+  r->row = &row, r->kept = std::uint8_t(kept), r->bytes = std::uint32_t(bytes), r->inputs = std::uint8_t(inputs);
+  r->edges = new (p + sizeof(Record)) Edge[inputs];
+  r->saved = new (p + at_saved) Saved[kept];
+  for (Saved* s = r->saved; mask; mask &= mask - 1) (s++)->bit = __builtin_ctz(mask);
+  r->metas = new (p + at_meta) Meta[row.outputs];
+  r->op = p + at_op;
+  if (row.copy) row.copy(r->op, op);
+  else if (row.op_bytes) std::memcpy(r->op, op, row.op_bytes);
+  return r;
+}
+
+Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output) {
+  const AsStrided op{base_spec, view};
+  Record* r = Record::make(row_of<AsStrided>, &op, 1, 0);
+  r->metas[0] = Meta(view);
+  r->edges[0] = {Ref<Node>::share(&base), output};
+  r->sequence = state.sequence = 1 + std::max(state.sequence, base.sequence);
+  return Ref<Record>::adopt(r);
+}
+
+Edge edge_of(TensorImpl* t) {
+  if (!t->base) return {Ref<Node>::share(node(t->history)), t->output};
+  Ref<History> stale;                                                    // dropped after the lock
+  Busy hold(view_locks[reinterpret_cast<std::uintptr_t>(t) / 64 % 16]);  // two threads may read one view
+  if (t->seen != t->base->generation) {  // the base was rewritten: the view is now a window on what the base has become
+    stale = Ref<History>::adopt(t->history), t->history = nullptr;
+    t->seen = t->base->generation, t->output = 0;
+    if (Node* source = node(t->base->history))
+      t->history = window_on(*source, t->base->spec, t->spec, t->base->output).leave();
+  }
+  return {Ref<Node>::share(node(t->history)), t->output};
+}
+
+void check_in_place(const Call& call) {
+  TensorImpl* self = call.out[0].impl();
+  TensorImpl* root = self->base ? self->base : self;
+  const auto refuse = [&](const char* text) __attribute__((cold, noinline)) {
+    throw InplaceError(std::string(call.row->name) + "_: " + text);
+  };
+  Node* owner = node(root->history);
+  if (owner && owner->leaf)
+    refuse(
+        self->base
+            ? "expected no view of a leaf that requires gradients; write under NoGrad or use the form that returns a "
+              "new tensor"
+            : "expected no leaf that requires gradients; write under NoGrad or use the form that returns a new tensor");
+  if (!self->base) return;
+  const Edge edge = edge_of(self);
+  bool needed = owner;
+  for (int i = 1; i < call.inputs && !needed; ++i)
+    needed = call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor);
+  if (needed && self->locked_view)
+    refuse("expected a view that may be written, got one of several made by one call; use select or slice");
+  if (owner && !edge.node)
+    refuse("the view was made under NoGrad but its base has a history; make the view while recording");
+}
+
+Ref<Record> begin_record(const Call& call) {
+  Edge few[kMaxInputs], *edges = few;
+  std::vector<Edge> many;  // of a list
+  if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), edges = many.data();
+  unsigned mask = 0;
+  std::uint64_t sequence = state.sequence;
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor() || !differentiable(call.in[i].tensor->spec.dtype)) continue;
+    edges[i] = edge_of(call.in[i].tensor);
+    if (!edges[i].node) continue;
+    mask |= call.row->reads_of(i) | 0x10000u;
+    sequence = std::max(sequence, edges[i].node->sequence);
+  }
+  if (!mask) return {};
+  Ref<Record> r = Ref<Record>::adopt(Record::make(*call.row, call.op, call.inputs, mask & 0xffff));
+  r->sequence = state.sequence = sequence + 1;
+  for (int i = 0; i < call.inputs; ++i) r->edges[i] = std::move(edges[i]);
+  if (state.active & kAnomaly) [[unlikely]]
+    r->trace = strdup(describe(call).c_str());
+  for (int k = 0; k < r->kept && r->saved[k].bit < 8; ++k) {
+    Saved& saved = r->saved[k];
+    const Operand& o = call.in[saved.bit];
+    if (o.is_scalar()) {
+      const bool condition = call.row->cls.mask_first && saved.bit == 0;
+      saved.data = Tensor::empty(Spec::dense(condition ? DType::boolean : promoted(call), {}));
+      o.scalar.store(saved.data.dtype(), saved.data.raw_data());
+    } else if (o.is_tensor()) {
+      const TensorImpl* t = o.tensor;
+      // What this very call is about to overwrite is copied: x.mul_(x) has a gradient.
+      const bool overwritten = call.destination != Destination::fresh && t->storage == call.out[0].impl()->storage;
+      saved.data = overwritten ? copy_of(t) : Tensor(t->alias());
+      saved.data.impl()->id = t->id;
+    }
+    if (saved.data) saved.version = saved.data.version();
+  }
+  return r;
+}
+
+void adopt_history(TensorImpl* t, Ref<Node> n, int output) {
+  const Ref<History> old = Ref<History>::adopt(t->history);
+  t->history = n.leave(), t->output = std::uint16_t(output);
+}
+
+void finish_record(Ref<Record> r, const Call& call) {
+  for (int i = 0; i < call.row->outputs; ++i) r->metas[i] = Meta(call.out[i].spec());
+  for (int k = 0; k < r->kept; ++k) {
+    Saved& saved = r->saved[k];
+    if (saved.bit < 8) continue;
+    const Tensor& y = call.out[saved.bit - 8];
+    saved.data = Tensor(y.impl()->alias()), saved.version = y.version();
+  }
+  if (call.destination == Destination::fresh) {
+    for (int i = 0; i < call.row->outputs; ++i)
+      if (differentiable(call.out[i].dtype())) adopt_history(call.out[i].impl(), Ref<Node>::share(r.get()), i);
+    return;
+  }
+  TensorImpl* self = call.out[0].impl();
+  TensorImpl* root = self->base ? self->base : self;
+  if (!self->base) {
+    adopt_history(self, Ref<Node>::adopt(r.leave()), 0);
+  } else {
+    CopySlices* c = new (memory::allocate(sizeof(CopySlices))) CopySlices;
+    c->edges = c->edge, c->inputs = r->inputs, c->base = root->spec, c->view = self->spec, c->shape = Meta(root->spec);
+    c->edge[0] = {Ref<Node>::share(node(root->history)), root->output};
+    for (int i = 1; i < r->inputs; ++i) c->edge[i] = r->edges[i];
+    c->sequence = state.sequence = r->sequence + 1;
+    c->inner = Ref<Node>::adopt(r.leave());
+    adopt_history(root, Ref<Node>::adopt(c), 0);
+  }
+  ++root->generation;  // every view of it, this one included, is regenerated when next asked
+}
+
+bool Tensor::requires_grad() const { return may_need_gradient(impl()) && edge_of(impl()).node; }
+bool Tensor::is_leaf() const { return !requires_grad() || edge_of(impl()).node->leaf; }
+const char* Tensor::grad_fn() const { return is_leaf() ? nullptr : edge_of(impl()).node->name(); }
+
+}  // namespace neura

@@ -1,0 +1,107 @@
+// What an operation is: a constinit object whose address is its identity. The table rows, the struct operations and the
+// views all become one of these; `apply` knows nothing else.
+#pragma once
+#include <type_traits>
+
+#include "neura/backend/backend.h"
+#include "neura/backend/row_class.h"
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+inline constexpr int kMaxInputs = 5, kMaxOutputs = 3;
+inline constexpr int kMaxList = 30;           // parts of an operation on a list: its derivative reads none of them
+inline constexpr std::uint8_t kAbsent = 255;  // rank of the Spec that `infer` gets for an operand that is not there
+
+struct Meta {  // what a gradient must look like
+  DType dtype = DType::float32;
+  std::uint8_t rank = 0;
+  Device device;
+  std::int64_t shape[kMaxRank];
+  Meta() {}
+  explicit Meta(const Spec& s) : dtype(s.dtype), rank(s.rank), device(s.device) {
+    std::copy(s.shape, s.shape + s.rank, shape);
+  }
+  Shape sizes() const { return {shape, rank}; }
+  Spec dense() const { return Spec::dense(dtype, {shape, rank}, device); }
+};
+
+struct Row;
+
+struct Gradient {  // what a derivative sees; views on the engine's own arrays
+  const void* op;
+  const Row* row;
+  bool create_graph;
+  unsigned wanted;
+  Tensor* g;          // incoming; undefined where nothing arrived
+  Tensor* result;     // one per operand
+  const Meta** meta;  // of the operands whose gradient is wanted
+  const Tensor* saved[kMaxInputs + kMaxOutputs];
+  // result[0] is only the part of the gradient that a window shows; the rest is zero and need not be written.
+  bool windowed = false;
+  Spec base, window;
+  bool needs(int i) const { return wanted >> i & 1; }
+  const Tensor& input(int i) const { return *saved[i]; }  // only what the row says its derivatives read
+  const Tensor& output(int i = 0) const { return *saved[kMaxInputs + i]; }
+};
+
+struct Slope {              // derivative of a pointwise row with respect to one operand
+  bool exists = false;      // else the operand gets a zero gradient (round) or none (comparison)
+  bool passes = false;      // it is g itself
+  std::uint16_t reads = 0;  // bits 0-7: operands, bits 8-15: results
+  bool reads_g = true;
+  Tensor (*exact)(const Tensor* g_operands_result, const double* attributes) = nullptr;  // create_graph: over tensors
+};
+
+struct AttributeList {  // of a pointwise row: names and defaults, in order
+  const char* name[4] = {};
+  double fallback[4] = {};
+  int count = 0;
+  constexpr AttributeList with(const char* n, double value) const {
+    AttributeList a = *this;
+    a.name[count] = n, a.fallback[count] = value, ++a.count;
+    return a;
+  }
+};
+
+struct Row {
+  enum Kind : std::uint8_t { pointwise, view, structured };
+  const char* name = "";
+  Kind kind = structured;
+  std::uint8_t inputs = 1, outputs = 1;
+  std::uint8_t cost = 1;           // of an element, against an addition: when do threads pay?
+  bool reduced_precision = false;  // autocast runs it in the low dtype
+  bool linear = false;             // in each operand: forward mode needs nothing else
+  bool in_place = true;            // views of split and unbind say false
+  bool differentiable = false;
+  bool direct = false;  // structured: its kernel may write into a destination of any strides, and over operands
+
+  // pointwise
+  Class cls;
+  Family family = Family::count;
+  std::uint16_t slot = 0;  // index of its kernel in the family's table
+  const Slope* slopes = nullptr;
+  AttributeList attributes;
+  const char *formula = "", *text = "";
+  const void* (*own)(const Backend&) = nullptr;  // the kernels of a table that is no family of the back ends
+
+  // view and structured
+  std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in Slope
+  void (*infer)(const void* op, const Spec* const* in, Spec* out) = nullptr;
+  void (*run)(const void* op, Context&, const View* in, const View* out) = nullptr;
+
+  void (*gradient)(Gradient&) = nullptr;
+  std::uint16_t op_bytes = 0;
+  void (*copy)(void* to, const void* from) = nullptr;
+  void (*drop)(void*) = nullptr;
+
+  std::uint16_t reads_of(int i) const { return slopes ? slopes[i].reads : i < kMaxInputs ? reads[i] : 0; }
+  const RowKernel& kernel(const Backend& b) const {
+    const void* table = own ? own(b) : b.rows[int(family)];
+    return *static_cast<const RowKernel* const*>(table)[slot];
+  }
+};
+
+void pointwise_gradient(Gradient&);  // the derivative of every pointwise row, by its slopes
+
+}  // namespace neura
