@@ -1,0 +1,129 @@
+#include "neura/ops/copy.h"
+
+#include "neura/backend/plan.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+struct Cast {  // and clone, to the same dtype
+  static constexpr const char* name = "to";
+  static constexpr bool linear = true;
+  DType dtype;
+  bool keep_order;  // of dimensions, where the elements lie densely
+  void infer(const Spec& x, Spec& y) const {
+    y = Spec::dense(dtype, x.sizes(), x.device);
+    if (keep_order && !x.contiguous && x.dense()) std::copy(x.strides, x.strides + x.rank, y.strides), y.finish();
+  }
+  void run(Context&, View x, View y) const { assign(y, x); }
+  void gradient(Gradient& g) const { g.result[0] = g.g[0]; }  // fit_gradient casts back
+};
+
+// self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
+struct Copy {
+  static constexpr const char* name = "copy";
+  static constexpr bool direct = true;
+  void infer(const Spec& self, const Spec& source, Spec& y) const {
+    check<ShapeError>(broadcast_shapes(name, self.sizes(), source.sizes()) == self.sizes(), [&] {
+      return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
+    });
+    y = Spec::dense(self.dtype, self.sizes(), self.device);
+  }
+  void run(Context&, View, View source, View y) const { assign(y, source); }
+  void gradient(Gradient& g) const {
+    if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
+    if (g.needs(1)) g.result[1] = g.g[0];
+  }
+};
+
+}  // namespace
+
+Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
+Tensor contiguous(const Tensor& input) {
+  return input.is_contiguous() ? input : apply(Cast{input.dtype(), false}, input);
+}
+Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(Cast{dtype, true}, input); }
+Tensor to(const Tensor& input, Device device) {
+  if (input.device() == device) return input;
+  throw DeviceError("to: expected a device of this build, got " + device.str() + "; neura was built for the cpu alone");
+}
+Tensor& copy_(Tensor& self, const Operand& source) {
+  if (source.is_scalar()) return fill_(self, source);
+  return apply_to(Destination::in_place, self, Copy{}, self, source);
+}
+Tensor& fill_(Tensor& self, const Operand& value) {
+  if (value.is_tensor())
+    check<ShapeError>(value.tensor->spec.rank == 0,
+                      [&] { return "fill_: expected a number or a 0-d tensor, got " + value.tensor->spec.str(); });
+  if (value.is_tensor()) return apply_to(Destination::in_place, self, Copy{}, self, value);
+  const Tensor number = Tensor::empty(Spec::dense(self.dtype(), {}, self.device()));
+  value.scalar.store(self.dtype(), number.raw_data());
+  return apply_to(Destination::in_place, self, Copy{}, self, number);
+}
+Tensor& zero_(Tensor& self) { return fill_(self, 0); }
+Tensor conj(const Tensor& input) { return is_complex(input.dtype()) ? conj_physical(input) : input; }
+
+bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
+  if (a->storage != b->storage) return false;
+  const std::int64_t sa = size_of(a->spec.dtype), sb = size_of(b->spec.dtype);
+  const std::int64_t first_a = a->spec.offset * sa, last_a = first_a + a->spec.span() * sa;
+  const std::int64_t first_b = b->spec.offset * sb, last_b = first_b + b->spec.span() * sb;
+  return first_a < last_b && first_b < last_a;
+}
+
+Tensor copy_of(const TensorImpl* t) {
+  Spec spec = Spec::dense(t->spec.dtype, t->spec.sizes(), t->spec.device);
+  Tensor copy = Tensor::empty(spec);
+  assign({copy.impl()->data(), &copy.spec()}, {t->data(), &t->spec});
+  return copy;
+}
+
+Tensor zero_gradient(const Meta& like) {
+  Tensor zero = Tensor::empty(Spec::dense(like.dtype, {}, like.device));
+  Scalar(0).store(like.dtype, zero.raw_data());
+  return expand(zero, like.sizes());
+}
+
+Tensor fit_gradient(Tensor g, const Meta& want) {
+  const Spec& s = g.spec();
+  if (s.dtype == want.dtype && s.rank == want.rank && std::equal(want.shape, want.shape + want.rank, s.shape)) return g;
+  if (is_complex(s.dtype) && !is_complex(want.dtype)) g = real(g);  // the gradient of a real operand is real
+  if (g.spec().rank != want.rank || !std::equal(want.shape, want.shape + want.rank, g.spec().shape)) {
+    Dims dims;
+    for (int i = 0; i < g.dim(); ++i) {
+      const int j = i - (g.dim() - want.rank);
+      if (j < 0 || (want.shape[j] == 1 && g.size(i) != 1)) dims.push_back(i);
+    }
+    if (!dims.empty()) g = sum(g, dims, true);
+    g = reshape(g, want.sizes());
+  }
+  return to(g, want.dtype);
+}
+
+Tensor Tensor::view(const Shape& s) const { return neura::view(*this, s); }
+Tensor Tensor::reshape(const Shape& s) const { return neura::reshape(*this, s); }
+Tensor Tensor::flatten(int start_dim, int end_dim) const { return neura::flatten(*this, start_dim, end_dim); }
+Tensor Tensor::transpose(int dim0, int dim1) const { return neura::transpose(*this, dim0, dim1); }
+Tensor Tensor::t() const { return neura::t(*this); }
+Tensor Tensor::permute(const Dims& dims) const { return neura::permute(*this, dims); }
+Tensor Tensor::expand(const Shape& s) const { return neura::expand(*this, s); }
+Tensor Tensor::unsqueeze(int dim) const { return neura::unsqueeze(*this, dim); }
+Tensor Tensor::squeeze(const Dims& dim) const { return neura::squeeze(*this, dim); }
+Tensor Tensor::select(int dim, std::int64_t index) const { return neura::select(*this, dim, index); }
+Tensor Tensor::slice(int dim, std::int64_t start, std::int64_t end, std::int64_t step) const {
+  return neura::slice(*this, dim, start, end, step);
+}
+Tensor Tensor::narrow(int dim, std::int64_t start, std::int64_t length) const {
+  return neura::narrow(*this, dim, start, length);
+}
+Tensor Tensor::clone() const { return neura::clone(*this); }
+Tensor Tensor::contiguous() const { return neura::contiguous(*this); }
+Tensor Tensor::to(DType d) const { return neura::to(*this, d); }
+Tensor Tensor::to(Device d) const { return neura::to(*this, d); }
+Tensor& Tensor::copy_(const Tensor& source) { return neura::copy_(*this, source); }
+Tensor& Tensor::fill_(Scalar value) { return neura::fill_(*this, value); }
+Tensor& Tensor::zero_() { return neura::zero_(*this); }
+
+}  // namespace neura

@@ -1,0 +1,25 @@
+// Copies, conversions and fills.
+#pragma once
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+// A new tensor with the same values; differentiable. Keeps the order of dimensions where the elements lie densely.
+Tensor clone(const Tensor& input);
+// The same values as that dtype; itself if it has it. Floating to integer truncates towards zero; to bool is != 0.
+Tensor to(const Tensor& input, DType dtype);
+Tensor to(const Tensor& input, Device device);
+Tensor contiguous(const Tensor& input);
+Tensor& copy_(Tensor& self, const Operand& source);
+Tensor& fill_(Tensor& self, const Operand& value);
+Tensor& zero_(Tensor& self);
+// Complex conjugate; itself for real dtypes.
+Tensor conj(const Tensor& input);
+
+// Below `apply`, for the library itself.
+bool may_overlap(const TensorImpl* a, const TensorImpl* b);  // by their first and last bytes
+Tensor copy_of(const TensorImpl*);                           // dense, no history
+Tensor zero_gradient(const Meta& like);                      // zeros of that shape, one element expanded
+Tensor fit_gradient(Tensor g, const Meta& to);               // undoes broadcasting and promotion, for every formula
+
+}  // namespace neura

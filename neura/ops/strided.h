@@ -1,0 +1,46 @@
+// Windows: what a view shows of a buffer with its base's layout. The three operations that close their derivatives are
+// linear, and the gradient of each is made of the others. For the library itself; users call as_strided (ops/view.h).
+#pragma once
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+struct AsStrided {  // a view: a window on what has the layout of `base`
+  static constexpr const char* name = "as_strided";
+  Spec base, view;
+  void infer(const Spec& x, Spec& y) const;
+  void gradient(Gradient& g) const;
+};
+struct StridedGather {  // y = the window of x, as a new tensor
+  static constexpr const char* name = "strided_gather";
+  static constexpr bool linear = true;
+  Spec base, view;
+  void infer(const Spec& x, Spec& y) const;
+  void run(Context&, View x, View y) const;
+  void gradient(Gradient& g) const;
+};
+struct StridedSum {  // y = zeros like base, plus x at the window, overlapping elements added
+  static constexpr const char* name = "strided_sum";
+  static constexpr bool linear = true;
+  Spec base, view;
+  void infer(const Spec& x, Spec& y) const;
+  void run(Context&, View x, View y) const;
+  void gradient(Gradient& g) const;
+};
+struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
+  static constexpr const char* name = "strided_put";
+  Spec base, view;
+  void infer(const Spec& x, const Spec& part, Spec& y) const;
+  void run(Context&, View x, View part, View y) const;
+  void gradient(Gradient& g) const;
+};
+
+// The gradient of a view that keeps elements: back to their places in zeros, which first order leaves to the engine.
+void scatter_window(Gradient& g, const Spec& base, Spec window);
+template <class Op> void scatter_view(Gradient& g, const Op& op) {  // the window that op shows of a dense operand
+  const Spec base = g.meta[0]->dense();
+  Spec window;
+  op.infer(base, window), scatter_window(g, base, window);
+}
+
+}  // namespace neura
