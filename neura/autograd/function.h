@@ -1,0 +1,46 @@
+// Differentiable functions of one's own, and checkpointing, which is one.
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+// What forward hands to backward. Saved tensors are checked: writing one in place in between is an InplaceError.
+class FunctionContext {
+ public:
+  void save_for_backward(std::vector<Tensor> tensors);
+  std::vector<Tensor> saved_tensors() const;
+  bool needs_input_grad(std::size_t i) const { return needs_[i]; }
+
+ private:
+  friend struct FunctionNode;
+  friend std::vector<Tensor> apply_function(std::shared_ptr<struct Function>, const std::vector<Tensor>&);
+  std::vector<Tensor> saved_;
+  std::vector<std::uint32_t> versions_;
+  std::vector<bool> needs_;
+};
+
+// forward computes with recording off; backward gets the gradients of the results (undefined where nothing arrived) and
+// gives one per input, undefined for none. With create_graph what backward does is recorded. At most three results.
+//   struct Double : Function {
+//     std::vector<Tensor> forward(FunctionContext&, const std::vector<Tensor>& x) override { return {x[0] * 2}; }
+//     std::vector<Tensor> backward(FunctionContext&, const std::vector<Tensor>& g) override { return {g[0] * 2}; }
+//   };
+//   Tensor y = apply_function(std::make_shared<Double>(), {x})[0];
+struct Function {
+  virtual ~Function() = default;
+  virtual const char* name() const { return "function"; }
+  virtual std::vector<Tensor> forward(FunctionContext&, const std::vector<Tensor>& inputs) = 0;
+  virtual std::vector<Tensor> backward(FunctionContext&, const std::vector<Tensor>& grads) = 0;
+};
+std::vector<Tensor> apply_function(std::shared_ptr<Function>, const std::vector<Tensor>& inputs);
+
+// f(inputs) without keeping what its backward needs: it is computed again then (Chen et al., arXiv 1604.06174). Random
+// numbers are drawn the same way the second time.
+std::vector<Tensor> checkpoint(std::function<std::vector<Tensor>(const std::vector<Tensor>&)> f,
+                               const std::vector<Tensor>& inputs);
+
+}  // namespace neura

@@ -1,0 +1,21 @@
+#include "neura/autograd/grad_mode.h"
+
+#include "neura/core/state.h"
+
+namespace neura {
+namespace {
+void change(std::uint32_t mask, std::uint32_t value) { state.active = (state.active & ~mask) | value; }
+}  // namespace
+
+NoGrad::NoGrad(bool off) : before_(state.active & kNoGrad) { change(kNoGrad, off ? std::uint32_t{kNoGrad} : 0u); }
+NoGrad::~NoGrad() { change(kNoGrad, before_); }
+InferenceMode::InferenceMode(bool on) : before_(state.active & kInference) {
+  change(kInference, on ? std::uint32_t{kInference} : 0u);
+}
+InferenceMode::~InferenceMode() { change(kInference, before_); }
+
+bool is_grad_enabled() { return !(state.active & (kNoGrad | kInference)); }
+void set_grad_enabled(bool on) { change(kNoGrad, on ? 0u : std::uint32_t{kNoGrad}); }
+bool is_inference_mode_enabled() { return state.active & kInference; }
+
+}  // namespace neura

@@ -1,0 +1,35 @@
+// Whether operations are recorded, per thread.
+#pragma once
+#include <cstdint>
+
+namespace neura {
+
+class NoGrad {  // recording off (or, with false, on) on this thread while it lives
+ public:
+  explicit NoGrad(bool off = true);
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+
+ private:
+  std::uint32_t before_;
+};
+struct EnableGrad : NoGrad {
+  EnableGrad() : NoGrad(false) {}
+};
+// Nothing is recorded, and tensors made here can never be: writing them while recording is an InplaceError, a recorded
+// call that needs their history too. The cheapest way to run a network.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool on = true);
+  ~InferenceMode();
+  InferenceMode(const InferenceMode&) = delete;
+
+ private:
+  std::uint32_t before_;
+};
+
+bool is_grad_enabled();
+void set_grad_enabled(bool on);
+bool is_inference_mode_enabled();
+
+}  // namespace neura

@@ -1,0 +1,58 @@
+// The engine's table of gradients that have arrived and not yet been passed on.
+#pragma once
+#include <vector>
+
+#include "neura/ops/record.h"
+
+namespace neura {
+
+struct Slot {
+  Node* node = nullptr;
+  Tensor g[kMaxOutputs];
+};
+
+// Node* -> slot number; open addressing, deletion by shifting back.
+class Index {
+ public:
+  int* find(const Node* n) {
+    for (std::size_t i = home(n);; i = (i + 1) & mask_)
+      if (table_[i].first == n) return &table_[i].second;
+      else if (!table_[i].first) return nullptr;
+  }
+  void insert(Node* n, int slot) {
+    if (++used_ * 2 > mask_) grow();
+    std::size_t i = home(n);
+    while (table_[i].first) i = (i + 1) & mask_;
+    table_[i] = {n, slot};
+  }
+  void erase(const Node* n) {
+    std::size_t i = home(n);
+    while (table_[i].first != n) i = (i + 1) & mask_;
+    --used_;
+    for (std::size_t j = i;;) {
+      j = (j + 1) & mask_;
+      if (!table_[j].first) break;
+      if (((j - home(table_[j].first)) & mask_) >= ((j - i) & mask_)) table_[i] = table_[j], i = j;
+    }
+    table_[i].first = nullptr;
+  }
+
+ private:
+  std::size_t home(const Node* n) const {
+    return (reinterpret_cast<std::uintptr_t>(n) / 64 * 0x9E3779B97F4A7C15u >> 32) & mask_;
+  }
+  void grow() {
+    std::vector<std::pair<Node*, int>> old((mask_ + 1) * 2);
+    mask_ = old.size() - 1, old.swap(table_);
+    for (auto& [n, slot] : old)
+      if (n) {
+        std::size_t i = home(n);
+        while (table_[i].first) i = (i + 1) & mask_;
+        table_[i] = {n, slot};
+      }
+  }
+  std::size_t mask_ = 15, used_ = 0;
+  std::vector<std::pair<Node*, int>> table_{16};
+};
+
+}  // namespace neura
