@@ -1,0 +1,25 @@
+// Reductions. A fold is a row of tables/reduction.def; the walk around it, and what is no fold, stand beside it.
+#pragma once
+#include "neura/backend/backend.h"
+
+namespace neura {
+
+enum class Fold : unsigned char {
+#define REDUCE(name, ...) name,
+#include "neura/tables/reduction.def"
+#undef REDUCE
+  count
+};
+
+struct reduce_kernels {
+  // y = fold of x over the dimensions in `reduced` (a bit each). y has x's rank, or lacks those dimensions. Computed in
+  // `computed`, to which x is converted; p, if there, holds one number of that dtype per result, or one for all.
+  Entry<void(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y)> fold;
+  // Largest or smallest element along `dim` of a contiguous x, and where the first such stands; either may be absent.
+  Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;
+  // What var and mean need of x: y = sum of squares of the distance from the mean, divided by max(0, n - correction).
+  Entry<void(Context&, double correction, bool root, unsigned reduced, View x, View y, View mean)> moments;
+  Entry<void(Context&, unsigned reduced, View x, View y)> logsumexp;
+};
+
+}  // namespace neura

@@ -1,0 +1,21 @@
+// Scans along `dim` of contiguous operands, in float32, float64, int64, complex64 or complex128 (as each entry says);
+// operand and result have one dtype.
+#pragma once
+#include "neura/backend/backend.h"
+
+namespace neura {
+
+struct scan_kernels {
+  // y[k] = x[0] + … + x[k], or the product; reverse: from the end. All five dtypes.
+  Entry<void(Context&, bool product, int dim, bool reverse, View x, View y)> cumulate;
+  // y[k] = b[k] + a[k] y[k - 1]; reverse: y[k] = b[k] + a[k + 1] y[k + 1]. Floating and complex.
+  Entry<void(Context&, int dim, bool reverse, View a, View b, View y)> recurrence;
+  // y[k] = x[k - 1], or x[k + 1] (back); `fill` at the end that is left. All five.
+  Entry<void(Context&, int dim, bool back, double fill, View x, View y)> shift;
+  // Running extreme and the index of the last element that reached it. float32, float64, int64.
+  Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;
+  // y[k] = log(exp(x[0]) + … + exp(x[k])). Floating and complex.
+  Entry<void(Context&, int dim, View x, View y)> logcumsumexp;
+};
+
+}  // namespace neura
