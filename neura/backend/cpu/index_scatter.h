@@ -1,0 +1,8 @@
+// Kernels of the grid form, where the index has a number for every element.
+#pragma once
+#include "neura/backend/kernels/index.h"
+
+namespace neura::grid_index {
+void gather(Context&, View x, View index, View out, int dim);
+void scatter(Context&, View out, View index, View source, int dim, Put);
+}  // namespace neura::grid_index

@@ -1,0 +1,33 @@
+// Reading and writing by index. Indices are int32 or int64, of any strides; one outside [0, bound) is reported by
+// Context::fail_index before anything is written.
+#pragma once
+#include "neura/backend/backend.h"
+
+namespace neura {
+
+struct Put {  // how a value is written over another
+  enum Mode : std::uint8_t { copy, add, prod, mean, amax, amin };
+  Mode mode = copy;
+  bool include_self = true;  // of all but copy: does the old value count?
+};
+
+struct index_kernels {
+  // out = x along `dim`, at the vector `index`. x of any strides; out contiguous.
+  Entry<void(Context&, View x, View index, View out, int dim)> select;
+  // out[index[i]] = source[i] along `dim`, in the order of i. out contiguous; source any strides, out's dtype.
+  Entry<void(Context&, View out, View index, View source, int dim, Put)> write;
+  // out[i] = x[i, but index[i] along `dim`]; out contiguous, of index's shape; x of any strides.
+  Entry<void(Context&, View x, View index, View out, int dim)> gather;
+  // out[i, but index[i] along `dim`] = source[i]; out contiguous; source as large as index at least, in every
+  // dimension.
+  Entry<void(Context&, View out, View index, View source, int dim, Put)> scatter;
+  // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
+  // Coordinates have out's shape (any strides); out is int64, contiguous.
+  Entry<void(Context&, const View* coordinates, const std::int64_t* sizes, int count, View out)> linear;
+  // Of a contiguous x.
+  Entry<std::int64_t(Context&, View x)> count_nonzero;
+  // Coordinates of the nonzero elements, in order; out: int64 [count_nonzero, rank], contiguous.
+  Entry<void(Context&, View x, View out)> nonzero;
+};
+
+}  // namespace neura

@@ -1,0 +1,61 @@
+// The operations beneath the functions of index.h.
+#pragma once
+#include "neura/backend/kernels/index.h"
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+inline constexpr std::uint16_t kWriteReads[] = {2, 0, 2}, kReduceReads[] = {0x107, 0, 0x107};
+
+struct IndexSelect {
+  static constexpr const char* name = "index_select";
+  static constexpr bool linear = true;
+  static constexpr std::uint16_t reads[] = {2, 0};
+  int dim;
+  void infer(const Spec& x, const Spec& index, Spec& out) const;
+  void run(Context& c, View x, View index, View out) const { c.backend.index->select(c, x, index, out, dim); }
+  void gradient(Gradient&) const;
+};
+
+struct Gather {
+  static constexpr const char* name = "gather";
+  static constexpr bool linear = true;
+  static constexpr std::uint16_t reads[] = {2, 0};
+  int dim;
+  void infer(const Spec& x, const Spec& index, Spec& out) const;
+  void run(Context& c, View x, View index, View out) const { c.backend.index->gather(c, x, index, out, dim); }
+  void gradient(Gradient&) const;
+};
+
+// Writes into x along `dim`, at a vector of indices or, `grid`, at one index per element. An absent x is zeros of
+// `size`.
+struct WriteAttributes {
+  int dim;
+  Put put;
+  bool grid;
+  Shape size;
+  void check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const;
+  void write(Context&, View x, View index, View source, View out) const;
+  void gradient(Gradient&) const;
+};
+
+enum class Write { index_add, index_copy, index_fill, index_reduce, scatter, scatter_add, scatter_reduce };
+inline constexpr const char* kWriteNames[] = {"index_add", "index_copy",  "index_fill",    "index_reduce",
+                                              "scatter",   "scatter_add", "scatter_reduce"};
+
+template <Write w> struct IndexWrite : WriteAttributes {
+  static constexpr const char* name = kWriteNames[int(w)];
+  static constexpr bool direct = true;
+  static constexpr auto& reads = w == Write::index_reduce || w == Write::scatter_reduce ? kReduceReads : kWriteReads;
+  void infer(const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
+    check(name, x, index, source, out);
+  }
+  void run(Context& c, View x, View index, View source, View out) const { write(c, x, index, source, out); }
+  void gradient(Gradient& g) const { WriteAttributes::gradient(g); }
+};
+
+// The same writes as functions: base (or, undefined, zeros of size) and what is written.
+Tensor write_at(const WriteAttributes&, const Tensor& base, const Tensor& index, const Tensor& source);
+void reduce_gradient(const WriteAttributes&, Gradient&);  // prod, mean, amax, amin
+
+}  // namespace neura

@@ -1,0 +1,294 @@
+#include "neura/ops/random.h"
+
+#include <cmath>
+
+#include "neura/backend/kernels/random.h"
+#include "neura/ops/apply.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+constexpr const char* kNames[] = {"uniform",   "normal",    "log_normal", "cauchy", "exponential",
+                                  "geometric", "bernoulli", "poisson",    "random"};
+
+// Fresh: numbers of `like`. In place: x is the destination, whose values count no more. p: see kernels/random.h.
+template <Draw::Kind kind> struct Random {
+  static constexpr const char* name = kNames[int(kind)];
+  static constexpr bool direct = true;
+  Draw draw;
+  Meta like;
+  void infer(const Spec&, const Spec&, Spec& out) const { out = like.dense(); }
+  void run(Context& c, View, View p, View out) const { c.backend.random->draw(c, draw, p, out); }
+  void gradient(Gradient& g) const {
+    if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
+    if (g.needs(1)) g.result[1] = zero_gradient(*g.meta[1]);
+  }
+};
+
+Generator& source(Generator* g) { return g ? *g : default_generator(); }
+template <Draw::Kind kind> Draw drawn(Generator* g, double a = 0, double b = 1) {
+  const GeneratorState s = source(g).reserve();
+  return {.kind = kind, .seed = s.seed, .offset = s.offset, .a = a, .b = b};
+}
+
+DTypeSet accepted(Draw::Kind kind) {
+  using namespace dtypes;
+  if (kind == Draw::uniform || kind == Draw::normal) return floating | complexes;
+  if (kind == Draw::bernoulli || kind == Draw::integers || kind == Draw::poisson) return ordered;
+  return kind == Draw::geometric ? ordered & ~booleans : floating;
+}
+template <Draw::Kind kind> void check_dtype(DType d) {
+  check<DTypeError>(accepted(kind) & bit(d), [&] {
+    return std::string(kNames[int(kind)]) + ": expected a " +
+           (accepted(kind) & bit(DType::int64) ? "real" : "floating") + " dtype, got " + name(d);
+  });
+}
+
+template <Draw::Kind kind> Tensor& fill(Tensor& self, const Draw& d, const Tensor& p = {}) {
+  check_dtype<kind>(self.dtype());
+  return apply_to(Destination::in_place, self, Random<kind>{d, Meta(self.spec())}, self, p);
+}
+template <Draw::Kind kind> Tensor fresh(const Spec& like, const Draw& d, const Tensor& p = {}) {
+  check_dtype<kind>(like.dtype);
+  return apply(Random<kind>{d, Meta(like)}, Operand(), p);
+}
+Tensor finished(Tensor t, bool requires_grad) {
+  if (requires_grad) t.requires_grad_();
+  return t;
+}
+
+Spec spec_of(const char* op, const Shape& size, const RandomOptions& o, DType fallback) {
+  for (std::int64_t s : size)
+    check<ShapeError>(s >= 0, [&] { return std::string(op) + ": expected sizes of at least 0, got " + size.str(); });
+  return Spec::dense(o.dtype.value_or(fallback), size, o.device);
+}
+RandomOptions options(const Tensor& input, const LikeOptions& o, Generator* g) {
+  return {.generator = g,
+          .dtype = o.dtype.value_or(input.dtype()),
+          .device = o.device.value_or(input.device()),
+          .requires_grad = o.requires_grad};
+}
+void check_std(double std) {
+  check<ValueError>(std >= 0, [&] { return "normal: expected std of at least 0, got " + std::to_string(std); });
+}
+
+Draw integers(Generator* g, std::int64_t low, std::int64_t high) {
+  Draw d = drawn<Draw::integers>(g);
+  d.low = low, d.range = std::uint64_t(high) - std::uint64_t(low);
+  return d;
+}
+void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtype) {
+  check<ValueError>(low < high, [&] {
+    return std::string(op) + ": expected low less than high, got " + std::to_string(low) + " and " +
+           std::to_string(high);
+  });
+  if (category(dtype) > Category::integer || dtype == DType::int64) return;
+  const int bits = size_of(dtype) * 8;
+  const bool boolean = dtype == DType::boolean, is_unsigned = dtype == DType::uint8;
+  const std::int64_t least = boolean || is_unsigned ? 0 : -(std::int64_t{1} << (bits - 1));
+  const std::int64_t greatest = boolean ? 1 : (std::int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
+  check<ValueError>(low >= least && high - 1 <= greatest, [&] {
+    return std::string(op) + ": expected bounds that " + name(dtype) + " holds, got " + std::to_string(low) + " and " +
+           std::to_string(high);
+  });
+}
+
+struct Permutation {
+  static constexpr const char* name = "randperm";
+  Draw draw;
+  std::int64_t n;
+  Device device;
+  void infer(const Spec&, Spec& out) const { out = Spec::dense(DType::int64, Shape{n}, device); }
+  void run(Context& c, View, View out) const { c.backend.random->permutation(c, draw, out); }
+};
+struct Multinomial {
+  static constexpr const char* name = "multinomial";
+  Draw draw;
+  std::int64_t samples;
+  bool replacement;
+  void infer(const Spec& w, Spec& out) const { out = Spec::dense(DType::int64, Shape{w.shape[0], samples}, w.device); }
+  void run(Context& c, View w, View out) const { c.backend.random->multinomial(c, draw, replacement, w, out); }
+};
+
+// Values that decide what is an error; one look at them all.
+std::vector<double> host_values(const Tensor& t) {
+  return contiguous(t.detach().to(DType::float64)).to(Device()).to_vector<double>();
+}
+Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double most) {
+  check<DTypeError>(is_floating(p.dtype()), [&] {
+    return std::string(op) + ": expected floating probabilities or rates, got " + p.spec().str();
+  });
+  for (double v : host_values(p))
+    check<ValueError>(v >= 0 && v <= most, [&] {
+      return std::string(op) + ": expected values of at least 0" + (most == 1 ? " and at most 1" : "") + ", got " +
+             std::to_string(v);
+    });
+  return contiguous(expand(p.detach(), size).to(DType::float64));
+}
+
+}  // namespace
+
+Tensor rand(const Shape& size, const RandomOptions& o) {
+  const Spec s = spec_of("rand", size, o, default_dtype());
+  return finished(fresh<Draw::uniform>(s, drawn<Draw::uniform>(o.generator)), o.requires_grad);
+}
+Tensor randn(const Shape& size, const RandomOptions& o) {
+  const Spec s = spec_of("randn", size, o, default_dtype());
+  return finished(fresh<Draw::normal>(s, drawn<Draw::normal>(o.generator)), o.requires_grad);
+}
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& size, const RandomOptions& o) {
+  const Spec s = spec_of("randint", size, o, DType::int64);
+  check_range("randint", low, high, s.dtype);
+  return finished(fresh<Draw::integers>(s, integers(o.generator, low, high)), o.requires_grad);
+}
+Tensor randint(std::int64_t high, const Shape& size, const RandomOptions& o) { return randint(0, high, size, o); }
+Tensor randperm(std::int64_t n, const RandomOptions& o) {
+  check<ValueError>(n >= 0, [&] { return "randperm: expected n of at least 0, got " + std::to_string(n); });
+  const Tensor t = apply(Permutation{drawn<Draw::integers>(o.generator), n, o.device}, Operand());
+  return finished(o.dtype.value_or(DType::int64) == DType::int64 ? t : t.to(*o.dtype), o.requires_grad);
+}
+
+Tensor rand_like(const Tensor& input, const LikeOptions& o, Generator* g) {
+  return rand(input.shape(), options(input, o, g));
+}
+Tensor randn_like(const Tensor& input, const LikeOptions& o, Generator* g) {
+  return randn(input.shape(), options(input, o, g));
+}
+Tensor randint_like(const Tensor& input, std::int64_t low, std::int64_t high, const LikeOptions& o, Generator* g) {
+  return randint(low, high, input.shape(), options(input, o, g));
+}
+Tensor randint_like(const Tensor& input, std::int64_t high, const LikeOptions& o, Generator* g) {
+  return randint_like(input, 0, high, o, g);
+}
+
+Tensor normal(double mean, double std, const Shape& size, const RandomOptions& o) {
+  check_std(std);
+  const Spec s = spec_of("normal", size, o, default_dtype());
+  return finished(fresh<Draw::normal>(s, drawn<Draw::normal>(o.generator, mean, std)), o.requires_grad);
+}
+Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
+  for (double v : host_values(std)) check_std(v);
+  const Shape size = broadcast_shapes("normal", mean.shape(), std.shape());
+  const Tensor z = randn(size, {.generator = g, .dtype = promote(mean.dtype(), std.dtype()), .device = mean.device()});
+  return add(mul(z, std.detach()), mean.detach());
+}
+Tensor normal(const Tensor& mean, double std, Generator* g) {
+  check_std(std);
+  return add(mul(randn_like(mean, {}, g), std), mean.detach());
+}
+Tensor normal(double mean, const Tensor& std, Generator* g) {
+  for (double v : host_values(std)) check_std(v);
+  return add(mul(randn_like(std, {}, g), std.detach()), mean);
+}
+
+Tensor bernoulli(const Tensor& input, Generator* g) {
+  const Tensor p = probabilities("bernoulli", input, input.shape(), 1);
+  return apply(Random<Draw::bernoulli>{drawn<Draw::bernoulli>(g), Meta(input.spec())}, input, p);
+}
+Tensor bernoulli(const Tensor& input, double p, Generator* g) {
+  Tensor t = empty_like(input);
+  return bernoulli_(t, p, g);
+}
+Tensor poisson(const Tensor& input, Generator* g) {
+  const Tensor rates = probabilities("poisson", input, input.shape(), INFINITY);
+  return apply(Random<Draw::poisson>{drawn<Draw::poisson>(g), Meta(input.spec())}, input, rates);
+}
+
+Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replacement, Generator* g) {
+  check<ShapeError>(input.dim() == 1 || input.dim() == 2,
+                    [&] { return "multinomial: expected weights [n] or [rows, n], got " + input.spec().str(); });
+  check<DTypeError>(is_floating(input.dtype()),
+                    [&] { return "multinomial: expected floating weights, got " + input.spec().str(); });
+  const std::int64_t n = input.size(-1), rows = input.dim() == 2 ? input.size(0) : 1;
+  check<ValueError>(num_samples > 0 && (replacement || num_samples <= n), [&] {
+    return "multinomial: expected num_samples above 0 and, without replacement, at most " + std::to_string(n) +
+           ", got " + std::to_string(num_samples);
+  });
+  const std::vector<double> w = host_values(input);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    std::int64_t some = 0;
+    for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
+      const double v = w[std::size_t(i)];
+      check<ValueError>(v >= 0 && std::isfinite(v),
+                        [&] { return "multinomial: expected finite weights of at least 0, got " + std::to_string(v); });
+      sum += v, some += v > 0;
+    }
+    check<ValueError>(sum > 0 && (replacement || some >= num_samples), [&] {
+      return "multinomial: expected at least " + std::to_string(replacement ? 1 : num_samples) +
+             " weights above 0 in every row, got " + std::to_string(some);
+    });
+  }
+  const Tensor weights = contiguous(reshape(input.detach(), {rows, n}).to(DType::float64));
+  const Tensor out = apply(Multinomial{drawn<Draw::uniform>(g), num_samples, replacement}, weights);
+  return input.dim() == 2 ? out : reshape(out, {num_samples});
+}
+
+Tensor& uniform_(Tensor& self, double from, double to, Generator* g) {
+  check<ValueError>(from <= to && std::isfinite(to - from), [&] {
+    return "uniform: expected from of at most to, got " + std::to_string(from) + " and " + std::to_string(to);
+  });
+  return fill<Draw::uniform>(self, drawn<Draw::uniform>(g, from, to - from));
+}
+Tensor& normal_(Tensor& self, double mean, double std, Generator* g) {
+  check_std(std);
+  return fill<Draw::normal>(self, drawn<Draw::normal>(g, mean, std));
+}
+Tensor& log_normal_(Tensor& self, double mean, double std, Generator* g) {
+  check<ValueError>(std > 0, [&] { return "log_normal: expected std above 0, got " + std::to_string(std); });
+  return fill<Draw::log_normal>(self, drawn<Draw::log_normal>(g, mean, std));
+}
+Tensor& cauchy_(Tensor& self, double median, double sigma, Generator* g) {
+  check<ValueError>(sigma > 0, [&] { return "cauchy: expected sigma above 0, got " + std::to_string(sigma); });
+  return fill<Draw::cauchy>(self, drawn<Draw::cauchy>(g, median, sigma));
+}
+Tensor& exponential_(Tensor& self, double lambd, Generator* g) {
+  check<ValueError>(lambd > 0, [&] { return "exponential: expected lambd above 0, got " + std::to_string(lambd); });
+  return fill<Draw::exponential>(self, drawn<Draw::exponential>(g, lambd));
+}
+Tensor& geometric_(Tensor& self, double p, Generator* g) {
+  check<ValueError>(p > 0 && p < 1, [&] { return "geometric: expected p between 0 and 1, got " + std::to_string(p); });
+  return fill<Draw::geometric>(self, drawn<Draw::geometric>(g, p));
+}
+Tensor& bernoulli_(Tensor& self, double p, Generator* g) {
+  check<ValueError>(p >= 0 && p <= 1, [&] { return "bernoulli: expected p from 0 to 1, got " + std::to_string(p); });
+  return fill<Draw::bernoulli>(self, drawn<Draw::bernoulli>(g, p));
+}
+Tensor& bernoulli_(Tensor& self, const Tensor& p, Generator* g) {
+  return fill<Draw::bernoulli>(self, drawn<Draw::bernoulli>(g), probabilities("bernoulli", p, self.shape(), 1));
+}
+
+Tensor& random_(Tensor& self, std::int64_t from, std::int64_t to, Generator* g) {
+  check_range("random", from, to, self.dtype());
+  return fill<Draw::integers>(self, integers(g, from, to));
+}
+Tensor& random_(Tensor& self, std::int64_t to, Generator* g) { return random_(self, 0, to, g); }
+Tensor& random_(Tensor& self, Generator* g) {
+  switch (self.dtype()) {
+    case DType::boolean:
+      return random_(self, 0, 2, g);
+    case DType::uint8:
+      return random_(self, 0, 256, g);
+    case DType::int8:
+      return random_(self, 0, 128, g);
+    case DType::int16:
+      return random_(self, 0, 32768, g);
+    case DType::int32:
+      return random_(self, 0, std::int64_t{1} << 31, g);
+    case DType::bfloat16:
+      return random_(self, 0, (1 << 8) + 1, g);
+    case DType::float16:
+      return random_(self, 0, (1 << 11) + 1, g);
+    case DType::float32:
+      return random_(self, 0, (1 << 24) + 1, g);
+    case DType::float64:
+      return random_(self, 0, (std::int64_t{1} << 53) + 1, g);
+    default:
+      return fill<Draw::integers>(self, integers(g, 0, INT64_MIN));  // 2^63 of them
+  }
+}
+
+}  // namespace neura
