@@ -1,0 +1,70 @@
+// Convolution of float and double as a product with patches that are gathered on the way: a few rows or columns of the
+// matrix of patches exist at a time, in the cache.
+#pragma once
+#include "neura/backend/cpu/gemm.h"
+#include "neura/backend/kernels/conv.h"
+#include "neura/core/parallel.h"
+
+namespace neura {
+
+struct Segment {  // consecutive results of one line: where their first value is in the image, and in a row of patches
+  int64_t from, to, size;
+};
+template <class T> struct PatchRows {  // rows of the matrix of patches, for some consecutive results
+  const int64_t* offsets;              // of each row in the image
+  int64_t rows;
+  const Segment* segments;
+  int64_t count, step;  // step: in the image, from a result to the next
+};
+
+template <class T> struct ConvKernels {  // of one instruction set
+  // Writes whole vectors where `pitch` leaves room for them, and may read up to 64 bytes behind the image.
+  void (*gather)(const T* image, const PatchRows<T>&, T* to, int64_t pitch);
+  void (*scatter)(T* image, const PatchRows<T>&, const T* from, int64_t pitch);  // adds; exact
+  // One filter without a matrix of patches: y[result] = bias + sum over rows of w[row] * its value.
+  void (*filter)(const T* image, const PatchRows<T>&, const T* w, T bias, T* y);
+};
+template <class T> const ConvKernels<T>& conv_kernels_of();
+
+template <class T> void conv_forward(Context&, const ConvShape&, const T* x, const T* w, const T* bias, T* y);
+template <class T> void conv_input_gradient(Context&, const ConvShape&, const T* g, const T* w, T* x);
+template <class T> void conv_weight_gradient(Context&, const ConvShape&, const T* x, const T* g, T* w);
+
+inline constexpr int64_t kConvDepth = 512, kConvPixels = 512;  // values summed in one go; results in a block
+inline constexpr int64_t kPatchSlack = 64;                     // bytes that gather writes too much
+
+// f(unit, workspace) for every unit, on all threads, in chunks that have a workspace of `space` elements each. `work`:
+// multiplications of them all.
+template <class T, class F> void share(Context& c, int64_t units, int64_t space, double work, F&& f) {
+  const int64_t chunks = units < 16 ? units : 16;
+  T* const workspace = c.scratch_of<T>(space * chunks);
+  const int64_t grain = work < double(kGemmSerial) ? chunks : 1;
+  parallel_for(chunks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t u = part_begin(units, chunks, i); u < part_begin(units, chunks, i + 1); ++u)
+        f(u, workspace + i * space);
+  });
+}
+
+// An image with zeros around it, so that every window lies inside.
+template <class T> class PaddedImage {
+ public:
+  PaddedImage(const ConvShape& s, int64_t channels);
+  int64_t size() const { return plane_ * channels_; }  // elements of the copy
+  int64_t space() const {
+    return (size() + 64 / int64_t(sizeof(T)) + 15) / 16 * 16;
+  }  // with what gather reads too much
+  int64_t plane() const { return plane_; }
+  void load(const T* image, int64_t channel_begin, int64_t channel_end, T* padded) const;
+  void store(const T* padded, T* image) const;  // without the zeros
+  void offsets(int64_t* to) const;              // of every row of patches: channels x kernel
+  // Segments of results [begin, end); `to` has room for as many.
+  int64_t segments(int64_t begin, int64_t end, Segment* to) const;
+
+ private:
+  const ConvShape& s_;
+  int64_t channels_, size_[3], plane_;
+  int64_t begin_[3], end_[3];  // of the input that lies in the padded image, in each dimension
+};
+
+}  // namespace neura

@@ -1,0 +1,206 @@
+// Derivatives of a convolution: with respect to its input, products summed back into the image; with respect to its
+// weight, patches times gradients, summed over fixed blocks of images and these in order: the same for any threads.
+#include <algorithm>
+
+#include "neura/backend/cpu/conv.h"
+
+namespace neura {
+namespace {
+
+constexpr int64_t round16(int64_t n) { return (n + 15) / 16 * 16; }
+template <class T> constexpr int64_t segment_space() { return kConvPixels * int64_t(sizeof(Segment) / sizeof(T)); }
+
+template <class T> class InputGradient {
+ public:
+  InputGradient(const ConvShape& s, const T* g, const T* w, T* x) : s_(s), g_(g), w_(w), x_(x) {}
+
+  void run(Context& c) {
+    // A channel of the input is summed by one thread; few images and groups are cut into channels.
+    const int64_t wanted = parts(8, s_.n * s_.groups);
+    cuts_ = std::clamp<int64_t>(wanted, 1, s_.group_channels());
+    pack_weight(c);
+    const int64_t channels = parts(s_.group_channels(), cuts_);
+    int64_t* const offsets = c.scratch_of<int64_t>(channels * s_.kernel_size());
+    PaddedImage<T>(s_, channels).offsets(offsets), offsets_ = offsets;
+    panel_ = round16(parts(block_, kernels_.width) * kernels_.width * filters_);
+    const int64_t image = PaddedImage<T>(s_, channels).space(), rows = round16(kernels_.height * block_);
+    const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(s_.patch());
+    share<T>(c, s_.n * s_.groups * cuts_, image + panel_ + rows + segment_space<T>(), work, [&](int64_t u, T* space) {
+      part(u / cuts_ / s_.groups, u / cuts_ % s_.groups, u % cuts_, space, space + image, space + image + panel_,
+           reinterpret_cast<Segment*>(space + image + panel_ + rows));
+    });
+  }
+
+ private:
+  int64_t first_channel(int64_t cut) const { return part_begin(s_.group_channels(), cuts_, cut); }
+
+  void pack_weight(Context& c) {  // transposed: [patch, filters]
+    const int64_t patch = s_.patch(), size = s_.kernel_size();
+    T* const to = c.scratch_of<T>(s_.groups * patch * filters_);
+    parallel_for(
+        s_.groups * cuts_, std::max<int64_t>(1, kSerial / (patch * filters_)), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t g = i / cuts_, first = first_channel(i % cuts_) * size,
+                          rows = first_channel(i % cuts_ + 1) * size - first;
+            for (int64_t d = 0; d < depths_; ++d) {
+              const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
+              kernels_.pack_a(w_ + (g * filters_ + k) * patch + first, 1, patch, rows, depth,
+                              to + (g * patch + first) * filters_ + rows * k);
+            }
+          }
+        });
+    packed_ = to;
+  }
+
+  void part(int64_t n, int64_t g, int64_t cut, T* image, T* panel, T* line, Segment* segments) const {
+    const int64_t first = first_channel(cut), channels = first_channel(cut + 1) - first, size = s_.out_size();
+    const int64_t rows = channels * s_.kernel_size(), width = kernels_.width, slivers = parts(rows, kernels_.height);
+    const PaddedImage<T> padded(s_, channels);
+    const T* const a = packed_ + (g * s_.patch() + first * s_.kernel_size()) * filters_;
+    const T* const gradient = g_ + (n * s_.filters + g * filters_) * size;
+    std::fill_n(image, padded.size(), T(0));
+    for (int64_t i = 0; i < blocks_; ++i) {
+      const int64_t begin = part_begin(size, blocks_, i), end = part_begin(size, blocks_, i + 1), columns = end - begin;
+      const int64_t panel_width = parts(columns, width) * width;
+      for (int64_t d = 0; d < depths_; ++d) {
+        const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
+        kernels_.pack_b(gradient + k * size + begin, size, 1, depth, columns, panel + k * panel_width);
+      }
+      PatchRows<T> p{nullptr, 0, segments, padded.segments(begin, end, segments), s_.stride[2]};
+      for (int64_t r = 0; r < slivers; ++r) {
+        const int64_t row = part_begin(rows, slivers, r);
+        p.rows = part_begin(rows, slivers, r + 1) - row, p.offsets = offsets_ + row;
+        for (int64_t d = 0; d < depths_; ++d) {
+          const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
+          GemmBlock<T> b{p.rows, columns, depth, a + rows * k + row * depth, 1, 0, panel + k * panel_width, 0,
+                         line,   columns, {}};
+          if (d) b.epilogue = {1, line, columns, 1};
+          kernels_.block(b);
+        }
+        scatter_.scatter(image, p, line, columns);
+      }
+    }
+    padded.store(image, x_ + (n * s_.channels + g * s_.group_channels() + first) * s_.in_size());
+  }
+
+  const ConvShape& s_;
+  const T *g_, *w_;
+  T* x_;
+  const int64_t filters_ = s_.group_filters(), depths_ = parts(filters_, kConvDepth);
+  const int64_t blocks_ = parts(s_.out_size(), kConvPixels), block_ = parts(s_.out_size(), blocks_);
+  const GemmKernels<T>& kernels_ = gemm_kernels<T>();
+  const ConvKernels<T>& scatter_ = conv_kernels_of<T>();
+  int64_t cuts_ = 1, panel_ = 0;
+  const T* packed_ = nullptr;
+  const int64_t* offsets_ = nullptr;
+};
+
+template <class T> class WeightGradient {
+ public:
+  WeightGradient(const ConvShape& s, const T* x, const T* g, T* w)
+      : s_(s), x_(x), g_(g), w_(w), image_(s, s.group_channels()) {}
+
+  void run(Context& c) {
+    const int64_t elements = s_.groups * patch_ * filters_;
+    const int64_t fitting = std::max<int64_t>(2, (int64_t{16} << 20) / (elements * int64_t(sizeof(T))));
+    sums_ = std::min({s_.n, int64_t{16}, fitting});
+    cuts_ = std::clamp<int64_t>(parts(8, sums_ * s_.groups), 1, parts(patch_, kernels_.height));
+    T* const sums = c.scratch_of<T>(sums_ * elements);
+    int64_t* const offsets = c.scratch_of<int64_t>(patch_);
+    image_.offsets(offsets), offsets_ = offsets;
+    const int64_t panel = round16(parts(filters_, kernels_.width) * kernels_.width * block_ * images_);
+    const int64_t rows = round16(kernels_.height * pitch_ + kPatchSlack / int64_t(sizeof(T)));
+    const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(patch_);
+    share<T>(c, sums_ * s_.groups * cuts_, images_ * image_.space() + panel + rows + segment_space<T>(), work,
+             [&](int64_t u, T* space) {
+               const int64_t sum = u / cuts_ / s_.groups, g = u / cuts_ % s_.groups;
+               part(sum, g, u % cuts_, space, space + images_ * image_.space(),
+                    space + images_ * image_.space() + panel,
+                    reinterpret_cast<Segment*>(space + images_ * image_.space() + panel + rows),
+                    sums + sum * elements + g * patch_ * filters_);
+             });
+    add_up(sums, elements);
+  }
+
+ private:
+  // Rows `cut` of [patch, filters], over block `sum` of the images.
+  void part(int64_t sum, int64_t g, int64_t cut, T* image, T* panel, T* lines, Segment* segments, T* to) const {
+    const int64_t first = part_begin(patch_, cuts_, cut), rows = part_begin(patch_, cuts_, cut + 1) - first;
+    const int64_t size = s_.out_size(), slivers = parts(rows, kernels_.height);
+    std::fill_n(to + first * filters_, rows * filters_, T(0));
+    const int64_t last = part_begin(s_.n, sums_, sum + 1);
+    for (int64_t n = part_begin(s_.n, sums_, sum); n < last; n += images_) {
+      const int64_t images = std::min(images_, last - n);
+      for (int64_t j = 0; j < images; ++j)
+        image_.load(x_ + ((n + j) * s_.channels + g * s_.group_channels()) * s_.in_size(), 0, s_.group_channels(),
+                    image + j * image_.space());
+      for (int64_t i = 0; i < blocks_; ++i) {
+        const int64_t begin = part_begin(size, blocks_, i), end = part_begin(size, blocks_, i + 1);
+        const int64_t width = end - begin, depth = width * images;
+        for (int64_t o = 0; o < filters_; o += kernels_.width)  // [sliver][image, result][filter]
+          for (int64_t j = 0; j < images; ++j)
+            kernels_.pack_b(g_ + ((n + j) * s_.filters + g * filters_ + o) * size + begin, 1, size, width,
+                            std::min<int64_t>(kernels_.width, filters_ - o),
+                            panel + o * depth + j * width * kernels_.width);
+        PatchRows<T> p{nullptr, 0, segments, image_.segments(begin, end, segments), s_.stride[2]};
+        for (int64_t r = 0; r < slivers; ++r) {
+          const int64_t row = first + part_begin(rows, slivers, r);
+          p.rows = first + part_begin(rows, slivers, r + 1) - row, p.offsets = offsets_ + row;
+          for (int64_t j = 0; j < images; ++j) gather_.gather(image + j * image_.space(), p, lines + j * width, pitch_);
+          T* const c = to + row * filters_;
+          kernels_.block({p.rows, filters_, depth, lines, pitch_, 1, panel, 0, c, filters_, {1, c, filters_, 1}});
+        }
+      }
+    }
+  }
+
+  void add_up(T* sums, int64_t elements) const {  // and turn [patch, filters] into [filters, patch]
+    parallel_for(s_.groups * patch_, std::max<int64_t>(1, kSerial / (filters_ * sums_)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     T* const line = sums + i * filters_;
+                     for (int64_t b = 1; b < sums_; ++b)
+                       for (int64_t o = 0; o < filters_; ++o) line[o] += line[b * elements + o];
+                     T* const to = w_ + i / patch_ * filters_ * patch_ + i % patch_;
+                     for (int64_t o = 0; o < filters_; ++o) to[o * patch_] = line[o];
+                   }
+                 });
+  }
+
+  const ConvShape& s_;
+  const T *x_, *g_;
+  T* w_;
+  const PaddedImage<T> image_;
+  const int64_t filters_ = s_.group_filters(), patch_ = s_.patch();
+  const int64_t blocks_ = parts(s_.out_size(), kConvPixels), block_ = parts(s_.out_size(), blocks_);
+  // Small images go together: what is summed in one go is read and written once.
+  const int64_t images_ =
+      std::clamp<int64_t>(std::min(kConvPixels / s_.out_size(), (int64_t{1} << 19) / image_.space()), 1, s_.n);
+  const int64_t pitch_ =
+      block_ * images_ + 64 / int64_t(sizeof(T));  // apart from powers of two, which share cache sets
+  const GemmKernels<T>& kernels_ = gemm_kernels<T>();
+  const ConvKernels<T>& gather_ = conv_kernels_of<T>();
+  int64_t sums_ = 1, cuts_ = 1;
+  const int64_t* offsets_ = nullptr;
+};
+
+bool is_empty(const ConvShape& s) { return !s.n || !s.filters || !s.out_size() || !s.patch(); }
+
+}  // namespace
+
+template <class T> void conv_input_gradient(Context& c, const ConvShape& s, const T* g, const T* w, T* x) {
+  if (is_empty(s)) return void(std::fill_n(x, s.n * s.channels * s.in_size(), T(0)));
+  InputGradient<T>(s, g, w, x).run(c);
+}
+template <class T> void conv_weight_gradient(Context& c, const ConvShape& s, const T* x, const T* g, T* w) {
+  if (is_empty(s)) return void(std::fill_n(w, s.filters * s.patch(), T(0)));
+  WeightGradient<T>(s, x, g, w).run(c);
+}
+#define NEURA_CONV(T)                                                                       \
+  template void conv_input_gradient<T>(Context&, const ConvShape&, const T*, const T*, T*); \
+  template void conv_weight_gradient<T>(Context&, const ConvShape&, const T*, const T*, T*)
+NEURA_CONV(float);
+NEURA_CONV(double);
+#undef NEURA_CONV
+
+}  // namespace neura

@@ -1,0 +1,157 @@
+// How a product is cut into blocks, packed and shared among threads.
+#include "neura/backend/cpu/gemm.h"
+
+#include <algorithm>
+
+#include "neura/core/parallel.h"
+
+namespace neura {
+namespace {
+
+constexpr int64_t kRows = 224, kColumns = 512;              // of a task: its block of a stays in 256 KiB of cache
+constexpr int64_t kPanelRows = 4096, kPanelColumns = 4096;  // packed at once by the parallel driver
+
+template <class T> bool small(const Gemm<T>& g) {  // its operands stay in the first cache: packing copies in vain
+  return g.m * g.k <= 16384 && g.k <= kGemmDepth;
+}
+// a is read where it lies if one of its strides is 1 and packing would not pay.
+template <class T> bool a_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
+  return (g.a_row == 1 || g.a_column == 1) && (g.n <= 2 * kernels.width || small(g));
+}
+template <class T> bool b_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
+  return g.b_column == 1 && (g.m <= kernels.height || g.k * g.n <= 8192);
+}
+
+template <class T> struct Blocks {  // what all blocks of one product share
+  const Gemm<T>& g;
+  const GemmKernels<T>& kernels = gemm_kernels<T>();
+  bool direct_a = a_direct(g, kernels), direct_b = b_direct(g, kernels);
+  int64_t depths = parts(g.k, kGemmDepth);
+
+  int64_t depth_begin(int64_t p) const { return part_begin(g.k, depths, p); }
+  int64_t width_of(int64_t columns) const { return (columns + kernels.width - 1) / kernels.width * kernels.width; }
+
+  void pack_a(int64_t row, int64_t rows, int64_t k, int64_t depth, T* to) const {
+    kernels.pack_a(g.a + row * g.a_row + k * g.a_column, g.a_row, g.a_column, rows, depth, to);
+  }
+  void pack_b(int64_t column, int64_t columns, int64_t k, int64_t depth, T* to) const {
+    kernels.pack_b(g.b + k * g.b_row + column * g.b_column, g.b_row, g.b_column, depth, columns, to);
+  }
+  // The block of c at (row, column); a and b packed, or null: read where they lie.
+  void run(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t k, int64_t depth, const T* a,
+           const T* b) const {
+    GemmBlock<T> block;
+    block.rows = rows, block.columns = columns, block.depth = depth;
+    block.a = a ? a : g.a + row * g.a_row + k * g.a_column;
+    block.a_row = a ? 1 : g.a_row, block.a_depth = a ? 0 : g.a_column;
+    block.b = b ? b : g.b + k * g.b_row + column;
+    block.b_depth = b ? 0 : g.b_row;
+    block.c = g.c + row * g.c_row + column, block.c_row = g.c_row;
+    block.epilogue.alpha = g.epilogue.alpha;
+    if (k > 0) block.epilogue.init = block.c, block.epilogue.init_row = g.c_row, block.epilogue.init_column = 1;
+    else if (g.epilogue.init) {
+      block.epilogue = g.epilogue;
+      block.epilogue.init += row * g.epilogue.init_row + column * g.epilogue.init_column;
+    }
+    kernels.block(block);
+  }
+};
+
+template <class T> void fill(const Gemm<T>& g) {  // a product over nothing
+  const GemmEpilogue<T>& e = g.epilogue;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) g.c[i * g.c_row + j] = e.init ? e.init[i * e.init_row + j * e.init_column] : T(0);
+}
+
+}  // namespace
+
+template <class T> int64_t gemm_workspace(const Gemm<T>& g) {
+  const int64_t width = gemm_kernels<T>().width, depth = std::min(g.k, kGemmDepth);
+  const int64_t columns = (std::min(g.n, kColumns) + width - 1) / width * width;
+  return (std::min(g.m, kRows) + columns) * depth;
+}
+
+template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
+  if (!g.k) return fill(g);
+  const Blocks<T> blocks{g};
+  const int64_t lanes = blocks.kernels.lanes;
+  T* const packed_a = workspace;
+  T* const packed_b = workspace + std::min(g.m, kRows) * std::min(g.k, kGemmDepth);
+  const int64_t row_parts = parts(g.m, kRows);
+  // b in place up to the last whole vector; the rest is packed, because tiles load whole vectors.
+  const int64_t in_place = blocks.direct_b ? g.n / lanes * lanes : 0;
+  for (int64_t column = 0, columns; column < g.n; column += columns) {
+    const bool here = column < in_place;
+    columns = here ? in_place : std::min(g.n - column, kColumns);
+    for (int64_t p = 0; p < blocks.depths; ++p) {
+      const int64_t k = blocks.depth_begin(p), depth = blocks.depth_begin(p + 1) - k;
+      if (!here) blocks.pack_b(column, columns, k, depth, packed_b);
+      for (int64_t r = 0; r < row_parts; ++r) {
+        const int64_t row = part_begin(g.m, row_parts, r), rows = part_begin(g.m, row_parts, r + 1) - row;
+        if (!blocks.direct_a) blocks.pack_a(row, rows, k, depth, packed_a);
+        blocks.run(row, rows, column, columns, k, depth, blocks.direct_a ? nullptr : packed_a,
+                   here ? nullptr : packed_b);
+      }
+    }
+  }
+}
+
+namespace {
+// Panels of a and b are packed by all threads together, then the tiles of c are shared out.
+template <class T> void gemm_panel(const Blocks<T>& blocks, int64_t first_row, int64_t m, int64_t first_column,
+                                   int64_t n, int64_t p, bool b_is_packed, T* packed_a, T* packed_b) {
+  const int64_t k = blocks.depth_begin(p), depth = blocks.depth_begin(p + 1) - k;
+  const int64_t rows = parts(m, kRows), sliver = blocks.kernels.width;
+  const int64_t columns = parts(n, kColumns), all_slivers = parts(n, sliver), b_parts = b_is_packed ? 0 : columns;
+  const auto column_begin = [&](int64_t i) { return std::min(n, part_begin(all_slivers, columns, i) * sliver); };
+  parallel_for(rows + b_parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      if (i < rows) {
+        const int64_t row = part_begin(m, rows, i), count = part_begin(m, rows, i + 1) - row;
+        blocks.pack_a(first_row + row, count, k, depth, packed_a + row * depth);
+      } else {
+        const int64_t column = column_begin(i - rows), count = column_begin(i - rows + 1) - column;
+        blocks.pack_b(first_column + column, count, k, depth, packed_b + column * depth);
+      }
+  });
+  parallel_for(rows * columns, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t r = i / columns, row = part_begin(m, rows, r), column = column_begin(i % columns);
+      blocks.run(first_row + row, part_begin(m, rows, r + 1) - row, first_column + column,
+                 column_begin(i % columns + 1) - column, k, depth, packed_a + row * depth, packed_b + column * depth);
+    }
+  });
+}
+}  // namespace
+
+template <class T> void gemm(Context& c, const Gemm<T>& g) {
+  if (!g.m || !g.n) return;
+  if (g.m * g.n * g.k < kGemmSerial) {
+    constexpr int64_t kStack = 2048;
+    alignas(64) T stack[kStack];
+    const int64_t space = gemm_workspace(g);
+    return gemm_serial(g, space <= kStack ? stack : c.scratch_of<T>(space));
+  }
+  const Blocks<T> blocks{g};
+  const int64_t depth = std::min(g.k, kGemmDepth);
+  T* const packed_a = c.scratch_of<T>(std::min(g.m, kPanelRows) * depth);
+  T* const packed_b = c.scratch_of<T>(blocks.width_of(std::min(g.n, kPanelColumns)) * depth);
+  const int64_t panels = parts(g.m, kPanelRows);
+  for (int64_t column = 0; column < g.n; column += kPanelColumns)
+    for (int64_t p = 0; p < blocks.depths; ++p)
+      for (int64_t r = 0; r < panels; ++r) {
+        const int64_t row = part_begin(g.m, panels, r);
+        gemm_panel(blocks, row, part_begin(g.m, panels, r + 1) - row, column, std::min(g.n - column, kPanelColumns), p,
+                   r > 0, packed_a, packed_b);
+      }
+}
+
+#define NEURA_GEMM(T)                                 \
+  template int64_t gemm_workspace<T>(const Gemm<T>&); \
+  template void gemm_serial<T>(const Gemm<T>&, T*);   \
+  template void gemm<T>(Context&, const Gemm<T>&)
+NEURA_GEMM(float);
+NEURA_GEMM(double);
+#undef NEURA_GEMM
+
+}  // namespace neura

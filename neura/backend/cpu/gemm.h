@@ -1,0 +1,69 @@
+// The packed matrix product of float and double: what an instruction set provides, and the drivers over it.
+//
+// A product is cut into blocks of k, of rows and of columns. Within a block, b lies in slivers as wide as `width` (a k
+// x width panel each), a in slivers of `height` rows or fewer; a tile of c is one sliver against one sliver, held in
+// registers. Every element of c sees the same chain of fused multiply-adds, whatever the tiles, paths and threads are.
+#pragma once
+#include <cstdint>
+
+#include "neura/backend/context.h"
+
+namespace neura {
+
+using std::int64_t;
+
+template <class T> struct GemmEpilogue {  // c = alpha * a b + init; init null: nothing is added. It may be c itself.
+  T alpha = 1;
+  const T* init = nullptr;
+  int64_t init_row = 0, init_column = 0;  // strides
+};
+
+template <class T> struct GemmBlock {  // c[rows, columns] from a[rows, depth] b[depth, columns]
+  int64_t rows, columns, depth;
+  const T* a;  // packed slivers (then a_row is 1 and a_depth 0), or a matrix with one of the strides 1
+  int64_t a_row, a_depth;
+  const T* b;  // packed slivers (then b_depth is 0), or rows of consecutive columns
+  int64_t b_depth;
+  T* c;
+  int64_t c_row;  // columns of c are consecutive
+  GemmEpilogue<T> epilogue;
+};
+
+template <class T> struct GemmKernels {  // of one instruction set
+  int height, width, lanes;              // of the largest tile, which is two vectors wide
+  void (*block)(const GemmBlock<T>&);
+  // a[rows, depth] of any strides into slivers of balanced heights, one behind the other: [sliver][depth][its rows].
+  void (*pack_a)(const T* a, int64_t row, int64_t k, int64_t rows, int64_t depth, T* to);
+  // b[depth, columns] of any strides into slivers: [sliver][depth][width], the last one filled with zeros.
+  void (*pack_b)(const T* b, int64_t k, int64_t column, int64_t depth, int64_t columns, T* to);
+  T (*dot)(const T* x, const T* y, int64_t n);     // of consecutive elements
+  void (*axpy)(T a, const T* x, T* y, int64_t n);  // y += a x
+};
+template <class T> const GemmKernels<T>& gemm_kernels();
+
+// c = alpha * a b + init, of matrices with any strides; columns of c are consecutive. init has columns side by side or
+// one value for a row.
+template <class T> struct Gemm {
+  int64_t m, n, k;
+  const T* a;
+  int64_t a_row, a_column;
+  const T* b;
+  int64_t b_row, b_column;
+  T* c;
+  int64_t c_row;
+  GemmEpilogue<T> epilogue;
+};
+// On the calling thread, with a workspace of that many elements. Both ways give the same bits.
+template <class T> int64_t gemm_workspace(const Gemm<T>& g);
+template <class T> void gemm_serial(const Gemm<T>& g, T* workspace);
+template <class T> void gemm(Context& c, const Gemm<T>& g);
+
+// A product of fewer multiplications than this is not worth a second thread.
+inline constexpr int64_t kGemmSerial = 1 << 20;
+inline constexpr int64_t kGemmDepth = 256;  // a sliver of b stays in 32 KiB of cache
+
+// `total` cut into the fewest parts of at most `part`, of sizes that differ by one at most: how many, where i begins.
+constexpr int64_t parts(int64_t total, int64_t part) { return (total + part - 1) / part; }
+constexpr int64_t part_begin(int64_t total, int64_t count, int64_t i) { return total * i / count; }
+
+}  // namespace neura

@@ -1,0 +1,73 @@
+// The operations of convolution, for the library itself; users call ops/conv.h. Each is linear in both operands, and
+// the gradients of each are the two others.
+#pragma once
+#include "neura/backend/kernels/conv.h"
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+struct ConvolutionShape {  // attributes that the three have in common, one number per spatial dimension
+  int dims = 2;
+  std::int64_t groups = 1;
+  Shape stride, dilation, before, after;  // before, after: zeros around the input
+};
+
+// input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
+struct ConvolutionOp {
+  static constexpr const char* name = "convolution";
+  static constexpr bool reduced_precision = true;
+  static constexpr std::uint16_t reads[] = {2, 1, 0};
+  ConvolutionShape s;
+  Conjugated conj = {};
+  void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
+  void run(Context&, View x, View w, View bias, View y) const;
+  void gradient(Gradient& g) const;
+};
+// Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
+struct ConvolutionInputGradientOp {
+  static constexpr const char* name = "convolution_backward_input";
+  static constexpr bool linear = true, reduced_precision = true;
+  static constexpr std::uint16_t reads[] = {2, 1};
+  ConvolutionShape s;
+  Shape in;
+  Conjugated conj = {};
+  void infer(const Spec& g, const Spec& w, Spec& x) const;
+  void run(Context&, View g, View w, View x) const;
+  void gradient(Gradient& g) const;
+};
+// Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
+struct ConvolutionWeightGradientOp {
+  static constexpr const char* name = "convolution_backward_weight";
+  static constexpr bool linear = true, reduced_precision = true;
+  static constexpr std::uint16_t reads[] = {2, 1};
+  ConvolutionShape s;
+  Shape kernel;
+  Conjugated conj = {};
+  void infer(const Spec& x, const Spec& g, Spec& w) const;
+  void run(Context&, View x, View g, View w) const;
+  void gradient(Gradient& g) const;
+};
+
+struct FoldOp;
+struct UnfoldOp {  // [n, c, in..] -> [n, c * kernel, windows]
+  static constexpr const char* name = "unfold";
+  static constexpr bool linear = true;
+  static constexpr std::uint16_t reads[] = {0};
+  ConvolutionShape s;
+  Shape kernel;
+  void infer(const Spec& x, Spec& columns) const;
+  void run(Context&, View x, View columns) const;
+  void gradient(Gradient& g) const;
+};
+struct FoldOp {  // and back: the sum of patches, an image of the sizes `in`
+  static constexpr const char* name = "fold";
+  static constexpr bool linear = true;
+  static constexpr std::uint16_t reads[] = {0};
+  ConvolutionShape s;
+  Shape kernel, in;
+  void infer(const Spec& columns, Spec& x) const;
+  void run(Context&, View columns, View x) const;
+  void gradient(Gradient& g) const;
+};
+
+}  // namespace neura
