@@ -1,0 +1,226 @@
+// group_norm and batch_norm: a tensor [N, C, …] as N * C rows, one per sample and channel. Each row's moments are taken
+// while it is in the cache and combined as double; a second pass writes the results.
+#include "neura/backend/cpu/norm_channels.h"
+
+#include <cmath>
+
+#include "neura/backend/cpu/norm_lines.h"
+#include "neura/backend/cpu/norm_rows.h"
+
+namespace neura {
+namespace {
+
+struct Moments {  // of `count` numbers: mean, and sum of squared differences from it (Chan, Golub, LeVeque)
+  double count = 0, mean = 0, squares = 0;
+  void add(double n, double m, double s) {
+    if (n == 0) return;
+    const double d = m - mean, all = count + n;
+    mean += d * n / all, squares += s + d * d * count * n / all, count = all;
+  }
+};
+
+// The rows of [N, C, …]. Of [N, C] alone a row is a whole channel: N numbers, C apart.
+struct Channels {
+  std::int64_t samples, channels;
+  static Rows rows(const View& v) { return v.rank() == 2 ? Rows(v, 0) : Rows::from(v, 2); }
+  explicit Channels(const View& x) : samples(x.rank() == 2 ? 1 : x.size(0)), channels(x.size(1)) {}
+};
+
+struct Pair {
+  double first, second;
+};
+
+// moments[r] of every row
+template <class T> void moments_of(Context& c, const Rows& rows, Pair* to) {
+  const Blocks blocks(rows.count, 2 * rows.length);
+  const RowAccess<T> xs(c, rows, blocks);
+  const NormLines<T>& lines = norm_lines<T>();
+  blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
+    for (; r < end; ++r) lines.moments(xs.read(block, r), rows.length, &to[r].first, &to[r].second);
+  });
+}
+// For every row the sums of g and of g (x - mean); mean_of(row)
+template <class T, class Mean> void dots_of(Context& c, const Rows& g, const Rows& x, Pair* to, const Mean& mean_of) {
+  const Blocks blocks(x.count, 2 * x.length);
+  const RowAccess<T> gs(c, g, blocks), xs(c, x, blocks);
+  const NormLines<T>& lines = norm_lines<T>();
+  blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
+    for (; r < end; ++r)
+      lines.dots(gs.read(block, r), xs.read(block, r), nullptr, mean_of(r), x.length, &to[r].first, &to[r].second);
+  });
+}
+// y = (x - mean) a + b with a row's factors(row, mean, a, b)
+template <class T, class F> void apply_affine(Context& c, const Rows& x, const Rows& y, const F& factors) {
+  const Blocks blocks(x.count, x.length);
+  const RowAccess<T> xs(c, x, blocks), ys(c, y, blocks);
+  const NormLines<T>& lines = norm_lines<T>();
+  blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
+    for (; r < end; ++r) {
+      T mean, a, b;
+      factors(r, mean, a, b);
+      lines.affine(xs.read(block, r), mean, a, b, ys.target(block, r), x.length);
+      ys.written(block, r);
+    }
+  });
+}
+// gx = g a + (x - mean) b + k
+template <class T, class F>
+void apply_affine2(Context& c, const Rows& g, const Rows& x, const Rows& gx, const F& factors) {
+  const Blocks blocks(x.count, x.length);
+  const RowAccess<T> gs(c, g, blocks), xs(c, x, blocks), to(c, gx, blocks);
+  const NormLines<T>& lines = norm_lines<T>();
+  blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
+    for (; r < end; ++r) {
+      T mean, a, b, k;
+      factors(r, mean, a, b, k);
+      lines.affine2(gs.read(block, r), xs.read(block, r), mean, a, b, k, to.target(block, r), x.length);
+      to.written(block, r);
+    }
+  });
+}
+
+// gw[c] and gb[c]: sums over the samples of what each row gives
+template <class T, class F> void parameter_gradients(Context& c, const View& gw, const View& gb, std::int64_t channels,
+                                                     std::int64_t samples, const F& f) {
+  T *w = flat_target<T>(c, gw), *b = flat_target<T>(c, gb);
+  for (std::int64_t k = 0; k < channels; ++k) {
+    double sum_w = 0, sum_b = 0;
+    for (std::int64_t n = 0; n < samples; ++n) f(n * channels + k, sum_w, sum_b);
+    if (w) w[k] = T(sum_w);
+    if (b) b[k] = T(sum_b);
+  }
+  flat_written<T>(c, gw, w);
+  flat_written<T>(c, gb, b);
+}
+
+template <class T> void group_forward(Context& c, const View& x, const View& weight, const View& bias, int groups,
+                                      double eps, const View& y, const View& mean, const View& var) {
+  const Rows in = Rows::from(x, 2), out = Rows::from(y, 2);
+  const std::int64_t channels = x.size(1), each = channels / groups;
+  const T *w = flat<T>(c, weight), *b = flat<T>(c, bias);
+  Pair* parts = c.scratch_of<Pair>(in.count);
+  moments_of<T>(c, in, parts);
+  T *means = mean.as<T>(), *vars = var.as<T>();
+  for (std::int64_t g = 0; g < in.count / each; ++g) {
+    Moments all;
+    for (std::int64_t r = g * each; r < (g + 1) * each; ++r)
+      all.add(double(in.length), parts[r].first, parts[r].second);
+    means[g] = T(all.mean), vars[g] = T(all.squares / all.count);
+  }
+  apply_affine<T>(c, in, out, [&](std::int64_t r, T& m, T& a, T& k) {
+    const std::int64_t g = r / each, channel = r % channels;
+    m = means[g], a = T(1 / std::sqrt(double(vars[g]) + eps)) * (w ? w[channel] : T(1)), k = b ? b[channel] : T(0);
+  });
+}
+
+template <class T> void group_backward(Context& c, const View& g, const View& x, const View& mean, const View& var,
+                                       const View& weight, double eps, const View& gx, const View& gw, const View& gb) {
+  const Rows gr = Rows::from(g, 2), xr = Rows::from(x, 2);
+  const std::int64_t channels = x.size(1), samples = x.size(0);
+  const std::int64_t each = samples * channels / std::max<std::int64_t>(mean.numel(), 1);
+  const T *w = flat<T>(c, weight), *means = mean.as<T>(), *vars = var.as<T>();
+  Pair* parts = c.scratch_of<Pair>(xr.count);
+  dots_of<T>(c, gr, xr, parts, [&](std::int64_t r) { return means[r / each]; });
+  const auto rstd = [&](std::int64_t group) { return 1 / std::sqrt(double(vars[group]) + eps); };
+  if (gx) {
+    Pair* sums = c.scratch_of<Pair>(mean.numel());
+    for (std::int64_t k = 0; k < mean.numel(); ++k) {
+      sums[k] = {0, 0};
+      for (std::int64_t r = k * each; r < (k + 1) * each; ++r) {
+        const double factor = w ? double(w[r % channels]) : 1;
+        sums[k].first += parts[r].first * factor, sums[k].second += parts[r].second * factor;
+      }
+    }
+    apply_affine2<T>(c, gr, xr, Rows::from(gx, 2), [&](std::int64_t r, T& m, T& a, T& b, T& k) {
+      const std::int64_t group = r / each;
+      const double s = rstd(group), n = double(each * xr.length);
+      m = means[group], a = T(s * (w ? double(w[r % channels]) : 1));
+      b = T(-s * s * s * sums[group].second / n), k = T(-s * sums[group].first / n);
+    });
+  }
+  parameter_gradients<T>(c, gw, gb, channels, samples, [&](std::int64_t r, double& sum_w, double& sum_b) {
+    sum_w += parts[r].second * rstd(r / each), sum_b += parts[r].first;
+  });
+}
+
+template <class T> void batch_forward(Context& c, const View& x, const View& weight, const View& bias, bool training,
+                                      double eps, const View& y, const View& mean, const View& var) {
+  const Channels shape(x);
+  const Rows in = Channels::rows(x);
+  const T *w = flat<T>(c, weight), *b = flat<T>(c, bias);
+  T *means = mean.as<T>(), *vars = var.as<T>();
+  if (training) {
+    Pair* parts = c.scratch_of<Pair>(in.count);
+    moments_of<T>(c, in, parts);
+    for (std::int64_t k = 0; k < shape.channels; ++k) {
+      Moments all;
+      for (std::int64_t r = k; r < in.count; r += shape.channels)
+        all.add(double(in.length), parts[r].first, parts[r].second);
+      means[k] = T(all.mean), vars[k] = T(all.squares / all.count);
+    }
+  }
+  const T* m = training ? means : flat<T>(c, mean);
+  const T* v = training ? vars : flat<T>(c, var);
+  apply_affine<T>(c, in, Channels::rows(y), [&](std::int64_t r, T& center, T& a, T& k) {
+    const std::int64_t channel = r % shape.channels;
+    center = m[channel], a = T(1 / std::sqrt(double(v[channel]) + eps)) * (w ? w[channel] : T(1)),
+    k = b ? b[channel] : T(0);
+  });
+}
+
+template <class T> void batch_backward(Context& c, const View& g, const View& x, const View& mean, const View& var,
+                                       const View& weight, bool training, double eps, const View& gx, const View& gw,
+                                       const View& gb) {
+  const Channels shape(x);
+  const Rows gr = Channels::rows(g), xr = Channels::rows(x);
+  const std::int64_t channels = shape.channels;
+  const T *w = flat<T>(c, weight), *means = flat<T>(c, mean), *vars = flat<T>(c, var);
+  const auto rstd = [&](std::int64_t k) { return 1 / std::sqrt(double(vars[k]) + eps); };
+  Pair *parts = nullptr, *sums = nullptr;
+  if (training || gw || gb) {
+    parts = c.scratch_of<Pair>(xr.count), sums = c.scratch_of<Pair>(channels);
+    dots_of<T>(c, gr, xr, parts, [&](std::int64_t r) { return means[r % channels]; });
+    for (std::int64_t k = 0; k < channels; ++k) {
+      sums[k] = {0, 0};
+      for (std::int64_t r = k; r < xr.count; r += channels)
+        sums[k].first += parts[r].first, sums[k].second += parts[r].second;
+    }
+  }
+  if (gx && training)
+    apply_affine2<T>(c, gr, xr, Channels::rows(gx), [&](std::int64_t r, T& m, T& a, T& b, T& k) {
+      const std::int64_t channel = r % channels;
+      const double s = rstd(channel), factor = s * (w ? double(w[channel]) : 1), n = double(shape.samples * xr.length);
+      m = means[channel], a = T(factor);
+      b = T(-factor * s * s * sums[channel].second / n), k = T(-factor * sums[channel].first / n);
+    });
+  else if (gx)
+    apply_affine<T>(c, gr, Channels::rows(gx), [&](std::int64_t r, T& m, T& a, T& k) {
+      m = 0, a = T(rstd(r % channels)) * (w ? w[r % channels] : T(1)), k = 0;
+    });
+  if (gw || gb)
+    parameter_gradients<T>(c, gw, gb, channels, 1, [&](std::int64_t k, double& sum_w, double& sum_b) {
+      sum_w = sums[k].second * rstd(k), sum_b = sums[k].first;
+    });
+}
+
+bool wide(const View& v) { return v.dtype() == DType::float64; }
+
+}  // namespace
+
+void cpu_group_norm(Context& c, View x, View weight, View bias, int groups, double eps, View y, View mean, View var) {
+  (wide(x) ? group_forward<double> : group_forward<float>)(c, x, weight, bias, groups, eps, y, mean, var);
+}
+void cpu_group_norm_backward(Context& c, View g, View x, View mean, View var, View weight, double eps, View gx, View gw,
+                             View gb) {
+  (wide(x) ? group_backward<double> : group_backward<float>)(c, g, x, mean, var, weight, eps, gx, gw, gb);
+}
+void cpu_batch_norm(Context& c, View x, View weight, View bias, bool training, double eps, View y, View mean,
+                    View var) {
+  (wide(x) ? batch_forward<double> : batch_forward<float>)(c, x, weight, bias, training, eps, y, mean, var);
+}
+void cpu_batch_norm_backward(Context& c, View g, View x, View mean, View var, View weight, bool training, double eps,
+                             View gx, View gw, View gb) {
+  (wide(x) ? batch_backward<double> : batch_backward<float>)(c, g, x, mean, var, weight, training, eps, gx, gw, gb);
+}
+
+}  // namespace neura

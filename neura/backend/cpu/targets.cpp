@@ -1,0 +1,55 @@
+#include "neura/backend/cpu/targets.h"
+
+#include <cctype>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+namespace neura {
+namespace {
+
+constexpr std::int64_t kCompiled = std::int64_t(HWY_TARGETS);
+
+std::int64_t nth(int i) {  // the lower the bit, the better
+  for (std::int64_t rest = hwy::SupportedTargets() & kCompiled; rest; rest &= rest - 1)
+    if (i-- == 0) return rest & -rest;
+  return 0;
+}
+void choose(std::int64_t targets) {
+#ifndef HWY_COMPILE_ONLY_STATIC
+  hwy::SetSupportedTargetsForTest(targets);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+#endif
+  (void)targets;
+}
+
+}  // namespace
+
+int cpu_targets() {
+  choose(0);
+  int n = 0;
+  while (nth(n)) ++n;
+  return n;
+}
+
+const char* use_cpu_target(int i) {
+  choose(0);
+  const std::int64_t target = nth(i < 0 ? 0 : i);
+  if (i >= 0) choose(target);
+  return hwy::TargetName(target);
+}
+
+void obey_cpu_variable() {
+  const char* wanted = std::getenv("NEURA_CPU");
+  if (!wanted || !*wanted) return;
+  for (int i = cpu_targets(); i-- > 0;) {
+    const char* name = hwy::TargetName(nth(i));
+    std::size_t k = 0;
+    while (wanted[k] && std::tolower(name[k]) == std::tolower(wanted[k])) ++k;
+    if (!wanted[k]) return void(use_cpu_target(i));
+  }
+}
+
+}  // namespace neura

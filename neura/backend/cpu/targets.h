@@ -1,0 +1,11 @@
+// The instruction sets the kernels are compiled for. Tests run all that the machine has; NEURA_CPU=<name> (the start of
+// it, in lower case: avx2, avx3, scalar) forces one.
+#pragma once
+
+namespace neura {
+
+int cpu_targets();                // how many this machine can run, best first
+const char* use_cpu_target(int);  // from now on tables are asked for that one; its name. -1: the best again
+void obey_cpu_variable();         // NEURA_CPU
+
+}  // namespace neura

@@ -1,0 +1,31 @@
+// Kernels of the losses. x, target and weight as the operations take them: scores [N, C, inner…] (contiguous where
+// there is an inner size), classes [N, inner…] of any integer dtype, weight [C] or absent. A class outside [0, C) that
+// is not `ignore` is reported by fail_index.
+#pragma once
+#include "neura/backend/backend.h"
+#include "neura/backend/reduction.h"
+
+namespace neura {
+
+struct LossOptions {
+  std::int64_t ignore = -100;
+  Reduction reduction = Reduction::mean;
+  double smoothing = 0;
+};
+enum class ElementLoss : unsigned char { mse, l1, smooth_l1, huber, bce, bce_logits };
+
+struct loss_kernels {
+  // stats, of the dtype of computation and 2 samples + 1 long: each sample's maximum, each one's logarithm of the sum,
+  // and the total weight.
+  Entry<void(Context&, View x, View target, View weight, const LossOptions&, View loss, View stats)> cross_entropy;
+  Entry<void(Context&, View g, View x, View target, View weight, View stats, const LossOptions&, View gx)>
+      cross_entropy_backward;
+  Entry<void(Context&, View x, View target, View weight, const LossOptions&, View loss, View total)> nll_loss;
+  Entry<void(Context&, View g, View target, View weight, View total, const LossOptions&, View gx)> nll_loss_backward;
+  // Of two tensors of one dtype and shape, contiguous: f(x, target), and g df/dx
+  Entry<void(Context&, View x, View target, ElementLoss, double parameter, Reduction, View loss)> element_loss;
+  Entry<void(Context&, View g, View x, View target, ElementLoss, double parameter, Reduction, View gx)>
+      element_loss_backward;
+};
+
+}  // namespace neura

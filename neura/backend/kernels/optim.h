@@ -1,0 +1,74 @@
+// One step of an optimizer on one parameter, all of its arithmetic in one pass over memory.
+#pragma once
+#include "neura/backend/backend.h"
+
+namespace neura {
+
+// Floating, of one dtype, and dense with the same strides: element i of each lies at i. Halves are computed in float32.
+struct OptimTensors {
+  View param, grad;
+  View state[3];  // those that are not there are null; the order is the one in the comments below
+};
+
+// Numbers that a step needs, in double. `sign` is -1 where the objective is maximised, else 1. Every state is read and
+// written.
+struct SgdStep {  // state: momentum_buffer
+  double lr, weight_decay, momentum, dampening, sign;
+  bool nesterov, first;  // first: the buffer becomes the gradient
+};
+struct AdamStep {       // exp_avg, exp_avg_sq, max_exp_avg_sq
+  double decay;         // factor of the parameter: 1 - lr * weight_decay of AdamW, else 1
+  double weight_decay;  // of Adam: added to the gradient
+  double beta1, beta2, eps, sign;
+  double step_size;              // lr / (1 - beta1^t)
+  double bias_correction2_sqrt;  // sqrt(1 - beta2^t)
+};
+struct RmspropStep {  // square_avg, momentum_buffer, grad_avg
+  double lr, alpha, eps, weight_decay, momentum, sign;
+  bool eps_inside_sqrt;
+};
+struct AdagradStep {                   // sum
+  double lr, weight_decay, eps, sign;  // lr: with its decay
+};
+struct AdadeltaStep {  // square_avg, acc_delta
+  double lr, rho, eps, weight_decay, sign;
+};
+struct AdamaxStep {  // exp_avg, exp_inf
+  double step_size, beta1, beta2, eps, weight_decay, sign;
+};
+struct NadamStep {  // exp_avg, exp_avg_sq
+  double decay, weight_decay, beta1, beta2, eps, sign;
+  double bias_correction2;
+  double grad_factor, average_factor;  // of g / denominator and exp_avg / denominator
+};
+struct RadamStep {  // exp_avg, exp_avg_sq
+  double decay, weight_decay, beta1, beta2, eps, sign;
+  double step_size;  // of exp_avg
+  double rectified;  // factor of 1 / (sqrt(exp_avg_sq) + eps); 0: not rectified yet, exp_avg alone
+};
+struct AsgdStep {  // ax
+  double lambd, eta, mu, weight_decay, sign;
+};
+struct RpropStep {  // prev, step_size
+  double etaminus, etaplus, step_size_min, step_size_max, sign;
+};
+
+#define NEURA_OPTIM_KERNELS(X) \
+  X(sgd, SgdStep)              \
+  X(adam, AdamStep)            \
+  X(rmsprop, RmspropStep)      \
+  X(adagrad, AdagradStep)      \
+  X(adadelta, AdadeltaStep)    \
+  X(adamax, AdamaxStep)        \
+  X(nadam, NadamStep)          \
+  X(radam, RadamStep)          \
+  X(asgd, AsgdStep)            \
+  X(rprop, RpropStep)
+
+struct optim_kernels {
+#define X(name, Step) Entry<void(Context&, const OptimTensors&, const Step&)> name;
+  NEURA_OPTIM_KERNELS(X)
+#undef X
+};
+
+}  // namespace neura

@@ -1,0 +1,7 @@
+// What a loss does with its elements.
+#pragma once
+#include <cstdint>
+
+namespace neura {
+enum class Reduction : std::uint8_t { none, mean, sum };
+}

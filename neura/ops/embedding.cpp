@@ -1,0 +1,151 @@
+#include "neura/ops/embedding.h"
+
+#include "neura/backend/kernels/embedding.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+void check_numbers(const char* op, const Spec& indices) {
+  check<DTypeError>(indices.dtype == DType::int64, [&] {
+    return std::string(op) + ": expected numbers of dtype int64 or int32, got " + indices.str();
+  });
+}
+
+struct Embedding {
+  static constexpr const char* name = "embedding";
+  static constexpr std::uint16_t reads[] = {0, 1};
+  std::int64_t padding_idx;  // -1: none
+  bool by_frequency;
+  void infer(const Spec& indices, const Spec& weight, Spec& y) const {
+    check_numbers(name, indices);
+    check<ShapeError>(weight.rank == 2,
+                      [&] { return "embedding: expected a weight [rows, width], got " + weight.sizes().str(); });
+    Shape sizes = indices.sizes();
+    sizes.push_back(weight.shape[1]);
+    y = Spec::dense(weight.dtype, sizes, weight.device);
+  }
+  void run(Context& c, View indices, View weight, View y) const {
+    c.backend.embedding->embedding(c, indices, weight, y);
+  }
+  void gradient(Gradient& g) const {
+    if (g.needs(1))
+      g.result[1] = embedding_dense_backward(g.g[0], g.input(0), g.meta[1]->shape[0], padding_idx, by_frequency);
+  }
+};
+
+struct EmbeddingDenseBackward {
+  static constexpr const char* name = "embedding_dense_backward";
+  static constexpr std::uint16_t reads[] = {2};
+  std::int64_t rows, padding_idx;
+  bool by_frequency;
+  void infer(const Spec& g, const Spec& indices, Spec& gw) const {
+    check_numbers(name, indices);
+    check<DTypeError>(is_floating(g.dtype),
+                      [&] { return std::string(name) + ": expected a floating grad_output, got " + g.str(); });
+    Shape sizes = indices.sizes();
+    sizes.push_back(g.rank ? g.shape[g.rank - 1] : 1);
+    check<ShapeError>(g.sizes() == sizes, [&] {
+      return std::string(name) + ": expected a grad_output of the indices' sizes " + indices.sizes().str() +
+             " and the table's width, got " + g.sizes().str();
+    });
+    gw = Spec::dense(g.dtype, Shape{rows, sizes.back()}, g.device);
+  }
+  void run(Context& c, View g, View indices, View gw) const {
+    c.backend.embedding->embedding_backward(c, g, indices, padding_idx, by_frequency, gw);
+  }
+  void gradient(Gradient& g) const {
+    check<NotImplementedError>(!by_frequency, [&] {
+      return std::string(name) + ": expected scale_grad_by_freq = false for a second derivative, got true";
+    });
+    const Tensor& indices = g.input(1);
+    Tensor h = embedding(indices, g.g[0]);
+    if (padding_idx >= 0) h = masked_fill(h, unsqueeze(indices == padding_idx, -1), 0);
+    g.result[0] = h;
+  }
+};
+
+struct OneHot {
+  static constexpr const char* name = "one_hot";
+  std::int64_t classes;
+  void infer(const Spec& indices, Spec& y) const {
+    check_numbers(name, indices);
+    Shape sizes = indices.sizes();
+    sizes.push_back(classes);
+    y = Spec::dense(DType::int64, sizes, indices.device);
+  }
+  void run(Context& c, View indices, View y) const { c.backend.embedding->one_hot(c, indices, y); }
+};
+
+Tensor numbers(const char* op, const Tensor& t) {
+  check<DTypeError>(t.dtype() == DType::int64 || t.dtype() == DType::int32, [&] {
+    return std::string(op) + ": expected numbers of dtype int64 or int32, got " + t.spec().str();
+  });
+  return contiguous(to(t, DType::int64));
+}
+
+// The rows that are looked up, scaled down in the weight itself; not part of any derivative.
+void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
+  check<NotImplementedError>(weight.is_contiguous(), [&] {
+    return std::string(
+        "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()");
+  });
+  const Tensor w = weight.detach();
+  Context c(backend_of(w.device()), w.device());
+  const View at{w.impl()->data(), &w.spec()}, ids{indices.impl()->data(), &indices.spec()};
+  c.backend.embedding->renormalize(c, at, ids, max_norm, norm_type);
+  check<IndexError>(!c.failed, [&] {
+    return "embedding: expected indices from 0 to " + std::to_string(c.bound() - 1) + ", got " +
+           std::to_string(c.value());
+  });
+  w.impl()->storage->written(nullptr);
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) {
+  check<NotImplementedError>(!o.sparse, [&] {
+    return std::string("embedding: expected sparse = false, got true; sparse gradients are not there yet");
+  });
+  check<ShapeError>(weight.dim() == 2,
+                    [&] { return "embedding: expected a weight [rows, width], got " + weight.shape().str(); });
+  const std::int64_t rows = weight.shape()[0];
+  std::int64_t padding = -1;
+  if (o.padding_idx) {
+    check<ValueError>(*o.padding_idx >= -rows && *o.padding_idx < rows, [&] {
+      return "embedding: expected padding_idx within the " + std::to_string(rows) + " rows of weight, got " +
+             std::to_string(*o.padding_idx);
+    });
+    padding = *o.padding_idx < 0 ? *o.padding_idx + rows : *o.padding_idx;
+  }
+  const Tensor indices = numbers("embedding", input);
+  if (o.max_norm) renormalize(weight, indices, *o.max_norm, o.norm_type);
+  return apply(Embedding{padding, o.scale_grad_by_freq}, indices, contiguous(weight));
+}
+
+Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, std::int64_t num_weights,
+                                std::int64_t padding_idx, bool scale_grad_by_freq) {
+  const EmbeddingDenseBackward op{num_weights, padding_idx, scale_grad_by_freq};
+  return apply(op, contiguous(grad_output), numbers("embedding_dense_backward", indices));
+}
+
+Tensor one_hot(const Tensor& tensor, std::int64_t num_classes) {
+  check<DTypeError>(tensor.dtype() == DType::int64,
+                    [&] { return "one_hot: expected classes of dtype int64, got " + tensor.spec().str(); });
+  if (num_classes == -1) {
+    check<ValueError>(tensor.numel() > 0, [&] {
+      return std::string("one_hot: expected num_classes for an empty tensor, got none; give it");
+    });
+    num_classes = amax(tensor).item<std::int64_t>() + 1;
+  }
+  check<ValueError>(num_classes > 0, [&] {
+    return "one_hot: expected a positive num_classes, or classes of at least 0, got " + std::to_string(num_classes);
+  });
+  return apply(OneHot{num_classes}, contiguous(tensor));
+}
+
+}  // namespace neura

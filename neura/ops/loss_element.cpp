@@ -1,0 +1,234 @@
+// Losses that compare input and target element by element.
+#include <cmath>
+
+#include "neura/backend/kernels/loss.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/loss_common.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+struct ElementLossBackward {
+  static constexpr const char* name = "loss_backward";
+  ElementLoss kind;
+  double parameter;
+  Reduction reduction;
+  void infer(const Spec&, const Spec& x, const Spec&, Spec& gx) const {
+    gx = Spec::dense(x.dtype, x.sizes(), x.device);
+  }
+  void run(Context& c, View g, View x, View t, View gx) const {
+    c.backend.loss->element_loss_backward(c, g, x, t, kind, parameter, reduction, gx);
+  }
+};
+
+// Fused with its reduction. Operands of one floating dtype and shape, contiguous.
+template <ElementLoss kind> struct ElementLossOp {
+  static constexpr const char* names[] = {"mse_loss",
+                                          "l1_loss",
+                                          "smooth_l1_loss",
+                                          "huber_loss",
+                                          "binary_cross_entropy",
+                                          "binary_cross_entropy_with_logits"};
+  static constexpr const char* name = names[int(kind)];
+  static constexpr std::uint16_t reads[] = {3, 3};
+  double parameter;
+  Reduction reduction;
+  void infer(const Spec& x, const Spec&, Spec& loss) const {
+    loss = Spec::dense(x.dtype, reduction == Reduction::none ? x.sizes() : Shape{}, x.device);
+  }
+  void run(Context& c, View x, View t, View loss) const {
+    c.backend.loss->element_loss(c, x, t, kind, parameter, reduction, loss);
+  }
+  void gradient(Gradient& g) const {
+    const Tensor &x = g.input(0), &t = g.input(1);
+    constexpr bool of_difference = kind < ElementLoss::bce;  // then the target's gradient is the other's negative
+    if (g.needs(0) || (of_difference && g.needs(1))) {
+      const Tensor gx = g.create_graph
+                            ? incoming(g.g[0], x) * slope(x, t)
+                            : apply(ElementLossBackward{kind, parameter, reduction}, contiguous(g.g[0]), x, t);
+      if (g.needs(0)) g.result[0] = gx;
+      if (of_difference && g.needs(1)) g.result[1] = -gx;
+    }
+    if (!of_difference && g.needs(1))
+      g.result[1] = incoming(g.g[0], x) * (kind == ElementLoss::bce ? log1p(-x) - log(x) : -x);
+  }
+  Tensor incoming(const Tensor& g, const Tensor& x) const {
+    return reduction == Reduction::mean ? g / double(x.numel()) : g;
+  }
+  Tensor slope(const Tensor& x, const Tensor& t) const {  // of differentiable operations
+    const Tensor d = x - t;
+    switch (kind) {
+      case ElementLoss::mse:
+        return d * 2;
+      case ElementLoss::l1:
+        return sgn(d);
+      case ElementLoss::smooth_l1:
+        return where(abs(d) < parameter, d / parameter, sgn(d));
+      case ElementLoss::huber:
+        return where(abs(d) <= parameter, d, sgn(d) * parameter);
+      case ElementLoss::bce:
+        return d / clamp_min((1 - x) * x, 1e-12);
+      default:
+        return sigmoid(x) - t;
+    }
+  }
+};
+
+// The two operands, broadcast and of one dtype.
+struct Pair {
+  Tensor x, t;
+  Pair(const char* op, const Tensor& input, const Tensor& target) : x(input), t(target) {
+    if (x.shape() != t.shape()) {
+      const Shape both = broadcast_shapes(op, x.shape(), t.shape());
+      x = expand(x, both), t = expand(t, both);
+    }
+    const DType d = promote(x.dtype(), t.dtype());
+    x = to(x, d), t = to(t, d);
+  }
+  bool fused() const { return is_floating(x.dtype()); }
+};
+template <ElementLoss kind> Tensor element_loss(const Pair& p, double parameter, Reduction reduction) {
+  return apply(ElementLossOp<kind>{parameter, reduction}, contiguous(p.x), contiguous(p.t));
+}
+void check_weight(const char* op, const Tensor& weight, const Tensor& input) {
+  check<ValueError>(weight.shape() == input.shape(), [&] {
+    return std::string(op) + ": expected a weight of the input's sizes " + input.shape().str() + ", got " +
+           weight.shape().str();
+  });
+}
+// The weighted mean of mse_loss and l1_loss divides by the weights.
+Tensor weighted(const Tensor& loss, const Tensor& weight, Reduction reduction) {
+  const Tensor product = loss * weight;
+  return reduction == Reduction::mean ? sum(product) / sum(weight) : reduced(product, reduction);
+}
+void check_real(const char* op, const Tensor& x, const Tensor& t) {
+  check<DTypeError>(is_floating(x.dtype()) && is_floating(t.dtype()), [&] {
+    return std::string(op) + ": expected a floating input and target, got " + x.spec().str() + " and " + t.spec().str();
+  });
+}
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
+  const Pair p("mse_loss", input, target);
+  if (weight) {
+    check_weight("mse_loss", weight, input);
+    return weighted(mse_loss(input, target, {Reduction::none}), weight, o.reduction);
+  }
+  if (p.fused()) return element_loss<ElementLoss::mse>(p, 0, o.reduction);
+  const Tensor d = p.x - p.t;
+  return reduced(d * d, o.reduction);
+}
+
+Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
+  const Pair p("l1_loss", input, target);
+  if (weight) {
+    check_weight("l1_loss", weight, input);
+    return weighted(l1_loss(input, target, {Reduction::none}), weight, o.reduction);
+  }
+  if (p.fused()) return element_loss<ElementLoss::l1>(p, 0, o.reduction);
+  return reduced(abs(p.x - p.t), o.reduction);
+}
+
+Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOptions o) {
+  check<ValueError>(o.beta >= 0,
+                    [&] { return "smooth_l1_loss: expected beta of at least 0, got " + Scalar(o.beta).str(); });
+  const Pair p("smooth_l1_loss", input, target);
+  check_real("smooth_l1_loss", p.x, p.t);
+  if (o.beta == 0) return element_loss<ElementLoss::l1>(p, 0, o.reduction);
+  return element_loss<ElementLoss::smooth_l1>(p, o.beta, o.reduction);
+}
+
+Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOptions& o) {
+  check<ValueError>(o.delta > 0, [&] { return "huber_loss: expected a positive delta, got " + Scalar(o.delta).str(); });
+  const Pair p("huber_loss", input, target);
+  check_real("huber_loss", p.x, p.t);
+  if (!o.weight) return element_loss<ElementLoss::huber>(p, o.delta, o.reduction);
+  check_weight("huber_loss", o.weight, input);
+  return reduced(element_loss<ElementLoss::huber>(p, o.delta, Reduction::none) * o.weight, o.reduction);
+}
+
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
+  check_real("binary_cross_entropy", input, target);
+  check<ValueError>(input.shape() == target.shape(), [&] {
+    return "binary_cross_entropy: expected a target of the input's sizes " + input.shape().str() + ", got " +
+           target.shape().str();
+  });
+  if (input.numel()) {
+    const auto range = aminmax(input.detach());
+    const double low = range.min.item<double>(), high = range.max.item<double>();
+    check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
+      return "binary_cross_entropy: expected an input between 0 and 1, got elements from " + Scalar(low).str() +
+             " to " + Scalar(high).str() + "; for any numbers use binary_cross_entropy_with_logits";
+    });
+  }
+  const Pair p("binary_cross_entropy", input, target);
+  if (!o.weight) return element_loss<ElementLoss::bce>(p, 0, o.reduction);
+  return reduced(element_loss<ElementLoss::bce>(p, 0, Reduction::none) * o.weight, o.reduction);
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const BceWithLogitsOptions& o) {
+  check_real("binary_cross_entropy_with_logits", input, target);
+  check<ValueError>(input.shape() == target.shape(), [&] {
+    return "binary_cross_entropy_with_logits: expected a target of the input's sizes " + input.shape().str() +
+           ", got " + target.shape().str();
+  });
+  const Pair p("binary_cross_entropy_with_logits", input, target);
+  const Reduction inner = o.weight ? Reduction::none : o.reduction;
+  Tensor loss;
+  if (o.pos_weight) {  // the positive part, weighted
+    const Tensor factor = (o.pos_weight - 1) * p.t + 1;
+    loss = reduced((1 - p.t) * p.x - factor * logsigmoid(p.x), inner);
+  } else {
+    loss = element_loss<ElementLoss::bce_logits>(p, 0, inner);
+  }
+  return o.weight ? reduced(loss * o.weight, o.reduction) : loss;
+}
+
+Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
+  const Tensor loss = o.log_target ? exp(target) * (target - input) : xlogy(target, target) - target * input;
+  if (!o.batchmean) return reduced(loss, o.reduction);
+  check<ShapeError>(input.dim() > 0,
+                    [&] { return std::string("kl_div: expected a batch for batchmean, got a single number"); });
+  return sum(loss) / double(input.shape()[0]);
+}
+
+Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLossOptions o) {
+  Tensor loss = o.log_input ? exp(input) - target * input : input - target * log(input + o.eps);
+  if (o.full) {  // Stirling's formula for log(target!)
+    const Tensor stirling = target * log(target) - target + log(target * (2 * M_PI)) * 0.5;
+    loss = loss + masked_fill(stirling, target <= 1, 0);
+  }
+  return reduced(loss, o.reduction);
+}
+
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, GaussianNllLossOptions o) {
+  Tensor v = var;
+  if (v.dim() && v.shape() != input.shape()) {
+    Shape without = input.shape();
+    if (!without.empty()) without.erase(without.size() - 1);
+    int other = 0;  // torch broadcasts one dimension, not more
+    for (int k = 0; k < v.dim() && v.dim() == input.dim(); ++k)
+      if (v.size(k) != input.size(k)) other += v.size(k) == 1 ? 1 : 2;
+    if (v.shape() == without) v = unsqueeze(v, -1);
+    else
+      check<ValueError>(other == 1, [&] {
+        return "gaussian_nll_loss: expected a var of the input's sizes " + input.shape().str() +
+               ", or of these with the last one left out or one of them 1, got " + var.shape().str();
+      });
+  }
+  check<ValueError>(!v.numel() || amin(v.detach()).item<double>() >= 0, [&] {
+    return std::string("gaussian_nll_loss: expected a var of at least 0, got a negative element");
+  });
+  v = v + (clamp_min(v.detach(), o.eps) - v.detach());  // the clamp passes gradients on
+  const Tensor d = input - target;
+  Tensor loss = (log(v) + d * d / v) * 0.5;
+  if (o.full) loss = loss + 0.5 * std::log(2 * M_PI);
+  return reduced(loss, o.reduction);
+}
+
+}  // namespace neura

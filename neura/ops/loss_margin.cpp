@@ -1,0 +1,154 @@
+// Losses with a margin, and the distances they are made of. All composed.
+#include <cmath>
+
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/embedding.h"
+#include "neura/ops/loss_common.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps) {
+  const DType d = promote(x1.dtype(), x2.dtype());
+  check<DTypeError>(differentiable(d), [&] {
+    return "cosine_similarity: expected floating operands, got " + x1.spec().str() + " and " + x2.spec().str();
+  });
+  const Shape both = broadcast_shapes("cosine_similarity", x1.shape(), x2.shape());
+  const Tensor a = expand(to(x1, d), both), b = expand(to(x2, d), both);
+  const auto direction = [&](const Tensor& x) {  // the least norm is no part of the derivative
+    const Tensor n = vector_norm(x, 2, dim, true);
+    return x / (n + (clamp_min(n.detach(), eps) - n.detach()));
+  };
+  return sum(direction(a) * direction(b), dim);
+}
+
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+  return vector_norm(x1 - x2 + eps, p, -1, keepdim);
+}
+
+Tensor normalize(const Tensor& input, double p, int dim, double eps) {
+  return input / clamp_min(vector_norm(input, p, dim, true), eps);
+}
+
+Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, HingeEmbeddingLossOptions o) {
+  const Tensor far = clamp_min(o.margin - input, 0);
+  return reduced(masked_fill(far, target == 1, 0) + masked_fill(input, target == -1, 0), o.reduction);
+}
+
+Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
+  check<ShapeError>(input1.dim() == input2.dim() && input1.dim() == target.dim(), [&] {
+    return "margin_ranking_loss: expected operands of one number of dimensions, got " + input1.shape().str() + ", " +
+           input2.shape().str() + " and " + target.shape().str();
+  });
+  return reduced(clamp_min(-target * (input1 - input2) + o.margin, 0), o.reduction);
+}
+
+Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
+  const int rank = target.dim();
+  check<ShapeError>(rank <= 1 && input1.dim() == rank + 1 && input2.dim() == rank + 1, [&] {
+    return "cosine_embedding_loss: expected inputs [N, D] with a target [N], or [D] with a single number, got " +
+           input1.shape().str() + ", " + input2.shape().str() + " and " + target.shape().str();
+  });
+  constexpr double least = 1e-12;
+  const Tensor product = sum(input1 * input2, rank), size1 = sum(input1 * input1, rank) + least;
+  const Tensor cosine = product / sqrt(size1 * (sum(input2 * input2, rank) + least));
+  const Tensor zeros = zeros_like(cosine);
+  const Tensor near = where(target == 1, 1 - cosine, zeros),
+               far = where(target == -1, clamp_min(cosine - o.margin, 0), zeros);
+  return reduced(near + far, o.reduction);
+}
+
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           TripletMarginLossOptions o) {
+  check<ValueError>(o.margin > 0,
+                    [&] { return "triplet_margin_loss: expected a positive margin, got " + Scalar(o.margin).str(); });
+  check<ShapeError>(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), [&] {
+    return "triplet_margin_loss: expected operands of one number of dimensions, got " + anchor.shape().str() + ", " +
+           positive.shape().str() + " and " + negative.shape().str();
+  });
+  const Tensor near = pairwise_distance(anchor, positive, o.p, o.eps);
+  Tensor far = pairwise_distance(anchor, negative, o.p, o.eps);
+  if (o.swap) far = minimum(far, pairwise_distance(positive, negative, o.p, o.eps));
+  return reduced(clamp_min(near - far + o.margin, 0), o.reduction);
+}
+
+Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
+  return reduced(log1p(exp(-target * input)), o.reduction);
+}
+
+namespace {
+// [N, C] of a batch, or [C] or a single number of one sample, and targets of `rank` dimensions with it.
+void check_scores(const char* op, const Tensor& input, const Tensor& target, bool one_class) {
+  const int rank = input.dim();
+  bool fits = rank <= 2 && (rank == 0 || input.shape().back() > 0);
+  if (fits && !one_class) fits = target.shape() == input.shape();
+  if (fits && one_class)
+    fits = rank == 2 ? target.shape() == Shape{input.shape()[0]} : target.numel() == 1 && target.dim() <= 1;
+  check<ShapeError>(fits, [&] {
+    return std::string(op) + ": expected an input [N, C] or [C] with a target of " +
+           (one_class ? "one class for each sample" : "the same sizes") + ", got " + input.shape().str() + " and " +
+           target.shape().str();
+  });
+  check<DTypeError>(target.dtype() == DType::int64,
+                    [&] { return std::string(op) + ": expected a target of dtype int64, got " + target.spec().str(); });
+}
+}  // namespace
+
+Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossOptions& o) {
+  check<ValueError>(o.p == 1 || o.p == 2,
+                    [&] { return "multi_margin_loss: expected p = 1 or 2, got " + std::to_string(o.p); });
+  check<ValueError>(!o.weight || o.weight.dim() == 1, [&] {
+    return "multi_margin_loss: expected a weight of one dimension, got " + o.weight.shape().str();
+  });
+  check_scores("multi_margin_loss", input, target, true);
+  const std::int64_t classes = input.dim() ? input.shape().back() : 1;
+  check<ShapeError>(!o.weight || o.weight.numel() == classes, [&] {
+    return "multi_margin_loss: expected a weight of one value per class [" + std::to_string(classes) + "], got " +
+           o.weight.shape().str();
+  });
+  const bool batch = input.dim() == 2;
+  const Tensor x = batch ? input : reshape(input, {1, classes}), hot = one_hot(reshape(target, {-1}), classes);
+  const Tensor mask = to(hot, x.dtype()), right = sum(x * mask, 1, true);
+  Tensor terms = relu(x - right + o.margin);
+  if (o.p == 2) terms = terms * terms;
+  if (o.weight) terms = terms * sum(mask * o.weight, 1, true);
+  const Tensor loss = sum(masked_fill(terms, hot == 1, 0), 1) / double(classes);
+  return reduced(batch ? loss : squeeze(loss, 0), o.reduction);
+}
+
+Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
+  check_scores("multilabel_margin_loss", input, target, false);
+  const bool batch = input.dim() == 2;
+  const Tensor x = batch ? input : reshape(input, {1, input.numel()});
+  const std::int64_t n = x.shape()[0], classes = x.shape()[1];
+  // A sample's labels stand before its first -1. places: [N, label, C] one at the label's class.
+  const std::vector<std::int64_t> labels = contiguous(target).to_vector<std::int64_t>();
+  std::vector<double> places(std::size_t(n * classes * classes)), named(std::size_t(n * classes));
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < classes && labels[std::size_t(i * classes + j)] >= 0; ++j) {
+      const std::int64_t k = labels[std::size_t(i * classes + j)];
+      check<IndexError>(k < classes, [&] {
+        return "multilabel_margin_loss: expected labels from 0 to " + std::to_string(classes - 1) + ", got " +
+               std::to_string(k);
+      });
+      places[std::size_t((i * classes + j) * classes + k)] = 1, named[std::size_t(i * classes + k)] = 1;
+    }
+  const Tensor at = tensor(places, Shape{n, classes, classes}, {.dtype = x.dtype()});
+  const Tensor other = 1 - tensor(named, Shape{n, 1, classes}, {.dtype = x.dtype()});
+  const Tensor scores = unsqueeze(x, 1), mine = sum(at * scores, 2, true), label = sum(at, 2, true);
+  const Tensor terms = relu(1 - mine + scores) * label * other;
+  const Tensor loss = sum(terms, Dims{1, 2}) / double(classes);
+  return reduced(batch ? loss : squeeze(loss, 0), o.reduction);
+}
+
+Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
+  Tensor loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input));
+  if (o.weight) loss = loss * o.weight;
+  return reduced(mean(loss, -1), o.reduction);
+}
+
+}  // namespace neura
