@@ -1,0 +1,24 @@
+// A member that was added at run time. Private to module.cpp, walk.cpp and clone.cpp.
+#pragma once
+#include "neura/nn/module.h"
+
+namespace neura::nn {
+
+struct Module::Added {
+  std::string name;
+  Member::Kind kind;
+  Tensor tensor;
+  Slot slot;
+  bool persistent = true;
+
+  Added(std::string n, Member::Kind k, const Tensor& t) : name(std::move(n)), kind(k), tensor(t) {}
+  Member member() {
+    Member m;
+    m.name = name, m.kind = kind, m.persistent = persistent;
+    if (kind == Member::module) m.slot = &slot, m.child = slot.module.get();
+    else m.tensor = &tensor;
+    return m;
+  }
+};
+
+}  // namespace neura::nn

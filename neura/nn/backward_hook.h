@@ -1,0 +1,12 @@
+// How a module's backward hooks see gradients: its arguments and results pass through identities. Private to
+// module.cpp.
+#pragma once
+#include "neura/nn/module.h"
+
+namespace neura::nn {
+
+struct Crossing;                                               // one call
+std::shared_ptr<Crossing> enter_for_backward(Module&, Args&);  // null where nobody wants to see
+void leave_for_backward(const std::shared_ptr<Crossing>&, Value& result);
+
+}  // namespace neura::nn

@@ -1,0 +1,56 @@
+#include "neura/nn/clip.h"
+
+#include <cmath>
+
+#include "neura/autograd/grad_mode.h"
+#include "neura/nn/repr.h"
+#include "neura/ops/create.h"
+#include "neura/ops/join.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows_more.h"
+
+namespace neura::nn::utils {
+namespace {
+
+std::vector<Tensor> gradients(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> out;
+  for (const Tensor& p : parameters)
+    if (const Tensor g = p.grad()) out.push_back(g.detach());
+  return out;
+}
+
+}  // namespace
+
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type) {
+  NoGrad guard;
+  if (tensors.empty()) return zeros({});
+  std::vector<Tensor> norms;  // one number each; they meet on the first device
+  for (const Tensor& t : tensors) norms.push_back(vector_norm(t, norm_type).to(tensors[0].device()));
+  return norms.size() == 1 ? norms[0] : vector_norm(stack(norms), norm_type);
+}
+
+Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, const ClipNormOptions& o) {
+  NoGrad guard;
+  std::vector<Tensor> grads = gradients(parameters);
+  const Tensor total = get_total_norm(grads, o.norm_type);
+  if (o.error_if_nonfinite) {
+    const double norm = total.item<double>();
+    check<ValueError>(std::isfinite(norm), [&] {
+      return "clip_grad_norm_: expected finite gradients, got a total norm of " + python_text(norm) +
+             "; set error_if_nonfinite = false to scale anyway";
+    });
+  }
+  // Always multiplied, by 1 where nothing is to be done: that way no value has to be read.
+  const Tensor factor = clamp(max_norm / (total + 1e-6), {.max = 1.0});
+  for (Tensor& g : grads) mul_(g, factor.to(g.device()).to(to_real(g.dtype())));
+  return total;
+}
+
+void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {
+  check<ValueError>(clip_value >= 0,
+                    [&] { return "clip_grad_value_: expected a value from 0 up, got " + python_text(clip_value); });
+  NoGrad guard;
+  for (Tensor& g : gradients(parameters)) clamp_(g, {.min = -clip_value, .max = clip_value});
+}
+
+}  // namespace neura::nn::utils

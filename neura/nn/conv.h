@@ -1,0 +1,91 @@
+// Convolutions and their transposes over one, two and three spatial dimensions.
+#pragma once
+#include "neura/nn/module.h"
+#include "neura/ops/conv.h"
+
+namespace neura::nn {
+
+struct ConvOptions {
+  PerDim stride = 1;
+  Padding padding = 0;  // numbers, "same" or "valid"
+  PerDim dilation = 1;
+  std::int64_t groups = 1;
+  bool bias = true;
+  std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular"
+  Device device = {};
+  std::optional<DType> dtype = {};
+};
+// [N, in_channels, spatial..] or without N -> [N, out_channels, spatial..].
+struct ConvNd : Module {
+  Tensor forward(const Tensor& input) const;
+  void reset_parameters();  // uniform within 1 / sqrt(fan in)
+  std::string extra_repr() const override;
+
+  std::int64_t in_channels = 0, out_channels = 0;
+  Shape kernel_size, stride, dilation;
+  Padding padding;
+  std::int64_t groups = 1;
+  std::string padding_mode = "zeros";
+  Parameter weight, bias;  // [out, in / groups, kernel..], [out]
+  NEURA_LAYER(ConvNd, in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode, weight,
+              bias)
+  NEURA_FORWARD("input")
+
+ protected:
+  ConvNd(int rank, std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, const ConvOptions&);
+  ConvNd(int rank, Blank) : rank_(rank) {}
+  int rank_ = 0;
+};
+#define NEURA_CONV(Name, rank)                                                                                      \
+  struct Name final : ConvNd {                                                                                      \
+    Name(std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, const ConvOptions& o = {}) \
+        : ConvNd(rank, in_channels, out_channels, kernel_size, o) {}                                                \
+    explicit Name(Blank b) : ConvNd(rank, b) {}                                                                     \
+    NEURA_VARIANT(Name)                                                                                             \
+  };
+NEURA_CONV(Conv1d, 1)
+NEURA_CONV(Conv2d, 2)
+NEURA_CONV(Conv3d, 3)
+#undef NEURA_CONV
+
+struct ConvTransposeOptions {
+  PerDim stride = 1, padding = 0, output_padding = 0;
+  std::int64_t groups = 1;
+  bool bias = true;
+  PerDim dilation = 1;
+  Device device = {};
+  std::optional<DType> dtype = {};
+};
+struct ConvTransposeNd : Module {
+  Tensor forward(const Tensor& input) const;
+  void reset_parameters();
+  std::string extra_repr() const override;
+
+  std::int64_t in_channels = 0, out_channels = 0;
+  Shape kernel_size, stride, padding, output_padding, dilation;
+  std::int64_t groups = 1;
+  Parameter weight, bias;  // [in, out / groups, kernel..], [out]
+  NEURA_LAYER(ConvTransposeNd, in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation,
+              groups, weight, bias)
+  NEURA_FORWARD("input")
+
+ protected:
+  ConvTransposeNd(int rank, std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size,
+                  const ConvTransposeOptions&);
+  ConvTransposeNd(int rank, Blank) : rank_(rank) {}
+  int rank_ = 0;
+};
+#define NEURA_CONV(Name, rank)                                                           \
+  struct Name final : ConvTransposeNd {                                                  \
+    Name(std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, \
+         const ConvTransposeOptions& o = {})                                             \
+        : ConvTransposeNd(rank, in_channels, out_channels, kernel_size, o) {}            \
+    explicit Name(Blank b) : ConvTransposeNd(rank, b) {}                                 \
+    NEURA_VARIANT(Name)                                                                  \
+  };
+NEURA_CONV(ConvTranspose1d, 1)
+NEURA_CONV(ConvTranspose2d, 2)
+NEURA_CONV(ConvTranspose3d, 3)
+#undef NEURA_CONV
+
+}  // namespace neura::nn

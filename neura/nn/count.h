@@ -1,0 +1,38 @@
+// The reference count of a module, in the form that Ref asks for. A module that is a C++ member of another has no life
+// of its own: its references are its owner's. A module that another language owns is counted by that language.
+#pragma once
+#include "neura/core/ref.h"
+
+namespace neura::nn {
+
+class Module;
+
+struct Foreign {  // set once by the binding of another language, before it owns a module
+  void (*acquire)(void* object) = nullptr;
+  void (*release)(void* object) = nullptr;
+};
+inline Foreign foreign;
+
+class Count {
+ public:
+  explicit Count(Module* self) : self_(self) {}
+  std::uint32_t load(std::memory_order order) const;
+  std::uint32_t fetch_add(std::uint32_t n, std::memory_order order);
+  std::uint32_t fetch_sub(std::uint32_t n, std::memory_order order);
+
+  // The module is a member of `owner` by value: references there are become the owner's.
+  void belong_to(Module* owner);
+  Module* owner() const { return owner_; }
+  bool shared() const { return own_.load(std::memory_order_relaxed) > 1 || object_; }
+  // `object` takes over: each of the references there are becomes one of its.
+  void give_to(void* object);
+  void* object() const { return object_; }
+
+ private:
+  Module* self_;
+  std::atomic<std::uint32_t> own_{1};
+  Relaxed<Module*> owner_ = nullptr;
+  Relaxed<void*> object_ = nullptr;
+};
+
+}  // namespace neura::nn

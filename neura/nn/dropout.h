@@ -1,0 +1,26 @@
+// Dropout layers: in training, elements or whole channels become 0 with probability p and the rest grows to make up.
+#pragma once
+#include "neura/nn/module.h"
+
+namespace neura::nn {
+
+#define NEURA_DROPOUT(Name)                              \
+  struct Name final : Module {                           \
+    explicit Name(double p = 0.5, bool inplace = false); \
+    Tensor forward(const Tensor& input) const;           \
+    std::string extra_repr() const override;             \
+                                                         \
+    double p;                                            \
+    bool inplace;                                        \
+    NEURA_LAYER(Name, p, inplace)                        \
+    NEURA_FORWARD("input")                               \
+  };
+NEURA_DROPOUT(Dropout)
+NEURA_DROPOUT(Dropout1d)
+NEURA_DROPOUT(Dropout2d)
+NEURA_DROPOUT(Dropout3d)
+NEURA_DROPOUT(AlphaDropout)
+NEURA_DROPOUT(FeatureAlphaDropout)
+#undef NEURA_DROPOUT
+
+}  // namespace neura::nn

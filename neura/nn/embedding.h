@@ -1,0 +1,36 @@
+// Embedding: rows of a learned table by number.
+#pragma once
+#include "neura/nn/module.h"
+
+namespace neura::nn {
+
+struct EmbeddingOptions {
+  std::optional<std::int64_t> padding_idx = {};  // this row is zero at first and gets no gradient
+  std::optional<double> max_norm = {};
+  double norm_type = 2;
+  bool scale_grad_by_freq = false;
+  bool sparse = false;
+  Device device = {};
+  std::optional<DType> dtype = {};
+};
+struct Embedding final : Module {  // numbers of any shape -> that shape and [embedding_dim]
+  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& = {});
+  explicit Embedding(Blank) {}
+  // A table that is there already, [rows, width]; frozen: without gradient.
+  static Ref<Embedding> from_pretrained(const Tensor& embeddings, bool freeze = true, const EmbeddingOptions& = {});
+  Tensor forward(const Tensor& input) const;
+  void reset_parameters();  // standard normal
+  std::string extra_repr() const override;
+
+  std::int64_t num_embeddings = 0, embedding_dim = 0;
+  std::optional<std::int64_t> padding_idx;
+  std::optional<double> max_norm;
+  double norm_type = 2;
+  bool scale_grad_by_freq = false, sparse = false;
+  Parameter weight;
+  NEURA_LAYER(Embedding, num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+              weight)
+  NEURA_FORWARD("input")
+};
+
+}  // namespace neura::nn

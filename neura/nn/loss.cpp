@@ -1,0 +1,23 @@
+#include "neura/nn/loss.h"
+
+namespace neura::nn {
+
+#define FIELD(type, name, ...) .name = name,
+#define LOSS(Name, function, fields) \
+  NEURA_LAYER_BODY(Name)             \
+  Tensor Name::forward(const Tensor& input, const Tensor& target) const { return function(input, target, {fields}); }
+#define LOSS3(Name, function, na, nb, nc, fields) \
+  NEURA_LAYER_BODY(Name)                          \
+  Tensor Name::forward(const Tensor& a, const Tensor& b, const Tensor& c) const { return function(a, b, c, {fields}); }
+#include "neura/nn/losses.def"
+
+NEURA_LAYER_BODY(CosineSimilarity)
+NEURA_LAYER_BODY(PairwiseDistance)
+Tensor CosineSimilarity::forward(const Tensor& x1, const Tensor& x2) const {
+  return cosine_similarity(x1, x2, dim, eps);
+}
+Tensor PairwiseDistance::forward(const Tensor& x1, const Tensor& x2) const {
+  return pairwise_distance(x1, x2, norm, eps, keepdim);
+}
+
+}  // namespace neura::nn

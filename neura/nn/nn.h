@@ -1,0 +1,15 @@
+// Networks: modules, layers, losses, first values, clipping.
+#pragma once
+#include "neura/nn/activation.h"
+#include "neura/nn/attention.h"
+#include "neura/nn/clip.h"
+#include "neura/nn/container.h"
+#include "neura/nn/conv.h"
+#include "neura/nn/dropout.h"
+#include "neura/nn/embedding.h"
+#include "neura/nn/init.h"
+#include "neura/nn/linear.h"
+#include "neura/nn/loss.h"
+#include "neura/nn/norm.h"
+#include "neura/nn/padding.h"
+#include "neura/nn/pool.h"

@@ -1,0 +1,124 @@
+#include "neura/nn/norm.h"
+
+#include "neura/nn/repr.h"
+#include "neura/ops/create.h"
+#include "neura/ops/norm.h"
+#include "neura/ops/rows.h"
+
+namespace neura::nn {
+
+NEURA_LAYER_BODY(BatchNormNd)
+NEURA_LAYER_BODY(LayerNorm)
+NEURA_LAYER_BODY(RMSNorm)
+NEURA_LAYER_BODY(GroupNorm)
+NEURA_LAYER_BODY(LocalResponseNorm)
+
+BatchNormNd::BatchNormNd(int least, int most, bool per_sample, std::int64_t num_features, const BatchNormOptions& o)
+    : num_features(num_features),
+      eps(o.eps),
+      momentum(o.momentum),
+      affine(o.affine),
+      track_running_stats(o.track_running_stats),
+      least_(least),
+      most_(most),
+      per_sample_(per_sample) {
+  const TensorOptions place{.dtype = o.dtype, .device = o.device};
+  if (affine) weight = ones({num_features}, place), bias = zeros({num_features}, place);
+  if (track_running_stats) {
+    running_mean = zeros({num_features}, place), running_var = ones({num_features}, place);
+    num_batches_tracked = zeros({}, {.dtype = DType::int64, .device = o.device});
+  }
+}
+
+void BatchNormNd::reset_running_stats() {
+  if (!track_running_stats) return;
+  running_mean.zero_(), running_var.fill_(1), num_batches_tracked.zero_();
+}
+void BatchNormNd::reset_parameters() {
+  reset_running_stats();
+  if (affine) weight.detach().fill_(1), bias.detach().zero_();
+}
+
+Tensor BatchNormNd::forward(const Tensor& input) {
+  check<ShapeError>(input.dim() >= least_ && input.dim() <= most_, [&] {
+    return type_name() + ": expected an input of " + std::to_string(least_) +
+           (most_ > least_ ? " or " + std::to_string(most_) : std::string()) + " dimensions, got " +
+           input.shape().str();
+  });
+  double factor = momentum.value_or(0);
+  if (per_sample_) {
+    const bool alone = input.dim() == least_;  // without a batch
+    const Tensor y =
+        instance_norm(alone ? input.unsqueeze(0) : input, running_mean, running_var, weight, bias,
+                      {.use_input_stats = training || !track_running_stats, .momentum = factor, .eps = eps});
+    return alone ? y.squeeze(0) : y;
+  }
+  if (training && track_running_stats && num_batches_tracked) {
+    add_(num_batches_tracked, 1);
+    if (!momentum) factor = 1 / num_batches_tracked.item<double>();
+  }
+  const bool by_batch = training || (!running_mean && !running_var);
+  const bool running = !training || track_running_stats;
+  return batch_norm(input, running ? running_mean : Tensor(), running ? running_var : Tensor(), weight, bias,
+                    {.training = by_batch, .momentum = factor, .eps = eps});
+}
+std::string BatchNormNd::extra_repr() const {
+  return Repr()
+      .add("", num_features)
+      .add("eps", eps)
+      .add("momentum", momentum)
+      .add("affine", affine)
+      .add("track_running_stats", track_running_stats);
+}
+
+static std::string tuple(const Shape& s) { return s.size() == 1 ? '(' + std::to_string(s[0]) + ",)" : python_text(s); }
+
+LayerNorm::LayerNorm(const Dims& normalized_shape, const LayerNormOptions& o)
+    : normalized_shape(normalized_shape), eps(o.eps), elementwise_affine(o.elementwise_affine) {
+  if (!elementwise_affine) return;
+  const TensorOptions place{.dtype = o.dtype, .device = o.device};
+  weight = ones(normalized_shape, place);
+  if (o.bias) bias = zeros(normalized_shape, place);
+}
+Tensor LayerNorm::forward(const Tensor& input) const {
+  return layer_norm(input, normalized_shape, weight, bias, {.eps = eps});
+}
+std::string LayerNorm::extra_repr() const {
+  return tuple(normalized_shape) + ", " +
+         std::string(Repr().add("eps", eps).add("elementwise_affine", elementwise_affine));
+}
+
+RMSNorm::RMSNorm(const Dims& normalized_shape, const RmsNormOptions& o)
+    : normalized_shape(normalized_shape), eps(o.eps), elementwise_affine(o.elementwise_affine) {
+  if (elementwise_affine) weight = ones(normalized_shape, {.dtype = o.dtype, .device = o.device});
+}
+Tensor RMSNorm::forward(const Tensor& input) const { return rms_norm(input, normalized_shape, weight, {.eps = eps}); }
+std::string RMSNorm::extra_repr() const {
+  return tuple(normalized_shape) + ", " +
+         std::string(Repr().add("eps", eps).add("elementwise_affine", elementwise_affine));
+}
+
+GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, const GroupNormOptions& o)
+    : num_groups(num_groups), num_channels(num_channels), eps(o.eps), affine(o.affine) {
+  check<ValueError>(num_groups > 0 && num_channels % num_groups == 0, [&] {
+    return "GroupNorm: expected num_channels divisible by num_groups, got " + std::to_string(num_channels) + " and " +
+           std::to_string(num_groups);
+  });
+  const TensorOptions place{.dtype = o.dtype, .device = o.device};
+  if (affine) weight = ones({num_channels}, place), bias = zeros({num_channels}, place);
+}
+Tensor GroupNorm::forward(const Tensor& input) const {
+  return group_norm(input, int(num_groups), weight, bias, {.eps = eps});
+}
+std::string GroupNorm::extra_repr() const {
+  return Repr().add("", num_groups).add("", num_channels).add("eps", eps).add("affine", affine);
+}
+
+Tensor LocalResponseNorm::forward(const Tensor& input) const {
+  return local_response_norm(input, int(size), {.alpha = alpha, .beta = beta, .k = k});
+}
+std::string LocalResponseNorm::extra_repr() const {
+  return Repr().add("", size).add("alpha", alpha).add("beta", beta).add("k", k);
+}
+
+}  // namespace neura::nn

@@ -1,0 +1,42 @@
+#include "neura/nn/parameter.h"
+
+#include "neura/ops/record.h"
+
+namespace neura::nn {
+
+Parameter::Parameter(const Tensor& data, bool requires_grad) : Parameter(data, std::string(), requires_grad) {}
+
+Parameter::Parameter(const Tensor& data, std::string name, bool requires_grad)
+    : Tensor(data ? data.detach() : Tensor()), name_(std::move(name)) {
+  if (!data || !requires_grad) return;
+  check<DTypeError>(differentiable(data.dtype()), [&] {
+    return std::string("parameter: expected a floating or complex dtype, got ") + neura::name(data.dtype()) +
+           "; pass requires_grad = false";
+  });
+  requires_grad_();
+}
+
+void Parameter::set_data(const Tensor& data) { nn::set_data(*this, data); }
+
+void set_data(const Tensor& self, const Tensor& data) {
+  check<ValueError>(self && data, [] { return std::string("set_data: expected two tensors, got an undefined one"); });
+  check<AutogradError>(self.is_leaf(), [] {
+    return std::string("set_data: expected a leaf, got the result of an operation; detach() it");
+  });
+  check<ValueError>(!self.impl()->base, [] {
+    return std::string("set_data: expected a tensor of its own, got a view; set the data of its base");
+  });
+  check<DTypeError>(!self.requires_grad() || differentiable(data.dtype()), [&] {
+    return std::string("set_data: expected a floating or complex dtype for a tensor that requires a gradient, got ") +
+           name(data.dtype());
+  });
+  const Tensor fresh = data.detach();  // takes the old bytes with it when it goes
+  TensorImpl &to = *self.impl(), &from = *fresh.impl();
+  std::swap(to.storage, from.storage);
+  std::swap(to.id, from.id);
+  to.spec = from.spec;
+  if (History* h = to.history)  // gradients are from now on brought to the new shape and dtype
+    if (auto* node = static_cast<Node*>(h); node->leaf) static_cast<Leaf*>(node)->shape = Meta(to.spec);
+}
+
+}  // namespace neura::nn

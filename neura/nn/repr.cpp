@@ -1,0 +1,31 @@
+#include "neura/nn/repr.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace neura::nn {
+
+std::string python_text(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  char text[40];
+  const double size = std::abs(x);
+  const bool scientific = x != 0 && (size < 1e-4 || size >= 1e16);
+  const auto end =
+      std::to_chars(text, text + sizeof text, x, scientific ? std::chars_format::scientific : std::chars_format::fixed);
+  std::string out(text, end.ptr);
+  if (!scientific && out.find('.') == out.npos) out += ".0";
+  return out;
+}
+
+std::string python_text(const Shape& x) {
+  auto one = [](std::int64_t n) { return n == INT64_MIN ? std::string("None") : std::to_string(n); };
+  if (x.size() == 1) return one(x[0]);
+  std::string out;
+  for (std::int64_t n : x) out += (out.empty() ? "" : ", ") + one(n);
+  return '(' + out + ')';
+}
+
+std::string python_text(const std::string& x) { return '\'' + x + '\''; }
+
+}  // namespace neura::nn
