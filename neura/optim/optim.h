@@ -1,0 +1,4 @@
+// Optimizers and learning rates.
+#pragma once
+#include "neura/optim/lr_scheduler.h"
+#include "neura/optim/optimizers.h"
