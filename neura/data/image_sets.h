@@ -1,0 +1,44 @@
+// Sets of colour pictures: a folder for each class, and CIFAR.
+#pragma once
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "neura/data/dataset.h"
+#include "neura/data/png.h"
+
+namespace neura::data {
+
+// root/CLASS/NAME.png: classes and pictures in the order of their names. Pictures are read when they are asked for:
+// uint8 [channels, height, width] and the number of the class. IoError where there is no picture.
+class ImageFolder {
+ public:
+  explicit ImageFolder(const std::string& root, ImageMode mode = ImageMode::rgb);
+  std::pair<Tensor, std::int64_t> get(std::int64_t i) const;
+  std::int64_t size() const { return std::int64_t(files_.size()); }
+  const std::vector<std::string>& classes() const { return classes_; }
+
+ private:
+  ImageMode mode_;
+  std::vector<std::string> classes_;
+  std::vector<std::pair<std::string, std::int64_t>> files_;
+};
+
+// CIFAR-10, the binary version: data_batch_1.bin to data_batch_5.bin or test_batch.bin. Items: uint8 [3, 32, 32] and
+// the class. IoError, FormatError.
+class CIFAR10 {
+ public:
+  explicit CIFAR10(const std::string& root, bool train = true);
+  std::pair<Tensor, std::int64_t> get(std::int64_t i) const;
+  std::pair<Tensor, Tensor> get_batch(std::span<const std::int64_t> indices) const;
+  std::int64_t size() const { return labels_.numel(); }
+  const Tensor& images() const { return images_; }
+  const Tensor& labels() const { return labels_; }
+  static const std::vector<std::string>& class_names();
+
+ private:
+  Tensor images_, labels_;
+};
+
+}  // namespace neura::data

@@ -1,0 +1,44 @@
+// Chance in data loading: the generator that transforms draw from, and how loaders derive it.
+#pragma once
+#include <cstdint>
+
+#include "neura/core/random.h"
+
+namespace neura::data {
+
+// What random transforms draw from. While a loader fetches an item it is that item's own, seeded by the loader's seed,
+// the epoch and the item's place in it, so that an augmented epoch is the same with any number of workers; elsewhere it
+// is default_generator().
+Generator& generator();
+
+// Makes `g` this thread's generator() while it lives.
+class GeneratorScope {
+ public:
+  explicit GeneratorScope(Generator& g);
+  GeneratorScope(const GeneratorScope&) = delete;
+  ~GeneratorScope();
+
+ private:
+  Generator* before_;
+};
+
+// A 64-bit seed for item (stream, index) of a family of seeds.
+std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
+
+// One draw after the other from one reservation of a generator.
+class Draws {
+ public:
+  explicit Draws(Generator& g) : state_(g.reserve()) {}
+  std::uint32_t next();
+  double uniform();                    // in [0, 1)
+  std::int64_t below(std::int64_t n);  // in [0, n), all equally likely
+
+ private:
+  std::uint64_t next64() { return std::uint64_t(next()) << 32 | next(); }
+  GeneratorState state_;
+  std::uint64_t block_ = 0;
+  std::array<std::uint32_t, 4> numbers_{};
+  unsigned used_ = 4;
+};
+
+}  // namespace neura::data
