@@ -1,0 +1,125 @@
+// Kinks and singularities: PyTorch's answers, exactly.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "neura/autograd/autograd.h"
+#include "neura/ops/create.h"
+#include "neura/ops/rows_more.h"
+#include "tests/support/close.h"
+
+namespace neura::test {
+namespace {
+
+Tensor of(std::initializer_list<double> values) {
+  Tensor t = Tensor::empty(Spec::dense(DType::float64, Shape{std::int64_t(values.size())}));
+  std::copy(values.begin(), values.end(), t.data<double>());
+  return t;
+}
+Tensor whole(std::initializer_list<std::int64_t> values, DType dtype = DType::int64) {
+  Tensor t = Tensor::empty(Spec::dense(DType::int64, Shape{std::int64_t(values.size())}));
+  std::copy(values.begin(), values.end(), t.data<std::int64_t>());
+  return t.to(dtype);
+}
+// The gradients of f, with g = 1 for every result.
+template <class F, class... T> std::vector<Tensor> gradients(F f, T... leaves) {
+  (leaves.requires_grad_(), ...);
+  const Tensor y = f(leaves...);
+  y.backward(of({1, 1, 1, 1}).slice(0, 0, y.numel()));
+  return {leaves.grad()...};
+}
+const double inf = INFINITY, nan = NAN;
+
+TEST(Kinks, ReluAndItsKinHaveSlopeZeroAtZero) {
+  expect_close(gradients([](const Tensor& x) { return relu(x); }, of({-1, 0, 1}))[0], {0, 0, 1});
+  expect_close(gradients([](const Tensor& x) { return leaky_relu(x, 0.5); }, of({-1, 0, 1}))[0], {0.5, 0.5, 1});
+  expect_close(gradients([](const Tensor& x) { return relu6(x); }, of({0, 3, 6}))[0], {0, 1, 0});
+  expect_close(gradients([](const Tensor& x) { return hardtanh(x); }, of({-1, 0, 1}))[0], {0, 1, 0});
+  expect_close(gradients([](const Tensor& x) { return elu(x, 2.0); }, of({0, 1}))[0], {2, 1});
+  expect_close(gradients([](const Tensor& x) { return abs(x); }, of({-2, 0, 2}))[0], {-1, 0, 1});
+  expect_close(gradients([](const Tensor& x) { return hardswish(x); }, of({-3, 0, 3}))[0], {0, 0.5, 1});
+}
+TEST(Kinks, ClampPassesTheGradientAtItsBounds) {
+  expect_close(gradients([](const Tensor& x) { return clamp(x, {.min = -1, .max = 1}); }, of({-2, -1, 1, 2}))[0],
+               {0, 1, 1, 0});
+  expect_close(clamp(of({0, 5}), {.min = 3, .max = 1}), {1, 1});
+  const auto g = gradients([](const Tensor& x, const Tensor& low) { return clamp(x, {.min = low}); }, of({1, 2, 3}),
+                           of({2, 2, 2}));
+  expect_close(g[0], {0, 1, 1});
+  expect_close(g[1], {1, 0, 0});
+  EXPECT_EQ(clamp(whole({1, 5}), {.max = 2.5}).dtype(), DType::float32);
+  EXPECT_EQ(clamp(whole({1, 9007199254740993}), {.min = 2}).to_vector<std::int64_t>()[1], 9007199254740993);
+  EXPECT_EQ(error_of<ValueError>([] { clamp(of({1}), {}); }),
+            "clamp: expected min or max, got neither; give at least one of them");
+}
+TEST(Kinks, TiesShareTheGradientOfMaximum) {
+  const auto g =
+      gradients([](const Tensor& a, const Tensor& b) { return maximum(a, b); }, of({1, 2, 3}), of({2, 2, 2}));
+  expect_close(g[0], {0, 0.5, 1});
+  expect_close(g[1], {1, 0.5, 0});
+  expect_close(maximum(of({nan, 1, 1}), of({1, nan, 0})), {nan, nan, 1});
+  expect_close(fmax(of({nan, 1, 1}), of({1, nan, 0})), {1, 1, 1});
+}
+TEST(Kinks, PowersAtZero) {
+  expect_close(pow(of({0, 0, 0, -8, 1}), of({0, -1, 2, 1. / 3, nan})), {1, inf, 0, nan, 1});
+  const auto g = gradients([](const Tensor& a, const Tensor& b) { return pow(a, b); }, of({0, 0, 2}), of({0, 2, 3}));
+  expect_close(g[0], {0, 0, 12});
+  expect_close(g[1], {0, 0, 8 * std::log(2)});
+  EXPECT_EQ(pow(whole({2, 3, -1}), 3).to_vector<std::int64_t>(), (std::vector<std::int64_t>{8, 27, -1}));
+}
+TEST(Kinks, AnglesAtTheOrigin) {
+  const auto g = gradients([](const Tensor& y, const Tensor& x) { return atan2(y, x); }, of({0}), of({0}));
+  expect_close(g[0], {0});
+  expect_close(g[1], {0});
+}
+TEST(Kinks, RoundingGoesToEven) {
+  expect_close(round(of({0.5, 1.5, 2.5, -0.5, -1.5})), {0, 2, 2, -0., -2});
+  expect_close(round(of({1.2345, 1250}), {.decimals = 2}), {1.23, 1250});
+  expect_close(round(of({1250, 1350}), {.decimals = -2}), {1200, 1400});
+}
+TEST(Kinks, RemaindersAndQuotients) {
+  const Tensor a = of({7, -7, 7, -7}), b = of({3, 3, -3, -3});
+  expect_close(fmod(a, b), {1, -1, 1, -1});
+  expect_close(remainder(a, b), {1, 2, -2, -1});
+  expect_close(floor_divide(a, b), {2, -3, -3, 2});
+  expect_close(div(a, b, {.rounding_mode = "trunc"}), {2, -2, -2, 2});
+  expect_close(floor_divide(of({inf, 1, -1, 0}), of({1, inf, inf, 0})), {nan, 0, -1, nan});
+  expect_close(remainder(whole({7, -7, 7, -7}), whole({3, 3, -3, -3})).to(DType::float64), {1, 2, -2, -1});
+  EXPECT_EQ(error_of<ValueError>([&] {
+              floor_divide(whole({1, 2}), whole({1, 0}));
+            }),
+            "floor_divide: expected integers other than 0 to divide by, got 0 (int64 [2], int64 [2])");
+  EXPECT_EQ(error_of<ValueError>([&] { div(a, b, {.rounding_mode = "up"}); }),
+            "div: expected rounding_mode to be None, 'trunc' or 'floor', got 'up'");
+}
+TEST(Kinks, IntegersWrapAndShift) {
+  EXPECT_EQ(add(whole({127}, DType::int8), 1).to_vector<std::int8_t>()[0], -128);
+  EXPECT_EQ(neg(whole({-128}, DType::int8)).to_vector<std::int8_t>()[0], -128);
+  EXPECT_EQ(bitwise_left_shift(whole({1, 1, 1}), whole({3, 64, -1})).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{8, 0, 0}));
+  EXPECT_EQ(bitwise_right_shift(whole({-8, -8}), whole({1, 99})).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{-4, -1}));
+  EXPECT_EQ(gcd(whole({12, -18, 0}), whole({18, 12, 0})).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{6, 6, 0}));
+}
+TEST(Kinks, ProductsWithLogarithmsAtZero) {
+  expect_close(xlogy(of({0, 0, 1, 0}), of({0, inf, 2, nan})), {0, 0, std::log(2), nan});
+  expect_close(logaddexp(of({-inf, inf, 0}), of({-inf, inf, 0})), {-inf, inf, std::log(2)});
+  expect_close(sinc(of({0, 1})), {1, 0});
+  expect_close(gradients([](const Tensor& x) { return sinc(x); }, of({0}))[0], {0});
+}
+TEST(Kinks, OperatorsAndNumbers) {
+  const Tensor x = of({1, 2});
+  expect_close(2 - x * 3 / 2 + 1, {1.5, 0});
+  EXPECT_EQ((x > 1).to_vector<bool>(), (std::vector<bool>{false, true}));
+  EXPECT_EQ((x == x).dtype(), DType::boolean);
+  Tensor y = x.clone();
+  y += 1, y *= x;
+  expect_close(y, {2, 6});
+  expect_close(gelu(of({1}), {.approximate = "tanh"}), {0.8411919906082768});
+  expect_close(nan_to_num(of({nan, inf, 2}), {.nan = 1, .posinf = 9}), {1, 9, 2});
+  expect_close(add(x, x, 0.5), {1.5, 3});
+}
+
+}  // namespace
+}  // namespace neura::test
