@@ -1,0 +1,196 @@
+// The program on a tiny data set: training, stopping, going on, testing, predicting, and what it says when it cannot.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "neura/data/idx.h"
+#include "neura/data/png.h"
+#include "neura/io/value.h"
+#include "tests/cli/program.h"
+#include "tests/io/folder.h"
+#include "tests/support/close.h"
+#include "tests/support/loop.h"
+#include "tests/support/sample.h"
+
+namespace neura {
+namespace {
+
+using test::Folder;
+using test::Program;
+
+// Pictures whose class is where their bright bar lies: easy to learn.
+void make_data(const std::string& folder, std::int64_t train, std::int64_t test) {
+  for (const auto& [part, n] : {std::pair{"train", train}, std::pair{"t10k", test}}) {
+    test::Dice dice{std::uint64_t(n)};
+    Tensor images = Tensor::empty(Spec::dense(uint8, Shape{n, 10, 8})),
+           labels = Tensor::empty(Spec::dense(uint8, Shape{n}));
+    auto* p = images.data<std::uint8_t>();
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t label = i % 10;
+      labels.data<std::uint8_t>()[i] = std::uint8_t(label);
+      for (std::int64_t y = 0; y < 10; ++y)
+        for (std::int64_t x = 0; x < 8; ++x) *p++ = std::uint8_t((y == label ? 200 : 0) + dice.below(50));
+    }
+    data::write_idx(folder + "/" + part + "-images-idx3-ubyte.gz", images);
+    data::write_idx(folder + "/" + part + "-labels-idx1-ubyte", labels);
+  }
+}
+
+struct Cli : ::testing::Test {
+  Folder folder;
+  void SetUp() override { make_data(folder.path(), 600, 100); }
+  std::vector<std::string> train(std::vector<std::string> more) const {
+    std::vector<std::string> all = {"train", "fashion-mnist", "--data", folder.path(), "--batch-size", "50"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  int run(std::vector<std::string> arguments) { return Program(folder.path(), std::move(arguments)).wait(); }
+  std::string out() const { return test::text_of(folder / "out"); }
+  std::string err() const { return test::text_of(folder / "err"); }
+};
+
+// All tensors of two checkpoints, bit for bit: weights, the optimizer's state.
+void expect_same_run(const std::string& a, const std::string& b) {
+  const nn::StateDict x = load(a), y = load(b);
+  ASSERT_EQ(x.keys(), y.keys());
+  for (const auto& [name, t] : x) {
+    SCOPED_TRACE(name);
+    test::expect_same(y.at(name), t);
+  }
+  const nn::Value m = load_value(a), n = load_value(b);
+  const auto offset = [](const nn::Value& v) {
+    return nn::unbox<std::vector<std::int64_t>>(*v.get<nn::Dict>()->find("generator"));
+  };
+  EXPECT_EQ(offset(m), offset(n));
+}
+
+TEST_F(Cli, LearnsSavesTestsAndPredicts) {
+  ASSERT_EQ(run(train({"--epochs", "6", "--save", "m.safetensors", "--report", "r.html"})), 0) << err();
+  EXPECT_NE(out().find("epoch 6/6  loss "), std::string::npos) << out();
+  EXPECT_NE(out().find("saved as m.safetensors"), std::string::npos);
+  const std::string page = test::text_of(folder / "r.html");
+  for (const char* part : {"<svg", "data:image/png;base64,", "prefers-color-scheme: dark", "class=matrix"})
+    if (std::string(part).find("png") == std::string::npos || page.find("None.") == std::string::npos)
+      EXPECT_NE(page.find(part), std::string::npos) << part;
+  for (const char* foreign : {"http://", "https://", "<script", "@import", "url("})
+    EXPECT_EQ(page.find(foreign), std::string::npos);
+
+  ASSERT_EQ(run({"eval", "m.safetensors", "--data", folder.path()}), 0) << err();
+  const std::size_t at = out().find("accuracy ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_GT(std::stod(out().substr(at + 9)), 90) << out();
+
+  ASSERT_EQ(run({"predict", "3", "--model", "m.safetensors", "--data", folder.path()}), 0) << err();
+  EXPECT_NE(out().find("picture 3 of the test set: Dress"), std::string::npos) << out();
+  data::write_png(folder / "p.png", data::read_idx(folder / "t10k-images-idx3-ubyte.gz").select(0, 3));
+  ASSERT_EQ(run({"predict", "p.png", "--model", "m.safetensors"}), 0) << err();
+  EXPECT_NE(out().find("Dress"), std::string::npos);
+}
+
+TEST_F(Cli, IsTheSameForAnyNumberOfThreadsAndAnotherForAnotherSeed) {
+  for (const char* model : {"cnn", "mlp"}) {
+    const std::string m = model;
+    ASSERT_EQ(run(train({"--epochs", "2", "--model", m, "--threads", "1", "--save", m + "1"})), 0) << err();
+    ASSERT_EQ(run(train({"--epochs", "2", "--model", m, "--threads", "3", "--save", m + "3"})), 0) << err();
+    expect_same_run(folder / (m + "1"), folder / (m + "3"));
+  }
+  ASSERT_EQ(run(train({"--epochs", "2", "--seed", "1", "--save", "other"})), 0) << err();
+  EXPECT_FALSE(test::close(load(folder / "other").at("model.0.weight"), load(folder / "cnn1").at("model.0.weight")));
+}
+
+// Waits until the program has written `text`, then interrupts it.
+int interrupt_after(Program& p, const std::string& text) {
+  for (int i = 0; i < 60000 && p.out().find(text) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  p.send(SIGINT);
+  return p.wait();
+}
+
+TEST_F(Cli, StoppedByCtrlCAndResumedEqualsARunThatNeverStopped) {
+  ASSERT_EQ(run(train({"--epochs", "20", "--save", "whole"})), 0) << err();
+  int stops = 0;
+  for (const char* moment : {"cnn with", "epoch 2/20"}) {
+    Program p(folder.path(), train({"--epochs", "20", "--save", "parts"}));
+    int code = interrupt_after(p, moment);
+    if (code == 0) continue;  // it was done before the signal came
+    ++stops;
+    ASSERT_EQ(code, 130) << p.err();
+    EXPECT_NE(p.out().find("go on with: neura train fashion-mnist --resume parts"), std::string::npos) << p.out();
+    ASSERT_EQ(run({"train", "fashion-mnist", "--data", folder.path(), "--resume", "parts", "--save", "rest"}), 0)
+        << err();
+    expect_same_run(folder / "whole", folder / "rest");
+  }
+  EXPECT_GT(stops, 0);
+}
+
+TEST_F(Cli, ResumedAfterAnEpochEqualsARunThatNeverStopped) {
+  ASSERT_EQ(run(train({"--epochs", "3", "--save", "whole"})), 0) << err();
+  // A copy of what stood in the file after epoch 2, taken from a run that is stopped there.
+  Program p(folder.path(), train({"--epochs", "3", "--save", "two"}));
+  const int code = interrupt_after(p, "epoch 2/3");
+  if (code == 130) {
+    ASSERT_EQ(run({"train", "fashion-mnist", "--data", folder.path(), "--resume", "two"}), 0) << err();
+  }
+  expect_same_run(folder / "whole", folder / "two");
+}
+
+TEST_F(Cli, RefusesOtherSettingsWhenResumed) {
+  ASSERT_EQ(run(train({"--epochs", "1", "--save", "m"})), 0) << err();
+  EXPECT_EQ(run(train({"--resume", "m", "--model", "mlp"})), 1);
+  EXPECT_EQ(err(), "neura: --model differs from the run in \"m\"; leave it out to go on with that run\n");
+  EXPECT_EQ(run(train({"--resume", "m"})), 0);
+  EXPECT_NE(out().find("m is already trained"), std::string::npos) << out();
+}
+
+TEST_F(Cli, SaysInOneSentenceWhatIsWrong) {
+  const auto fails = [&](int code, std::vector<std::string> arguments) {
+    EXPECT_EQ(run(std::move(arguments)), code);
+    const std::string text = err();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    return text;
+  };
+  EXPECT_EQ(fails(1, {"eval", "none.safetensors"}),
+            "neura: cannot open \"none.safetensors\": No such file or directory\n");
+  EXPECT_EQ(fails(1, {"train", "fashion-mnist", "--data", "nowhere"}),
+            "neura: no train-images-idx3-ubyte and no train-images-idx3-ubyte.gz in \"nowhere\"\n");
+  EXPECT_NE(fails(1, train({"--device", "cuda"})).find("cuda"), std::string::npos);
+  EXPECT_NE(fails(1, train({"--device", "toaster"})).find("toaster"), std::string::npos);
+  EXPECT_NE(fails(2, {}).find("--help"), std::string::npos);
+  EXPECT_NE(fails(2, {"dance"}).find("--help"), std::string::npos);
+  EXPECT_NE(fails(2, train({"--epochs", "0"})).find("--epochs"), std::string::npos);
+  EXPECT_NE(fails(2, train({"--model", "rnn"})).find("--model"), std::string::npos);
+  EXPECT_NE(fails(2, {"predict"}).find("PICTURE"), std::string::npos);
+
+  save(folder / "weights", nn::StateDict{{"w", test::sample({2})}});
+  EXPECT_EQ(fails(1, {"eval", "weights"}),
+            "neura: weights: expected a checkpoint with \"extra\", got none in this file\n");
+  ASSERT_EQ(run(train({"--epochs", "1", "--save", "m"})), 0) << err();
+  const std::string whole = test::text_of(folder / "m");
+  std::ofstream(folder / "cut", std::ios::binary) << whole.substr(0, whole.size() - 100);
+  EXPECT_NE(fails(1, {"eval", "cut"}).find("the file may have been cut off"), std::string::npos);
+  data::write_png(folder / "p.png", test::sample({1, 5, 5}, uint8));
+  EXPECT_EQ(fails(1, {"predict", "p.png", "--model", "m"}),
+            "neura: p.png: expected a picture of 10 x 8 pixels, got 5 x 5; scale it\n");
+  EXPECT_EQ(fails(1, {"predict", "100", "--model", "m", "--data", folder.path()}),
+            "neura: expected a picture below 100, got 100\n");
+}
+
+TEST_F(Cli, HelpsAndInforms) {
+  for (std::vector<std::string> a : {std::vector<std::string>{"--help"},
+                                     {"train", "--help"},
+                                     {"train", "fashion-mnist", "--help"},
+                                     {"eval", "--help"},
+                                     {"predict", "--help"},
+                                     {"info", "--help"}}) {
+    EXPECT_EQ(run(a), 0);
+    EXPECT_NE(out().find("--help"), std::string::npos) << out();
+  }
+  EXPECT_EQ(run({"--version"}), 0);
+  EXPECT_EQ(out(), "neura 0.1.0\n");
+  EXPECT_EQ(run({"info"}), 0);
+  for (const char* word : {"compiler", "processor", "instructions", "threads", "memory", "cuda"})
+    EXPECT_NE(out().find(word), std::string::npos) << word;
+}
+
+}  // namespace
+}  // namespace neura

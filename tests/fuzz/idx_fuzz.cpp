@@ -1,0 +1,12 @@
+// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError.
+#include <cstdint>
+
+#include "neura/data/idx.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    neura::data::parse_idx(std::as_bytes(std::span(data, size)));
+  } catch (const neura::FormatError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,146 @@
+#include <gtest/gtest.h>
+
+#include "neura/optim/lr_scheduler.h"
+#include "neura/optim/optimizers.h"
+#include "tests/support/close.h"
+#include "tests/support/sample.h"
+
+namespace neura::optim::lr_scheduler {
+namespace {
+
+using test::error_of;
+
+struct Two {  // groups with rates 0.1 and 0.01
+  Tensor a = test::sample({3}, DType::float64).requires_grad_(), b = test::sample({3}, DType::float64).requires_grad_();
+  SGD optimizer{std::vector<ParamGroup>{{{a}, {{"lr", 0.1}}}, {{b}, {{"lr", 0.01}}}}, SGDOptions{.momentum = 0.9}};
+  double lr(int group = 0) const { return optimizer.param_groups()[std::size_t(group)].lr(); }
+};
+
+class Halve : public LRScheduler {  // a user's own
+ public:
+  explicit Halve(Optimizer& o) : LRScheduler(o) { Halve::begin(); }
+
+ protected:
+  std::vector<double> get_lr() override {
+    return each([&](double lr, double) { return last_epoch() == 0 ? lr : lr / 2; });
+  }
+};
+
+TEST(LRScheduler, CanBeWrittenByAUser) {
+  Two t;
+  Halve s(t.optimizer);
+  s.step(), s.step();
+  EXPECT_EQ(s.get_last_lr(), (std::vector<double>{0.025, 0.0025}));
+  EXPECT_EQ(&s.optimizer(), &t.optimizer);
+  EXPECT_EQ(s.last_epoch(), 2);
+}
+
+TEST(LRScheduler, KeepsTheRatioOfGroups) {
+  Two t;
+  StepLR s(t.optimizer, 1, 0.3);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NEAR(t.lr(0) / t.lr(1), 10, 1e-9);
+    s.step();
+  }
+}
+
+TEST(LRScheduler, ChangesTheUpdateOfARealOptimizer) {
+  Tensor p = test::sample({3}, DType::float64).requires_grad_();
+  SGD optimizer({p}, {.lr = 0.5});
+  MultiStepLR s(optimizer, {1}, 0.1);
+  p.set_grad(Tensor::empty(p.spec()).fill_(1));
+  const double start = p[0].item<double>();
+  optimizer.step(), s.step();
+  const double middle = p[0].item<double>();
+  optimizer.step();
+  EXPECT_NEAR(start - middle, 0.5, 1e-12);
+  EXPECT_NEAR(middle - p[0].item<double>(), 0.05, 1e-12);
+}
+
+TEST(LRScheduler, JumpsToAnEpoch) {
+  Two t;
+  StepLR s(t.optimizer, 10, 0.1);
+  s.step({.epoch = 25});
+  EXPECT_NEAR(t.lr(), 0.001, 1e-12);
+  CosineAnnealingWarmRestarts c(t.optimizer, 3, 2);
+  c.step({.epoch = 9});
+  EXPECT_NEAR(t.lr(), 0.1, 1e-12);
+}
+
+TEST(LambdaLR, MultipliesTheFirstRate) {
+  Two t;
+  LambdaLR s(t.optimizer, {[](std::int64_t e) { return 1.0 / double(1 + e); }, [](std::int64_t) { return 1.0; }});
+  s.step(), s.step();
+  EXPECT_NEAR(t.lr(0), 0.1 / 3, 1e-15);
+  EXPECT_NEAR(t.lr(1), 0.01, 1e-15);
+  Two u;
+  MultiplicativeLR m(u.optimizer, [](std::int64_t) { return 0.5; });
+  m.step(), m.step();
+  EXPECT_NEAR(u.lr(), 0.025, 1e-15);
+}
+
+TEST(SequentialLR, HandsOverAtTheMilestone) {
+  Two t;
+  auto warm = std::make_shared<ConstantLR>(t.optimizer, 0.1, 20);
+  auto decay = std::make_shared<ExponentialLR>(t.optimizer, 0.9);
+  SequentialLR s(t.optimizer, {warm, decay}, {2});
+  std::vector<double> got = {t.lr()};
+  for (int i = 0; i < 4; ++i) s.step(), got.push_back(t.lr());
+  const std::vector<double> want = {0.01, 0.01, 0.1, 0.09, 0.081};
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12) << i;
+  const Dict saved = s.state_dict();
+  s.step();
+  const double next = t.lr();
+  for (ParamGroup& g : t.optimizer.param_groups()) g.set_lr(g.lr() / 0.9);
+  s.load_state_dict(saved);
+  s.step();
+  EXPECT_NEAR(t.lr(), next, 1e-12);
+  EXPECT_EQ(error_of<ValueError>([&] {
+              SequentialLR(t.optimizer, {warm, decay}, {});
+            }),
+            "SequentialLR: expected one milestone between every two schedulers, got 0");
+}
+
+TEST(ChainedScheduler, StepsAllOfThem) {
+  Two t;
+  auto a = std::make_shared<ConstantLR>(t.optimizer, 0.5, 2);
+  auto b = std::make_shared<ExponentialLR>(t.optimizer, 0.9);
+  ChainedScheduler s({a, b});
+  EXPECT_NEAR(s.get_last_lr()[0], 0.05, 1e-15);
+  s.step();
+  EXPECT_NEAR(t.lr(), 0.045, 1e-15);
+  s.step();
+  EXPECT_NEAR(t.lr(), 0.081, 1e-15);
+}
+
+TEST(OneCycleLR, CyclesMomentumAgainstTheRate) {
+  Two t;
+  OneCycleLR s(t.optimizer, 1.0, {.total_steps = 10});
+  EXPECT_EQ(t.optimizer.param_groups()[0].number("momentum"), 0.95);
+  double least = 1;
+  for (int i = 0; i < 9; ++i)
+    t.optimizer.step(), s.step(), least = std::min(least, t.optimizer.param_groups()[0].number("momentum"));
+  EXPECT_NEAR(least, 0.85, 1e-12);
+  s.step();
+  EXPECT_EQ(error_of<ValueError>([&] { s.step(); }), "OneCycleLR: expected at most 10 steps, got one more");
+  Tensor p = test::sample({1}).requires_grad_();
+  Adam adam({p});
+  OneCycleLR with_betas(adam, 1.0, {.total_steps = 4});
+  EXPECT_EQ(adam.param_groups()[0].pair("betas")[0], 0.95);
+  Adagrad none({p});
+  EXPECT_EQ(error_of<ValueError>([&] { OneCycleLR(none, 1.0, {.total_steps = 4}); }),
+            "OneCycleLR: expected an optimizer with momentum or betas, got Adagrad; set cycle_momentum = false");
+}
+
+TEST(ReduceLROnPlateau, WantsAMetric) {
+  Two t;
+  ReduceLROnPlateau s(t.optimizer, {.factor = 0.5, .patience = 0, .min_lr = {0.04, 0.001}});
+  EXPECT_EQ(error_of<ValueError>([&] { s.step(StepOptions{}); }),
+            "ReduceLROnPlateau: expected metrics, got none; call step(loss)");
+  for (int i = 0; i < 4; ++i) s.step(1.0);
+  EXPECT_EQ(s.get_last_lr()[0], 0.04);
+  EXPECT_NEAR(s.get_last_lr()[1], 0.00125, 1e-15);
+}
+
+}  // namespace
+}  // namespace neura::optim::lr_scheduler
