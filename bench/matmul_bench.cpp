@@ -1,0 +1,42 @@
+// Products of float and double; items per second are floating point operations.
+#include <benchmark/benchmark.h>
+
+#include "neura/core/parallel.h"
+#include "neura/ops/matmul.h"
+
+namespace neura {
+namespace {
+
+Tensor filled(const Shape& shape, DType dtype) { return Tensor::empty(Spec::dense(dtype, shape)).fill_(0.5); }
+
+// Arguments: m, n, k, threads.
+void product(benchmark::State& state, DType dtype, bool transposed) {
+  const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+  const int before = get_num_threads();
+  set_num_threads(int(state.range(3)));
+  const Tensor a = filled({m, k}, dtype), b = transposed ? filled({n, k}, dtype).t() : filled({k, n}, dtype);
+  for (auto _ : state) benchmark::DoNotOptimize(matmul(a, b));
+  state.SetItemsProcessed(state.iterations() * 2 * m * n * k);
+  set_num_threads(before);
+}
+void shapes(benchmark::internal::Benchmark* b) {
+  for (const int threads : {1, 2}) b->Args({1024, 1024, 1024, threads});
+  for (const auto& s : {std::array{128, 10, 128}, std::array{32, 128, 784}, std::array{128, 128, 3136},
+                        std::array{8, 8, 8}, std::array{1024, 1, 1024}})
+    b->Args({s[0], s[1], s[2], 1});
+  b->UseRealTime();
+}
+BENCHMARK_CAPTURE(product, float32, DType::float32, false)->Apply(shapes);
+BENCHMARK_CAPTURE(product, float32_transposed, DType::float32, true)->Apply(shapes);
+BENCHMARK_CAPTURE(product, float64, DType::float64, false)->Apply(shapes);
+
+void linear_layer(benchmark::State& state) {
+  const Tensor x = filled({128, 3136}, DType::float32), w = filled({128, 3136}, DType::float32),
+               b = filled({128}, DType::float32);
+  for (auto _ : state) benchmark::DoNotOptimize(linear(x, w, b));
+  state.SetItemsProcessed(state.iterations() * 2 * 128 * 128 * 3136);
+}
+BENCHMARK(linear_layer)->UseRealTime();
+
+}  // namespace
+}  // namespace neura
