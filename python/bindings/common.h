@@ -1,0 +1,141 @@
+// What every binding file includes: the Python type of a tensor, all type casters, and how functions become methods.
+// Two files that saw different casters for one type would be undefined behaviour, so that all of them stand here.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <vector>
+
+#include "neura/autograd/autograd.h"
+#include "neura/autograd/grad_mode.h"
+#include "neura/core/print.h"
+#include "neura/core/random.h"
+#include "neura/ops/attention.h"
+#include "neura/ops/conv.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/dropout.h"
+#include "neura/ops/einsum.h"
+#include "neura/ops/embedding.h"
+#include "neura/ops/index.h"
+#include "neura/ops/join.h"
+#include "neura/ops/loss.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/norm.h"
+#include "neura/ops/pool.h"
+#include "neura/ops/random.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/scan.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/softmax.h"
+#include "neura/ops/sort.h"
+#include "neura/ops/view.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace neura::python {
+
+struct PyTensor {  // the Python object; `t` is never undefined
+  PyObject_HEAD Tensor t;
+  PyObject *dict, *weak;
+};
+extern PyTypeObject* tensor_type;
+inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+inline Tensor& tensor_in(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->t; }
+PyObject* wrap(const Tensor&);  // a new reference to the one object of this tensor; None if it is undefined
+
+// Python to C++. False, without a Python error, where the object is something else.
+bool to_scalar(PyObject*, Scalar&);                         // numbers, and tensors of one element
+bool to_operand(PyObject*, Operand&);                       // tensors and numbers; None is absent
+bool to_shape(PyObject*, Shape&, bool none_keeps = false);  // an integer or a sequence of integers
+bool to_integers(PyObject*, std::vector<std::int64_t>&);
+bool to_tensors(PyObject*, std::vector<Tensor>&);  // a list or tuple of tensors
+bool to_dtype(PyObject*, DType&);
+bool to_device(PyObject*, Device&);
+Shape sizes_of(const nb::args&);  // f(2, 3) or f((2, 3)); TypeError
+PyObject* from_dtype(DType);
+PyObject* from_device(Device);
+PyObject* from_scalar(Scalar);
+Tensor tensor_from(nb::handle data, std::optional<DType> = {});  // numbers, nested sequences, arrays
+nb::object to_python(const Tensor&);                             // nested lists of numbers
+std::vector<Index> to_indices(PyObject* key);
+
+int tensor_buffer(PyObject*, Py_buffer*, int flags);
+void drop_buffer(PyObject*, Py_buffer*);
+PyObject* subscript(PyObject* self, PyObject* key);
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value);
+void set_python_error(std::exception_ptr);  // inside a slot, where nanobind does not translate
+
+// A Python error raised on our behalf becomes a C++ exception.
+template <class F> PyObject* guarded(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    set_python_error(std::current_exception());
+    return nullptr;
+  }
+}
+
+// Results with names.
+nb::object values_indices(const Tensor& values, const Tensor& indices);
+nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b);
+template <class T> nb::tuple tuple_of(const T& tensors) {
+  nb::list l;
+  for (const Tensor& t : tensors) l.append(nb::steal(wrap(t)));
+  return nb::tuple(l);
+}
+
+// x.name(…) is neura.name(x, …): the same callable, bound as a method.
+void add_method(const char* name, nb::handle callable);
+void forget_row(nb::handle scope, const char* name);  // nanobind adds overloads to its own functions alone
+struct Names {
+  nb::module_ functions, methods;
+  template <class F, class... E> const Names& function(const char* name, F&& f, const E&... e) const {
+    forget_row(functions, name);
+    nb::module_(functions).def(name, f, e...);
+    return *this;
+  }
+  template <class F, class... E> const Names& method(const char* name, F&& f, const E&... e) const {
+    nb::module_(methods).def(name, f, e...);
+    add_method(name, methods.attr(name));
+    return *this;
+  }
+  template <class F, class... E> const Names& both(const char* name, F&& f, const E&... e) const {
+    forget_row(functions, name);
+    nb::module_(functions).def(name, f, e...);
+    add_method(name, functions.attr(name));
+    return *this;
+  }
+  const Names& alias(const char* name, const char* of) const {
+    functions.attr(name) = functions.attr(of);
+    add_method(name, functions.attr(of));
+    return *this;
+  }
+};
+
+void bind_types(nb::module_&);
+void bind_tensor(nb::module_&);
+void bind_errors(nb::module_&);
+void bind_data(const Names&);
+void bind_rows(const Names&);
+void bind_pointwise(const Names&);
+void bind_create(const Names&);
+void bind_random(const Names&);
+void bind_views(const Names&);
+void bind_join(const Names&);
+void bind_reduce(const Names&);
+void bind_order(const Names&);
+void bind_index(const Names&);
+void bind_products(const Names&);
+void bind_autograd(const Names&);
+void bind_network(const Names&);  // of neura.nn.functional
+void bind_losses(const Names&);
+
+}  // namespace neura::python
+
+#include "casters.h"

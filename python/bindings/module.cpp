@@ -1,0 +1,126 @@
+// The extension module neura._neura: errors, and the families in order.
+#include "common.h"
+
+namespace neura::python {
+namespace {
+
+enum Kind {
+  kError,
+  kShape,
+  kDType,
+  kDevice,
+  kIndex,
+  kValue,
+  kAutograd,
+  kInplace,
+  kNotImplemented,
+  kMemory,
+  kCuda,
+  kIo,
+  kFormat,
+  kKinds
+};
+PyObject* types[kKinds];
+
+Kind kind_of(const Error& e) {
+  if (dynamic_cast<const ShapeError*>(&e)) return kShape;
+  if (dynamic_cast<const DTypeError*>(&e)) return kDType;
+  if (dynamic_cast<const DeviceError*>(&e)) return kDevice;
+  if (dynamic_cast<const IndexError*>(&e)) return kIndex;
+  if (dynamic_cast<const ValueError*>(&e)) return kValue;
+  if (dynamic_cast<const InplaceError*>(&e)) return kInplace;
+  if (dynamic_cast<const AutogradError*>(&e)) return kAutograd;
+  if (dynamic_cast<const NotImplementedError*>(&e)) return kNotImplemented;
+  if (dynamic_cast<const OutOfMemoryError*>(&e)) return kMemory;
+  if (dynamic_cast<const CudaError*>(&e)) return kCuda;
+  if (dynamic_cast<const IoError*>(&e)) return kIo;
+  if (dynamic_cast<const FormatError*>(&e)) return kFormat;
+  return kError;
+}
+
+// Each is ours and the built-in that PyTorch raises for the same mistake.
+PyObject* new_error(nb::module_& m, const char* name, std::initializer_list<PyObject*> bases) {
+  nb::list l;
+  for (PyObject* b : bases) l.append(nb::handle(b));
+  PyObject* type = PyErr_NewException((std::string("neura.errors.") + name).c_str(), nb::tuple(l).ptr(), nullptr);
+  if (!type) throw nb::python_error();
+  m.attr(name) = nb::handle(type);
+  return type;
+}
+
+}  // namespace
+
+void set_python_error(std::exception_ptr p) {
+  try {
+    std::rethrow_exception(p);
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const nb::builtin_exception& e) {
+    switch (e.type()) {
+      case nb::exception_type::type_error:
+        return PyErr_SetString(PyExc_TypeError, e.what());
+      case nb::exception_type::value_error:
+        return PyErr_SetString(PyExc_ValueError, e.what());
+      case nb::exception_type::index_error:
+        return PyErr_SetString(PyExc_IndexError, e.what());
+      default:
+        return PyErr_SetString(PyExc_RuntimeError, e.what());
+    }
+  } catch (const Error& e) {
+    PyErr_SetString(types[kind_of(e)], e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
+void bind_errors(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("errors", "What goes wrong, by kind.");
+  PyObject* base = types[kError] = new_error(m, "Error", {PyExc_Exception});
+  types[kShape] = new_error(m, "ShapeError", {base, PyExc_RuntimeError, PyExc_ValueError});
+  types[kDType] = new_error(m, "DTypeError", {base, PyExc_TypeError, PyExc_RuntimeError});
+  types[kDevice] = new_error(m, "DeviceError", {base, PyExc_RuntimeError});
+  types[kIndex] = new_error(m, "IndexError", {base, PyExc_IndexError, PyExc_RuntimeError});
+  types[kValue] = new_error(m, "ValueError", {base, PyExc_ValueError, PyExc_RuntimeError});
+  types[kAutograd] = new_error(m, "AutogradError", {base, PyExc_RuntimeError});
+  types[kInplace] = new_error(m, "InplaceError", {types[kAutograd]});
+  types[kNotImplemented] = new_error(m, "NotImplementedError", {base, PyExc_NotImplementedError});
+  types[kMemory] = new_error(m, "OutOfMemoryError", {base, PyExc_MemoryError, PyExc_RuntimeError});
+  types[kCuda] = new_error(m, "CudaError", {base, PyExc_RuntimeError});
+  types[kIo] = new_error(m, "IoError", {base, PyExc_OSError});
+  types[kFormat] = new_error(m, "FormatError", {base, PyExc_ValueError, PyExc_RuntimeError});
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Error& e) {
+      PyErr_SetString(types[kind_of(e)], e.what());
+    }
+  });
+}
+
+}  // namespace neura::python
+
+NB_MODULE(_neura, m) {
+  using namespace neura::python;
+  nb::set_leak_warnings(false);  // functions are attributes of a type that outlives the module
+  bind_errors(m);
+  bind_types(m);
+  bind_tensor(m);
+  const Names names{m, m.def_submodule("methods")};
+  bind_rows(names);
+  bind_data(names);
+  bind_pointwise(names);
+  bind_create(names);
+  bind_random(names);
+  bind_views(names);
+  bind_join(names);
+  bind_reduce(names);
+  bind_order(names);
+  bind_index(names);
+  bind_products(names);
+  bind_autograd(names);
+  const Names network{m.def_submodule("functional"), names.methods};
+  bind_network(network);
+  bind_losses(network);
+}

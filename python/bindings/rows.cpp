@@ -1,0 +1,205 @@
+// The pointwise rows: one callable type for all of them, that reads operands, attributes and `out` and walks through
+// the door. A new row of the tables is a Python function without a line here.
+
+#include <cstring>
+
+#include "common.h"
+
+#include <structmember.h>
+
+namespace neura::python {
+namespace {
+
+struct PyRow {
+  PyObject_HEAD vectorcallfunc call;
+  const Row* row;
+  bool in_place;
+  PyObject* name;
+};
+PyTypeObject* row_type;
+
+using Words = std::array<const char*, 3>;
+Words operand_names(std::string_view name) {
+  if (name == "lerp") return {"input", "end", "weight"};
+  if (name == "addcmul" || name == "addcdiv") return {"input", "tensor1", "tensor2"};
+  if (name == "where") return {"condition", "input", "other"};
+  if (name == "clamp_min") return {"input", "min", ""};
+  if (name == "clamp_max") return {"input", "max", ""};
+  if (name == "pow") return {"input", "exponent", ""};
+  if (name == "heaviside") return {"input", "values", ""};
+  if (name.ends_with("_polynomial_t") || name.find("polynomial") != name.npos) return {"input", "n", ""};
+  return {"input", "other", ""};
+}
+bool among(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+// Rows that only functions written by hand call.
+bool is_internal(std::string_view name) {
+  return among(
+      name, {"gelu",  "gelu_tanh",     "softsign",  "hardtanh",           "softshrink",     "tanhshrink", "threshold",
+             "clamp", "clamp_between", "nextafter", "nextafter_bfloat16", "round_decimals", "polygamma",  "nan_to_num",
+             "zeta",  "igamma",        "igammac",   "real_part",          "prelu",          "square",     "round"});
+}
+// Which operand may be a number? As in torch: the first of a few, the others of most.
+bool takes_number(const Row& row, int operand) {
+  const std::string_view name = row.name;
+  if (row.inputs == 1) return false;
+  if (operand == 0)
+    return among(name, {"pow", "remainder", "xlogy", "xlog1py", "bitwise_and", "bitwise_or", "bitwise_xor",
+                        "bitwise_left_shift", "bitwise_right_shift"}) ||
+           name.find("polynomial") != name.npos;
+  if (name == "where") return true;
+  if (row.inputs == 3) return name == "lerp" && operand == 2;
+  return !among(name, {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "heaviside", "gcd", "lcm", "logaddexp",
+                       "logaddexp2"});
+}
+
+struct Arguments {
+  const PyRow& self;
+  Operand operands[3];
+  double attributes[4];
+  PyObject* out = nullptr;
+  PyObject* first = nullptr;
+  bool in_place = false;
+
+  [[noreturn]] void wrong(const std::string& text) const {
+    throw nb::type_error((std::string(self.row->name) + ": " + text).c_str());
+  }
+  void operand(int i, PyObject* value) {
+    if (value == Py_None || !to_operand(value, operands[i]))
+      wrong(std::string("expected a tensor, got ") + Py_TYPE(value)->tp_name);
+    if (operands[i].is_scalar() && !takes_number(*self.row, i)) wrong("expected a tensor, got a number");
+    if (i == 0) first = value;
+  }
+  void attribute(int i, PyObject* value) {
+    Scalar s;
+    if (value == Py_None) return;  // the default
+    if (!to_scalar(value, s) || s.is_complex())
+      wrong(std::string("expected a real number for ") + self.row->attributes.name[i] + ", got " +
+            Py_TYPE(value)->tp_name);
+    attributes[i] = s.real();
+  }
+  void keyword(const char* key, PyObject* value) {
+    const Words words = operand_names(self.row->name);
+    for (int i = 0; i < self.row->inputs; ++i)
+      if (std::strcmp(words[std::size_t(i)], key) == 0 || (i == 0 && std::strcmp(key, "self") == 0)) {
+        if (operands[i].kind != Operand::absent) wrong(std::string("got two values for ") + key);
+        return operand(i, value);
+      }
+    for (int i = 0; i < self.row->attributes.count; ++i)
+      if (std::strcmp(self.row->attributes.name[i], key) == 0) return attribute(i, value);
+    if (std::strcmp(key, "out") == 0 && !self.in_place) {
+      if (value != Py_None && !is_tensor(value)) wrong("expected a tensor for out");
+      out = value == Py_None ? nullptr : value;
+    } else if (std::strcmp(key, "inplace") == 0 && self.row->inputs == 1) {
+      in_place = PyObject_IsTrue(value) == 1;
+    } else wrong(std::string("there is no argument ") + key);
+  }
+};
+
+PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const PyRow& f = *reinterpret_cast<PyRow*>(self);
+    const Row& row = *f.row;
+    Arguments a{f, {}, {}};
+    std::copy(row.attributes.fallback, row.attributes.fallback + 4, a.attributes);
+    const std::size_t n = std::size_t(PyVectorcall_NARGS(flagged));
+    if (n > std::size_t(row.inputs + row.attributes.count)) a.wrong("too many arguments");
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i < row.inputs) a.operand(int(i), args[i]);
+      else a.attribute(int(i) - row.inputs, args[i]);
+    }
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
+      a.keyword(PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i)), args[n + std::size_t(i)]);
+    bool any_tensor = false;
+    for (int i = 0; i < row.inputs; ++i) {
+      if (a.operands[i].kind == Operand::absent)
+        a.wrong(std::string("the argument ") + operand_names(row.name)[std::size_t(i)] + " is missing");
+      any_tensor |= a.operands[i].is_tensor();
+    }
+    if (!any_tensor && !among(row.name, {"where"})) a.wrong("expected at least one tensor, got numbers");
+    const bool in_place = f.in_place || a.in_place;
+    PyObject* target = in_place ? a.first : a.out;
+    if (target && !is_tensor(target)) a.wrong("expected a tensor to write to, got a number");
+    Tensor out;
+    if (target) out = tensor_in(target);
+    Call call{&row,       a.attributes,
+              a.operands, row.inputs,
+              &out,       in_place ? Destination::in_place : target ? Destination::out : Destination::fresh};
+    if (!row.attributes.count) call.op = nullptr;
+    apply(call);
+    return target ? Py_NewRef(target) : wrap(out);
+  });
+}
+PyObject* show(PyObject* self) { return PyUnicode_FromFormat("<function %U>", reinterpret_cast<PyRow*>(self)->name); }
+PyObject* doc(PyObject* self, void*) {
+  const Row* row = reinterpret_cast<PyRow*>(self)->row;
+  return PyUnicode_FromFormat("%s\n\nresult = %s", row->text, row->formula);
+}
+PyObject* signature(PyObject* self, void*) {
+  const PyRow& f = *reinterpret_cast<PyRow*>(self);
+  std::string text = "(";
+  for (int i = 0; i < f.row->inputs; ++i)
+    text += std::string(i ? ", " : "") + operand_names(f.row->name)[std::size_t(i)];
+  for (int i = 0; i < f.row->attributes.count; ++i)
+    text += std::string(", ") + f.row->attributes.name[i] + "=" + Scalar(f.row->attributes.fallback[i]).str();
+  text += f.in_place ? ")" : ", *, out=None)";
+  return PyUnicode_FromString(text.c_str());
+}
+PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(reinterpret_cast<PyRow*>(self)->name); }
+
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyRow, call), READONLY, ""},
+                         {"__name__", T_OBJECT, offsetof(PyRow, name), READONLY, ""},
+                         {"__qualname__", T_OBJECT, offsetof(PyRow, name), READONLY, ""},
+                         {}};
+PyGetSetDef properties[] = {
+    {"__doc__", doc, nullptr, "", nullptr}, {"__text_signature__", signature, nullptr, "", nullptr}, {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, ""}, {}};
+PyType_Slot slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
+                       {Py_tp_repr, (void*)show},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, properties},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+PyType_Spec spec = {"neura.row_function", sizeof(PyRow), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+void add(const Names& n, const Row* row, const std::string& name, bool in_place) {
+  PyRow* f = PyObject_New(PyRow, row_type);  // lives as long as the process
+  if (!f) throw nb::python_error();
+  f->call = call_row, f->row = row, f->in_place = in_place, f->name = PyUnicode_FromString(name.c_str());
+  nb::handle o(reinterpret_cast<PyObject*>(f));
+  n.functions.attr(name.c_str()) = o;
+  add_method(name.c_str(), o);
+}
+
+}  // namespace
+
+void forget_row(nb::handle scope, const char* name) {
+  PyObject* o = PyObject_GetAttrString(scope.ptr(), name);
+  if (!o) return PyErr_Clear();
+  if (Py_TYPE(o) == row_type) nb::delattr(scope, name);
+  Py_DECREF(o);
+}
+
+void bind_rows(const Names& n) {
+  row_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!row_type) throw nb::python_error();
+  for (const Row* row : all_rows()) {
+    if (is_internal(row->name)) continue;
+    add(n, row, row->name, false);
+    add(n, row, std::string(row->name) + "_", true);
+  }
+  const std::pair<const char*, const char*> more[] = {
+      {"absolute", "abs"},  {"negative", "neg"},  {"fix", "trunc"},        {"less", "lt"},
+      {"greater", "gt"},    {"less_equal", "le"}, {"greater_equal", "ge"}, {"not_equal", "ne"},
+      {"arccos", "acos"},   {"arcsin", "asin"},   {"arctan", "atan"},      {"arccosh", "acosh"},
+      {"arcsinh", "asinh"}, {"arctanh", "atanh"}, {"arctan2", "atan2"},    {"multiply", "mul"},
+      {"expit", "sigmoid"}, {"psi", "digamma"},   {"gammaln", "lgamma"},   {"special_xlogy", "xlogy"}};
+  for (const auto& [name, of] : more) {
+    n.alias(name, of);
+    n.alias((std::string(name) + "_").c_str(), (std::string(of) + "_").c_str());
+  }
+}
+
+}  // namespace neura::python

@@ -1,0 +1,318 @@
+// neura.Tensor: a heap type of our own, so that one tensor is one object and `a + b` costs no argument parsing.
+
+#include "common.h"
+
+#include <structmember.h>
+
+namespace neura::python {
+
+PyTypeObject* tensor_type;
+
+namespace {
+
+// Which object shows which tensor: open addressing, so that a new tensor pays a few nanoseconds. Used under the GIL.
+class Table {
+ public:
+  Table() : slots_(1024) {}
+  PyObject* find(const TensorImpl* key) const {
+    for (std::size_t i = home(key);; i = next(i))
+      if (slots_[i].key == key || !slots_[i].key) return slots_[i].object;
+  }
+  void add(const TensorImpl* key, PyObject* object) {
+    if (++used_ * 2 > slots_.size()) grow();
+    std::size_t i = home(key);
+    while (slots_[i].key) i = next(i);
+    slots_[i] = {key, object};
+  }
+  void remove(const TensorImpl* key) {
+    std::size_t i = home(key);
+    for (; slots_[i].key != key; i = next(i))
+      if (!slots_[i].key) return;
+    --used_;
+    for (std::size_t j = next(i); slots_[j].key; j = next(j)) {  // those behind move up, so that no search ends early
+      const std::size_t h = home(slots_[j].key);
+      if (((j - h) & (slots_.size() - 1)) >= ((j - i) & (slots_.size() - 1))) slots_[i] = slots_[j], i = j;
+    }
+    slots_[i] = {};
+  }
+
+ private:
+  struct Slot {
+    const TensorImpl* key = nullptr;
+    PyObject* object = nullptr;
+  };
+  std::size_t home(const TensorImpl* key) const {
+    return (std::size_t(reinterpret_cast<std::uintptr_t>(key) >> 4) * 0x9E3779B97F4A7C15u >> 20) & (slots_.size() - 1);
+  }
+  std::size_t next(std::size_t i) const { return (i + 1) & (slots_.size() - 1); }
+  void grow() {
+    std::vector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    for (const Slot& s : old) {
+      if (!s.key) continue;
+      std::size_t i = home(s.key);
+      while (slots_[i].key) i = next(i);
+      slots_[i] = s;
+    }
+  }
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+Table& objects() {
+  static Table* table = new Table;  // outlives the interpreter
+  return *table;
+}
+
+PyObject* make(PyTypeObject* type, const Tensor& t) {
+  // Ours is tracked once it has attributes; a subclass may have slots, which want zeros.
+  auto* o =
+      type == tensor_type ? PyObject_GC_New(PyTensor, type) : reinterpret_cast<PyTensor*>(type->tp_alloc(type, 0));
+  if (!o) throw nb::python_error();
+  new (&o->t) Tensor(t);
+  o->dict = o->weak = nullptr;
+  objects().add(t.impl(), reinterpret_cast<PyObject*>(o));
+  return reinterpret_cast<PyObject*>(o);
+}
+void dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (objects().find(o->t.impl()) == self) objects().remove(o->t.impl());  // before anybody can meet it again
+  if (o->weak) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(o->dict);
+  o->t.~Tensor();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
+  return 0;
+}
+void track(PyObject* self) {
+  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
+int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
+  const int r = PyObject_GenericSetAttr(self, name, value);
+  track(self);
+  return r;
+}
+PyObject* get_dict(PyObject* self, void*) {
+  PyObject* d = PyObject_GenericGetDict(self, nullptr);
+  track(self);
+  return d;
+}
+PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Tensor t;
+    if (PyTuple_GET_SIZE(args) == 0) t = empty({0});
+    else if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
+      t = tensor_in(PyTuple_GET_ITEM(args, 0)).detach();
+    else if (PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)))
+      t = tensor_from(PyTuple_GET_ITEM(args, 0)).to(default_dtype());
+    else t = empty(sizes_of(nb::borrow<nb::args>(args)));
+    return make(type, t);
+  });
+}
+
+template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Operand operands[2];
+    if (a == Py_None || b == Py_None || !to_operand(a, operands[0]) || !to_operand(b, operands[1]))
+      Py_RETURN_NOTIMPLEMENTED;
+    Tensor out;
+    Call call{row, nullptr, operands, 2, &out};
+    apply(call);
+    return wrap(out);
+  });
+}
+template <const Row* row> PyObject* in_place(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Operand operands[2] = {tensor_in(a), {}};
+    if (b == Py_None || !to_operand(b, operands[1])) Py_RETURN_NOTIMPLEMENTED;
+    Tensor self = tensor_in(a);
+    Call call{row, nullptr, operands, 2, &self, Destination::in_place};
+    apply(call);
+    return Py_NewRef(a);
+  });
+}
+template <const Row* row> PyObject* unary(PyObject* a) {
+  return guarded([&] { return wrap(apply_row(*row, nullptr, tensor_in(a))); });
+}
+template <const Row* row> PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<row>(a, b);
+}
+PyObject* multiply_matrices(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] { return wrap(matmul(tensor_in(a), tensor_in(b))); });
+}
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_LT:
+      return binary<&rows::lt>(a, b);
+    case Py_LE:
+      return binary<&rows::le>(a, b);
+    case Py_EQ:
+      return binary<&rows::eq>(a, b);
+    case Py_NE:
+      return binary<&rows::ne>(a, b);
+    case Py_GT:
+      return binary<&rows::gt>(a, b);
+    default:
+      return binary<&rows::ge>(a, b);
+  }
+}
+Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<std::uintptr_t>(tensor_in(self).impl()) >> 4); }
+
+Scalar only_value(PyObject* self, const char* what) {
+  const Tensor& t = tensor_in(self);
+  check<ValueError>(t.numel() == 1, [&] {
+    return std::string(what) + ": expected a tensor of one element, got shape " + t.shape().str() +
+           "; reduce it first, for example with any() or all()";
+  });
+  return t.item();
+}
+int truth(PyObject* self) {
+  try {
+    const Scalar s = only_value(self, "bool");
+    return s.real() != 0 || s.imag() != 0;
+  } catch (...) {
+    set_python_error(std::current_exception());
+    return -1;
+  }
+}
+PyObject* to_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Scalar s = only_value(self, "int");
+    return s.is_floating() ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
+  });
+}
+PyObject* to_float(PyObject* self) {
+  return guarded([&] { return PyFloat_FromDouble(only_value(self, "float").real()); });
+}
+PyObject* to_index(PyObject* self) {
+  return guarded([&] {
+    const Scalar s = only_value(self, "index");
+    check<DTypeError>(is_integral(tensor_in(self).dtype()), [&] {
+      return std::string("index: expected an integer tensor, got ") + name(tensor_in(self).dtype());
+    });
+    return PyLong_FromLongLong(s.integer());
+  });
+}
+PyObject* show(PyObject* self) {
+  return guarded([&] {
+    const std::string text = repr(tensor_in(self), get_printoptions(), "neura.");
+    return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
+  });
+}
+Py_ssize_t length(PyObject* self) {
+  const Tensor& t = tensor_in(self);
+  if (t.dim() > 0) return Py_ssize_t(t.spec().shape[0]);
+  PyErr_SetString(PyExc_TypeError, "len: expected a tensor with dimensions, got one of none");
+  return -1;
+}
+PyObject* iterate(PyObject* self) {
+  if (tensor_in(self).dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "iter: expected a tensor with dimensions, got one of none");
+    return nullptr;
+  }
+  return guarded([&] { return PyObject_GetIter(tuple_of(unbind(tensor_in(self))).ptr()); });
+}
+int contains(PyObject* self, PyObject* value) {
+  nb::object same = nb::steal(binary<&rows::eq>(self, value));
+  if (!same.is_valid()) return -1;
+  if (same.ptr() == Py_NotImplemented) return 0;
+  try {
+    return any(tensor_in(same.ptr())).item<bool>();
+  } catch (...) {
+    set_python_error(std::current_exception());
+    return -1;
+  }
+}
+
+// clang-format off: one line per slot
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, ""},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, ""},
+                         {}};
+PyGetSetDef dictionary[] = {{"__dict__", get_dict, PyObject_GenericSetDict, "", nullptr}, {}};
+#define SLOT(slot, function) \
+  { Py_##slot, (void*)(function) }
+PyType_Slot slots[] = {SLOT(tp_new, create),
+                       SLOT(tp_dealloc, dealloc),
+                       SLOT(tp_traverse, traverse),
+                       SLOT(tp_clear, clear),
+                       SLOT(tp_setattro, set_attribute),
+                       SLOT(tp_members, members),
+                       SLOT(tp_getset, dictionary),
+                       SLOT(tp_repr, show),
+                       SLOT(tp_hash, hash),
+                       SLOT(tp_richcompare, compare),
+                       SLOT(tp_iter, iterate),
+                       SLOT(nb_add, binary<&rows::add>),
+                       SLOT(nb_inplace_add, in_place<&rows::add>),
+                       SLOT(nb_subtract, binary<&rows::sub>),
+                       SLOT(nb_inplace_subtract, in_place<&rows::sub>),
+                       SLOT(nb_multiply, binary<&rows::mul>),
+                       SLOT(nb_inplace_multiply, in_place<&rows::mul>),
+                       SLOT(nb_true_divide, binary<&rows::div>),
+                       SLOT(nb_inplace_true_divide, in_place<&rows::div>),
+                       SLOT(nb_floor_divide, binary<&rows::floor_divide>),
+                       SLOT(nb_inplace_floor_divide, in_place<&rows::floor_divide>),
+                       SLOT(nb_remainder, binary<&rows::remainder>),
+                       SLOT(nb_inplace_remainder, in_place<&rows::remainder>),
+                       SLOT(nb_power, power<&rows::pow>),
+                       SLOT(nb_and, binary<&rows::bitwise_and>),
+                       SLOT(nb_inplace_and, in_place<&rows::bitwise_and>),
+                       SLOT(nb_or, binary<&rows::bitwise_or>),
+                       SLOT(nb_inplace_or, in_place<&rows::bitwise_or>),
+                       SLOT(nb_xor, binary<&rows::bitwise_xor>),
+                       SLOT(nb_inplace_xor, in_place<&rows::bitwise_xor>),
+                       SLOT(nb_lshift, binary<&rows::bitwise_left_shift>),
+                       SLOT(nb_rshift, binary<&rows::bitwise_right_shift>),
+                       SLOT(nb_negative, unary<&rows::neg>),
+                       SLOT(nb_positive, Py_NewRef),
+                       SLOT(nb_absolute, unary<&rows::abs>),
+                       SLOT(nb_invert, unary<&rows::bitwise_not>),
+                       SLOT(nb_matrix_multiply, multiply_matrices),
+                       SLOT(nb_bool, truth),
+                       SLOT(nb_int, to_int),
+                       SLOT(nb_float, to_float),
+                       SLOT(nb_index, to_index),
+                       SLOT(mp_length, length),
+                       SLOT(mp_subscript, subscript),
+                       SLOT(mp_ass_subscript, assign_subscript),
+                       SLOT(sq_contains, contains),
+                       SLOT(bf_getbuffer, tensor_buffer),
+                       SLOT(bf_releasebuffer, drop_buffer),
+                       {0, nullptr}};
+#undef SLOT
+// clang-format on
+PyType_Spec spec = {"neura.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                    slots};
+
+}  // namespace
+
+PyObject* wrap(const Tensor& t) {
+  if (!t) Py_RETURN_NONE;
+  if (t.impl()->count.load(std::memory_order_relaxed) > 1)  // else nobody else has it, and no object can show it
+    if (PyObject* o = objects().find(t.impl())) return Py_NewRef(o);
+  return make(tensor_type, t);
+}
+
+void add_method(const char* name, nb::handle callable) {
+  nb::object method = nb::steal(PyInstanceMethod_New(callable.ptr()));
+  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), name, method.ptr())) throw nb::python_error();
+}
+
+void bind_tensor(nb::module_& m) {
+  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!tensor_type) throw nb::python_error();
+  m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
+}
+
+}  // namespace neura::python

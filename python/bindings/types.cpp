@@ -1,0 +1,216 @@
+// dtype and device objects, and the conversions of arguments that are not tensors.
+#include "common.h"
+
+namespace neura::python {
+namespace {
+
+struct PyDType {
+  PyObject_HEAD DType value;
+};
+struct PyDevice {
+  PyObject_HEAD Device value;
+};
+PyTypeObject *dtype_type, *device_type;
+PyObject* dtypes[kDTypes];
+DType dtype_in(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
+Device device_in(PyObject* o) { return reinterpret_cast<PyDevice*>(o)->value; }
+
+PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("neura.%s", name(dtype_in(o))); }
+PyObject* dtype_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(name(dtype_in(o))); }
+PyObject* device_repr(PyObject* o) {
+  const Device d = device_in(o);
+  if (d.is_cpu()) return PyUnicode_FromString("device(type='cpu')");
+  return PyUnicode_FromFormat("device(type='cuda', index=%d)", int(d.index));
+}
+PyObject* device_str(PyObject* o) { return PyUnicode_FromString(device_in(o).str().c_str()); }
+Py_hash_t device_hash(PyObject* o) { return Py_hash_t(std::hash<Device>()(device_in(o))); }
+PyObject* device_compare(PyObject* a, PyObject* b, int op) {
+  if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong((device_in(a) == device_in(b)) == (op == Py_EQ));
+}
+PyObject* device_new(PyTypeObject*, PyObject* args, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Device d;
+    if (PyTuple_GET_SIZE(args) < 1 || !to_device(PyTuple_GET_ITEM(args, 0), d))
+      throw nb::type_error("device: expected a text such as 'cpu' or 'cuda:0'");
+    if (PyTuple_GET_SIZE(args) > 1) {
+      const long index = PyLong_AsLong(PyTuple_GET_ITEM(args, 1));
+      if (index == -1 && PyErr_Occurred()) throw nb::python_error();
+      check<DeviceError>(index >= 0 && index < 256 && (index == 0 || !d.is_cpu()),
+                         [&] { return "device: expected an index that exists, got " + std::to_string(index); });
+      d.index = std::uint8_t(index);
+    }
+    return from_device(d);
+  });
+}
+template <class T> void dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyGetSetDef dtype_properties[] = {
+    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
+     "float16, bfloat16, float32, float64", nullptr},
+    {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr, "", nullptr},
+    {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(dtype_in(o) > DType::uint8); }, nullptr, "", nullptr},
+    {"itemsize", [](PyObject* o, void*) { return PyLong_FromLong(size_of(dtype_in(o))); }, nullptr, "bytes", nullptr},
+    {}};
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, ""}, {}};
+PyType_Slot dtype_slots[] = {{Py_tp_repr, (void*)dtype_repr},
+                             {Py_tp_getset, dtype_properties},
+                             {Py_tp_methods, dtype_methods},
+                             {Py_tp_dealloc, (void*)dealloc<PyDType>},
+                             {0, nullptr}};
+PyGetSetDef device_properties[] = {
+    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(device_in(o).is_cpu() ? "cpu" : "cuda"); }, nullptr,
+     "cpu or cuda", nullptr},
+    {"index",
+     [](PyObject* o, void*) {
+       return device_in(o).is_cpu() ? Py_NewRef(Py_None) : PyLong_FromLong(device_in(o).index);
+     },
+     nullptr, "", nullptr},
+    {}};
+PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},
+                              {Py_tp_str, (void*)device_str},
+                              {Py_tp_hash, (void*)device_hash},
+                              {Py_tp_richcompare, (void*)device_compare},
+                              {Py_tp_new, (void*)device_new},
+                              {Py_tp_getset, device_properties},
+                              {Py_tp_dealloc, (void*)dealloc<PyDevice>},
+                              {0, nullptr}};
+PyType_Spec dtype_spec = {"neura.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                          dtype_slots};
+PyType_Spec device_spec = {"neura.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
+
+bool to_integer(PyObject* o, std::int64_t& value) {
+  if (!PyIndex_Check(o) || PyBool_Check(o)) return false;
+  PyObject* n = PyNumber_Index(o);
+  if (n) value = PyLong_AsLongLong(n), Py_DECREF(n);
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  return false;
+}
+// Calls f with each element of a list, a tuple, or another sequence that is no text.
+template <class F> bool each(PyObject* o, F&& f) {
+  if (PyUnicode_Check(o) || PyBytes_Check(o) || !PySequence_Check(o)) return false;
+  nb::object fast = nb::steal(PySequence_Fast(o, ""));
+  if (!fast.is_valid()) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i)
+    if (!f(PySequence_Fast_GET_ITEM(fast.ptr(), i))) return false;
+  return true;
+}
+
+}  // namespace
+
+bool to_scalar(PyObject* o, Scalar& s) {
+  if (PyBool_Check(o)) return s = Scalar(o == Py_True), true;
+  if (PyFloat_Check(o)) return s = Scalar(PyFloat_AS_DOUBLE(o)), true;
+  if (PyComplex_Check(o)) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    return s = Scalar(std::complex<double>(c.real, c.imag)), true;
+  }
+  if (is_tensor(o)) {
+    const Tensor& t = tensor_in(o);
+    if (t.numel() != 1 || t.dim() > 0) return false;
+    return s = t.item(), true;
+  }
+  if (PyLong_Check(o) || (PyIndex_Check(o) && !PySequence_Check(o))) {
+    std::int64_t i;
+    if (!to_integer(o, i)) return false;
+    return s = Scalar(i), true;
+  }
+  if (PyNumber_Check(o) && !PySequence_Check(o)) {  // numbers of NumPy
+    const double d = PyFloat_AsDouble(o);
+    if (d == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
+    return s = Scalar(d), true;
+  }
+  return false;
+}
+
+bool to_operand(PyObject* o, Operand& operand) {
+  if (is_tensor(o)) return operand = Operand(tensor_in(o)), true;
+  if (o == Py_None) return operand = Operand(), true;
+  Scalar s;
+  return to_scalar(o, s) && (operand = Operand(s), true);
+}
+
+bool to_shape(PyObject* o, Shape& shape, bool none_keeps) {
+  std::int64_t i;
+  shape = {};
+  if (o == Py_None) return true;
+  if (to_integer(o, i)) return shape.push_back(i), true;
+  return each(o, [&](PyObject* e) {
+    if (none_keeps && e == Py_None) return shape.push_back(kKeepSize), true;
+    return to_integer(e, i) && (shape.push_back(i), true);
+  });
+}
+bool to_integers(PyObject* o, std::vector<std::int64_t>& v) {
+  v.clear();
+  return each(o, [&](PyObject* e) { return to_integer(e, v.emplace_back()); });
+}
+bool to_tensors(PyObject* o, std::vector<Tensor>& v) {
+  v.clear();
+  if (is_tensor(o)) return false;
+  return each(o, [&](PyObject* e) { return is_tensor(e) && (v.push_back(tensor_in(e)), true); });
+}
+bool to_dtype(PyObject* o, DType& d) {
+  if (Py_TYPE(o) == dtype_type) return d = dtype_in(o), true;
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return d = DType::float64, true;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return d = DType::boolean, true;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return d = DType::int64, true;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return d = DType::complex128, true;
+  return false;
+}
+bool to_device(PyObject* o, Device& d) {
+  if (Py_TYPE(o) == device_type) return d = device_in(o), true;
+  if (!PyUnicode_Check(o)) return false;
+  const char* text = PyUnicode_AsUTF8(o);
+  if (!text) return PyErr_Clear(), false;
+  return d = Device(text), true;
+}
+Shape sizes_of(const nb::args& args) {
+  Shape s;
+  const bool one = args.size() == 1 && !PyIndex_Check(nb::handle(args[0]).ptr());
+  if (!to_shape(one ? nb::handle(args[0]).ptr() : args.ptr(), s)) throw nb::type_error("expected sizes, all integers");
+  return s;
+}
+PyObject* from_dtype(DType d) { return Py_NewRef(dtypes[int(d)]); }
+PyObject* from_device(Device d) {
+  PyDevice* o = PyObject_New(PyDevice, device_type);
+  if (o) o->value = d;
+  return reinterpret_cast<PyObject*>(o);
+}
+PyObject* from_scalar(Scalar s) {
+  switch (s.category()) {
+    case Category::boolean:
+      return PyBool_FromLong(s.integer() != 0);
+    case Category::integer:
+      return PyLong_FromLongLong(s.integer());
+    case Category::complex:
+      return PyComplex_FromDoubles(s.real(), s.imag());
+    default:
+      return PyFloat_FromDouble(s.real());
+  }
+}
+
+void bind_types(nb::module_& m) {
+  dtype_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&dtype_spec));
+  device_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&device_spec));
+  if (!dtype_type || !device_type) throw nb::python_error();
+  m.attr("dtype") = nb::handle(reinterpret_cast<PyObject*>(dtype_type));
+  m.attr("device") = nb::handle(reinterpret_cast<PyObject*>(device_type));
+  for (int i = 0; i < kDTypes; ++i) {
+    PyDType* o = PyObject_New(PyDType, dtype_type);
+    o->value = DType(i);
+    dtypes[i] = reinterpret_cast<PyObject*>(o);
+    m.attr(name(DType(i))) = nb::handle(dtypes[i]);
+  }
+  const std::pair<const char*, DType> names[] = {{"float", DType::float32},    {"double", DType::float64},
+                                                 {"half", DType::float16},     {"int", DType::int32},
+                                                 {"long", DType::int64},       {"short", DType::int16},
+                                                 {"cfloat", DType::complex64}, {"cdouble", DType::complex128}};
+  for (const auto& [alias, d] : names) m.attr(alias) = nb::handle(dtypes[int(d)]);
+}
+
+}  // namespace neura::python

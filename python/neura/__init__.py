@@ -1,0 +1,24 @@
+"""Neura: tensors, gradients and networks, with PyTorch's names and answers."""
+
+import math as _math
+
+from . import _neura
+from ._neura import *  # noqa: F401,F403
+from ._neura import Tensor, device, dtype, errors  # noqa: F401
+from .autograd.mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from . import autograd, linalg, nn, special  # noqa: F401
+
+__version__ = "0.1.0"
+bool = _neura.bool
+pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
+newaxis = None
+
+
+def is_tensor(obj):
+    """Is this object a neura.Tensor?"""
+    return isinstance(obj, Tensor)
+
+
+native_layer_norm = _neura.functional.native_layer_norm
+native_batch_norm = _neura.functional.native_batch_norm
+constant_pad_nd = _neura.functional.constant_pad_nd

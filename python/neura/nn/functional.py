@@ -1,0 +1,10 @@
+"""The functions that layers call."""
+
+from .. import _neura
+from .._neura.functional import *  # noqa: F401,F403
+
+for _name in (
+    "relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ selu selu_ silu mish softplus hardsigmoid hardswish hardshrink "
+    "logsigmoid sigmoid tanh prelu"
+).split():
+    globals()[_name] = getattr(_neura, _name)

@@ -1,0 +1,142 @@
+"""neura.Tensor: identity, numbers, indexing, arrays, errors."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import neura
+import numpy as np
+import pytest
+
+
+def test_one_tensor_is_one_object():
+    x = neura.tensor([1.0, 2.0], requires_grad=True)
+    (x * 3).sum().backward()
+    assert x.grad is x.grad
+    assert x.contiguous() is x
+    x.note = "kept"
+    assert x.contiguous().note == "kept"
+    assert x.detach().add_(1) is not x
+    y = neura.zeros(2)
+    assert y.add_(1) is y
+    assert neura.add(y, 1, out=y) is y
+
+
+def test_many_tensors_come_and_go():
+    kept = [neura.tensor(float(i)) for i in range(5000)]
+    for i in range(0, 5000, 3):
+        kept[i] = None
+    assert all(t is None or t.contiguous() is t for t in kept)
+    assert all(t is None or t.item() == i for i, t in enumerate(kept))
+
+
+def test_arrays_share_memory():
+    a = np.arange(6.0).reshape(2, 3)
+    x = neura.from_numpy(a)
+    x[0, 0] = 9
+    assert a[0, 0] == 9
+    b = x.T.numpy()
+    b[2, 1] = -1
+    assert x[1, 2].item() == -1
+    del a, x
+    assert b[2, 1] == -1
+
+
+def test_indexing_as_numpy():
+    a = np.arange(24).reshape(2, 3, 4)
+    x = neura.from_numpy(a)
+    for key in [0, (..., 1), (slice(None), None, 1), (0, [0, 2]), (slice(None), slice(0, 3, 2)), ([0, 1], ..., [1, 2])]:
+        assert np.array_equal(x[key].numpy(), a[key]), key
+    mask = a % 3 == 0
+    assert np.array_equal(x[neura.from_numpy(mask)].numpy(), a[mask])
+    with pytest.raises(IndexError):
+        x[5]
+
+
+def test_numbers_are_weak():
+    x = neura.ones(2, dtype=neura.float16)
+    assert (x + 1.5).dtype is neura.float16
+    assert (2**x).dtype is neura.float16
+    assert (neura.ones(2, dtype=neura.int64) + 1.5).dtype is neura.float32
+    assert repr(neura.float32) == "neura.float32" and str(neura.float32).split(".")[-1] == "float32"
+
+
+def test_errors_are_builtins_too():
+    x = neura.ones(2, 3)
+    for call, kinds in [
+        (lambda: x.view(5), (RuntimeError, neura.errors.ShapeError)),
+        (lambda: neura.softmax(x, 4), (IndexError, neura.errors.IndexError)),
+        (lambda: x @ x, (RuntimeError, neura.errors.ShapeError)),
+        (lambda: neura.add(1, 2), (TypeError,)),
+        (lambda: neura.sum(x, dmi=1), (TypeError,)),
+        (lambda: neura.tensor([[1], [2, 3]]), (ValueError,)),
+        (lambda: neura.device("nowhere"), (RuntimeError,)),
+        (lambda: bool(x), (RuntimeError, ValueError)),
+    ]:
+        for kind in kinds:
+            with pytest.raises(kind):
+                call()
+
+
+def test_modes():
+    x = neura.ones(2, requires_grad=True)
+    with neura.no_grad():
+        assert not (x * 2).requires_grad
+        with neura.enable_grad():
+            assert (x * 2).requires_grad
+
+    @neura.no_grad()
+    def double(v):
+        return v * 2
+
+    assert not double(x).requires_grad and (x * 2).requires_grad
+    with neura.inference_mode():
+        assert neura.is_inference_mode_enabled()
+    with neura.set_grad_enabled(False):
+        assert not neura.is_grad_enabled()
+    assert neura.is_grad_enabled()
+
+
+def test_hooks_and_gradients():
+    x = neura.tensor([1.0, 2.0], requires_grad=True)
+    handle = x.register_hook(lambda g: g * 10)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [20.0, 40.0]
+    handle.remove()
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    (g,) = neura.autograd.grad((x**3).sum(), x, create_graph=True)
+    (h,) = neura.autograd.grad(g.sum(), x)
+    assert h.tolist() == [6.0, 12.0]
+
+
+def test_import_leaves_numpy_alone():
+    code = "import sys, neura; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_subclasses_and_attributes():
+    class Named(neura.Tensor):
+        __slots__ = ("label",)
+
+    x = Named(neura.ones(2))
+    x.label = "a"
+    x.note = x  # a cycle
+    assert isinstance(x, neura.Tensor) and x.label == "a" and (x + 1).tolist() == [2.0, 2.0]
+    seen = weakref.ref(x)
+    del x
+    gc.collect()
+    assert seen() is None
+
+
+def test_wrong_self_and_first_argument():
+    for call in [
+        lambda: neura.Tensor.numpy(1),
+        lambda: neura.Tensor.requires_grad_(1),
+        lambda: neura.xlogy_(1, neura.ones(2)),
+        lambda: neura.add("a", 1),
+    ]:
+        with pytest.raises(TypeError):
+            call()
