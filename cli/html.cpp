@@ -119,7 +119,7 @@ h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2.5rem 0 .7
 .big { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1.5rem 0; }
 .big div, figure, .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.25rem; }
 .big div { flex: 1 1 150px; } .big b { display: block; font-size: 1.6rem; font-variant-numeric: tabular-nums; }
-.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 1rem; }
 figure { margin: 0; } svg { width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 11px; } .grid { stroke: var(--line); }
 polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }

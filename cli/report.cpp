@@ -23,7 +23,8 @@ std::string charts(const History& h) {
     train_accuracy.emplace_back(x, 100 * h.epochs[i].train_accuracy);
     test_accuracy.emplace_back(x, 100 * h.epochs[i].test_accuracy);
   }
-  return "<div class=two>" + chart("Loss", {{"training", "one", h.curve, false}, {"test", "two", test_loss, true}}, 2) +
+  return "<div class=pair>" +
+         chart("Loss", {{"training", "one", h.curve, false}, {"test", "two", test_loss, true}}, 2) +
          chart("Accuracy, %", {{"training", "one", train_accuracy, true}, {"test", "two", test_accuracy, true}}, 1) +
          "</div>";
 }
