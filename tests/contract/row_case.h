@@ -45,4 +45,17 @@ std::vector<Tensor> smooth_operands(const RowCase&, DType);
 
 void count_case();  // one (row, dtype, property)
 
+class RowTest : public ::testing::TestWithParam<RowCase> {
+ protected:
+  const RowCase& c = GetParam();
+  const Row& row = *c.row;
+  template <class F> void for_accepted(F&& f) {
+    for (int i = 0; i < kDTypes; ++i)
+      if (row.cls.accepts(DType(i))) {
+        SCOPED_TRACE(neura::name(DType(i)));
+        f(DType(i)), count_case();
+      }
+  }
+};
+
 }  // namespace neura::test

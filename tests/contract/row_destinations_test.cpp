@@ -10,18 +10,7 @@
 namespace neura::test {
 namespace {
 
-class RowDestinations : public ::testing::TestWithParam<RowCase> {
- protected:
-  const RowCase& c = GetParam();
-  const Row& row = *c.row;
-  template <class F> void for_accepted(F&& f) {
-    for (int i = 0; i < kDTypes; ++i)
-      if (row.cls.accepts(DType(i))) {
-        SCOPED_TRACE(neura::name(DType(i)));
-        f(DType(i)), count_case();
-      }
-  }
-};
+class RowDestinations : public RowTest {};
 
 // A window on a larger storage, with guard values everywhere around it.
 struct Guarded {

@@ -11,18 +11,7 @@
 namespace neura::test {
 namespace {
 
-class RowContract : public ::testing::TestWithParam<RowCase> {
- protected:
-  const RowCase& c = GetParam();
-  const Row& row = *c.row;
-  template <class F> void for_accepted(F&& f) {
-    for (int i = 0; i < kDTypes; ++i)
-      if (row.cls.accepts(DType(i))) {
-        SCOPED_TRACE(neura::name(DType(i)));
-        f(DType(i)), count_case();
-      }
-  }
-};
+class RowContract : public RowTest {};
 
 // Which dtype shows what a row should give for d: double, or the integers themselves.
 DType exact(const Row& row, DType d) {
