@@ -31,6 +31,4 @@ struct Flat {
   void run(TensorImpl* out);
 };
 
-void pointwise_gradient(Gradient&);  // of every row
-
 }  // namespace neura
