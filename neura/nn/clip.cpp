@@ -19,31 +19,44 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& parameters) {
   return out;
 }
 
+void check_finite(const char* function, const Tensor& total) {
+  const double norm = total.item<double>();
+  check<ValueError>(std::isfinite(norm), [&] {
+    return std::string(function) + ": expected finite gradients, got a total norm of " + python_text(norm) +
+           "; set error_if_nonfinite = false to go on anyway";
+  });
+}
+
+void scale(std::vector<Tensor> grads, double max_norm, const Tensor& total) {
+  // Always multiplied, by 1 where nothing is to be done: that way no value has to be read.
+  const Tensor factor = clamp(max_norm / (total + 1e-6), {.max = 1.0});
+  for (Tensor& g : grads) mul_(g, factor.to(g.device()).to(to_real(g.dtype())));
+}
+
 }  // namespace
 
-Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type) {
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool error_if_nonfinite) {
   NoGrad guard;
   if (tensors.empty()) return zeros({});
   std::vector<Tensor> norms;  // one number each; they meet on the first device
   for (const Tensor& t : tensors) norms.push_back(vector_norm(t, norm_type).to(tensors[0].device()));
-  return norms.size() == 1 ? norms[0] : vector_norm(stack(norms), norm_type);
+  const Tensor total = norms.size() == 1 ? norms[0] : vector_norm(stack(norms), norm_type);
+  if (error_if_nonfinite) check_finite("get_total_norm", total);
+  return total;
 }
 
 Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, const ClipNormOptions& o) {
   NoGrad guard;
-  std::vector<Tensor> grads = gradients(parameters);
+  const std::vector<Tensor> grads = gradients(parameters);
   const Tensor total = get_total_norm(grads, o.norm_type);
-  if (o.error_if_nonfinite) {
-    const double norm = total.item<double>();
-    check<ValueError>(std::isfinite(norm), [&] {
-      return "clip_grad_norm_: expected finite gradients, got a total norm of " + python_text(norm) +
-             "; set error_if_nonfinite = false to scale anyway";
-    });
-  }
-  // Always multiplied, by 1 where nothing is to be done: that way no value has to be read.
-  const Tensor factor = clamp(max_norm / (total + 1e-6), {.max = 1.0});
-  for (Tensor& g : grads) mul_(g, factor.to(g.device()).to(to_real(g.dtype())));
+  if (o.error_if_nonfinite) check_finite("clip_grad_norm_", total);
+  scale(grads, max_norm, total);
   return total;
+}
+
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm) {
+  NoGrad guard;
+  scale(gradients(parameters), max_norm, total_norm);
 }
 
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value) {

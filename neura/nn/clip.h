@@ -15,7 +15,9 @@ struct ClipNormOptions {
 Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, const ClipNormOptions& = {});
 // Each element within [-clip_value, clip_value]. ValueError if that is negative.
 void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
-// The norm alone.
-Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2);
+// The norm alone. ValueError for one that is not finite, if wanted.
+Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type = 2, bool error_if_nonfinite = false);
+// Scaling alone, by a norm that is known.
+void clip_grads_with_norm_(const std::vector<Tensor>& parameters, double max_norm, const Tensor& total_norm);
 
 }  // namespace neura::nn::utils

@@ -1,6 +1,8 @@
 #include "neura/nn/parameter.h"
 
+#include "neura/ops/join.h"
 #include "neura/ops/record.h"
+#include "neura/ops/view.h"
 
 namespace neura::nn {
 
@@ -38,5 +40,28 @@ void set_data(const Tensor& self, const Tensor& data) {
   if (History* h = to.history)  // gradients are from now on brought to the new shape and dtype
     if (auto* node = static_cast<Node*>(h); node->leaf) static_cast<Leaf*>(node)->shape = Meta(to.spec);
 }
+
+namespace utils {
+
+Tensor parameters_to_vector(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> parts;
+  for (const Tensor& p : parameters) parts.push_back(p.reshape({-1}));
+  return cat(parts);
+}
+
+void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& parameters) {
+  std::int64_t needed = 0, start = 0;
+  for (const Tensor& p : parameters) needed += p.numel();
+  check<ValueError>(vec.dim() == 1 && vec.numel() == needed, [&] {
+    return "vector_to_parameters: expected a vector of " + std::to_string(needed) + " elements, got " +
+           vec.shape().str() + "; make it by parameters_to_vector of the same parameters";
+  });
+  for (const Tensor& p : parameters) {
+    nn::set_data(p, vec.detach().slice(0, start, start + p.numel()).view(p.shape()));
+    start += p.numel();
+  }
+}
+
+}  // namespace utils
 
 }  // namespace neura::nn

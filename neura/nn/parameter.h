@@ -1,6 +1,7 @@
 // What a module owns: parameters, which are trained, and buffers, which are only carried along. Both are tensors.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "neura/core/tensor.h"
 
@@ -34,5 +35,12 @@ class Buffer : public Tensor {
 
 // Replaces what a tensor is in place: every handle of `self` sees it, optimizers and ties stay valid.
 void set_data(const Tensor& self, const Tensor& data);
+
+namespace utils {
+// All elements in one tensor of one dimension, differentiable; and back: each parameter becomes a part of `vec`, which
+// is not copied. ValueError unless it has as many elements as the parameters together.
+Tensor parameters_to_vector(const std::vector<Tensor>& parameters);
+void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& parameters);
+}  // namespace utils
 
 }  // namespace neura::nn

@@ -135,6 +135,7 @@ void bind_products(const Names&);
 void bind_autograd(const Names&);
 void bind_network(const Names&);  // of neura.nn.functional
 void bind_losses(const Names&);
+void bind_init(const Names& init, const Names& utils);
 
 }  // namespace neura::python
 

@@ -123,4 +123,5 @@ NB_MODULE(_neura, m) {
   const Names network{m.def_submodule("functional"), names.methods};
   bind_network(network);
   bind_losses(network);
+  bind_init({m.def_submodule("init"), names.methods}, {m.def_submodule("utils"), names.methods});
 }

@@ -49,11 +49,26 @@ TEST(ClipGradNorm, ReportsWhatIsNotFinite) {
   p[0].grad().detach().fill_(NAN);
   EXPECT_EQ(
       error_of<ValueError>([&] { clip_grad_norm_(p, 1, {.error_if_nonfinite = true}); }),
-      "clip_grad_norm_: expected finite gradients, got a total norm of nan; set error_if_nonfinite = false to scale "
+      "clip_grad_norm_: expected finite gradients, got a total norm of nan; set error_if_nonfinite = false to go on "
       "anyway");
   EXPECT_EQ(p[2].grad().item<double>(), -4);  // untouched
   EXPECT_TRUE(std::isnan(clip_grad_norm_(p, 1).item<double>()));
   EXPECT_TRUE(std::isnan(p[2].grad().item<double>()));
+}
+
+TEST(ClipGradNorm, GoesInTwoSteps) {
+  const auto p = parameters();
+  const Tensor total = get_total_norm({p[0].grad(), p[2].grad()});
+  EXPECT_DOUBLE_EQ(total.item<double>(), 5);
+  clip_grads_with_norm_(p, 1, total);
+  EXPECT_NEAR(p[2].grad().item<double>(), -0.8, 1e-6);
+  clip_grads_with_norm_(p, 1, get_total_norm({p[0].grad(), p[2].grad()}));
+  EXPECT_NEAR(p[2].grad().item<double>(), -0.8, 1e-5);
+  p[0].grad().detach().fill_(INFINITY);
+  EXPECT_EQ(
+      error_of<ValueError>([&] { get_total_norm({p[0].grad()}, 2, true); }),
+      "get_total_norm: expected finite gradients, got a total norm of inf; set error_if_nonfinite = false to go on "
+      "anyway");
 }
 
 TEST(ClipGradValue, ClampsInPlace) {

@@ -1,5 +1,5 @@
-"""What networks are made of: at present the functions."""
+"""What networks are made of: at present the functions, first values, clipping."""
 
-from . import functional
+from . import functional, init, utils
 
-__all__ = ["functional"]
+__all__ = ["functional", "init", "utils"]
