@@ -1,12 +1,24 @@
 #include "neura/core/random.h"
 
+#include <pthread.h>
+
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace neura {
 namespace {
-std::mutex lock;  // of all generators: a call holds it for two additions
+// Of all generators: a call holds it for two additions. A fork waits for it, so that no child finds it locked.
+std::mutex& lock() {
+  static std::mutex& m = *[] {
+    auto* made = new std::mutex;
+    pthread_atfork([] { lock().lock(); }, [] { lock().unlock(); }, [] { lock().unlock(); });
+    return made;
+  }();
+  return m;
 }
+thread_local Generator* scoped = nullptr;
+}  // namespace
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t offset, std::uint64_t index) {
   std::uint32_t c0 = std::uint32_t(index), c1 = std::uint32_t(index >> 32);
@@ -23,21 +35,25 @@ std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t offset, st
 
 void Generator::manual_seed(std::uint64_t seed) { set_state({seed, 0}); }
 GeneratorState Generator::state() const {
-  std::lock_guard hold(lock);
+  std::lock_guard hold(lock());
   return state_;
 }
 void Generator::set_state(GeneratorState s) {
-  std::lock_guard hold(lock);
+  std::lock_guard hold(lock());
   state_ = s;
 }
 GeneratorState Generator::reserve() {
-  std::lock_guard hold(lock);
+  std::lock_guard hold(lock());
   const GeneratorState s = state_;
   ++state_.offset;
   return s;
 }
 
+GeneratorScope::GeneratorScope(Generator& g) : before_(std::exchange(scoped, &g)) {}
+GeneratorScope::~GeneratorScope() { scoped = before_; }
+
 Generator& default_generator() {
+  if (scoped) return *scoped;
   static Generator* const generator = [] {  // never destroyed
     std::random_device system;
     return new Generator(std::uint64_t(system()) << 32 | system());

@@ -26,8 +26,20 @@ class Generator {
  private:
   GeneratorState state_;
 };
-Generator& default_generator();        // of the whole process
+Generator& default_generator();        // of the whole process, or of this thread's innermost GeneratorScope
 void manual_seed(std::uint64_t seed);  // seeds it; until then its seed is taken from the system
+
+// Makes `g` this thread's default_generator() while it lives: whoever computes in a thread of a data loader draws from
+// numbers of its own.
+class GeneratorScope {
+ public:
+  explicit GeneratorScope(Generator& g);
+  GeneratorScope(const GeneratorScope&) = delete;
+  ~GeneratorScope();
+
+ private:
+  Generator* before_;
+};
 
 // Integers in [0, 2^53) scaled: uniform in [0, 1) with 53 and with 24 bits.
 inline double to_uniform64(std::uint32_t high, std::uint32_t low) {

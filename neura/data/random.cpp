@@ -1,16 +1,8 @@
 #include "neura/data/random.h"
 
-#include <utility>
-
 namespace neura::data {
-namespace {
-thread_local Generator* current = nullptr;
-}
 
-Generator& generator() { return current ? *current : default_generator(); }
-
-GeneratorScope::GeneratorScope(Generator& g) : before_(std::exchange(current, &g)) {}
-GeneratorScope::~GeneratorScope() { current = before_; }
+Generator& generator() { return default_generator(); }
 
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
   const auto words = philox(seed, stream, index);

@@ -8,19 +8,10 @@ namespace neura::data {
 
 // What random transforms draw from. While a loader fetches an item it is that item's own, seeded by the loader's seed,
 // the epoch and the item's place in it, so that an augmented epoch is the same with any number of workers; elsewhere it
-// is default_generator().
+// is the process's. The same as default_generator(), so that any random operation in a data set repeats.
 Generator& generator();
 
-// Makes `g` this thread's generator() while it lives.
-class GeneratorScope {
- public:
-  explicit GeneratorScope(Generator& g);
-  GeneratorScope(const GeneratorScope&) = delete;
-  ~GeneratorScope();
-
- private:
-  Generator* before_;
-};
+using neura::GeneratorScope;
 
 // A 64-bit seed for item (stream, index) of a family of seeds.
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);

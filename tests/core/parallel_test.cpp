@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "neura/core/parallel.h"
+#include "neura/core/random.h"
 #include "tests/support/engine.h"
 
 namespace neura {
@@ -65,12 +66,14 @@ TEST(Parallel, AForkedChildComputes) {
     while (!stop) {
       Tensor t = x + 1;
       full({100}, 2.0);
+      default_generator().reserve();
     }
   });  // holds locks at the moment of the fork
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (!child) {
       Tensor y = x + x;
+      default_generator().reserve();
       const bool ok = at(y, 0) == 2 && at(y, n - 1) == 2 && sum_to(100000) == 99999ll * 50000;
       _exit(ok ? 0 : 1);
     }

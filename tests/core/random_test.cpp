@@ -56,4 +56,21 @@ TEST(Uniform, LiesInTheHalfOpenInterval) {
   EXPECT_EQ(to_uniform64(1u << 31, 0), 0.5);
 }
 
+TEST(GeneratorScope, IsWhatItsThreadDrawsFrom) {
+  manual_seed(5);
+  Generator outer(1), inner(2);
+  {
+    const GeneratorScope a(outer);
+    EXPECT_EQ(&default_generator(), &outer);
+    {
+      const GeneratorScope b(inner);
+      manual_seed(3);
+    }
+    EXPECT_EQ(&default_generator(), &outer);
+    std::thread([] { EXPECT_EQ(default_generator().seed(), 5u); }).join();
+  }
+  EXPECT_EQ(inner.seed(), 3u);
+  EXPECT_EQ(default_generator().seed(), 5u);
+}
+
 }  // namespace neura
