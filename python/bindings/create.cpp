@@ -1,4 +1,4 @@
-// New tensors: of one value, of a sequence, random.
+// New tensors: of one value, of a sequence.
 #include "common.h"
 
 namespace neura::python {
@@ -139,48 +139,6 @@ void bind_sequences(const Names& n) {
       "row"_a, "col"_a, "offset"_a = 0, OPTIONS, IGNORED);
 }
 
-Tensor uniform(const Shape& size, const TensorOptions& o) {
-  return rand(size, {.dtype = o.dtype, .device = o.device, .requires_grad = o.requires_grad});
-}
-Tensor standard_normal(const Shape& size, const TensorOptions& o) {
-  return randn(size, {.dtype = o.dtype, .device = o.device, .requires_grad = o.requires_grad});
-}
-Tensor uniform_like(const Tensor& x, const LikeOptions& o) { return rand_like(x, o); }
-Tensor normal_like(const Tensor& x, const LikeOptions& o) { return randn_like(x, o); }
-
-void bind_integers(const Names& n) {
-  n.function(
-      "randint",
-      [](std::int64_t high, const Shape& size, D d, V v, bool g, nb::handle, bool, nb::handle) {
-        return randint(high, size, {.dtype = d, .device = v.value_or(Device()), .requires_grad = g});
-      },
-      "high"_a, "size"_a, OPTIONS, IGNORED);
-  n.function(
-      "randint",
-      [](std::int64_t low, std::int64_t high, const Shape& size, D d, V v, bool g, nb::handle, bool, nb::handle) {
-        return randint(low, high, size, {.dtype = d, .device = v.value_or(Device()), .requires_grad = g});
-      },
-      "low"_a, "high"_a, "size"_a, OPTIONS, IGNORED);
-  n.function(
-      "randint_like",
-      [](const Tensor& x, std::int64_t high, D d, V v, bool g, nb::handle, bool, nb::handle) {
-        return randint_like(x, high, {.dtype = d, .device = v, .requires_grad = g});
-      },
-      "input"_a, "high"_a, OPTIONS, IGNORED);
-  n.function(
-      "randint_like",
-      [](const Tensor& x, std::int64_t low, std::int64_t high, D d, V v, bool g, nb::handle, bool, nb::handle) {
-        return randint_like(x, low, high, {.dtype = d, .device = v, .requires_grad = g});
-      },
-      "input"_a, "low"_a, "high"_a, OPTIONS, IGNORED);
-  n.function(
-      "randperm",
-      [](std::int64_t count, D d, V v, bool g, nb::handle, bool, nb::handle) {
-        return randperm(count, {.dtype = d, .device = v.value_or(Device()), .requires_grad = g});
-      },
-      "n"_a, OPTIONS, IGNORED);
-}
-
 }  // namespace
 
 void bind_create(const Names& n) {
@@ -191,60 +149,6 @@ void bind_create(const Names& n) {
   bind_sequences(n);
   n.function("get_default_dtype", &default_dtype);
   n.function("set_default_dtype", &set_default_dtype, "d"_a);
-}
-
-void bind_random(const Names& n) {
-  of_sizes<uniform>(n, "rand"), of_sizes<standard_normal>(n, "randn");
-  like<uniform_like>(n, "rand_like"), like<normal_like>(n, "randn_like");
-  bind_integers(n);
-  n.function("manual_seed", &manual_seed, "seed"_a);
-  n.function(
-      "normal", [](const Tensor& m, const Tensor& s) { return normal(m, s); }, "mean"_a, "std"_a);
-  n.function(
-      "normal", [](const Tensor& m, double s) { return normal(m, s); }, "mean"_a, "std"_a = 1.0);
-  n.function(
-      "normal", [](double m, const Tensor& s) { return normal(m, s); }, "mean"_a, "std"_a);
-  n.function(
-      "normal",
-      [](double m, double s, const Shape& size, D d, V v, bool g) {
-        return normal(m, s, size, {.dtype = d, .device = v.value_or(Device()), .requires_grad = g});
-      },
-      "mean"_a, "std"_a, "size"_a, OPTIONS);
-  n.both(
-      "bernoulli", [](const Tensor& x) { return bernoulli(x); }, "input"_a);
-  n.both(
-      "bernoulli", [](const Tensor& x, double p) { return bernoulli(x, p); }, "input"_a, "p"_a);
-  n.both(
-      "multinomial", [](const Tensor& x, std::int64_t k, bool replacement) { return multinomial(x, k, replacement); },
-      "input"_a, "num_samples"_a, "replacement"_a = false);
-  n.both(
-      "poisson", [](const Tensor& x) { return poisson(x); }, "input"_a);
-  n.method(
-      "uniform_", [](Tensor& x, double a, double b) { return uniform_(x, a, b); }, "self"_a, "from"_a = 0.0,
-      "to"_a = 1.0);
-  n.method(
-      "normal_", [](Tensor& x, double m, double s) { return normal_(x, m, s); }, "self"_a, "mean"_a = 0.0,
-      "std"_a = 1.0);
-  n.method(
-      "log_normal_", [](Tensor& x, double m, double s) { return log_normal_(x, m, s); }, "self"_a, "mean"_a = 1.0,
-      "std"_a = 2.0);
-  n.method(
-      "cauchy_", [](Tensor& x, double m, double s) { return cauchy_(x, m, s); }, "self"_a, "median"_a = 0.0,
-      "sigma"_a = 1.0);
-  n.method(
-      "exponential_", [](Tensor& x, double l) { return exponential_(x, l); }, "self"_a, "lambd"_a = 1.0);
-  n.method(
-      "geometric_", [](Tensor& x, double p) { return geometric_(x, p); }, "self"_a, "p"_a);
-  n.method(
-      "bernoulli_", [](Tensor& x, const Tensor& p) { return bernoulli_(x, p); }, "self"_a, "p"_a);
-  n.method(
-      "bernoulli_", [](Tensor& x, double p) { return bernoulli_(x, p); }, "self"_a, "p"_a = 0.5);
-  n.method("random_", [](Tensor& x) { return random_(x); });
-  n.method(
-      "random_", [](Tensor& x, std::int64_t to) { return random_(x, to); }, "self"_a, "to"_a);
-  n.method(
-      "random_", [](Tensor& x, std::int64_t from, std::int64_t to) { return random_(x, from, to); }, "self"_a, "from"_a,
-      "to"_a);
 }
 
 }  // namespace neura::python

@@ -1,0 +1,120 @@
+"""neura.Generator, and the default one."""
+
+import copy
+import pickle
+
+import neura
+import pytest
+
+
+def drawn(generator=None):
+    return neura.rand(4, generator=generator).tolist()
+
+
+def test_a_seed_decides_what_comes():
+    g = neura.Generator().manual_seed(7)
+    first = [drawn(g), drawn(g)]
+    assert first[0] != first[1]
+    assert first == [drawn(g.manual_seed(7)), drawn(g)]
+    assert g.initial_seed() == 7
+    assert neura.manual_seed(7) is neura.default_generator
+    assert drawn() == first[0] and neura.initial_seed() == 7
+    assert drawn(neura.Generator()) == drawn(neura.Generator())
+    assert neura.Generator().device == neura.device("cpu")
+
+
+def test_seeds_are_64_bits_from_either_end():
+    g = neura.Generator()
+    assert g.manual_seed(-1).initial_seed() == 2**64 - 1
+    assert g.manual_seed(2**64 - 1).initial_seed() == 2**64 - 1
+    for wrong, kind in [(2**64, ValueError), (-(2**63) - 1, ValueError), ("1", TypeError), (1.5, TypeError)]:
+        with pytest.raises(kind):
+            g.manual_seed(wrong)
+        with pytest.raises(kind):
+            neura.manual_seed(wrong)
+    assert g.initial_seed() == 2**64 - 1
+    seeds = {g.seed() for _ in range(4)} | {neura.seed()}
+    assert len(seeds) == 5 and g.initial_seed() in seeds
+
+
+def test_states_come_back():
+    g = neura.Generator().manual_seed(3)
+    drawn(g)
+    state = g.get_state()
+    assert state.dtype is neura.uint8
+    other = g.clone_state()
+    later = [drawn(g), drawn(g)]
+    assert later == [drawn(other), drawn(other)]
+    g.set_state(state)
+    assert later[0] == drawn(g)
+    kept = neura.get_rng_state()
+    a = drawn()
+    neura.set_rng_state(kept)
+    assert drawn() == a
+    for wrong, kind in [(neura.zeros(16), TypeError), (neura.zeros(15, dtype=neura.uint8), ValueError)]:
+        with pytest.raises(kind):
+            g.set_state(wrong)
+    for clone in (pickle.loads(pickle.dumps(g)), copy.deepcopy(g)):
+        assert clone.initial_seed() == 3
+        state = g.get_state()
+        assert drawn(clone) == drawn(g)
+        g.set_state(state)
+
+
+def test_fork_rng_leaves_no_trace():
+    neura.manual_seed(5)
+    a = drawn()
+    neura.manual_seed(5)
+    with neura.random.fork_rng():
+        neura.manual_seed(99)
+        drawn()
+    assert drawn() == a
+    with neura.random.fork_rng(enabled=False):
+        neura.manual_seed(5)
+    assert drawn() == a
+
+
+def functions():
+    p, x = neura.full((4,), 0.5), neura.ones(2, 4)
+    return [
+        lambda g: neura.rand(2, 3, generator=g),
+        lambda g: neura.randn((2, 3), generator=g),
+        lambda g: neura.rand_like(x, generator=g),
+        lambda g: neura.randn_like(x, generator=g),
+        lambda g: neura.randint(100, (8,), generator=g),
+        lambda g: neura.randint(10, 1000, (8,), generator=g),
+        lambda g: neura.randperm(16, generator=g),
+        lambda g: neura.normal(x, x, generator=g),
+        lambda g: neura.normal(x, 2.0, generator=g),
+        lambda g: neura.normal(0.0, 1.0, (5,), generator=g),
+        lambda g: neura.bernoulli(neura.full((32,), 0.5), generator=g),
+        lambda g: neura.multinomial(p, 9, True, generator=g),
+        lambda g: neura.poisson(x * 50, generator=g),
+        lambda g: neura.empty(8).uniform_(generator=g),
+        lambda g: neura.empty(8).normal_(2, 3, generator=g),
+        lambda g: neura.empty(8).exponential_(generator=g),
+        lambda g: neura.empty(8).geometric_(0.01, generator=g),
+        lambda g: neura.empty(8).cauchy_(generator=g),
+        lambda g: neura.empty(8).log_normal_(generator=g),
+        lambda g: neura.empty(32).bernoulli_(generator=g),
+        lambda g: neura.empty(8).random_(0, 1000, generator=g),
+        lambda g: neura.empty(8).random_(1000, generator=g),
+        lambda g: neura.empty(8, dtype=neura.int64).random_(generator=g),
+    ]
+
+
+@pytest.mark.parametrize("f", functions())
+def test_functions_draw_from_the_generator_they_are_given(f):
+    before = neura.get_rng_state().tolist()
+    g = neura.Generator().manual_seed(1)
+    first, second = f(g), f(g)
+    assert not first.equal(second)
+    assert f(g.manual_seed(1)).equal(first)
+    assert neura.get_rng_state().tolist() == before
+    neura.manual_seed(1)
+    assert f(None).equal(first)
+
+
+def test_a_generator_is_no_number():
+    with pytest.raises(TypeError):
+        neura.rand(2, generator=3)
