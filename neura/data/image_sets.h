@@ -18,6 +18,7 @@ class ImageFolder {
   std::pair<Tensor, std::int64_t> get(std::int64_t i) const;
   std::int64_t size() const { return std::int64_t(files_.size()); }
   const std::vector<std::string>& classes() const { return classes_; }
+  const std::vector<std::pair<std::string, std::int64_t>>& files() const { return files_; }  // path and class
 
  private:
   ImageMode mode_;

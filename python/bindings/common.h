@@ -126,6 +126,7 @@ void bind_rows(const Names&);
 void bind_pointwise(const Names&);
 void bind_create(const Names&);
 void bind_random(const Names&);
+void bind_loading(const Names&);  // of neura.utils.data and neura.data
 void bind_views(const Names&);
 void bind_join(const Names&);
 void bind_reduce(const Names&);

@@ -113,6 +113,7 @@ NB_MODULE(_neura, m) {
   bind_pointwise(names);
   bind_create(names);
   bind_random(names);
+  bind_loading(names);
   bind_views(names);
   bind_join(names);
   bind_reduce(names);

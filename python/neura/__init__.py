@@ -1,17 +1,20 @@
 """Neura: tensors, gradients and networks, with PyTorch's names and answers."""
 
 import math as _math
+import sys as _sys
 
 from . import _neura
 from ._neura import *  # noqa: F401,F403
 from ._neura import Tensor, device, dtype, errors  # noqa: F401
 from .autograd.mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from . import autograd, linalg, nn, special  # noqa: F401
+from . import random, utils  # noqa: F401
 
 __version__ = "0.1.0"
 bool = _neura.bool
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
+_sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 
 
 def is_tensor(obj):
@@ -22,3 +25,11 @@ def is_tensor(obj):
 native_layer_norm = _neura.functional.native_layer_norm
 native_batch_norm = _neura.functional.native_batch_norm
 constant_pad_nd = _neura.functional.constant_pad_nd
+
+
+def __getattr__(name):
+    if name == "data":  # loaded when first needed
+        from importlib import import_module
+
+        return import_module(__name__ + ".data")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,148 @@
+// What neura.utils.data and neura.data need of C++: batches of tensors, memory that processes share, files.
+#include "common.h"
+#include "neura/core/parallel.h"
+#include "neura/data/csv.h"
+#include "neura/data/dataset.h"
+#include "neura/data/idx.h"
+#include "neura/data/image_sets.h"
+#include "neura/data/mnist.h"
+#include "neura/data/png.h"
+#include "neura/data/shared.h"
+
+namespace neura::python {
+namespace {
+
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+// Rows of each tensor; negative indices count from the end.
+std::vector<Tensor> gather(const std::vector<Tensor>& tensors, std::vector<std::int64_t> indices) {
+  std::vector<Tensor> rows;
+  rows.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    check<ShapeError>(t.dim() > 0, [] { return "TensorDataset: expected tensors of at least one dimension, got 0-d"; });
+    const std::int64_t n = t.shape()[0];
+    for (std::int64_t& i : indices) {
+      check<IndexError>(i >= -n && i < n, [&] {
+        return "TensorDataset: expected an index in [" + std::to_string(-n) + ", " + std::to_string(n) + "), got " +
+               std::to_string(i);
+      });
+      if (i < 0) i += n;
+    }
+    rows.push_back(data::gather_rows(t, indices));
+  }
+  return rows;
+}
+
+void bind_shared(nb::module_& m) {
+  using data::Returns;
+  using data::SharedBlock;
+  nb::class_<Returns>(m, "Returns").def(nb::init<>()).def("take", [](Returns& r) {
+    nb::list l;
+    for (const auto& [number, again] : r.take()) l.append(nb::make_tuple(number, again));
+    return l;
+  });
+  nb::class_<SharedBlock>(m, "Block")
+      .def_static("create", &SharedBlock::create, "bytes"_a)
+      .def_static("open", &SharedBlock::open, "file"_a, "returns"_a, "number"_a)
+      .def_static("local", &SharedBlock::local, "bytes"_a)
+      .def_prop_ro("size", &SharedBlock::size)
+      .def_prop_ro("file", &SharedBlock::file)
+      .def_prop_ro("idle", &SharedBlock::idle)
+      .def("close_file", &SharedBlock::close_file)
+      .def("tensor", &SharedBlock::tensor, "offset"_a, "dtype"_a, "shape"_a)
+      .def("offset_of", &SharedBlock::offset_of, "tensor"_a)
+      .def(
+          "put",
+          [](const SharedBlock& b, std::size_t offset, const Tensor& t) {
+            Tensor to = b.tensor(offset, t.dtype(), t.shape());
+            const NoGrad off;
+            copy_(to, t);
+          },
+          "offset"_a, "tensor"_a, Unlocked());
+}
+
+data::ImageMode mode_of(const std::string& name) {
+  using data::ImageMode;
+  const std::pair<const char*, ImageMode> modes[] = {{"unchanged", ImageMode::unchanged},
+                                                     {"gray", ImageMode::gray},
+                                                     {"gray_alpha", ImageMode::gray_alpha},
+                                                     {"rgb", ImageMode::rgb},
+                                                     {"rgb_alpha", ImageMode::rgb_alpha}};
+  for (const auto& [text, mode] : modes)
+    if (name == text) return mode;
+  throw ValueError("png: expected mode unchanged, gray, gray_alpha, rgb or rgb_alpha, got " + name);
+}
+std::span<const std::byte> bytes_of(const nb::bytes& b) { return {static_cast<const std::byte*>(b.data()), b.size()}; }
+
+void bind_files(nb::module_& m) {
+  m.def("read_idx", &data::read_idx, "path"_a, Unlocked());
+  m.def("write_idx", &data::write_idx, "path"_a, "tensor"_a, Unlocked());
+  m.def(
+      "read_png", [](const std::string& path, const std::string& mode) { return data::read_png(path, mode_of(mode)); },
+      "path"_a, "mode"_a, Unlocked());
+  m.def("write_png", &data::write_png, "path"_a, "image"_a, Unlocked());
+  m.def("decode_png", [](const nb::bytes& b, const std::string& mode) {
+    const auto bytes = bytes_of(b);
+    const data::ImageMode wanted = mode_of(mode);
+    nb::gil_scoped_release unlocked;
+    return data::decode_png(bytes, wanted);
+  });
+  m.def("encode_png", [](const Tensor& image) {
+    const std::string text = data::encode_png(image);
+    return nb::bytes(text.data(), text.size());
+  });
+  const auto table = [](const data::Table& t) {
+    nb::list names;
+    for (const std::string& name : t.names) names.append(name);
+    return nb::make_tuple(t.values, names);
+  };
+  m.def("read_csv", [table](const std::string& path, char delimiter, bool header) {
+    return table(data::read_csv(path, {.delimiter = delimiter, .header = header}));
+  });
+  m.def("parse_csv", [table](const std::string& text, char delimiter, bool header) {
+    return table(data::parse_csv(text, {.delimiter = delimiter, .header = header}));
+  });
+}
+
+nb::tuple parts(const Tensor& images, const Tensor& labels, const std::vector<std::string>& classes) {
+  nb::list names;
+  for (const std::string& c : classes) names.append(c);
+  return nb::make_tuple(images, labels, names);
+}
+void bind_sets(nb::module_& m) {
+  m.def("mnist", [](const std::string& root, bool train) {
+    const data::MNIST set({.root = root, .train = train});
+    return parts(set.images(), set.labels(), set.classes());
+  });
+  m.def("fashion_mnist", [](const std::string& root, bool train) {
+    const data::FashionMNIST set({.root = root, .train = train});
+    return parts(set.images(), set.labels(), set.classes());
+  });
+  m.def("cifar10", [](const std::string& root, bool train) {
+    const data::CIFAR10 set(root, train);
+    return parts(set.images(), set.labels(), set.class_names());
+  });
+  m.def("image_folder", [](const std::string& root) {
+    const data::ImageFolder set(root);
+    nb::list files, classes;
+    for (const auto& [path, label] : set.files()) files.append(nb::make_tuple(path, label));
+    for (const std::string& c : set.classes()) classes.append(c);
+    return nb::make_tuple(files, classes);
+  });
+}
+
+}  // namespace
+
+void bind_loading(const Names& n) {
+  nb::module_ m = nb::module_(n.functions).def_submodule("_data");
+  m.def("gather", &gather, "tensors"_a, "indices"_a, Unlocked());
+  m.def(
+      "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, Unlocked());
+  bind_shared(m);
+  bind_files(m);
+  bind_sets(m);
+  n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");
+  n.function("set_num_threads", &set_num_threads, "n"_a, "Lets operations use up to n threads, the caller's included.");
+}
+
+}  // namespace neura::python
