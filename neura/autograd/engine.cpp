@@ -3,6 +3,7 @@
 
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/run.h"
+#include "neura/core/host.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
@@ -180,6 +181,7 @@ void CopySlices::backward(Run& run, Tensor* g) {
 }
 
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grads, GradOptions o) {
+  Unlocked unlocked(true);
   Run run(o, true);
   start(run, outputs, grads);
 }
@@ -189,6 +191,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grads,
                          GradOptions o) {
+  Unlocked unlocked(true);
   Run run(o, false);
   for (const Tensor& t : inputs) {
     run.targets.push_back({edge_of(t.impl()), {}});

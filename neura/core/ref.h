@@ -31,8 +31,12 @@ template <class T> class Ref {
 
   // The last owner sees a count of one and needs no atomic read-modify-write (2 ns each, more when shared).
   static void drop(T* p) {
-    if (p && (p->count.load(std::memory_order_acquire) == 1 || p->count.fetch_sub(1, std::memory_order_acq_rel) == 1))
-      T::destroy(p);
+    if (!p) return;
+    if (p->count.load(std::memory_order_acquire) != 1) {
+      if (p->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      if constexpr (requires { T::dies_counted; }) p->count.fetch_add(1, std::memory_order_relaxed);
+    }
+    T::destroy(p);
   }
   T* get() const { return p_; }
   T* operator->() const { return p_; }

@@ -1,9 +1,12 @@
 #include "neura/core/tensor.h"
 
+#include "neura/core/host.h"
 #include "neura/core/memory_fast.h"
 #include "neura/core/state.h"
 
 namespace neura {
+
+constinit const Host* host = nullptr;
 
 namespace {
 constexpr int kImplClass = memory::size_class(sizeof(TensorImpl));
@@ -21,6 +24,11 @@ Ref<TensorImpl> TensorImpl::alias() const {
 }
 
 void TensorImpl::destroy(TensorImpl* t) {
+  if (t->hosted) [[unlikely]]
+    return host->last_handle(t);
+  free(t);
+}
+void TensorImpl::free(TensorImpl* t) {
   Ref<Storage>::drop(t->storage);
   if (History* h = t->history) Ref<History>::drop(h);
   if (t->base) Ref<TensorImpl>::drop(t->base);
@@ -111,7 +119,7 @@ Tensor Tensor::detach() const {
 bool exclusive(const Tensor& t) {
   const auto one = [](auto* p) { return p->count.load(std::memory_order_acquire); };
   TensorImpl* p = t.impl();
-  if (one(p) != 1 || !p->spec.dense() || p->spec.bytes() != p->storage->bytes) return false;
+  if (one(p) != 1 || p->hosted || !p->spec.dense() || p->spec.bytes() != p->storage->bytes) return false;
   return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds
 }
 

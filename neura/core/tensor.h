@@ -28,6 +28,7 @@ struct TensorImpl {
   std::uint16_t output = 0;      // which output of `history` this is
   bool locked_view = false;      // one of several views of one call (split, unbind): no in-place while recording
   bool inference = false;        // made in inference mode: never recorded
+  bool hosted = false;           // once true, always: the host's object may outlive the last handle (core/host.h)
   Storage* storage;
   Relaxed<History*> history = nullptr;  // of a view: rewritten under a lock by whoever asks first (edge_of)
   TensorImpl* base = nullptr;           // of a view: the root, never another view
@@ -36,7 +37,9 @@ struct TensorImpl {
   TensorImpl(const Spec& s, Storage* st, std::uint64_t i) : id(i), storage(st), spec(s) {}
   static TensorImpl* make(const Spec&, Storage*);  // takes over the reference to the storage
   Ref<TensorImpl> alias() const;                   // the same value without history
-  static void destroy(TensorImpl*);
+  static void destroy(TensorImpl*);                // the last handle goes: the memory too, or the host decides
+  static void free(TensorImpl*);
+  static constexpr bool dies_counted = true;  // destroy() finds the last handle still counted
   char* data() const { return static_cast<char*>(storage->data) + spec.offset * size_of(spec.dtype); }
 };
 
