@@ -44,10 +44,10 @@ void backward_of(nb::handle tensors, nb::handle gradients, std::optional<bool> r
            {.retain_graph = retain_graph.value_or(create_graph), .create_graph = create_graph});
 }
 
-HookHandle hook(const Tensor& t, nb::object f) {
-  return register_hook(t, [f](const Tensor& g) {
+HookHandle hook(const Tensor& t, nb::handle f) {
+  return register_hook(t, [f = shared(f)](const Tensor& g) {
     nb::gil_scoped_acquire gil;
-    nb::object r = f(nb::steal(wrap(g)));
+    nb::object r = nb::handle(f.get())(nb::steal(wrap(g)));
     if (r.is_none()) return Tensor();
     if (!is_tensor(r.ptr())) throw nb::type_error("register_hook: expected the hook to give a tensor or None");
     return tensor_in(r.ptr());
@@ -76,7 +76,7 @@ void bind_modes(const Names& n) {
 }
 
 void bind_attributes() {
-  property("shape", getter([](const Tensor& t) { return t.shape(); }));
+  property("shape", getter([](const Tensor& t) { return nb::steal(size_of_shape(t.shape())); }));
   property("dtype", getter([](const Tensor& t) { return t.dtype(); }));
   property("device", getter([](const Tensor& t) { return t.device(); }));
   property("ndim", getter([](const Tensor& t) { return t.dim(); }));
@@ -91,6 +91,10 @@ void bind_attributes() {
              const char* made = t.grad_fn();
              if (!made) return nb::none();
              return nb::str(made);
+           }));
+  property("_base", getter([](const Tensor& t) {
+             TensorImpl* base = t.impl()->base;
+             return base ? Tensor(Ref<TensorImpl>::share(base)) : Tensor();
            }));
   property("_version", getter([](const Tensor& t) { return t.version(); }));
   property("is_cpu", getter([](const Tensor& t) { return t.device().is_cpu(); }));

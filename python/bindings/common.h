@@ -43,11 +43,22 @@ namespace neura::python {
 struct PyTensor {  // the Python object; `t` is never undefined
   PyObject_HEAD Tensor t;
   PyObject *dict, *weak;
+  bool kept;  // C++ holds the object instead of the object holding the tensor: `t` is not counted
 };
 extern PyTypeObject* tensor_type;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 inline Tensor& tensor_in(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->t; }
 PyObject* wrap(const Tensor&);  // a new reference to the one object of this tensor; None if it is undefined
+PyObject* make_object(PyTypeObject*, const Tensor&);  // the same for a tensor that has no object yet
+PyObject* kept_object(const Tensor&);                 // borrowed; null unless C++ alone keeps the object alive
+
+// References to Python objects that C++ holds. Any thread may drop one: without the lock, it waits for the lock.
+void drop_reference(PyObject*);
+void when_locked(void (*act)(void*), void* what);
+inline std::shared_ptr<PyObject> shared(nb::handle o) { return {o.inc_ref().ptr(), drop_reference}; }
+void drain_released();  // what waits, now
+bool released_waits();
+void take_last_handle(TensorImpl*);
 
 // Python to C++. False, without a Python error, where the object is something else.
 bool to_scalar(PyObject*, Scalar&);                         // numbers, and tensors of one element
@@ -61,6 +72,10 @@ Shape sizes_of(const nb::args&);  // f(2, 3) or f((2, 3)); TypeError
 PyObject* from_dtype(DType);
 PyObject* from_device(Device);
 PyObject* from_scalar(Scalar);
+PyObject* size_of_shape(const Shape&);  // a neura.Size
+bool is_array(PyObject*);               // speaks the buffer protocol, and is no text or tensor
+bool to_number(PyObject*, Scalar&);     // a number of NumPy
+Tensor copy_of_array(nb::handle, const char* op);
 Tensor tensor_from(nb::handle data, std::optional<DType> = {});  // numbers, nested sequences, arrays
 nb::object to_python(const Tensor&);                             // nested lists of numbers
 std::vector<Index> to_indices(PyObject* key);
@@ -118,10 +133,15 @@ struct Names {
   }
 };
 
+void bind_lock();
 void bind_types(nb::module_&);
+void bind_size(nb::module_&);
 void bind_tensor(nb::module_&);
 void bind_errors(nb::module_&);
 void bind_data(const Names&);
+void bind_arrays(const Names&);
+void bind_dlpack(const Names&);
+void bind_pickle(const Names&);
 void bind_rows(const Names&);
 void bind_pointwise(const Names&);
 void bind_create(const Names&);

@@ -2,6 +2,9 @@
 #include "common.h"
 
 namespace neura::python {
+
+void bind_statistics(const Names&);
+
 namespace {
 
 enum Kind {
@@ -104,12 +107,17 @@ void bind_errors(nb::module_& parent) {
 NB_MODULE(_neura, m) {
   using namespace neura::python;
   nb::set_leak_warnings(false);  // functions are attributes of a type that outlives the module
+  bind_lock();
   bind_errors(m);
   bind_types(m);
+  bind_size(m);
   bind_tensor(m);
   const Names names{m, m.def_submodule("methods")};
   bind_rows(names);
   bind_data(names);
+  bind_arrays(names);
+  bind_dlpack(names);
+  bind_pickle(names);
   bind_pointwise(names);
   bind_create(names);
   bind_random(names);
@@ -120,6 +128,7 @@ NB_MODULE(_neura, m) {
   bind_order(names);
   bind_index(names);
   bind_products(names);
+  bind_statistics(names);
   bind_autograd(names);
   const Names network{m.def_submodule("functional"), names.methods};
   bind_network(network);

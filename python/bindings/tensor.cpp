@@ -63,24 +63,41 @@ Table& objects() {
   return *table;
 }
 
-PyObject* make(PyTypeObject* type, const Tensor& t) {
-  // Ours is tracked once it has attributes; a subclass may have slots, which want zeros.
-  auto* o =
-      type == tensor_type ? PyObject_GC_New(PyTensor, type) : reinterpret_cast<PyTensor*>(type->tp_alloc(type, 0));
-  if (!o) throw nb::python_error();
-  new (&o->t) Tensor(t);
-  o->dict = o->weak = nullptr;
-  objects().add(t.impl(), reinterpret_cast<PyObject*>(o));
-  return reinterpret_cast<PyObject*>(o);
+// While C++ still holds the tensor, nobody may notice that its object went: then C++ keeps the object.
+bool must_stay(PyTensor* o) {
+  return !o->kept && (o->dict || o->weak || Py_TYPE(o) != tensor_type) &&
+         o->t.impl()->count.load(std::memory_order_acquire) > 1;
+}
+void finalize(PyObject* self) {
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  if (!must_stay(o)) return;
+  Py_INCREF(self);
+  TensorImpl* t = o->t.impl();
+  o->kept = true, t->hosted = true;
+  Ref<TensorImpl>::drop(t);
+}
+// A kept object is as it was: its owner is whoever calls. It may be finalized again, which Python does only once.
+void give_back(PyTensor* o) {
+  o->kept = false;
+#if !defined(Py_GIL_DISABLED)
+  auto* self = reinterpret_cast<PyObject*>(o);
+  if (PyObject_GC_IsFinalized(self)) {
+    (reinterpret_cast<std::uintptr_t*>(self) - 1)[0] &= ~std::uintptr_t{1};
+    NEURA_ASSERT(!PyObject_GC_IsFinalized(self));
+  }
+#endif
 }
 void dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
+  if (must_stay(o) && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  if (objects().find(o->t.impl()) == self) objects().remove(o->t.impl());  // before anybody can meet it again
+  TensorImpl* t = o->t.impl();
+  if (objects().find(t) == self) objects().remove(t);  // before anybody can meet it again
   if (o->weak) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->dict);
-  o->t.~Tensor();
+  if (!t->hosted) Ref<TensorImpl>::drop(t);
+  else if (t->count.fetch_sub(1, std::memory_order_acq_rel) == 1) TensorImpl::free(t);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -115,15 +132,23 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
     else if (PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)))
       t = tensor_from(PyTuple_GET_ITEM(args, 0)).to(default_dtype());
     else t = empty(sizes_of(nb::borrow<nb::args>(args)));
-    return make(type, t);
+    return make_object(type, t);
   });
 }
 
+// One side of an operator; at most one of the two is an array, which becomes a tensor here.
+bool to_side(PyObject* o, Operand& operand, Tensor& array) {
+  if (o == Py_None) return false;
+  if (to_operand(o, operand)) return true;
+  if (!is_array(o)) return false;
+  array = tensor_from(o);
+  return operand = Operand(array), true;
+}
 template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Operand operands[2];
-    if (a == Py_None || b == Py_None || !to_operand(a, operands[0]) || !to_operand(b, operands[1]))
-      Py_RETURN_NOTIMPLEMENTED;
+    Tensor array;
+    if (!to_side(a, operands[0], array) || !to_side(b, operands[1], array)) Py_RETURN_NOTIMPLEMENTED;
     Tensor out;
     Call call{row, nullptr, operands, 2, &out};
     apply(call);
@@ -133,7 +158,8 @@ template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
 template <const Row* row> PyObject* in_place(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Operand operands[2] = {tensor_in(a), {}};
-    if (b == Py_None || !to_operand(b, operands[1])) Py_RETURN_NOTIMPLEMENTED;
+    Tensor array;
+    if (!to_side(b, operands[1], array)) Py_RETURN_NOTIMPLEMENTED;
     Tensor self = tensor_in(a);
     Call call{row, nullptr, operands, 2, &self, Destination::in_place};
     apply(call);
@@ -244,6 +270,7 @@ PyGetSetDef dictionary[] = {{"__dict__", get_dict, PyObject_GenericSetDict, "", 
   { Py_##slot, (void*)(function) }
 PyType_Slot slots[] = {SLOT(tp_new, create),
                        SLOT(tp_dealloc, dealloc),
+                       SLOT(tp_finalize, finalize),
                        SLOT(tp_traverse, traverse),
                        SLOT(tp_clear, clear),
                        SLOT(tp_setattro, set_attribute),
@@ -297,11 +324,49 @@ PyType_Spec spec = {"neura.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py
 
 }  // namespace
 
+PyObject* make_object(PyTypeObject* type, const Tensor& t) {
+  if (released_waits()) [[unlikely]]
+    drain_released();
+  // Ours is tracked once it has attributes; a subclass may have slots, which want zeros.
+  auto* o =
+      type == tensor_type ? PyObject_GC_New(PyTensor, type) : reinterpret_cast<PyTensor*>(type->tp_alloc(type, 0));
+  if (!o) throw nb::python_error();
+  new (&o->t) Tensor(t);
+  o->dict = o->weak = nullptr, o->kept = false;
+  objects().add(t.impl(), reinterpret_cast<PyObject*>(o));
+  return reinterpret_cast<PyObject*>(o);
+}
+
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
-  if (t.impl()->count.load(std::memory_order_relaxed) > 1)  // else nobody else has it, and no object can show it
-    if (PyObject* o = objects().find(t.impl())) return Py_NewRef(o);
-  return make(tensor_type, t);
+  TensorImpl* p = t.impl();
+  // Where nobody else has it, no object can show it, unless C++ keeps that object.
+  if (p->count.load(std::memory_order_relaxed) > 1 || p->hosted)
+    if (PyObject* o = objects().find(p)) {
+      if (!reinterpret_cast<PyTensor*>(o)->kept) return Py_NewRef(o);
+      p->count.fetch_add(1, std::memory_order_relaxed);
+      give_back(reinterpret_cast<PyTensor*>(o));
+      return o;  // the reference was C++'s
+    }
+  return make_object(tensor_type, t);
+}
+
+PyObject* kept_object(const Tensor& t) {
+  if (!t || !t.impl()->hosted) return nullptr;
+  PyObject* o = objects().find(t.impl());
+  return o && reinterpret_cast<PyTensor*>(o)->kept ? o : nullptr;
+}
+
+// The handle is still counted: it becomes the object's. Where the object is gone, or holds the tensor again, it is one
+// handle less.
+void take_last_handle(TensorImpl* t) {
+  PyObject* o = objects().find(t);
+  if (o && reinterpret_cast<PyTensor*>(o)->kept) {
+    give_back(reinterpret_cast<PyTensor*>(o));
+    Py_DECREF(o);
+  } else if (t->count.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    TensorImpl::free(t);
+  }
 }
 
 void add_method(const char* name, nb::handle callable) {

@@ -15,6 +15,14 @@ PyObject* dtypes[kDTypes];
 DType dtype_in(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
 Device device_in(PyObject* o) { return reinterpret_cast<PyDevice*>(o)->value; }
 
+bool to_integer(PyObject* o, std::int64_t& value) {
+  if (!PyIndex_Check(o) || PyBool_Check(o)) return false;
+  PyObject* n = PyNumber_Index(o);
+  if (n) value = PyLong_AsLongLong(n), Py_DECREF(n);
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  return false;
+}
 PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("neura.%s", name(dtype_in(o))); }
 PyObject* dtype_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(name(dtype_in(o))); }
 PyObject* device_repr(PyObject* o) {
@@ -28,14 +36,19 @@ PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((device_in(a) == device_in(b)) == (op == Py_EQ));
 }
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject*) {
+PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
+    static const char* names[] = {"type", "index", nullptr};
+    PyObject *type = nullptr, *number = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O:device", const_cast<char**>(names), &type, &number))
+      throw nb::python_error();
     Device d;
-    if (PyTuple_GET_SIZE(args) < 1 || !to_device(PyTuple_GET_ITEM(args, 0), d))
-      throw nb::type_error("device: expected a text such as 'cpu' or 'cuda:0'");
-    if (PyTuple_GET_SIZE(args) > 1) {
-      const long index = PyLong_AsLong(PyTuple_GET_ITEM(args, 1));
-      if (index == -1 && PyErr_Occurred()) throw nb::python_error();
+    std::int64_t index = -1;
+    if (to_integer(type, index) && number == Py_None) d = Device(DeviceType::cuda);
+    else if (!to_device(type, d)) throw nb::type_error("device: expected a text such as 'cpu' or 'cuda:0'");
+    else if (number != Py_None && !to_integer(number, index))
+      throw nb::type_error("device: expected index to be an integer");
+    if (index != -1 || number != Py_None) {
       check<DeviceError>(index >= 0 && index < 256 && (index == 0 || !d.is_cpu()),
                          [&] { return "device: expected an index that exists, got " + std::to_string(index); });
       d.index = std::uint8_t(index);
@@ -43,6 +56,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject*) {
     return from_device(d);
   });
 }
+PyObject* device_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(N)", device_type, device_str(o)); }
 template <class T> void dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
@@ -71,26 +85,20 @@ PyGetSetDef device_properties[] = {
      },
      nullptr, "", nullptr},
     {}};
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, ""}, {}};
 PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},
                               {Py_tp_str, (void*)device_str},
                               {Py_tp_hash, (void*)device_hash},
                               {Py_tp_richcompare, (void*)device_compare},
                               {Py_tp_new, (void*)device_new},
                               {Py_tp_getset, device_properties},
+                              {Py_tp_methods, device_methods},
                               {Py_tp_dealloc, (void*)dealloc<PyDevice>},
                               {0, nullptr}};
 PyType_Spec dtype_spec = {"neura.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                           dtype_slots};
 PyType_Spec device_spec = {"neura.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
-bool to_integer(PyObject* o, std::int64_t& value) {
-  if (!PyIndex_Check(o) || PyBool_Check(o)) return false;
-  PyObject* n = PyNumber_Index(o);
-  if (n) value = PyLong_AsLongLong(n), Py_DECREF(n);
-  if (!PyErr_Occurred()) return true;
-  PyErr_Clear();
-  return false;
-}
 // Calls f with each element of a list, a tuple, or another sequence that is no text.
 template <class F> bool each(PyObject* o, F&& f) {
   if (PyUnicode_Check(o) || PyBytes_Check(o) || !PySequence_Check(o)) return false;
@@ -115,12 +123,13 @@ bool to_scalar(PyObject* o, Scalar& s) {
     if (t.numel() != 1 || t.dim() > 0) return false;
     return s = t.item(), true;
   }
+  if (!PyLong_Check(o) && to_number(o, s)) return true;
   if (PyLong_Check(o) || (PyIndex_Check(o) && !PySequence_Check(o))) {
     std::int64_t i;
     if (!to_integer(o, i)) return false;
     return s = Scalar(i), true;
   }
-  if (PyNumber_Check(o) && !PySequence_Check(o)) {  // numbers of NumPy
+  if (PyNumber_Check(o) && !PySequence_Check(o)) {  // fractions, decimals
     const double d = PyFloat_AsDouble(o);
     if (d == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
     return s = Scalar(d), true;

@@ -83,7 +83,7 @@ void bind_facts(const Names& n) {
       "size",
       [](const Tensor& x, std::optional<int> dim) -> nb::object {
         if (dim) return nb::int_(x.size(*dim));
-        return nb::cast(x.shape());
+        return nb::steal(size_of_shape(x.shape()));
       },
       "self"_a, "dim"_a = nb::none());
   n.method(

@@ -1,0 +1,227 @@
+// DLPack: the bytes of a tensor handed to another library, or taken from one, without a copy. The structs follow the
+// published layout of version 1 and of the older form without a version.
+#include "common.h"
+
+namespace neura::python {
+namespace {
+
+struct DLDevice {
+  std::int32_t type;  // 1: cpu, 2: CUDA
+  std::int32_t index;
+};
+struct DLDataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct DLTensor {
+  void* data;
+  DLDevice device;
+  std::int32_t ndim;
+  DLDataType dtype;
+  std::int64_t *shape, *strides;  // in elements; no strides: row-major
+  std::uint64_t byte_offset;
+};
+struct Managed {
+  DLTensor tensor;
+  void* context;
+  void (*deleter)(Managed*);
+};
+struct Versioned {
+  std::uint32_t major, minor;
+  void* context;
+  void (*deleter)(Versioned*);
+  std::uint64_t flags;
+  DLTensor tensor;
+};
+constexpr std::uint64_t kReadOnly = 1, kCopied = 2;
+constexpr std::int32_t kCpu = 1, kCuda = 2;
+
+struct Code {
+  DType dtype;
+  std::uint8_t code, bits;
+};
+constexpr Code codes[] = {{DType::int8, 0, 8},         {DType::int16, 0, 16},       {DType::int32, 0, 32},
+                          {DType::int64, 0, 64},       {DType::uint8, 1, 8},        {DType::float16, 2, 16},
+                          {DType::float32, 2, 32},     {DType::float64, 2, 64},     {DType::bfloat16, 4, 16},
+                          {DType::complex64, 5, 64},   {DType::complex128, 5, 128}, {DType::boolean, 6, 8},
+                          {DType::float8_e4m3, 10, 8}, {DType::float8_e5m2, 12, 8}};
+
+// ---- Out: the exported struct holds a tensor of its own, so that it outlives ours and any change of ours.
+
+template <class M> struct Export {
+  M managed;
+  Tensor tensor;
+  std::int64_t shape[kMaxRank], strides[kMaxRank];
+};
+template <class M> M* exported(const Tensor& t) {
+  auto* e = new Export<M>{{}, t.detach(), {}, {}};
+  const Spec& s = e->tensor.spec();
+  std::copy(s.shape, s.shape + s.rank, e->shape), std::copy(s.strides, s.strides + s.rank, e->strides);
+  const Code* c = std::find_if(std::begin(codes), std::end(codes), [&](const Code& x) { return x.dtype == s.dtype; });
+  NEURA_ASSERT(c != std::end(codes));
+  const DLDevice device{s.device.is_cpu() ? kCpu : kCuda, s.device.is_cpu() ? 0 : s.device.index};
+  e->managed.tensor = {e->tensor.raw_data(), device, s.rank, {c->code, c->bits, 1}, e->shape, e->strides, 0};
+  e->managed.context = e;
+  e->managed.deleter = [](M* m) { delete static_cast<Export<M>*>(m->context); };
+  return &e->managed;
+}
+template <class M> nb::object capsule(M* m, const char* name) {
+  PyObject* c = PyCapsule_New(m, name, [](PyObject* c) {
+    // Whoever took the struct has renamed the capsule, and deletes it.
+    const char* now = PyCapsule_GetName(c);
+    if (std::string_view(now) != "dltensor" && std::string_view(now) != "dltensor_versioned") return;
+    auto* held = static_cast<M*>(PyCapsule_GetPointer(c, now));
+    held->deleter(held);
+  });
+  if (!c) m->deleter(m), throw nb::python_error();
+  return nb::steal(c);
+}
+
+std::pair<int, int> two_integers(nb::handle h, const char* what) {
+  Shape s;
+  if (!PyTuple_Check(h.ptr()) || !to_shape(h.ptr(), s) || s.size() != 2)
+    throw nb::type_error((std::string("__dlpack__: expected ") + what + " to be a pair of integers").c_str());
+  return {int(s[0]), int(s[1])};
+}
+nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version, nb::handle dl_device,
+                     std::optional<bool> copy) {
+  check<AutogradError>(!x.requires_grad(), [] {
+    return std::string("__dlpack__: expected a tensor that requires no gradient; call detach() first");
+  });
+  if (!stream.is_none() && !PyLong_Check(stream.ptr()))
+    throw nb::type_error("__dlpack__: expected stream to be None or an integer");
+  check<ValueError>(!x.device().is_cpu() || stream.is_none() || nb::cast<std::int64_t>(stream) == -1, [] {
+    return std::string("__dlpack__: expected no stream for a tensor on the cpu, got one; pass stream=None");
+  });
+  Tensor t = x;
+  bool copied = false;
+  if (!dl_device.is_none()) {
+    const auto [type, index] = two_integers(dl_device, "dl_device");
+    const bool same = x.device().is_cpu() ? type == kCpu : type == kCuda && index == x.device().index;
+    if (!same) {
+      if (type != kCpu || (copy && !*copy)) {
+        PyErr_SetString(PyExc_BufferError,
+                        "__dlpack__: expected dl_device to be the tensor's own or the cpu (which copies)");
+        throw nb::python_error();
+      }
+      t = x.detach().to(Device()), copied = true;
+    }
+  }
+  if (copy.value_or(false) && !copied) t = x.detach().clone(), copied = true;
+  if (!max_version.is_none() && two_integers(max_version, "max_version").first >= 1) {
+    Versioned* m = exported<Versioned>(t);
+    m->major = 1, m->minor = 0, m->flags = copied ? kCopied : 0;
+    return capsule(m, "dltensor_versioned");
+  }
+  return capsule(exported<Managed>(t), "dltensor");
+}
+
+// ---- In
+
+template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> copy) {
+  std::unique_ptr<M, void (*)(M*)> held(m, [](M* p) {
+    if (p->deleter) p->deleter(p);
+  });
+  const DLTensor& d = m->tensor;
+  const Code* c = std::find_if(std::begin(codes), std::end(codes), [&](const Code& x) {
+    return x.code == d.dtype.code && x.bits == d.dtype.bits && d.dtype.lanes == 1;
+  });
+  check<DTypeError>(c != std::end(codes), [&] {
+    return "from_dlpack: expected a dtype that tensors have, got code " + std::to_string(d.dtype.code) + " of " +
+           std::to_string(d.dtype.bits) + " bits";
+  });
+  check<DeviceError>(d.device.type == kCpu, [&] {
+    return "from_dlpack: expected memory of the cpu, got device type " + std::to_string(d.device.type) +
+           "; this build of neura has no back end for it";
+  });
+  check<ShapeError>(d.ndim >= 0 && d.ndim <= kMaxRank,
+                    [&] { return "from_dlpack: expected at most 8 dimensions, got " + std::to_string(d.ndim); });
+  Spec spec;
+  spec.dtype = c->dtype, spec.rank = std::uint8_t(d.ndim);
+  std::int64_t dense = 1;
+  for (int i = d.ndim; i-- > 0; dense *= std::max<std::int64_t>(d.shape[i], 1)) {
+    spec.shape[i] = d.shape[i], spec.strides[i] = d.strides ? d.strides[i] : dense;
+    check<ValueError>(d.shape[i] >= 0 && (spec.strides[i] >= 0 || d.shape[i] < 2), [&] {
+      return std::string("from_dlpack: expected no negative sizes or strides; make a copy of the array first");
+    });
+  }
+  spec.finish();
+  char* data = static_cast<char*>(d.data) + d.byte_offset;
+  const auto bytes = std::size_t(spec.span() * size_of(spec.dtype));
+  Storage* storage = Storage::wrap(
+      data, bytes,
+      [](Storage* s) {
+        when_locked(
+            [](void* p) {
+              if (auto* m = static_cast<M*>(p); m->deleter) m->deleter(m);
+            },
+            s->context);
+      },
+      held.release());
+  const Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, storage)));
+  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(spec.dtype))) == 0;
+  if (copy.value_or(false)) return t.clone();
+  if (!read_only && aligned) return t;
+  check<ValueError>(!copy, [] {
+    return std::string(
+        "from_dlpack: expected memory that may be written, got read-only or unaligned memory; "
+        "leave copy at None, which copies it");
+  });
+  return t.clone();  // a tensor has no read-only form
+}
+
+Tensor from_capsule(nb::handle o, std::optional<bool> copy) {
+  if (PyCapsule_IsValid(o.ptr(), "dltensor_versioned")) {
+    auto* m = static_cast<Versioned*>(PyCapsule_GetPointer(o.ptr(), "dltensor_versioned"));
+    check<ValueError>(m->major == 1,
+                      [&] { return "from_dlpack: expected version 1 of DLPack, got " + std::to_string(m->major); });
+    PyCapsule_SetName(o.ptr(), "used_dltensor_versioned");
+    return imported(m, m->flags & kReadOnly, copy);
+  }
+  if (!PyCapsule_IsValid(o.ptr(), "dltensor"))
+    throw nb::value_error("from_dlpack: expected a capsule that nobody has taken before; a capsule serves once");
+  auto* m = static_cast<Managed*>(PyCapsule_GetPointer(o.ptr(), "dltensor"));
+  PyCapsule_SetName(o.ptr(), "used_dltensor");
+  return imported(m, false, copy);
+}
+
+Tensor from_dlpack(nb::handle o, nb::handle device, std::optional<bool> copy) {
+  Device wanted;
+  if (!device.is_none() && !to_device(device.ptr(), wanted))
+    throw nb::type_error("from_dlpack: expected device to be a device or its name");
+  Tensor t;
+  if (PyCapsule_CheckExact(o.ptr())) {
+    t = from_capsule(o, copy);
+  } else {
+    if (!nb::hasattr(o, "__dlpack__"))
+      throw nb::type_error(
+          (std::string("from_dlpack: expected an object with __dlpack__, got ") + Py_TYPE(o.ptr())->tp_name).c_str());
+    nb::object method = o.attr("__dlpack__"), given;
+    try {
+      given = method("max_version"_a = nb::make_tuple(1, 0));
+    } catch (nb::python_error& e) {  // an older producer
+      if (!e.matches(PyExc_TypeError)) throw;
+      given = method();
+    }
+    t = from_capsule(given, copy);
+  }
+  return device.is_none() ? t : t.to(wanted);
+}
+
+}  // namespace
+
+void bind_dlpack(const Names& n) {
+  n.method("__dlpack__", &to_dlpack, "self"_a, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
+           "dl_device"_a = nb::none(), "copy"_a = nb::none());
+  n.method("__dlpack_device__", [](const Tensor& t) {
+    return t.device().is_cpu() ? nb::make_tuple(kCpu, 0) : nb::make_tuple(kCuda, t.device().index);
+  });
+  n.function(
+      "from_dlpack", &from_dlpack, "ext_tensor"_a, nb::kw_only(), "device"_a = nb::none(), "copy"_a = nb::none(),
+      "A tensor over the memory of an object with __dlpack__, such as an array of another library; writes to one\n"
+      "are seen by the other. Read-only memory is copied. copy=True always copies; copy=False raises ValueError\n"
+      "where a copy would be needed.");
+  n.function("_to_dlpack", [](const Tensor& t) { return to_dlpack(t, nb::none(), nb::none(), nb::none(), {}); });
+}
+
+}  // namespace neura::python

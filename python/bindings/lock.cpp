@@ -1,0 +1,75 @@
+// The interpreter's lock. Long work lets go of it (core/host.h), and what a thread without it lets go of waits here.
+#include <atomic>
+#include <mutex>
+
+#include "common.h"
+#include "neura/core/host.h"
+
+namespace neura::python {
+namespace {
+
+struct Waiting {
+  struct Act {
+    void (*act)(void*);
+    void* what;
+  };
+  std::mutex mutex;
+  std::vector<Act> acts;
+  std::atomic<bool> any{false}, scheduled{false};
+};
+Waiting& waiting() {
+  static Waiting* w = new Waiting;  // outlives the interpreter
+  return *w;
+}
+int drain_later(void*) {
+  waiting().scheduled = false;
+  drain_released();
+  return 0;
+}
+// Python runs it in its main thread, soon. Where that refuses, the next new tensor does.
+void later(void (*act)(void*), void* what) {
+  Waiting& w = waiting();
+  {
+    std::lock_guard lock(w.mutex);
+    w.acts.push_back({act, what});
+  }
+  w.any = true;
+  if (!w.scheduled.exchange(true) && Py_AddPendingCall(drain_later, nullptr)) w.scheduled = false;
+}
+// Never at once: what runs when an object dies is anybody's code, and C++ may hold locks here.
+void last_handle(TensorImpl* t) {
+  if (Py_IsInitialized()) later([](void* p) { take_last_handle(static_cast<TensorImpl*>(p)); }, t);
+}
+void* unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+void lock(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+constexpr Host python{unlock, lock, last_handle};
+
+}  // namespace
+
+bool released_waits() { return waiting().any.load(std::memory_order_relaxed); }
+
+void drain_released() {
+  Waiting& w = waiting();
+  std::vector<Waiting::Act> acts;
+  {
+    std::lock_guard lock(w.mutex);
+    w.any = false, acts.swap(w.acts);
+  }
+  PyObject *type, *value, *trace;  // the code that runs here belongs to nobody who waits for an error
+  PyErr_Fetch(&type, &value, &trace);
+  for (const auto& a : acts) a.act(a.what);
+  PyErr_Restore(type, value, trace);
+}
+
+void when_locked(void (*act)(void*), void* what) {
+  if (!Py_IsInitialized()) return;  // the process ends
+  if (PyGILState_Check()) act(what);
+  else later(act, what);
+}
+void drop_reference(PyObject* o) {
+  if (o) when_locked([](void* p) { Py_DECREF(static_cast<PyObject*>(p)); }, o);
+}
+
+void bind_lock() { host = &python; }
+
+}  // namespace neura::python
