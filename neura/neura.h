@@ -29,7 +29,9 @@
 #include "neura/ops/shape.h"
 #include "neura/ops/softmax.h"
 #include "neura/ops/sort.h"
+#include "neura/ops/statistics.h"
 #include "neura/ops/view.h"
+#include "neura/ops/window.h"
 // Capabilities that this build may have been made without.
 #if __has_include("neura/nn/nn.h")
 #include "neura/nn/nn.h"

@@ -5,6 +5,6 @@ from .._neura.functional import *  # noqa: F401,F403
 
 for _name in (
     "relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ selu selu_ silu mish softplus hardsigmoid hardswish hardshrink "
-    "logsigmoid sigmoid tanh prelu"
+    "logsigmoid sigmoid tanh prelu pdist"
 ).split():
     globals()[_name] = getattr(_neura, _name)

@@ -1,0 +1,5 @@
+"""Signals, under the names of torch.signal."""
+
+from . import windows
+
+__all__ = ["windows"]
