@@ -44,17 +44,9 @@ double& State::number(std::string_view name, double first) {
 
 Tensor State::tensor(std::string_view name, const Tensor& like, double first) {
   Value& v = values[name];
-  if (v.is_none()) {
-    Tensor t = detail::empty_beside(like);
-    t.fill_(first);
-    v = t;
-  }
+  if (v.is_none()) v = detail::filled_beside(like, first);
   Tensor& t = *v.get<Tensor>();
-  if (!detail::lie_alike(t, like)) {
-    Tensor moved = detail::empty_beside(like);
-    moved.copy_(t.to(like.device()));
-    t = moved;
-  }
+  if (!detail::lie_alike(t, like)) t = detail::moved_beside(t, like);
   return t;
 }
 

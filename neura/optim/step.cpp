@@ -1,9 +1,13 @@
 #include "neura/optim/step.h"
 
+#include <algorithm>
+
 namespace neura::optim::detail {
 
 bool lie_alike(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.device() == b.device() && a.shape() == b.shape() && a.strides() == b.strides();
+  const Spec &x = a.spec(), &y = b.spec();
+  return x.dtype == y.dtype && x.device == y.device && x.same_shape(y) &&
+         std::equal(x.strides, x.strides + x.rank, y.strides);
 }
 
 Tensor empty_beside(const Tensor& like) {
@@ -11,6 +15,22 @@ Tensor empty_beside(const Tensor& like) {
   if (!s.dense()) return Tensor::empty(Spec::dense(s.dtype, s.sizes(), s.device));
   s.offset = 0;
   return Tensor::empty(s);
+}
+
+Tensor filled_beside(const Tensor& like, double value) {
+  Tensor t = empty_beside(like);
+  if (is_complex(t.dtype())) t.fill_(std::complex<double>(value, value));
+  else t.fill_(value);
+  return t;
+}
+
+Tensor moved_beside(const Tensor& state, const Tensor& like) {
+  check<ShapeError>(state.shape() == like.shape(), [&] {
+    return "optimizer: expected state like its parameter, " + like.spec().str() + ", got " + state.spec().str();
+  });
+  Tensor t = empty_beside(like);
+  t.copy_(state.detach().to(like.device()));
+  return t;
 }
 
 void check_step(const char* name, const Spec& param, const Spec& grad, std::span<const Spec* const> states) {

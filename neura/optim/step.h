@@ -5,8 +5,10 @@
 
 namespace neura::optim::detail {
 
-bool lie_alike(const Tensor& a, const Tensor& b);  // of one shape, dtype, device and the same strides
-Tensor empty_beside(const Tensor& like);           // as `like` lies, if it is dense, else contiguous
+bool lie_alike(const Tensor& a, const Tensor& b);              // of one shape, dtype, device and the same strides
+Tensor empty_beside(const Tensor& like);                       // as `like` lies, if it is dense, else contiguous
+Tensor filled_beside(const Tensor& like, double value);        // both parts of a complex number
+Tensor moved_beside(const Tensor& state, const Tensor& like);  // a copy
 void check_step(const char* name, const Spec& param, const Spec& grad, std::span<const Spec* const> states);
 
 template <class Step> struct Kernel;
