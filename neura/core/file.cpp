@@ -1,6 +1,7 @@
 #include "neura/core/file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,17 @@ std::string resolve(const std::string& path) {
 
 }  // namespace
 
-Source::Source(const std::string& path) : name_(path) {
+Mapping::Mapping(int file, std::uint64_t bytes, const std::string& path) : size(bytes) {
+  if (!size) return;  // there is no empty mapping
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  if (at == MAP_FAILED) system_error("cannot map", path, errno);
+  data = static_cast<std::byte*>(at);
+}
+Mapping::~Mapping() {
+  if (data) ::munmap(data, size);
+}
+
+Source::Source(const std::string& path, bool mmap) : name_(path) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
   if (file_ < 0) system_error("cannot open", path, errno);
   struct stat status;
@@ -41,6 +52,7 @@ Source::Source(const std::string& path) : name_(path) {
   const int code = errno;
   if (known && S_ISREG(status.st_mode)) {
     size_ = std::uint64_t(status.st_size);
+    if (mmap) map();
     return;
   }
   ::close(file_);
@@ -51,6 +63,15 @@ Source::Source(const std::string& path) : name_(path) {
 
 Source::Source(std::span<const std::byte> bytes, std::string name)
     : name_(std::move(name)), memory_(bytes.data()), size_(bytes.size()) {}
+
+void Source::map() {
+  try {
+    mapping_ = std::make_shared<Mapping>(file_, size_, name_);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
 
 Source::~Source() {
   if (file_ >= 0) ::close(file_);

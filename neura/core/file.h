@@ -3,17 +3,28 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace neura::io {
 
+// A file in memory, page by page as it is used. Writing here changes the file for nobody. Whoever shortens the file
+// meanwhile takes the memory away: the process then ends by a bus error, as with every mapping.
+struct Mapping {
+  Mapping(int file, std::uint64_t size, const std::string& path);  // IoError
+  Mapping(const Mapping&) = delete;
+  ~Mapping();
+  std::byte* data = nullptr;
+  std::uint64_t size;
+};
+
 // Bytes at rest: a file or a piece of memory, and the name that errors use for it.
 class Source {
  public:
   // Opens a regular file for reading. IoError if the system refuses or it is something else (a folder, a pipe).
-  explicit Source(const std::string& path);
+  explicit Source(const std::string& path, bool mmap = false);
   // Borrows `bytes`.
   Source(std::span<const std::byte> bytes, std::string name);
   Source(const Source&) = delete;
@@ -21,15 +32,18 @@ class Source {
 
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
+  const std::shared_ptr<Mapping>& mapping() const { return mapping_; }  // null without mmap
   // Exactly n bytes from `offset`; the caller has checked them against size(). FormatError if the file shrank
   // meanwhile.
   void read(std::uint64_t offset, void* to, std::size_t n) const;
 
  private:
+  void map();
   std::string name_;
   int file_ = -1;
   const std::byte* memory_ = nullptr;
   std::uint64_t size_ = 0;
+  std::shared_ptr<Mapping> mapping_;
 };
 
 // The whole file. IoError; OutOfMemoryError is left to the caller's allocator.

@@ -167,6 +167,24 @@ void check_bools(const std::string& file, const io::Header& header, const io::Te
   });
 }
 
+// A tensor over the pages of a mapping, which lives as long as it does; undefined if they are not aligned to its
+// elements, which is the writer's choice. Nothing may be touched beyond it: the next tensor begins there.
+Tensor in_place(const io::Source& source, std::uint64_t begin, const Spec& spec) {
+  std::byte* at = source.mapping()->data + begin;
+  if (!spec.bytes() || reinterpret_cast<std::uintptr_t>(at) % std::size_t(size_of(to_real(spec.dtype)))) return {};
+  auto* held = new std::shared_ptr<io::Mapping>(source.mapping());
+  const auto release = [](Storage* s) { delete static_cast<std::shared_ptr<io::Mapping>*>(s->context); };
+  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, Storage::wrap(at, spec.bytes(), release, held))));
+}
+
+Tensor read_tensor(const io::Source& source, std::uint64_t begin, const Spec& spec) {
+  if (source.mapping())
+    if (Tensor t = in_place(source, begin, spec)) return t;
+  Tensor t = Tensor::empty(spec);
+  if (t.nbytes()) source.read(begin, t.raw_data(), t.nbytes());
+  return t;
+}
+
 TensorFile read(const io::Source& source, const MapLocation& map_location) {
   io::Header header = io::read_header(source);
   const std::string& file = source.name();
@@ -176,8 +194,7 @@ TensorFile read(const io::Source& source, const MapLocation& map_location) {
   for (const io::TensorEntry& e : header.tensors) {
     const auto it = remarks.tensors.find(e.name);
     const json& remark = it == remarks.tensors.end() || !it->is_object() ? none : *it;
-    Tensor t = Tensor::empty(spec_of(file, e, remark));
-    if (t.nbytes()) source.read(header.data + e.begin, t.raw_data(), t.nbytes());
+    Tensor t = read_tensor(source, header.data + e.begin, spec_of(file, e, remark));
     if (t.dtype() == boolean) check_bools(file, header, e, t);
     const Device saved = saved_device(file, e, remark);
     t = to_device(file, e.name, t, saved, map_location(saved));
@@ -214,12 +231,15 @@ std::string save_bytes(const nn::StateDict& tensors, const Metadata& metadata) {
   return out;
 }
 
-TensorFile load_file(const std::string& path, const MapLocation& map_location) {
-  return read(io::Source(path), map_location);
+TensorFile load_file(const std::string& path, const MapLocation& map_location, bool mmap) {
+  return read(io::Source(path, mmap), map_location);
 }
 
-nn::StateDict load(const std::string& path, const MapLocation& map_location) {
-  return load_file(path, map_location).tensors;
+nn::StateDict load(const std::string& path, const MapLocation& map_location, bool mmap) {
+  return load_file(path, map_location, mmap).tensors;
+}
+nn::StateDict load(std::span<const std::byte> bytes, const MapLocation& map_location) {
+  return load_bytes(bytes, map_location).tensors;
 }
 
 TensorFile load_bytes(std::span<const std::byte> bytes, const MapLocation& map_location, const std::string& name) {

@@ -52,9 +52,12 @@ void save(const std::string& path, const nn::StateDict& tensors, const Metadata&
 // Reads a file. IoError if the system refuses; FormatError, with the place, if it is damaged or no safetensors file.
 // What a hostile file says about sizes is checked before anything is allocated. DeviceError where a device is not
 // there.
-nn::StateDict load(const std::string& path, const MapLocation& map_location = {});
-// The same with the file's metadata, and from memory; `name` is what errors call it.
-TensorFile load_file(const std::string& path, const MapLocation& map_location = {});
+// With mmap the tensors lie in the file's own pages, which are read when they are first used; what is written into them
+// changes no file. The file must not be shortened while they live.
+nn::StateDict load(const std::string& path, const MapLocation& map_location = {}, bool mmap = false);
+nn::StateDict load(std::span<const std::byte> bytes, const MapLocation& map_location = {});  // of a file in memory
+// The same with the file's metadata; `name` is what errors call the bytes.
+TensorFile load_file(const std::string& path, const MapLocation& map_location = {}, bool mmap = false);
 TensorFile load_bytes(std::span<const std::byte> bytes, const MapLocation& map_location = {},
                       const std::string& name = "safetensors");
 std::string save_bytes(const nn::StateDict& tensors, const Metadata& metadata = {});
