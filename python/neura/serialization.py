@@ -1,0 +1,255 @@
+"""Saving and loading: `neura.save`, `neura.load`. Nothing that is read from a file is ever executed.
+
+A file is safetensors: the tensors by their path ("model.0.weight"), which every reader of that format sees, and the
+rest as JSON in its metadata, under "neura.value". In that JSON whatever JSON has no word for is an object with one key
+that says what it is.
+"""
+
+import math
+import os
+
+from . import _neura
+from ._neura import Tensor, device, dtype, errors
+
+_KEY = "neura.value"
+_MAX_DEPTH = 64  # as in C++
+
+
+class _NotFound(errors.IoError, FileNotFoundError):
+    pass
+
+
+_NotFound.__name__ = _NotFound.__qualname__ = "FileNotFoundError"
+_NotFound.__module__ = "neura.errors"
+errors.FileNotFoundError = _NotFound
+
+
+class _Encoder:
+    """A tree of values as JSON; its tensors go to `tensors`, each once."""
+
+    def __init__(self):
+        self.tensors, self._names, self._kept = {}, {}, []
+
+    def encode(self, value, path="", depth=0):
+        if depth > _MAX_DEPTH:
+            raise errors.ValueError(f"save: expected at most {_MAX_DEPTH} levels, got more at {_where(path)}")
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, Tensor):
+            return {"tensor": self._name(value, path)}
+        if isinstance(value, int):
+            return int(value) if -(2**63) <= value < 2**63 else {"int": str(value)}
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else {"float": str(float(value))}
+        if isinstance(value, dict):
+            return {
+                "dict": [[self._key(k, path), self.encode(v, _below(path, k), depth + 1)] for k, v in value.items()]
+            }
+        if type(value) in (list, tuple, set, frozenset):
+            items = [self.encode(v, _below(path, i), depth + 1) for i, v in enumerate(value)]
+            return {type(value).__name__: items}
+        return self._encode_rarer(value, path)
+
+    def _encode_rarer(self, value, path):
+        if isinstance(value, complex):
+            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
+        if isinstance(value, (bytes, bytearray)):
+            import base64
+
+            return {"bytes": base64.b64encode(value).decode()}
+        if isinstance(value, dtype):
+            return {"dtype": str(value).split(".")[-1]}
+        if isinstance(value, device):
+            return {"device": str(value)}
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):  # sizes, and lists of another name
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return self.encode(tuple(value) if kind == "tuple" else list(value), path)
+        if hasattr(value, "__index__"):  # integers of NumPy
+            return self.encode(value.__index__(), path)
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        advice = "; save its state_dict()" if hasattr(value, "state_dict") else ""
+        raise TypeError(f"save: expected tensors and plain values, got {name} at {_where(path)}{advice}")
+
+    def _key(self, key, path):
+        if isinstance(key, (str, bool, int)) or key is None:
+            return key
+        raise TypeError(f"save: expected keys that are text or integers, got {type(key).__name__} at {_where(path)}")
+
+    def _name(self, tensor, path):
+        """Tensors that share their bytes and shape are one in the file."""
+        alias = id(tensor)
+        if tensor.numel() and tensor.device.type == "cpu":
+            place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
+            alias = (place, tensor.requires_grad)
+        name = self._names.get(alias)
+        if name is None:
+            name = path or "tensor"
+            while name in self.tensors:
+                name += "'"
+            self._names[alias] = name
+            self.tensors[name] = tensor
+        return name
+
+
+def _where(path):
+    return f'"{path}"' if path else "the top"
+
+
+def _below(path, key):
+    return f"{path}.{key}" if path else str(key)
+
+
+class _Decoder:
+    def __init__(self, file, tensors):
+        self.file, self.tensors = file, tensors
+
+    def decode(self, j, depth=0):
+        self.demand(depth <= _MAX_DEPTH and not isinstance(j, list))
+        if not isinstance(j, dict):
+            return j
+        self.demand(len(j) == 1)
+        ((kind, v),) = j.items()
+        if kind == "tensor":
+            self.demand(isinstance(v, str) and v in self.tensors)
+            return self.tensors[v]
+        if kind == "dict":
+            self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
+            self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
+            return {key: self.decode(item, depth + 1) for key, item in v}
+        if kind in ("list", "tuple", "set", "frozenset"):
+            self.demand(isinstance(v, list))
+            items = [self.decode(item, depth + 1) for item in v]
+            try:
+                return {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind](items)
+            except TypeError:  # a set of lists
+                self.demand(False)
+        return self.decode_rarer(kind, v, depth)
+
+    def decode_rarer(self, kind, v, depth):
+        if kind == "complex":
+            self.demand(isinstance(v, list) and len(v) == 2)
+            parts = [self.decode(part, depth + 1) for part in v]
+            self.demand(all(isinstance(part, (int, float)) for part in parts))
+            return complex(*parts)
+        self.demand(isinstance(v, str))
+        try:
+            if kind == "float":
+                return float(v)
+            if kind == "int":
+                return int(v)
+            if kind == "bytes":
+                import base64
+
+                return base64.b64decode(v, validate=True)
+            if kind == "dtype" and isinstance(getattr(_neura, v, None), dtype):
+                return getattr(_neura, v)
+            if kind == "device":
+                return device(v)
+        except ValueError:
+            self.demand(False)
+        raise errors.FormatError(f'{self.file}: the metadata entry "{_KEY}" holds a kind of value that is not known')
+
+    def demand(self, ok):
+        if not ok:
+            raise errors.FormatError(f'{self.file}: the metadata entry "{_KEY}" is damaged')
+
+
+def save(obj, f, *, metadata=None):
+    """Saves tensors, numbers, text, lists, tuples, sets and dicts within each other, as a safetensors file.
+
+    `f` is a path, or a file opened for writing bytes. At a path the file appears complete or not at all: it is written
+    under another name, synced and renamed. Tensors of any dtype, device and layout; those that share their bytes are
+    written once and share them again when they are loaded. `metadata`: texts by name, for whoever reads the file.
+    TypeError for another object, naming where it is; IoError if the system refuses.
+
+    >>> import io, neura
+    >>> file = io.BytesIO()
+    >>> neura.save({"epoch": 3, "weight": neura.ones(2)}, file)
+    >>> neura.load(file.getvalue())
+    {'epoch': 3, 'weight': tensor([1., 1.])}
+    """
+    import json
+
+    encoder = _Encoder()
+    tree = encoder.encode(obj)
+    metadata = dict(metadata or {})
+    if _KEY in metadata:
+        raise errors.ValueError(f'save: the metadata key "{_KEY}" is Neura\'s own; choose another')
+    metadata[_KEY] = json.dumps(tree, separators=(",", ":"), allow_nan=False)
+    if hasattr(f, "write"):
+        f.write(_neura._io.save_bytes(encoder.tensors, metadata))
+    else:
+        _neura._io.save_file(os.fspath(f), encoder.tensors, metadata)
+
+
+def _location(map_location):
+    """PyTorch's kinds of `map_location`, as C++ takes them."""
+    if map_location is None or isinstance(map_location, (str, device, dict)):
+        return map_location
+    if not callable(map_location):
+        raise TypeError(f"load: expected map_location to be a device, dict or function, got {map_location!r}")
+
+    def place(saved):
+        result = map_location(_neura.empty(0, dtype=_neura.uint8), saved)
+        return result.device if isinstance(result, Tensor) else result
+
+    return place
+
+
+def _open(path):
+    """The first bytes of a file. FileNotFoundError is the built-in one too."""
+    import stat
+
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise errors.IoError(f'cannot read "{path}": not a regular file')
+        with open(path, "rb") as file:
+            return file.read(9)
+    except FileNotFoundError:
+        raise _NotFound(f'cannot open "{path}": No such file or directory') from None
+    except errors.IoError:
+        raise
+    except OSError as e:
+        raise errors.IoError(f'cannot open "{path}": {e.strerror}') from None
+
+
+def load(f, map_location=None, *, weights_only=True, mmap=None):
+    """Loads what `save` wrote, any other safetensors file (a dict of its tensors), or a file of `torch.save`.
+
+    `f` is a path, bytes, or a file opened for reading bytes. Nothing is ever executed, whatever `weights_only` says:
+    of a .pt file, tensors and plain containers are read, anything else is refused by its name. `map_location`: a
+    device, a dict from saved to new devices, or PyTorch's function of (storage, location). `mmap`, with a path: the
+    tensors lie in the file's own pages, which are read when they are first used; writing to them changes no file, and
+    the file must not be shortened meanwhile.
+    FormatError for a damaged or unknown file, IoError if the system refuses, DeviceError where a device is not there.
+    """
+    if hasattr(f, "read"):
+        f = f.read()
+    in_memory = isinstance(f, (bytes, bytearray, memoryview))
+    if in_memory and mmap:
+        raise errors.ValueError("load: expected a path with mmap=True, got bytes or an open file")
+    name = "bytes" if in_memory else os.fspath(f)
+    head = bytes(f[:9]) if in_memory else _open(name)
+    location = _location(map_location)
+    if head[:4] == b"PK\x03\x04":
+        from ._torch_file import load_torch
+
+        return load_torch(f if in_memory else name, name, location, bool(mmap))
+    if head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05" and head[8:] != b"{":
+        raise errors.FormatError(
+            f"{name}: expected a safetensors or zip file, got a bare pickle, PyTorch's format before 1.6; "
+            "save it again with torch.save"
+        )
+    if in_memory:
+        tensors, metadata = _neura._io.load_bytes(f, location, name)
+    else:
+        tensors, metadata = _neura._io.load_file(name, location, bool(mmap))
+    if _KEY not in metadata:
+        return tensors
+    import json
+
+    try:
+        tree = json.loads(metadata[_KEY])
+    except (ValueError, RecursionError):
+        raise errors.FormatError(f'{name}: the metadata entry "{_KEY}" is damaged') from None
+    return _Decoder(name, tensors).decode(tree)
