@@ -138,6 +138,7 @@ void bind_types(nb::module_&);
 void bind_size(nb::module_&);
 void bind_tensor(nb::module_&);
 void bind_errors(nb::module_&);
+void bind_optim(nb::module_&);
 void bind_files(nb::module_&);
 void bind_data(const Names&);
 void bind_arrays(const Names&);

@@ -130,6 +130,7 @@ NB_MODULE(_neura, m) {
   bind_products(names);
   bind_statistics(names);
   bind_autograd(names);
+  bind_optim(m);
   bind_files(m);
   const Names network{m.def_submodule("functional"), names.methods};
   bind_network(network);

@@ -1,0 +1,200 @@
+// neura.optim: the steps of optimizers.def over Python's own dictionaries. A group's options are read at every step,
+// the state of a parameter is the dictionary that the user sees.
+#include "common.h"
+
+#include <unordered_map>
+
+#include "neura/optim/options.h"
+#include "neura/optim/rules.h"
+#include "neura/optim/step.h"
+
+namespace neura::python {
+namespace {
+
+using optim::Pair;
+
+constexpr std::int64_t kAlone = 1 << 14;  // elements from which a step gives up the GIL: about 20 microseconds
+
+PyObject* key(const char* literal) {                                   // interned once for each place that names it
+  static auto* keys = new std::unordered_map<const char*, PyObject*>;  // outlives the interpreter
+  PyObject*& k = (*keys)[literal];
+  if (!k) k = PyUnicode_InternFromString(literal);
+  if (!k) throw nb::python_error();
+  return k;
+}
+PyObject* find(nb::handle dict, const char* name) {  // borrowed; null where there is none
+  PyObject* v = PyDict_GetItemWithError(dict.ptr(), key(name));
+  if (!v && PyErr_Occurred()) throw nb::python_error();
+  return v;
+}
+[[noreturn]] void wrong_option(const char* name, const char* expected, PyObject* got) {
+  PyErr_Format(PyExc_TypeError, "param group: expected %s for \"%s\", got %s", expected, name, Py_TYPE(got)->tp_name);
+  throw nb::python_error();
+}
+
+double number_of(PyObject* o, const char* name, const char* expected = "a number") {
+  if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o);
+  if (is_tensor(o) && tensor_in(o).numel() == 1) return tensor_in(o).detach().item().real();
+  Scalar s;
+  if (!to_scalar(o, s)) wrong_option(name, expected, o);
+  return s.real();
+}
+void from_python(PyObject* o, const char* name, double& x) { x = number_of(o, name); }
+void from_python(PyObject* o, const char* name, bool& x) {
+  const int truth = PyObject_IsTrue(o);
+  if (truth < 0) wrong_option(name, "a truth value", o);
+  x = truth != 0;
+}
+void from_python(PyObject* o, const char* name, Pair& x) {
+  constexpr const char* expected = "two numbers";
+  if (PyUnicode_Check(o) || !PySequence_Check(o) || is_tensor(o)) wrong_option(name, expected, o);
+  nb::object pair = nb::steal(PySequence_Fast(o, expected));
+  if (!pair.is_valid()) throw nb::python_error();
+  if (PySequence_Fast_GET_SIZE(pair.ptr()) != 2) wrong_option(name, expected, o);
+  for (int i = 0; i < 2; ++i) x[std::size_t(i)] = number_of(PySequence_Fast_GET_ITEM(pair.ptr(), i), name, expected);
+}
+
+// What a group does not give is the optimizer's default.
+template <class O> O options_of(nb::handle group, nb::handle defaults) {
+  O options;
+  optim::detail::each_option(options, [&](const char* name, auto& field) {
+    PyObject* v = find(group, name);
+    if (!v) v = find(defaults, name);
+    if (v) from_python(v, name, field);
+  });
+  return options;
+}
+template <class O> nb::dict dict_of() {
+  nb::dict d;
+  optim::detail::each_option(O(), [&](const char* name, const auto& x) {
+    if constexpr (std::is_same_v<decltype(x), const Pair&>) d[name] = nb::make_tuple(x[0], x[1]);
+    else d[name] = x;
+  });
+  return d;
+}
+
+class Number {  // a tensor without dimensions, as a number to read and assign
+ public:
+  explicit Number(Tensor t) : t_(std::move(t)) {}
+  operator double() const { return t_.item<double>(); }
+  Number& operator=(double x) { return t_.fill_(x), *this; }
+  Number& operator=(const Number& x) { return *this = double(x); }
+
+ private:
+  Tensor t_;
+};
+
+class DictState {  // of one parameter; its dictionary is made when something is first asked for
+ public:
+  DictState(nb::handle states, nb::handle parameter) : states_(states), parameter_(parameter) {}
+
+  bool has(const char* name) {
+    PyObject* v = find(dict(), name);
+    return v && v != Py_None;
+  }
+  Tensor tensor(const char* name, const Tensor& like, double first = 0) {
+    const Tensor old = saved(name);
+    if (old && optim::detail::lie_alike(old, like)) return old;
+    const Tensor t = old ? optim::detail::moved_beside(old, like) : optim::detail::filled_beside(like, first);
+    put(name, t);
+    return t;
+  }
+  // As in torch, the step is float32. Other numbers keep all their digits.
+  Number number(const char* name, double first = 0) {
+    PyObject* v = find(dict(), name);
+    if (v && is_tensor(v)) return Number(tensor_in(v));
+    const bool step = std::string_view(name) == "step";
+    const Tensor t = Tensor::empty(Spec::dense(step ? DType::float32 : DType::float64, Shape()));
+    Tensor(t).fill_(v && v != Py_None ? number_of(v, name) : first);
+    put(name, t);
+    return Number(t);
+  }
+
+ private:
+  nb::handle dict() {
+    if (dict_.is_valid()) return dict_;
+    dict_ = nb::steal(PyObject_GetItem(states_.ptr(), parameter_.ptr()));
+    if (!dict_.is_valid()) throw nb::python_error();
+    if (!PyDict_Check(dict_.ptr())) throw nb::type_error("optimizer: expected the state of a parameter to be a dict");
+    return dict_;
+  }
+  Tensor saved(const char* name) {
+    PyObject* v = find(dict(), name);
+    if (!v || v == Py_None) return {};
+    if (!is_tensor(v)) wrong_option(name, "a tensor", v);
+    return tensor_in(v);
+  }
+  void put(const char* name, const Tensor& t) {
+    nb::object o = nb::steal(wrap(t));
+    if (PyDict_SetItem(dict().ptr(), key(name), o.ptr())) throw nb::python_error();
+  }
+  nb::handle states_, parameter_;
+  nb::object dict_;
+};
+
+// Found by the rules through their argument.
+template <class... T> void take_step(DictState&, const Tensor& p, const T&... rest) {
+  if (p.numel() < kAlone) return optim::detail::apply_step(p, rest...);
+  nb::gil_scoped_release alone;
+  optim::detail::apply_step(p, rest...);
+}
+
+// f(parameter) for every tensor of a group. The list may change meanwhile.
+template <class F> void each_parameter(nb::handle group, F&& f) {
+  if (!PyDict_Check(group.ptr())) throw nb::type_error("optimizer: expected param_groups to hold dicts");
+  nb::object params = nb::borrow(find(group, "params"));
+  if (!params.is_valid() || !PyList_Check(params.ptr()))
+    throw nb::type_error("optimizer: expected a list of parameters in each group, under \"params\"");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params.ptr()); ++i) {
+    nb::object p = nb::borrow(PyList_GET_ITEM(params.ptr(), i));
+    if (!is_tensor(p.ptr())) wrong_option("params", "tensors", p.ptr());
+    f(p);
+  }
+}
+template <class O> void step(nb::list groups, nb::handle states, nb::dict defaults) {
+  NoGrad unrecorded;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    nb::object group = groups[i];
+    if (!PyDict_Check(group.ptr())) throw nb::type_error("optimizer: expected param_groups to hold dicts");
+    const O options = options_of<O>(group, defaults);
+    each_parameter(group, [&](nb::handle p) {
+      const Tensor parameter = tensor_in(p.ptr());
+      const Tensor grad = parameter.grad();
+      if (!grad) return;
+      DictState state(states, p);
+      optim::detail::step_of(parameter, grad.detach(), state, options);
+    });
+  }
+}
+
+void zero_grad(nb::list groups, bool set_to_none) {
+  NoGrad unrecorded;
+  for (nb::handle group : groups)
+    each_parameter(group, [&](nb::handle p) {
+      Tensor parameter = tensor_in(p.ptr());
+      const Tensor grad = parameter.grad();
+      if (!grad) return;
+      if (set_to_none) parameter.set_grad({});
+      else grad.detach().zero_();
+    });
+}
+
+}  // namespace
+
+void bind_optim(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("_optim", "The steps of optimizers, over Python's dictionaries.");
+  m.def("zero_grad", &zero_grad, "param_groups"_a, "set_to_none"_a);
+#define OPTIMIZER(Name, options)                                                                \
+  m.def("step_" #Name, &step<optim::Name##Options>, "param_groups"_a, "state"_a, "defaults"_a); \
+  m.def("defaults_" #Name, &dict_of<optim::Name##Options>);                                     \
+  m.def(                                                                                        \
+      "check_" #Name,                                                                           \
+      [](nb::dict group, nb::dict defaults) {                                                   \
+        optim::detail::check_options(#Name, options_of<optim::Name##Options>(group, defaults)); \
+      },                                                                                        \
+      "param_group"_a, "defaults"_a);
+#include "neura/optim/optimizers.def"
+#undef OPTIMIZER
+}
+
+}  // namespace neura::python
