@@ -212,16 +212,26 @@ def test_names_are_kept():
 
 
 def test_zero_grad():
-    w = neura.ones(2, requires_grad=True)
-    optimizer = neura.optim.SGD([w])
-    w.sum().backward()
+    w, b = neura.ones(2, requires_grad=True), neura.ones(1, requires_grad=True)
+    optimizer = neura.optim.SGD([{"params": w}, {"params": b}])
+    (w.sum() + b.sum()).backward()
     kept = w.grad
     optimizer.zero_grad(set_to_none=False)
-    assert w.grad is kept and kept.tolist() == [0, 0]
+    assert w.grad is kept and kept.tolist() == [0, 0] and b.grad.tolist() == [0]
     optimizer.zero_grad()
-    assert w.grad is None
+    assert w.grad is None and b.grad is None
     optimizer.step()  # nothing to do
     assert w.tolist() == [1, 1]
+
+
+def test_parameters_without_gradient_are_skipped():
+    for name in NAMES:
+        w, b = neura.ones(2, requires_grad=True), neura.ones(1, requires_grad=True)
+        optimizer = getattr(neura.optim, name)([w, b], lr=0.1)
+        w.grad = neura.ones(2)
+        optimizer.step()
+        assert w.tolist() != [1, 1] and b.tolist() == [1] and b.grad is None, name
+        assert name == "Adagrad" or b not in optimizer.state
 
 
 def test_closure_is_called_with_recording_on():

@@ -2,20 +2,25 @@
 
 from . import lr_scheduler
 from .algorithms import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
+from .lbfgs import LBFGS
+from .matrix import Adafactor, Muon
 from .optimizer import Optimizer
 
 __all__ = [
     "ASGD",
-    "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "LBFGS",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SGD",
     "lr_scheduler",
 ]

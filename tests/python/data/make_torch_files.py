@@ -2,6 +2,7 @@
 """Writes the .pt files beside it. Needs PyTorch; made with 2.11."""
 
 import collections
+import itertools
 import pathlib
 
 import torch
@@ -33,6 +34,102 @@ SCHEDULERS = {
     "CyclicLR": dict(base_lr=0.01, max_lr=0.2, step_size_up=3),
     "OneCycleLR": dict(max_lr=0.3, total_steps=20),
 }
+
+
+def options(**values):
+    """Every combination, as keyword arguments."""
+    return [dict(zip(values, v)) for v in itertools.product(*values.values())]
+
+
+def alone(**values):
+    """The defaults, each option by itself, and all of them."""
+    return [{}, *({k: v} for k, v in values.items()), values]
+
+
+MOMENTS = options(weight_decay=[0, 0.1], amsgrad=[False, True], maximize=[False, True])
+SEQUENCES = {  # each with 20 steps
+    "SGD": options(momentum=[0, 0.9], weight_decay=[0, 0.1], maximize=[False, True])
+    + options(momentum=[0.9], dampening=[0.5], weight_decay=[0, 0.1], maximize=[False, True])
+    + options(momentum=[0.9], nesterov=[True], weight_decay=[0, 0.1], maximize=[False, True]),
+    "Adam": MOMENTS + [dict(betas=(0.7, 0.9), eps=1e-2), dict(weight_decay=0.1, decoupled_weight_decay=True)],
+    "AdamW": MOMENTS + [dict(betas=(0.7, 0.9), eps=1e-2)],
+    "RMSprop": options(momentum=[0, 0.9], centered=[False, True], weight_decay=[0, 0.1], maximize=[False, True])
+    + [dict(alpha=0.5, eps=1e-2)],
+    "Adagrad": alone(lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5, eps=1e-2, maximize=True),
+    "Adadelta": alone(rho=0.5, eps=1e-2, weight_decay=0.1, maximize=True),
+    "Adamax": alone(betas=(0.7, 0.9), eps=1e-2, weight_decay=0.1, maximize=True),
+    "NAdam": alone(betas=(0.7, 0.9), eps=1e-2, weight_decay=0.1, momentum_decay=0.1, maximize=True)
+    + [dict(weight_decay=0.1, decoupled_weight_decay=True)],
+    "RAdam": alone(betas=(0.7, 0.9), eps=1e-2, weight_decay=0.1, maximize=True)
+    + [dict(weight_decay=0.1, decoupled_weight_decay=True)],
+    "ASGD": alone(lambd=0.1, alpha=0.5, t0=3.0, weight_decay=0.1, maximize=True),
+    "Rprop": alone(etas=(0.3, 1.5), step_sizes=(0.01, 0.5), maximize=True),
+}
+RATES = {  # each with 30 epochs
+    "StepLR": [dict(step_size=1), dict(step_size=10), dict(step_size=7, gamma=0.5)],
+    "MultiStepLR": [dict(milestones=[3, 9, 20]), dict(milestones=[20, 3, 9, 9], gamma=0.5)],
+    "ConstantLR": [dict(), dict(factor=0.2, total_iters=12)],
+    "LinearLR": [dict(), dict(start_factor=0.1, end_factor=0.7, total_iters=12)],
+    "ExponentialLR": [dict(gamma=0.9)],
+    "PolynomialLR": [dict(), dict(total_iters=20, power=2.0)],
+    "CosineAnnealingLR": [dict(T_max=10), dict(T_max=30, eta_min=0.001)],
+    "CosineAnnealingWarmRestarts": [dict(T_0=10), dict(T_0=4, T_mult=2, eta_min=0.001)],
+    "CyclicLR": [
+        dict(base_lr=0.01, max_lr=0.2, step_size_up=4, mode=mode, gamma=0.9, step_size_down=down)
+        for mode, down in [("triangular", None), ("triangular2", 6), ("exp_range", 3)]
+    ],
+    "OneCycleLR": [
+        dict(max_lr=[0.3, 0.1], total_steps=31),
+        dict(max_lr=0.3, epochs=4, steps_per_epoch=8, anneal_strategy="linear", cycle_momentum=False),
+        dict(max_lr=0.3, total_steps=31, three_phase=True, div_factor=10.0, final_div_factor=100.0, pct_start=0.2),
+    ],
+    "ReduceLROnPlateau": [
+        dict(mode=mode, factor=0.5, patience=2, **more)
+        for mode in ("min", "max")
+        for more in [
+            dict(),
+            dict(threshold=0.1),
+            dict(threshold=0.1, threshold_mode="abs"),
+            dict(cooldown=3),
+            dict(min_lr=[0.03, 0.005]),
+            dict(eps=0.01),
+        ]
+    ],
+}
+METRICS = [3, 2, 2, 1.9, 1.95, 2, 2, 2, 2.1, 2, 1.5, 1.5, 1.4, 1.45, 1.5, 1.5, 1.5, 1.5, 1.6, 1.7, 1.7, 1.3, 1.3, 1.29]
+METRICS += [1.28, 1.27, 1.26, 1.25, 1.24, 1.3]
+
+
+def sequences():
+    torch.set_default_dtype(torch.float64)  # as torch keeps some numbers of the state in the default dtype
+    names, rows = [], []
+    for name, all_kwargs in SEQUENCES.items():
+        for kwargs in all_kwargs:
+            p = torch.tensor([1.0, -2.0, 0.5]).requires_grad_()
+            optimizer = getattr(torch.optim, name)([p], lr=0.1, **kwargs)
+            values = []
+            for n in range(20):
+                p.grad = gradient(p, n) * 0.9**n  # falls, so that the largest square so far is not the last
+                optimizer.step()
+                values.append(p.detach().clone())
+            names.append((name, kwargs))
+            rows.append(torch.stack(values))
+    steps = {"cases": names, "values": torch.stack(rows)}
+    names, rows = [], []
+    for name, all_kwargs in RATES.items():
+        for kwargs in all_kwargs:
+            groups = [{"params": [torch.zeros(1, requires_grad=True)], "lr": lr} for lr in (0.1, 0.01)]
+            optimizer = torch.optim.SGD(groups, momentum=0.9)
+            scheduler = getattr(torch.optim.lr_scheduler, name)(optimizer, **kwargs)
+            values = [[g["lr"] for g in optimizer.param_groups]]
+            for metric in METRICS:
+                optimizer.step()
+                scheduler.step(*([metric] if name == "ReduceLROnPlateau" else []))
+                values.append([g["lr"] for g in optimizer.param_groups])
+            names.append((name, kwargs))
+            rows.append(torch.tensor(values))
+    torch.set_default_dtype(torch.float32)
+    return {"steps": steps, "rates": {"cases": names, "values": torch.stack(rows), "metrics": METRICS}}
 
 
 def gradient(p, n):
@@ -146,6 +243,7 @@ def model():
 
 if __name__ == "__main__":
     torch.save({"optimizers": optimizers(), "schedulers": schedulers()}, HERE / "optim.pt")
+    torch.save(sequences(), HERE / "sequences.pt")
     torch.save(containers(), HERE / "containers.pt")
     saved, net = model()
     torch.save(saved, HERE / "model.pt")
