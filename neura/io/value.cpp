@@ -15,6 +15,7 @@ constexpr int kMaxDepth = 64;
 
 // JSON has what it has; everything else is an object with one key, which says what it is:
 //   {"tensor": name}  {"float": "nan"}  {"list": […]}  {"tuple": […]}  {"dict": [[key, value], …]}
+// neura/serialization.py of the Python package writes and reads the same, and has a few kinds more.
 class Encoder {
  public:
   nn::StateDict tensors;
@@ -109,6 +110,10 @@ class Decoder {
       demand(v == "nan" || v == "inf" || v == "-inf");
       return v == "nan" ? std::nan("") : v == "inf" ? HUGE_VAL : -HUGE_VAL;
     }
+    for (const char* other : {"set", "frozenset", "int", "complex", "bytes", "dtype", "device"})
+      check<FormatError>(kind != other, [&] {
+        return file_ + ": expected values that C++ has, got a " + kind + " of Python; save it as text or numbers";
+      });
     demand(v.is_array());
     if (kind == "dict") return dict(v, depth);
     demand(kind == "list" || kind == "tuple");
@@ -131,8 +136,10 @@ class Decoder {
   nn::Value dict(const json& pairs, int depth) const {
     nn::Dict dict;
     for (const json& pair : pairs) {
-      demand(pair.is_array() && pair.size() == 2 && pair[0].is_string());
-      dict.items.emplace_back(pair[0].get<std::string>(), decode(pair[1], depth + 1));
+      demand(pair.is_array() && pair.size() == 2 && (pair[0].is_string() || pair[0].is_number_integer()));
+      // Python's dictionaries may have numbers for keys, as the state of an optimizer does.
+      const std::string key = pair[0].is_string() ? pair[0].get<std::string>() : pair[0].dump();
+      dict.items.emplace_back(key, decode(pair[1], depth + 1));
     }
     return dict;
   }

@@ -78,6 +78,8 @@ class _Archive:
         self.left -= size
         if self.mapping is not None:
             data = _neura._io.mapped_bytes(self.mapping, offset, size)
+            if data.data_ptr() % 16:  # for another writer's choice of places
+                data = data.clone()
         else:
             data = _neura.empty(size, dtype=_neura.uint8)
             view = memoryview(data)

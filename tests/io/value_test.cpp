@@ -100,6 +100,12 @@ TEST(SaveValue, ReadsAPlainFileAsADictionary) {
   EXPECT_EQ(to_state_dict(load_value(folder / "c")).keys(), std::vector<std::string>{"w"});
 }
 
+TEST(LoadValue, ReadsTheNumbersOfADictionaryAsText) {  // as Python saves the state of an optimizer
+  const Folder folder;
+  save(folder / "c", nn::StateDict{}, {{"neura.value", R"({"dict":[[0,"a"],[-7,"b"]]})"}});
+  EXPECT_TRUE(same(load_value(folder / "c"), Dict{{{"0", "a"}, {"-7", "b"}}}));
+}
+
 TEST(SaveValue, RefusesWhatNoFileHolds) {
   const Folder folder;
   struct Thing : nn::Opaque {};
@@ -129,8 +135,10 @@ TEST(LoadValue, RefusesDamagedTrees) {
   };
   const std::string damaged = (folder / "c") + ": the metadata entry \"neura.value\" is damaged";
   for (const char* tree : {"", "{", "[]", "[1]", "{}", R"({"a":1,"b":2})", R"({"dict":[1]})", R"({"dict":[["a"]]})",
-                           R"({"dict":[[1,2]]})", R"({"float":"x"})", R"({"tensor":1})", R"({"other":[]})"})
+                           R"({"dict":[[1.5,2]]})", R"({"float":"x"})", R"({"tensor":1})", R"({"other":[]})"})
     EXPECT_EQ(why_not(tree), damaged) << tree;
+  EXPECT_EQ(why_not(R"({"set":[1]})"),
+            (folder / "c") + ": expected values that C++ has, got a set of Python; save it as text or numbers");
   EXPECT_EQ(why_not(R"({"tensor":"v"})"), (folder / "c") + ": expected a tensor \"v\", got none");
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += R"({"list":[)";

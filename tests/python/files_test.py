@@ -246,3 +246,50 @@ def test_eight_bit_floats():
     file = struct.pack("<Q", len(text)) + text + b"\x38\xc0"
     x = neura.load(file)["x"]
     assert x.dtype is neura.float8_e4m3fn and neura.safetensors.save({"x": x})[-2:] == b"\x38\xc0"
+
+
+def saved_on_a_gpu(data):
+    """The file as a machine with a GPU would have written it."""
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    own = json.loads(header["__metadata__"]["neura"])
+    for name in header.keys() - {"__metadata__"}:
+        own.setdefault("tensors", {}).setdefault(name, {})["device"] = "cuda:0"
+    header["__metadata__"]["neura"] = json.dumps(own)
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data[8 + size :]
+
+
+def test_an_optimizer_saved_on_a_gpu_goes_on_without_one():
+    def step(optimizer, p, n):
+        p.grad = neura.sin(neura.arange(4.0) + n)
+        optimizer.step()
+
+    p = neura.ones(4, requires_grad=True)
+    optimizer = neura.optim.Adam([p], lr=0.1)
+    for n in range(3):
+        step(optimizer, p, n)
+    file = io.BytesIO()
+    neura.save({"p": p, "optimizer": optimizer.state_dict()}, file)
+    data = saved_on_a_gpu(file.getvalue())
+    with pytest.raises(neura.errors.DeviceError, match="cuda:0"):
+        neura.load(data)
+    saved = neura.load(data, map_location="cpu")
+    fresh = neura.optim.Adam([saved["p"]])
+    fresh.load_state_dict(saved["optimizer"])
+    for n in range(3, 6):
+        step(optimizer, p, n)
+        step(fresh, saved["p"], n)
+    assert neura.equal(p, saved["p"])
+
+
+FORMAT_1 = {
+    "half": neura.tensor([0.5, -2.0], dtype=neura.float16),
+    "z": neura.tensor([1 + 2j]),
+    "n": [1, None, {3: "x"}],
+}
+
+
+def test_files_of_every_past_format_load():
+    """data/format-1.safetensors is what save(FORMAT_1) wrote when format 1 was the newest."""
+    assert same(neura.load(DATA / "format-1.safetensors"), FORMAT_1)
