@@ -1,6 +1,7 @@
 // Gradients: backward and grad, hooks, and what a user may want to know of a running backward.
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,17 +22,24 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
 Tensor grad(const Tensor& output, const Tensor& input, const Tensor& gradient = {}, GradOptions = {});
 // .grad of all leaves += gradients of the outputs.
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grads = {}, GradOptions = {});
+// The same for these inputs alone. One that is no leaf keeps its gradient, as with retain_grad().
+void backward_to(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Tensor> grads = {},
+                 GradOptions = {});
 
-// What removes a hook again. It may outlive the tensor.
+// What removes a hook again. It may outlive the tensor, and does not keep it.
 class HookHandle {
  public:
   HookHandle() = default;
-  HookHandle(Ref<History> node, std::uint64_t number) : node_(std::move(node)), number_(number) {}
-  void remove();
+  template <class F> explicit HookHandle(const std::shared_ptr<F>& hook)
+      : hook_(hook), clear_([](void* p) { *static_cast<F*>(p) = F(); }) {}
+  void remove() {
+    if (const std::shared_ptr<void> p = hook_.lock()) clear_(p.get());
+    hook_ = {};
+  }
 
  private:
-  Ref<History> node_;
-  std::uint64_t number_ = 0;
+  std::weak_ptr<void> hook_;
+  void (*clear_)(void*) = nullptr;
 };
 // On a tensor, leaf or not: sees its complete gradient; what it returns replaces it, an undefined tensor leaves it.
 HookHandle register_hook(const Tensor&, std::function<Tensor(const Tensor& g)>);

@@ -36,9 +36,11 @@ template <class T, int most> class Some {  // up to `most`, of which only those 
 
 using Values = Some<Tensor, kMaxInputs + kMaxOutputs>;
 
-// Saved values out of the record: shared if they are kept for another backward, moved otherwise.
-void take_saved(Values& values, Record& r, const Run& run) {
+// Saved values out of the record: shared if they are kept for another backward, moved otherwise. Those that were packed
+// are unpacked if the derivative reads them; the answer says which (by number), as their version says nothing.
+unsigned take_saved(Values& values, Record& r, const Run& run, unsigned read) {
   bool gone;
+  std::vector<Aside::Value> packed;
   {
     Busy hold(r.busy);  // another thread may be here too
     gone = r.released, r.released |= !run.retain;
@@ -46,11 +48,22 @@ void take_saved(Values& values, Record& r, const Run& run) {
       if (run.retain) values.add(r.saved[k].data);
       else values.add(std::move(r.saved[k].data));
     }
+    if (r.aside && !gone) [[unlikely]] {
+      if (run.retain) packed = r.aside->values;
+      else packed.swap(r.aside->values);
+    }
   }
   check<AutogradError>(!gone, [&] {
     return std::string(r.row->name) +
            ": expected its saved values, but an earlier backward released them; pass retain_graph to that one";
   });
+  unsigned unpacked_ones = 0;
+  for (std::size_t k = 0; k < packed.size(); ++k) {
+    if (!packed[k].packed) continue;
+    unpacked_ones |= 1u << k;
+    if (read >> r.saved[k].bit & 1) values[int(k)] = unpacked(*packed[k].packed, packed[k].spec, r.row->name);
+  }
+  return unpacked_ones;
 }
 
 // Runs the derivative of a record: saved values out, formula, fit.
@@ -65,13 +78,13 @@ void evaluate(Gradient& c, Record& r, Run& run, unsigned wanted, Tensor* g, Tens
   check<AutogradError>(r.row->gradient,
                        [&] { return std::string(r.row->name) + ": has no derivative; detach() what goes through it"; });
   Values values;
-  if (r.kept) take_saved(values, r, run);
+  const unsigned was_packed = r.kept ? take_saved(values, r, run, read) : 0;
   for (int k = 0; k < r.kept; ++k) {
     const int bit = r.saved[k].bit;
     Tensor& t = values[k];
     c.saved[bit < 8 ? bit : kMaxInputs + bit - 8] = &t;
     if (!(read >> bit & 1) || !t) continue;
-    if (t.version() != r.saved[k].version) fail_modified(r, bit, t, r.saved[k].version);
+    if (t.version() != r.saved[k].version && !(was_packed >> k & 1)) fail_modified(r, bit, t, r.saved[k].version);
     if (!run.create_graph) continue;
     t = Tensor(t.impl()->alias());  // a handle of our own, joined to the graph where the value was when it was saved
     TensorImpl* p = t.impl();
@@ -83,7 +96,7 @@ void evaluate(Gradient& c, Record& r, Run& run, unsigned wanted, Tensor* g, Tens
   for (int i = 0; i < r.inputs; ++i)
     if (wanted >> i & 1 && result[i] && !c.windowed) result[i] = fit_gradient(std::move(result[i]), *c.meta[i]);
   if (state.active & kAnomaly) [[unlikely]]
-    check_anomaly(r, result);
+    check_anomaly(r, result, r.inputs);
 }
 
 Tensor ones_for(const Tensor& output) {
@@ -133,7 +146,7 @@ template <int most> void run_record(Record& r, Run& run, unsigned wanted, Tensor
   evaluate(c, r, run, wanted, g, result, &r);
   if (r.hooks && !r.hooks->after.empty()) {
     if (c.windowed) result[0] = spread(result[0], c), c.windowed = false;
-    for (auto& [number, hook] : r.hooks->after) hook(result, r.inputs);
+    run.leave(r, result, r.inputs);
   }
   for (int i = 0; i < r.inputs; ++i)
     if (wanted >> i & 1) run.deliver(r, r.edges[i], std::move(result[i]), c.windowed ? &c : nullptr);
@@ -176,6 +189,7 @@ void CopySlices::backward(Run& run, Tensor* g) {
     }
     result[0] = std::move(whole);
   }
+  run.leave(*this, result, inputs);
   for (int i = 0; i < inputs; ++i)
     if (wanted >> i & 1) run.deliver(*this, edge[i], std::move(result[i]));
 }
@@ -184,6 +198,20 @@ void backward(std::span<const Tensor> outputs, std::span<const Tensor> grads, Gr
   Unlocked unlocked(true);
   Run run(o, true);
   start(run, outputs, grads);
+}
+void backward_to(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Tensor> grads,
+                 GradOptions o) {
+  Run run(o, false, true);
+  for (Tensor t : inputs) {
+    check<AutogradError>(t && t.requires_grad(), [&] {
+      return "backward: expected inputs that require a gradient, got " + (t ? t.spec().str() : std::string("nothing")) +
+             "; set requires_grad_() before the call";
+    });
+    t.retain_grad();
+    run.targets.push_back({edge_of(t.impl()), {}});
+  }
+  start(run, outputs, grads);
+  run.accumulate_targets();
 }
 void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_graph) const {
   neura::backward({this, 1}, {&gradient, 1}, {.retain_graph = retain_graph, .create_graph = create_graph});

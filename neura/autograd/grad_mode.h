@@ -28,6 +28,11 @@ class InferenceMode {
   std::uint32_t before_;
 };
 
+// For host languages, whose blocks nest as they please: changes the bits (of core/state.h) in mask, gives what they
+// were.
+inline constexpr std::uint32_t kModeNoGrad = 1, kModeInference = 4, kModeAnomaly = 8, kModeTraceOnly = 32;
+std::uint32_t exchange_modes(std::uint32_t mask, std::uint32_t value);
+
 bool is_grad_enabled();
 void set_grad_enabled(bool on);
 bool is_inference_mode_enabled();

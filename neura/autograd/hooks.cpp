@@ -3,24 +3,28 @@
 
 #include "neura/autograd/run.h"
 #include "neura/core/memory.h"
+#include "neura/ops/rows.h"
 
 namespace neura {
 namespace {
 
-std::uint64_t next_number() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
+template <class F> HookHandle add(Hooks::List<F>& list, F hook) {
+  std::erase_if(list, [](const auto& f) { return !*f; });  // those that were removed
+  list.push_back(std::make_shared<F>(std::move(hook)));
+  return HookHandle(list.back());
 }
 
+Hooks& hook_of(Node& n) {
+  if (n.leaf && !n.hooks) hooked_leaves.fetch_add(1, std::memory_order_relaxed);
+  return n.hook();
+}
 Edge hooked(const Tensor& t) {
   Edge e = edge_of(t.impl());
   check<AutogradError>(
       bool(e.node), [&] { return "register_hook: expected a tensor that requires a gradient, got " + t.spec().str(); });
-  if (e.node->leaf && !e.node->hooks) hooked_leaves.fetch_add(1, std::memory_order_relaxed);
-  e.node->hook();
+  hook_of(*e.node);
   return e;
 }
-HookHandle handle(const Edge& e, std::uint64_t number) { return {Ref<History>::share(e.node.get()), number}; }
 
 Leaf& leaf_of(const Tensor& t, const char* op) {
   const Edge e = edge_of(t.impl());
@@ -34,30 +38,18 @@ Leaf& leaf_of(const Tensor& t, const char* op) {
 
 HookHandle register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> f) {
   const Edge e = hooked(t);
-  const std::uint64_t number = next_number();
-  e.node->hooks->before.push_back({number, {e.output, std::move(f)}});
-  return handle(e, number);
+  return add(e.node->hooks->before, Hooks::Before{e.output, std::move(f)});
 }
+HookHandle register_node_hook(Node& n, Hooks::Leave f) { return add(hook_of(n).after, std::move(f)); }
+HookHandle register_node_prehook(Node& n, Hooks::Enter f) { return add(hook_of(n).enter, std::move(f)); }
 HookHandle register_record_hook(const Tensor& t, std::function<void(Tensor*, int)> f) {
   const Edge e = hooked(t);
-  const std::uint64_t number = next_number();
-  e.node->hooks->after.push_back({number, std::move(f)});
-  return handle(e, number);
+  return register_node_hook(*e.node, [f = std::move(f)](Tensor* r, int n, const Tensor*, int) { f(r, n); });
 }
 HookHandle register_post_accumulate_grad_hook(const Tensor& t, std::function<void(Tensor&)> f) {
   leaf_of(t, "register_post_accumulate_grad_hook");
   const Edge e = hooked(t);
-  const std::uint64_t number = next_number();
-  e.node->hooks->accumulated.push_back({number, std::move(f)});
-  return handle(e, number);
-}
-
-void HookHandle::remove() {
-  if (!node_) return;
-  Hooks* hooks = static_cast<Node&>(*node_).hooks;
-  const auto drop = [&](auto& list) { std::erase_if(list, [&](auto& entry) { return entry.first == number_; }); };
-  if (hooks) drop(hooks->before), drop(hooks->after), drop(hooks->accumulated);
-  node_ = {};
+  return add(e.node->hooks->accumulated, std::move(f));
 }
 
 Tensor& Tensor::requires_grad_(bool on) {
@@ -85,6 +77,11 @@ Tensor Tensor::grad() const {
 }
 void Tensor::set_grad(const Tensor& g) {
   if (!g && !may_need_gradient(impl())) return;
+  if (const Edge e = edge_of(impl()); e.node && !e.node->leaf && (!g || e.node->hooks)) {
+    if (!e.node->hooks || e.output >= e.node->hooks->keep.size() || !e.node->hooks->keep[e.output]) return;
+    *e.node->hooks->keep[e.output] = g;
+    return;
+  }
   Leaf& leaf = leaf_of(*this, "set_grad");
   check<ShapeError>(!g || g.spec().same_shape(spec()),
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });
@@ -102,7 +99,7 @@ void Tensor::retain_grad() {
   if (e.node->hooks->keep[e.output]) return;
   auto kept = e.node->hooks->keep[e.output] = std::make_shared<Tensor>();
   register_hook(*this, [kept](const Tensor& g) {
-    *kept = g;
+    *kept = *kept ? neura::add(*kept, g) : g;
     return Tensor();
   });
 }

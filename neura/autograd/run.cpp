@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "neura/autograd/anomaly.h"
+#include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
@@ -11,24 +13,35 @@ namespace neura {
 namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Counters counted{};
+[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t running = 0;
+std::atomic<std::uint64_t> last_backward{0};
 
+// Hooks may add and remove hooks, themselves too: a list is walked as it was, and a function lives until it returns.
+template <class F, class Call> void each(const Hooks::List<F>& list, Call&& call) {
+  if (list.empty()) return;
+  const Hooks::List<F> as_it_was = list;
+  for (const std::shared_ptr<F>& p : as_it_was)
+    if (const F hook = *p) call(hook);
+}
 void run_hooks(const Node& n, Tensor* g) {
   if (!n.hooks) return;
-  for (auto& [number, hook] : n.hooks->before) {
-    if (!g[hook.output]) continue;
-    Tensor replaced = hook.call(g[hook.output]);
-    if (!replaced) continue;
-    check<ShapeError>(replaced.spec().same_shape(g[hook.output].spec()), [&, &hook = hook] {
-      return "hook: expected a gradient like " + g[hook.output].spec().str() + ", got " + replaced.spec().str();
+  each(n.hooks->before, [&](const Hooks::Before& hook) {
+    Tensor& seen = g[hook.output];
+    if (!seen) return;
+    Tensor replaced = hook.call(seen);
+    if (!replaced) return;
+    check<ShapeError>(replaced.spec().same_shape(seen.spec()), [&] {
+      return "hook: expected a gradient like " + seen.spec().str() + ", got " + replaced.spec().str();
     });
-    g[hook.output] = std::move(replaced);
-  }
+    seen = std::move(replaced);
+  });
 }
 
 }  // namespace
 
 std::atomic<int> hooked_leaves{0};
 Counters& counters() { return counted; }
+std::uint64_t current_backward() { return running; }
 
 void add_to(Tensor& into, Tensor&& g, bool create_graph) {
   if (!into) {
@@ -72,31 +85,43 @@ void Run::deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* w
   if (n->leaf && to_leaves && hooked == ahead.end()) {  // at once: waiting for the end would keep every gradient twice
     if (g) static_cast<Leaf*>(n)->accumulate(std::move(g), create_graph, windowed);
   } else if (g) {
-    Tensor& into = slot_of(n).g[e.output];
+    Tensor& into = slot_of(n).at(e.output);
     if (!windowed) add_to(into, std::move(g), create_graph);
     else if (!into || !exclusive(into) || !write_window(into, g, *windowed))
       add_to(into, spread(g, *windowed), create_graph);
   }
   g = {};  // the next receiver of the same buffer may be its only owner now
-  if (hooked != ahead.end() && --hooked->second.uses == 0) finish_leaf(n);
+  if (hooked == ahead.end() || --hooked->second.uses > 0) return;
+  if (int* at = index.find(n)) finish_leaf(n, std::move(take(*at).few[0]));
 }
 
-void Run::finish_leaf(Node* n) {  // all contributions are here: hooks see the sum, as early as possible
-  int* at = index.find(n);
-  if (!at) return;
-  Tensor g = take(*at)[0];
+void Run::finish_leaf(Node* n, Tensor g) {  // all contributions are here: hooks see the sum, as early as possible
   run_hooks(*n, &g);
+  enter(*n, &g);
   Leaf* leaf = static_cast<Leaf*>(n);
   leaf->accumulate(std::move(g), create_graph);
-  for (auto& [number, hook] : n->hooks->accumulated) hook(leaf->grad);
+  if (!n->hooks) return;
+  each(n->hooks->accumulated, [&](const Hooks::Done& hook) { hook(leaf->grad); });
+  leave(*n, nullptr, 0);
 }
 
-std::array<Tensor, kMaxOutputs> Run::take(int at) {
+void Run::enter(const Node& n, Tensor* g) {
+  if (!n.hooks) return;
+  const int outputs = int(n.outputs());
+  each(n.hooks->enter, [&](const Hooks::Enter& hook) { hook(g, outputs); });
+  if (!n.hooks->after.empty()) seen.assign(g, g + outputs);
+}
+void Run::leave(const Node& n, Tensor* results, int count) {
+  if (!n.hooks || n.hooks->after.empty()) return;
+  const std::vector<Tensor> grads = std::move(seen);
+  seen.clear();
+  each(n.hooks->after, [&](const Hooks::Leave& hook) { hook(results, count, grads.data(), int(grads.size())); });
+}
+
+Arrived Run::take(int at) {
   Slot& s = slots[std::size_t(at)];
   index.erase(s.node), unused.push_back(at);
-  std::array<Tensor, kMaxOutputs> g;
-  for (int i = 0; i < kMaxOutputs; ++i) g[std::size_t(i)] = std::move(s.g[i]);
-  return g;
+  return std::move(s.g);
 }
 
 void Run::look_ahead(const std::vector<Edge>& roots) {  // sequence numbers are the topological order
@@ -122,30 +147,56 @@ void Run::look_ahead(const std::vector<Edge>& roots) {  // sequence numbers are 
 }
 
 void Run::go() {
+  struct Inside {
+    const std::uint64_t outer = running;
+    Inside() { running = ++last_backward; }
+    ~Inside() { running = outer; }
+  } inside;
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end());
     const int at = heap.back().second;
     heap.pop_back();
     Node* n = slots[std::size_t(at)].node;
-    std::array<Tensor, kMaxOutputs> g = take(at);
+    Arrived g = take(at);
     ++counted.nodes;
     run_hooks(*n, g.data());
     for (Target& t : targets)
-      if (t.edge.node.get() == n) t.g = g[t.edge.output];
-    n->backward(*this, g.data());
+      if (t.edge.node.get() == n) t.g = g.data()[t.edge.output];
+    enter(*n, g.data());
+    step(n, g.data());
   }
   if (to_leaves) {
-    for (auto& [n, p] : ahead)
-      if (n->leaf && n->hooks && p.uses > 0) finish_leaf(n);  // some contributions never came: they were zero
+    for (auto& [n, p] : ahead)  // some contributions never came: they were zero
+      if (n->leaf && n->hooks && p.uses > 0)
+        if (int* at = index.find(n)) finish_leaf(n, std::move(take(*at).few[0]));
     return;
   }
   for (Target& t : targets) {
     Node* n = t.edge.node.get();
     if (!n || !n->leaf) continue;
-    if (int* at = index.find(n)) t.g = slots[std::size_t(*at)].g[0];
+    if (int* at = index.find(n)) t.g = slots[std::size_t(*at)].g.few[0];
   }
   for (Target& t : targets)
-    if (Node* n = t.edge.node.get(); n && n->leaf && t.g) run_hooks(*n, &t.g);
+    if (Node* n = t.edge.node.get(); n && n->leaf && t.g && !into_grad) run_hooks(*n, &t.g);
+}
+
+void Run::step(Node* n, Tensor* g) {
+  if (!(state.active & kAnomaly)) return n->backward(*this, g);
+  const Blame blame(*n);
+  try {
+    n->backward(*this, g);
+  } catch (const Error& e) {
+    rethrow_with_trace(e, *n);
+  }
+}
+
+void Run::accumulate_targets() {
+  for (Target& t : targets) {
+    Node* n = t.edge.node.get();
+    if (n && n->leaf && t.g) finish_leaf(n, std::move(t.g));  // of another node, retain_grad has kept it
+    for (Target& same : targets)
+      if (same.edge.node.get() == n) same.g = {};
+  }
 }
 
 void Leaf::accumulate(Tensor&& g, bool create_graph, const Gradient* windowed) {

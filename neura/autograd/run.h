@@ -10,8 +10,9 @@ namespace neura {
 
 struct Run {
   const bool retain, create_graph, to_leaves;  // to_leaves: accumulate into .grad; else only `targets` are wanted
-  Run(GradOptions o, bool leaves)
-      : retain(o.retain_graph || o.create_graph), create_graph(o.create_graph), to_leaves(leaves) {}
+  const bool into_grad;                        // and are accumulated into their .grad at the end
+  Run(GradOptions o, bool leaves, bool into = false)
+      : retain(o.retain_graph || o.create_graph), create_graph(o.create_graph), to_leaves(leaves), into_grad(into) {}
   struct Ahead {
     bool needed = false;
     int uses = 0;
@@ -19,13 +20,14 @@ struct Run {
   std::unordered_map<Node*, Ahead> ahead;  // only with targets or hooked leaves
   std::vector<Slot> slots;
   std::vector<int> unused;
-  Index index;
+  SlotIndex index;
   std::vector<std::pair<std::uint64_t, int>> heap;
   struct Target {
     Edge edge;
     Tensor g;
   };
   std::vector<Target> targets;
+  std::vector<Tensor> seen;  // what arrived at the node that runs, if a hook wants to know
 
   bool wants(const Edge& e) const {
     if (!e.node) return false;
@@ -35,13 +37,23 @@ struct Run {
   }
   Slot& slot_of(Node* n);
   void deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* windowed = nullptr);
-  std::array<Tensor, kMaxOutputs> take(int at);
+  Arrived take(int at);
   void look_ahead(const std::vector<Edge>& roots);  // which nodes lead to a target, how often each leaf is used
   void go();
+  void accumulate_targets();                        // into their .grad
+  void leave(const Node&, Tensor* results, int n);  // the hooks that see what a derivative gave
 
  private:
-  void finish_leaf(Node* n);
+  void enter(const Node&, Tensor* g);
+  void step(Node* n, Tensor* g);
+  void finish_leaf(Node* n, Tensor g);
 };
+
+std::uint64_t current_backward();  // of this thread: a number of its own for each, 0 outside
+
+// Hooks of a node: with all that arrived, before it runs, and with what it gave.
+HookHandle register_node_prehook(Node&, Hooks::Enter);
+HookHandle register_node_hook(Node&, Hooks::Leave);
 
 // into += g, taking over whichever buffer nobody else sees.
 void add_to(Tensor& into, Tensor&& g, bool create_graph);

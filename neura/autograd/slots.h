@@ -6,13 +6,23 @@
 
 namespace neura {
 
+struct Arrived {  // gradients of a node's results
+  Tensor few[kMaxOutputs];
+  std::vector<Tensor> many;  // of a wide node, all of them
+  Tensor* data() { return many.empty() ? few : many.data(); }
+};
 struct Slot {
   Node* node = nullptr;
-  Tensor g[kMaxOutputs];
+  Arrived g;
+  Tensor& at(unsigned output) {
+    if (!node->wide) return g.few[output];
+    if (g.many.empty()) g.many.resize(node->outputs());
+    return g.many[output];
+  }
 };
 
 // Node* -> slot number; open addressing, deletion by shifting back.
-class Index {
+class SlotIndex {
  public:
   int* find(const Node* n) {
     for (std::size_t i = home(n);; i = (i + 1) & mask_)

@@ -168,7 +168,7 @@ std::string repr(const Tensor& t, const PrintOptions& o, const std::string& pref
     const Tensor here = t.device().is_cpu() ? t.detach() : t.detach().to(Device());
     text += Printer(here, o).text(0, 0, indent);
   }
-  if (const char* made_by = t.grad_fn()) facts.push_back(std::string("grad_fn=<") + made_by + ">");
+  if (const char* made_by = t.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by) + ">");
   else if (t.requires_grad()) facts.push_back("requires_grad=True");
   // rfind's -1 for a single line counts as in PyTorch, so that lines break at the same places.
   const std::size_t newline = text.rfind('\n');
@@ -196,6 +196,20 @@ std::string Tensor::debug_str() const {
                   (requires_grad() ? "true" : "false");
   if (const char* f = grad_fn()) s += std::string(", grad_fn ") + f;
   return s + "\n";
+}
+
+std::string backward_name(const char* op) {
+  const std::string name = op;
+  if (name == "leaf") return "AccumulateGrad";
+  if (name == "copy_slices") return "CopySlices";
+  if (name.empty() || (name[0] >= 'A' && name[0] <= 'Z')) return name;  // of a function of somebody's own
+  std::string s;
+  bool capital = true;
+  for (const char c : name) {
+    if (c != '_') s += capital && c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+    capital = c == '_' || (c >= '0' && c <= '9');
+  }
+  return s + "Backward0";
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << t.str(); }

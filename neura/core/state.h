@@ -12,7 +12,14 @@ struct Cache;
 extern Cache empty;  // a cache whose lists are all empty: the first use of a thread meets the slow path by itself
 }  // namespace memory
 
-enum Active : std::uint32_t { kNoGrad = 1, kIntercepted = 2, kInference = 4, kAnomaly = 8 };
+enum Active : std::uint32_t {
+  kNoGrad = 1,
+  kIntercepted = 2,
+  kInference = 4,
+  kAnomaly = 8,
+  kPacked = 16,
+  kAnomalyTraceOnly = 32
+};
 
 struct State {
   std::uint32_t active = 0;  // 0: plain eager mode with recording

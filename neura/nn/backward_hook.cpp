@@ -43,10 +43,6 @@ struct Gate : Function {  // the identity; its backward is what is done with the
 // Sends those that require a gradient through a gate.
 void through(std::shared_ptr<Gate> gate, const std::vector<Tensor*>& tensors) {
   if (tensors.empty()) return;
-  check<NotImplementedError>(tensors.size() <= 3, [&] {
-    return "register_full_backward_hook: expected at most three tensors that require a gradient, got " +
-           std::to_string(tensors.size());
-  });
   std::vector<Tensor> in;
   for (const Tensor* t : tensors) in.push_back(*t);
   const std::vector<Tensor> out = apply_function(std::move(gate), in);

@@ -1,6 +1,5 @@
 #include "neura/ops/record.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "neura/core/memory.h"
@@ -39,7 +38,7 @@ void Record::bury() {
   for (int i = 0; i < inputs; ++i) edges[i].~Edge();
   for (int i = 0; i < kept; ++i) saved[i].~Saved();
   if (row->drop) row->drop(op);
-  std::free(const_cast<char*>(trace));
+  delete aside;
   finish_off(this, bytes);
 }
 
@@ -52,7 +51,7 @@ Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) 
                     bytes = at_op + row.op_bytes;
   char* p = static_cast<char*>(memory::allocate(bytes));
   Record* r = new (p) Record;
-  r->row = &row, r->kept = std::uint8_t(kept), r->bytes = std::uint32_t(bytes), r->inputs = std::uint8_t(inputs);
+  r->row = &row, r->kept = std::uint8_t(kept), r->bytes = std::uint32_t(bytes), r->inputs = std::uint16_t(inputs);
   r->edges = new (p + sizeof(Record)) Edge[inputs];
   r->saved = new (p + at_saved) Saved[kept];
   for (Saved* s = r->saved; mask; mask &= mask - 1) (s++)->bit = __builtin_ctz(mask);
@@ -109,6 +108,18 @@ void check_in_place(const Call& call) {
     refuse("the view was made under NoGrad but its base has a history; make the view while recording");
 }
 
+[[gnu::cold, gnu::noinline]] static void note_aside(Record& r, const Call& call) {
+  r.aside = new Aside;
+  if (state.active & kAnomaly) r.aside->trace = trace_of(call.row->name, describe(call));
+  r.aside->values.resize(r.kept);
+}
+[[gnu::cold, gnu::noinline]] static void pack(Record& r, int k) {
+  if (!(state.active & kPacked)) return;
+  Saved& saved = r.saved[k];
+  r.aside->values[std::size_t(k)] = {SavedHooks::pack_by_top(saved.data), saved.data.spec()};
+  saved.data = {};
+}
+
 Ref<Record> begin_record(const Call& call) {
   Edge few[kMaxInputs], *edges = few;
   std::vector<Edge> many;  // of a list
@@ -126,8 +137,8 @@ Ref<Record> begin_record(const Call& call) {
   Ref<Record> r = Ref<Record>::adopt(Record::make(*call.row, call.op, call.inputs, mask & 0xffff));
   r->sequence = state.sequence = sequence + 1;
   for (int i = 0; i < call.inputs; ++i) r->edges[i] = std::move(edges[i]);
-  if (state.active & kAnomaly) [[unlikely]]
-    r->trace = strdup(describe(call).c_str());
+  if (state.active & (kAnomaly | kPacked)) [[unlikely]]
+    note_aside(*r, call);
   for (int k = 0; k < r->kept && r->saved[k].bit < 8; ++k) {
     Saved& saved = r->saved[k];
     const Operand& o = call.in[saved.bit];
@@ -143,6 +154,8 @@ Ref<Record> begin_record(const Call& call) {
       saved.data.impl()->id = t->id;
     }
     if (saved.data) saved.version = saved.data.version();
+    if (r->aside && o.is_tensor()) [[unlikely]]
+      pack(*r, k);
   }
   return r;
 }
@@ -159,6 +172,8 @@ void finish_record(Ref<Record> r, const Call& call) {
     if (saved.bit < 8) continue;
     const Tensor& y = call.out[saved.bit - 8];
     saved.data = Tensor(y.impl()->alias()), saved.version = y.version();
+    if (r->aside) [[unlikely]]
+      pack(*r, k);
   }
   if (call.destination == Destination::fresh) {
     for (int i = 0; i < call.row->outputs; ++i)

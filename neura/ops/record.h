@@ -7,6 +7,7 @@
 
 #include "neura/core/spin.h"
 #include "neura/ops/apply.h"
+#include "neura/ops/saved.h"
 
 namespace neura {
 
@@ -25,15 +26,21 @@ struct Saved {
 };
 
 struct Hooks {
-  template <class F> using List = std::vector<std::pair<std::uint64_t, F>>;  // by the number that removes one
+  template <class F> using List = std::vector<std::shared_ptr<F>>;  // an empty function: removed
   struct Before {
     unsigned output;
     std::function<Tensor(const Tensor&)> call;
+    explicit operator bool() const { return bool(call); }
   };
-  List<Before> before;                                      // see, and may replace, the gradient of an output
-  List<std::function<void(Tensor* results, int n)>> after;  // the derivative ran
-  List<std::function<void(Tensor& grad)>> accumulated;      // once per backward, for leaves
-  std::vector<std::shared_ptr<Tensor>> keep;                // retain_grad, by output
+  using Enter = std::function<void(Tensor* grads, int n)>;
+  using Leave = std::function<void(Tensor* results, int n, const Tensor* grads, int grads_n)>;
+  List<Before> before;  // see, and may replace, the gradient of an output
+  List<Enter> enter;    // the same for all outputs at once
+  List<Leave> after;    // the derivative ran
+  using Done = std::function<void(Tensor& grad)>;
+  List<Done> accumulated;                     // once per backward, for leaves
+  std::vector<std::shared_ptr<Tensor>> keep;  // retain_grad, by output
+  std::shared_ptr<void> user;                 // whatever a host language wants to keep with the node
   Tensor retained(unsigned output) const { return output < keep.size() && keep[output] ? *keep[output] : Tensor(); }
 };
 
@@ -42,8 +49,9 @@ struct Node : History {
   Hooks* hooks = nullptr;
   Edge* edges = nullptr;
   Node* next_buried = nullptr;
-  std::uint8_t inputs = 0;
+  std::uint16_t inputs = 0;
   bool leaf = false;
+  bool wide = false;              // more than kMaxOutputs results
   std::atomic<bool> busy{false};  // held for a few loads while saved values are taken
 
   ~Node() override { delete hooks; }
@@ -51,7 +59,9 @@ struct Node : History {
   virtual const Meta& meta(unsigned output) const = 0;
   virtual void backward(Run&, Tensor* g) = 0;
   virtual void bury() = 0;  // destructor and memory
-  void free() final;        // without recursion
+  virtual unsigned outputs() const { return 1; }
+  virtual const char* trace() const { return nullptr; }  // anomaly mode: the forward call and where it was made
+  void free() final;                                     // without recursion
   Hooks& hook() { return hooks ? *hooks : *(hooks = new Hooks); }
 };
 
@@ -75,11 +85,13 @@ struct Record final : Node {  // one block: Record, edges, saved values, metas, 
   std::uint32_t bytes;
   std::uint8_t kept;  // number of saved values
   bool released = false;
-  const char* trace = nullptr;  // anomaly mode: where the forward call was made; owned
+  Aside* aside = nullptr;  // owned
 
   static Record* make(const Row&, const void* op, int inputs, unsigned mask);  // mask: bits of what is saved
   const char* name() const override { return row->name; }
   const Meta& meta(unsigned output) const override { return metas[output]; }
+  unsigned outputs() const override { return row->outputs; }
+  const char* trace() const override { return aside && !aside->trace.empty() ? aside->trace.c_str() : nullptr; }
   void backward(Run&, Tensor* g) override;
   void bury() override;
 };
@@ -91,6 +103,7 @@ struct CopySlices final : Node {
   Edge edge[kMaxInputs];
   Meta shape;
   const char* name() const override { return "copy_slices"; }
+  const char* trace() const override { return inner->trace(); }
   const Meta& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor* g) override;
   void bury() override;
