@@ -1,7 +1,6 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
-#include "common.h"
-
-#include <nanobind/stl/function.h>
+#include "neura/autograd/anomaly.h"
+#include "nodes.h"
 
 namespace neura::python {
 namespace {
@@ -25,7 +24,13 @@ std::vector<Tensor> list_of(nb::handle h, const char* op) {
 }
 
 nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, std::optional<bool> retain_graph,
-                   bool create_graph, std::optional<bool> allow_unused, bool materialize) {
+                   bool create_graph, std::optional<bool> allow_unused, bool is_grads_batched, bool materialize) {
+  check<NotImplementedError>(!is_grads_batched, [] {
+    return std::string("grad: is_grads_batched is not there; call grad once for each row of grad_outputs");
+  });
+  check<ValueError>(!materialize || allow_unused.value_or(true), [] {
+    return std::string("grad: expected allow_unused to be True or left out with materialize_grads, got False");
+  });
   const std::vector<Tensor> out = list_of(outputs, "grad"), in = list_of(inputs, "grad");
   std::vector<Tensor> result = grad(out, in, list_of(gradients, "grad"),
                                     {.retain_graph = retain_graph.value_or(create_graph),
@@ -37,42 +42,23 @@ nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, 
 }
 void backward_of(nb::handle tensors, nb::handle gradients, std::optional<bool> retain_graph, bool create_graph,
                  nb::handle inputs) {
-  check<NotImplementedError>(inputs.is_none(), [] {
-    return std::string("backward: expected inputs to be None; use autograd.grad for the gradients of some tensors");
-  });
-  backward(list_of(tensors, "backward"), list_of(gradients, "backward"),
-           {.retain_graph = retain_graph.value_or(create_graph), .create_graph = create_graph});
+  const GradOptions o{.retain_graph = retain_graph.value_or(create_graph), .create_graph = create_graph};
+  const std::vector<Tensor> out = list_of(tensors, "backward"), g = list_of(gradients, "backward");
+  if (inputs.is_none()) return backward(out, g, o);
+  const std::vector<Tensor> in = list_of(inputs, "backward");
+  check<AutogradError>(
+      !in.empty(), [] { return std::string("backward: expected inputs to be None or at least one tensor, got none"); });
+  backward_to(in, out, g, o);
 }
-
-HookHandle hook(const Tensor& t, nb::handle f) {
-  return register_hook(t, [f = shared(f)](const Tensor& g) {
-    nb::gil_scoped_acquire gil;
-    nb::object r = nb::handle(f.get())(nb::steal(wrap(g)));
-    if (r.is_none()) return Tensor();
-    if (!is_tensor(r.ptr())) throw nb::type_error("register_hook: expected the hook to give a tensor or None");
-    return tensor_in(r.ptr());
-  });
-}
-
-// Modes nest, so that each object keeps what it found: a stack of the modes entered and not yet left.
-struct ModeStack {
-  std::vector<std::unique_ptr<NoGrad>> grad;
-  std::vector<std::unique_ptr<InferenceMode>> inference;
-};
-thread_local ModeStack modes;
 
 void bind_modes(const Names& n) {
-  n.function("_enter_grad", [](bool on) { modes.grad.push_back(std::make_unique<NoGrad>(!on)); });
-  n.function("_leave_grad", [] {
-    if (!modes.grad.empty()) modes.grad.pop_back();
-  });
-  n.function("_enter_inference", [](bool on) { modes.inference.push_back(std::make_unique<InferenceMode>(on)); });
-  n.function("_leave_inference", [] {
-    if (!modes.inference.empty()) modes.inference.pop_back();
-  });
-  n.function("is_grad_enabled", &is_grad_enabled);
+  n.function("_exchange_modes", &exchange_modes);
+  n.function("is_grad_enabled", &is_grad_enabled, "Are operations recorded on this thread?");
   n.function("_set_grad_enabled", &set_grad_enabled);
-  n.function("is_inference_mode_enabled", &is_inference_mode_enabled);
+  n.function("is_inference_mode_enabled", &is_inference_mode_enabled, "Is this thread in inference mode?");
+  n.function("is_anomaly_enabled", &is_anomaly_enabled, "Does this thread look for anomalies?");
+  n.function("is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled,
+             "Does this thread look for NaN in what derivatives give?");
 }
 
 void bind_attributes() {
@@ -87,10 +73,14 @@ void bind_attributes() {
   property("grad", getter([](const Tensor& t) { return t.grad(); }),
            nb::cpp_function([](Tensor& t, const Tensor& g) { t.set_grad(g); }, "self"_a, "grad"_a.none()));
   property("is_leaf", getter([](const Tensor& t) { return t.is_leaf(); }));
-  property("grad_fn", getter([](const Tensor& t) -> nb::object {
-             const char* made = t.grad_fn();
-             if (!made) return nb::none();
-             return nb::str(made);
+  property("grad_fn", getter([](nb::handle self) -> nb::object {
+             if (!is_tensor(self.ptr())) throw nb::type_error("grad_fn: expected a tensor");
+             const Tensor& t = tensor_in(self.ptr());
+             if (!may_need_gradient(t.impl())) return nb::none();
+             const Edge e = edge_of(t.impl());
+             if (!e.node || e.node->leaf) return nb::none();
+             track_history(self.ptr());  // it may get hooks and metadata
+             return object_of(e.node);
            }));
   property("_base", getter([](const Tensor& t) {
              TensorImpl* base = t.impl()->base;
@@ -120,16 +110,26 @@ void bind_attributes() {
 }  // namespace
 
 void bind_autograd(const Names& n) {
-  nb::class_<HookHandle>(nb::module_(n.functions), "RemovableHandle", "What takes a hook away again.")
-      .def("remove", &HookHandle::remove);
   bind_attributes();
   bind_modes(n);
-  n.function("_grad", &grad_of, "outputs"_a, "inputs"_a, "grad_outputs"_a = nb::none(), "retain_graph"_a = nb::none(),
-             "create_graph"_a = false, "allow_unused"_a = nb::none(), "materialize_grads"_a = false);
+  n.function(
+      "_grad", &grad_of, "outputs"_a, "inputs"_a, "grad_outputs"_a = nb::none(), "retain_graph"_a = nb::none(),
+      "create_graph"_a = false, "allow_unused"_a = nb::none(), "is_grads_batched"_a = false,
+      "materialize_grads"_a = false,
+      "Gradients of outputs with respect to inputs, as a tuple; no .grad changes.\n\ngrad_outputs: one per "
+      "output, None where it has one element. create_graph: the result can be differentiated. allow_unused: None "
+      "instead of AutogradError for an input that no output came from; materialize_grads: zeros instead.");
   n.function("_backward", &backward_of, "tensors"_a, "grad_tensors"_a = nb::none(), "retain_graph"_a = nb::none(),
-             "create_graph"_a = false, "inputs"_a = nb::none());
+             "create_graph"_a = false, "inputs"_a = nb::none(),
+             "Adds the gradients of tensors to the .grad of all leaves, or of inputs alone.\n\ngrad_tensors: one per "
+             "tensor, None where it has one element. retain_graph keeps what another backward needs.");
   n.method("backward", &backward_of, "self"_a, "gradient"_a = nb::none(), "retain_graph"_a = nb::none(),
-           "create_graph"_a = false, "inputs"_a = nb::none());
+           "create_graph"_a = false, "inputs"_a = nb::none(),
+           "Adds the gradients of this tensor to the .grad of all leaves it came from, or of inputs alone.\n\ngradient "
+           "is needed unless it has one element. A second backward needs retain_graph in the first.");
+  n.method(
+      "is_inference", [](const Tensor& t) { return t.impl()->inference; },
+      "Was it made in inference mode? Then it can never be recorded.");
   n.method(
       "requires_grad_",
       [](nb::object self, bool on) {
@@ -139,7 +139,6 @@ void bind_autograd(const Names& n) {
       },
       "self"_a, "requires_grad"_a = true);
   n.method("retain_grad", [](Tensor& t) { t.retain_grad(); });
-  n.method("register_hook", &hook, "self"_a, "hook"_a);
   n.method("detach", [](const Tensor& t) { return t.detach(); });
   n.method("detach_", [](const Tensor& t) {
     check<NotImplementedError>(t.is_leaf(), [] {

@@ -84,6 +84,7 @@ int tensor_buffer(PyObject*, Py_buffer*, int flags);
 void drop_buffer(PyObject*, Py_buffer*);
 PyObject* subscript(PyObject* self, PyObject* key);
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value);
+extern PyObject* stop_recomputation;        // the Python type of StopRecomputation
 void set_python_error(std::exception_ptr);  // inside a slot, where nanobind does not translate
 
 // A Python error raised on our behalf becomes a C++ exception.
@@ -156,6 +157,9 @@ void bind_order(const Names&);
 void bind_index(const Names&);
 void bind_products(const Names&);
 void bind_autograd(const Names&);
+void bind_nodes(const Names&);
+void bind_functions(const Names&);
+void bind_hooks(const Names&);
 void bind_network(const Names&);  // of neura.nn.functional
 void bind_losses(const Names&);
 void bind_init(const Names& init, const Names& utils);

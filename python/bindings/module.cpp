@@ -1,5 +1,6 @@
 // The extension module neura._neura: errors, and the families in order.
 #include "common.h"
+#include "neura/autograd/function.h"
 
 namespace neura::python {
 
@@ -53,6 +54,8 @@ PyObject* new_error(nb::module_& m, const char* name, std::initializer_list<PyOb
 
 }  // namespace
 
+PyObject* stop_recomputation = nullptr;
+
 void set_python_error(std::exception_ptr p) {
   try {
     std::rethrow_exception(p);
@@ -71,6 +74,8 @@ void set_python_error(std::exception_ptr p) {
     }
   } catch (const Error& e) {
     PyErr_SetString(types[kind_of(e)], e.what());
+  } catch (const StopRecomputation&) {
+    PyErr_SetNone(stop_recomputation);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& e) {
@@ -129,6 +134,9 @@ NB_MODULE(_neura, m) {
   bind_index(names);
   bind_products(names);
   bind_statistics(names);
+  bind_nodes(names);
+  bind_functions(names);
+  bind_hooks(names);
   bind_autograd(names);
   bind_optim(m);
   bind_files(m);

@@ -1,6 +1,7 @@
 // neura.Tensor: a heap type of our own, so that one tensor is one object and `a + b` costs no argument parsing.
 
 #include "common.h"
+#include "nodes.h"
 
 #include <structmember.h>
 
@@ -104,7 +105,7 @@ void dealloc(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
-  return 0;
+  return visit_history(tensor_in(self), visit, arg);
 }
 int clear(PyObject* self) {
   Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);

@@ -6,7 +6,7 @@ import sys as _sys
 from . import _neura
 from ._neura import *  # noqa: F401,F403
 from ._neura import Tensor, device, dtype, errors  # noqa: F401
-from .autograd.mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from . import autograd, linalg, masked, nn, optim, safetensors, signal, special  # noqa: F401
 from . import random, utils  # noqa: F401
 from .serialization import load, save  # noqa: F401

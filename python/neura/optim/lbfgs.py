@@ -5,7 +5,7 @@ from collections import namedtuple
 
 from .. import _neura
 from .._neura import errors
-from ..autograd.mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from .optimizer import Optimizer, _hooked
 
 # Of the search along a direction: how far, the loss and the gradient there, and the slope along the direction.

@@ -4,7 +4,7 @@ import math
 
 from .. import _neura
 from .._neura import errors
-from ..autograd.mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, no_grad
 from .optimizer import Optimizer, _hooked
 
 

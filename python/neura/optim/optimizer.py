@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .. import _neura
 from .._neura import Tensor
-from ..autograd.mode import enable_grad
+from ..autograd.grad_mode import enable_grad
 
 required = object()  # a default that every group must give itself
 _NUMBERS = ("step", "eta", "mu", "mu_product")  # of the state: they are not like the parameter

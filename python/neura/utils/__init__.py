@@ -1,9 +1,9 @@
-"""What goes around training: loading data."""
+"""What goes around training: loading data, checkpoints."""
 
 
 def __getattr__(name):
-    if name == "data":  # loaded when first needed
+    if name in ("checkpoint", "data"):  # loaded when first needed
         from importlib import import_module
 
-        return import_module(__name__ + ".data")
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,64 @@
+"""The graph of gradients: its nodes, and what becomes of values saved for backward."""
+
+import threading as _threading
+
+from .. import _neura
+from .._neura import _Node as Node
+
+__all__ = [
+    "Node",
+    "disable_saved_tensors_hooks",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+_refused = _threading.local()
+
+
+class saved_tensors_hooks:
+    """While entered, a tensor saved for backward becomes pack_hook(tensor), and unpack_hook of that later.
+
+    unpack_hook must give a tensor of the same shape, dtype and device. The innermost pair counts. Within pack_hook
+    nothing is recorded.
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if getattr(_refused, "text", None):
+            raise RuntimeError(_refused.text[-1])
+        _neura._push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *error):
+        _neura._pop_saved_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """While entered, what is saved for backward waits in the memory of the CPU and returns to its device when needed.
+
+    pin_memory (bool): has no effect where everything is on the CPU. device_type (str): only for PyTorch's signature.
+    """
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(tensor):
+            return tensor.device, tensor.to("cpu", copy=True) if tensor.is_cpu else tensor.to("cpu")
+
+        def unpack(packed):
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """While entered, entering saved_tensors_hooks raises RuntimeError with this text."""
+
+    def __init__(self, error_message):
+        self.error_message = error_message
+
+    def __enter__(self):
+        _refused.text = getattr(_refused, "text", ()) + (self.error_message,)
+
+    def __exit__(self, *error):
+        _refused.text = _refused.text[:-1]

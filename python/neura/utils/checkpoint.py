@@ -1,0 +1,90 @@
+"""Checkpoints: memory for time. What a part of a network would keep for backward is computed again there."""
+
+import contextlib as _contextlib
+
+from .. import _neura
+
+__all__ = ["checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+def noop_context_fn():
+    """Two contexts that do nothing: the default of context_fn."""
+    return _contextlib.nullcontext(), _contextlib.nullcontext()
+
+
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    preserve_rng_state=True,
+    **kwargs,
+):
+    """function(*args, **kwargs), without keeping what its backward needs: that is computed again in backward.
+
+    Arguments and results may be anything; parameters that function reads get their gradients as ever; calls nest.
+    preserve_rng_state: random numbers are drawn the same way the second time. context_fn() gives a context for the
+    first run and one for the second. determinism_check 'default' raises AutogradError in backward if the second run
+    does not save tensors of the same shapes and dtypes; 'none' looks only at how many they are. early_stop: the second
+    run ends with the last value needed. use_reentrant is PyTorch's choice of an algorithm; there is one here, which
+    gives what use_reentrant=False gives.
+
+    >>> layer = lambda x: x.exp().sin()
+    >>> x = neura.ones(3, requires_grad=True)
+    >>> neura.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"checkpoint: expected determinism_check to be 'default' or 'none', got {determinism_check!r}")
+    if debug:
+        raise NotImplementedError("checkpoint: debug is not there; anomaly mode names the line of a forward call")
+    at = [i for i, a in enumerate(args) if isinstance(a, _neura.Tensor)]
+    names = [k for k, a in kwargs.items() if isinstance(a, _neura.Tensor)]
+    contexts = iter(context_fn())
+    rest = [None if isinstance(a, _neura.Tensor) else a for a in args]
+    named = {k: None if k in names else a for k, a in kwargs.items()}
+    second = []
+
+    def run(tensors):
+        if not second:
+            second.append(None)
+            context = next(contexts)
+            second[0] = next(contexts)
+        else:
+            context = second[0]
+        positional, keywords = list(rest), dict(named)
+        for i, tensor in zip(at, tensors):
+            positional[i] = tensor
+        for k, tensor in zip(names, tensors[len(at) :]):
+            keywords[k] = tensor
+        with context:
+            return function(*positional, **keywords)
+
+    tensors = [args[i] for i in at] + [kwargs[k] for k in names]
+    return _neura._checkpoint(run, tensors, preserve_rng_state, determinism_check == "default", early_stop)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """functions one after another, in segments of which all but the last are checkpoints.
+
+    functions: an nn.Sequential or a list of callables. segments (int): how many parts.
+    """
+    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= max(1, len(functions)):
+        raise ValueError(f"checkpoint_sequential: expected 1 to {len(functions)} segments, got {segments}")
+
+    def part(start, end):
+        def forward(value):
+            for function in functions[start:end]:
+                value = function(value)
+            return value
+
+        return forward
+
+    size, end = len(functions) // segments, 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(part(start, end), input, use_reentrant=use_reentrant, **kwargs)
+    return part(end, len(functions))(input)
