@@ -5,8 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/machine.h"
-#include "neura/backend/backend.h"
-#include "neura/core/error.h"
+#include "neura/backend/plugin.h"
 #include "neura/core/parallel.h"
 #include "neura/core/version.h"
 #include "neura/data/mnist.h"
@@ -32,11 +31,23 @@ std::string gib(const std::string& kib) {  // "24663340 kB"
   return text;
 }
 
-std::string cuda_state() {
-  try {
-    return backend_of(Device("cuda")).name;
-  } catch (const Error&) {
-    return "not built";
+// A line for each CUDA device, or one that says why there is none.
+void cuda_lines(void (*line)(const char*, const std::string&)) {
+  const std::string why = unavailable(DeviceType::cuda);
+  if (!why.empty()) return line("cuda", "no: " + why);
+  const DeviceApi& api = device_api(Device("cuda"));
+  for (int i = 0; i < api.count(); ++i) {
+    DeviceInfo d;
+    DeviceMemory m;
+    throw_failure(api.info(i, &d), "info");
+    throw_failure(api.memory(i, &m), "info");
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, %.1f GiB available, "
+                  "driver for CUDA %d.%d, built with %d.%d",
+                  d.name, d.major, d.minor, d.multiprocessors, double(m.total) / (1 << 30), double(m.free) / (1 << 30),
+                  d.driver / 1000, d.driver % 1000 / 10, d.runtime / 1000, d.runtime % 1000 / 10);
+    line(("cuda:" + std::to_string(i)).c_str(), text);
   }
 }
 
@@ -95,7 +106,7 @@ int info() {
   const std::string total = proc_value("/proc/meminfo", "MemTotal"), free = proc_value("/proc/meminfo", "MemAvailable");
   line("memory", total.empty() ? "unknown" : gib(total) + ", " + gib(free) + " available");
   line("cpu", "yes");
-  line("cuda", cuda_state());
+  cuda_lines(line);
   line("fashion-mnist", data_state());
   return kDone;
 }

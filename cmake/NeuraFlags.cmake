@@ -19,14 +19,14 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 
-add_compile_options(-Wall -Wextra -fno-semantic-interposition)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-fno-semantic-interposition>")
 # A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
 add_link_options(LINKER:-Bsymbolic-functions)
 if(NEURA_WERROR)
-  add_compile_options(-Werror)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-fvect-cost-model=dynamic)  # at -O2 alone, loops of unknown length stay scalar
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fvect-cost-model=dynamic>)  # at -O2 alone, loops of unknown length stay scalar
 endif()
 if(NEURA_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # what a sanitizer costs comes on top

@@ -8,6 +8,7 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
+#include "neura/ops/view.h"
 
 namespace neura {
 namespace {
@@ -104,9 +105,8 @@ Tensor ones_for(const Tensor& output) {
     return "backward: expected a tensor of one element or a gradient for it, got " + output.spec().str() +
            "; pass gradient or call sum() first";
   });
-  Tensor g = Tensor::empty(Spec::dense(output.dtype(), output.shape(), output.device()));
-  Scalar(1).store(g.dtype(), g.raw_data());
-  return g;
+  const Tensor one = number_of(1, output.dtype(), output.device());
+  return output.dim() ? reshape(one, output.shape()) : one;
 }
 
 void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads) {

@@ -1,8 +1,7 @@
 // A back end: one table of kernels per family. Every entry is there, or the back end does not compile.
 #pragma once
 #include "neura/backend/context.h"
-#include "neura/backend/row_kernel.h"
-#include "neura/backend/view.h"
+#include "neura/backend/plan.h"
 
 namespace neura {
 
@@ -29,7 +28,10 @@ struct Backend {
   const char* name;
   const void*
       rows[int(Family::count)];  // each an aggregate with one `const RowKernel*` per row of the family, in order
-  const ConvertTable* convert;
+  const ConvertTable* convert;   // of the cpu
+  // Of other devices: a row's kernel over a plan; to = from, converted and broadcast, on one device.
+  Failed (*execute)(int index, const Plan&, LineFn*, const double* attributes, int count);
+  Failed (*assign)(const View& to, const View& from);
 #define KERNELS(name) const name##_kernels* name;
 #include "neura/backend/kernels.def"
 #undef KERNELS

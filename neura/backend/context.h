@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "neura/core/device.h"
+#include "neura/core/device_api.h"
 
 namespace neura {
 
@@ -18,7 +18,8 @@ class Context {
     if (!blocks_.empty()) release();
   }
 
-  // Uninitialised, 64-byte aligned, gone when the call ends. `bytes` may be 0.
+  // Of the device; uninitialised, 64-byte aligned, gone when the call ends. `bytes` may be 0. For operations and the
+  // cpu's kernels: a back end of its own has its own.
   void* scratch(std::size_t bytes);
   template <class T> T* scratch_of(std::int64_t n) { return static_cast<T*>(scratch(std::size_t(n) * sizeof(T))); }
 
@@ -28,6 +29,11 @@ class Context {
     if (!failed) failed = true, value_ = value, bound_ = bound;
   }
   bool failed = false;
+  // The device could not do it, or has no such kernel.
+  void fail(Failed f) {
+    if (f && !failure) failure = f;
+  }
+  Failed failure = nullptr;
   std::int64_t value() const { return value_; }
   std::int64_t bound() const { return bound_; }
 

@@ -25,6 +25,7 @@ Plan make_plan(const View& out, DType out_wanted, const View* in, const DType* w
   for (int k = 1; k <= inputs; ++k) {
     p.data[k] = in[k - 1].data, p.wanted[k] = wanted[k - 1];
     p.dtype[k] = in[k - 1].data ? in[k - 1].spec->dtype : wanted[k - 1];
+    if (in[k - 1].data && in[k - 1].spec->device != o.device) p.host |= 1u << k;
   }
   for (int i = 0; i < rank; ++i) {
     const int d = order[i];

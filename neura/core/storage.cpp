@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neura/core/device_api.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_fast.h"
 
@@ -9,13 +10,22 @@ namespace neura {
 namespace {
 constexpr std::size_t kInline = memory::kPages - sizeof(Storage);
 std::size_t paged(std::size_t bytes) { return std::max(bytes, memory::kPages + 1); }
+
+Storage* make_on(Device device, std::size_t bytes) {
+  const DeviceApi& api = device_api(device);
+  void* data = nullptr;
+  std::size_t capacity = 0;
+  throw_failure(api.allocate(device.index, bytes, &data, &capacity), "allocate");
+  Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
+  s->data = data, s->bytes = bytes, s->capacity = capacity, s->device = device;
+  s->release = [](Storage* self) { device_api(self->device).release(self->device.index, self->data); };
+  return s;
+}
 }  // namespace
 
 // Small bytes follow the Storage in its block; big ones have pages of their own.
 Storage* Storage::make(std::size_t bytes, Device device) {
-  check<DeviceError>(device.is_cpu(), [&] {
-    return "allocate: expected the cpu, got " + device.str() + "; this build of neura has no back end for it";
-  });
+  if (!device.is_cpu()) return make_on(device, bytes);
   if (bytes <= kInline) {
     const int c = memory::size_class(sizeof(Storage) + bytes);
     Storage* s = new (memory::take_block(c)) Storage;

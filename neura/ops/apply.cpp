@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "neura/backend/transfer.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
@@ -24,10 +25,12 @@ bool needs_record(const Call& call) {
 }
 
 void check_devices(const Call& call) {
+  if (call.row->across) return;
   const Spec* first = nullptr;
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.in[i].is_tensor()) continue;
     const Spec& s = call.in[i].tensor->spec;
+    if (call.row->kind == Row::pointwise && s.rank == 0 && s.device.is_cpu()) continue;  // as good as a number
     if (!first) first = &s;
     else if (s.device != first->device)
       refuse<DeviceError>(call, "expected all tensors on the same device, got " + first->device.str() + " and " +
@@ -45,7 +48,7 @@ void run_structured(Call& call, const Spec* spec) {
     if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
     if (!call.in[i].is_tensor()) continue;
     in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
-    device = in[i].spec->device;
+    if (!row.across) device = in[i].spec->device;
   }
   Context context(backend_of(device), device);
   const auto run = [&] {
@@ -53,6 +56,7 @@ void run_structured(Call& call, const Spec* spec) {
     if (context.failed)
       refuse<IndexError>(call, "expected indices from 0 to " + std::to_string(context.bound() - 1) + ", got " +
                                    std::to_string(context.value()));
+    throw_failure(context.failure, row.name);
   };
   if (call.destination == Destination::fresh) {
     for (int i = 0; i < row.outputs; ++i) {

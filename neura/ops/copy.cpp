@@ -1,6 +1,6 @@
 #include "neura/ops/copy.h"
 
-#include "neura/backend/plan.h"
+#include "neura/backend/transfer.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
@@ -21,10 +21,22 @@ struct Cast {  // and clone, to the same dtype
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }  // fit_gradient casts back
 };
 
+struct Transfer {  // to another device; dimensions keep their order in memory
+  static constexpr const char* name = "to";
+  static constexpr bool linear = true, across = true;
+  Device device;
+  void infer(const Spec& x, Spec& y) const {
+    Cast{x.dtype, true}.infer(x, y);
+    y.device = device;
+  }
+  void run(Context&, View x, View y) const { assign(y, x); }
+  void gradient(Gradient& g) const { g.result[0] = to(g.g[0], g.meta[0]->device); }
+};
+
 // self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
 struct Copy {
   static constexpr const char* name = "copy";
-  static constexpr bool direct = true;
+  static constexpr bool direct = true, across = true;
   void infer(const Spec& self, const Spec& source, Spec& y) const {
     check<ShapeError>(broadcast_shapes(name, self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
@@ -34,11 +46,17 @@ struct Copy {
   void run(Context&, View, View source, View y) const { assign(y, source); }
   void gradient(Gradient& g) const {
     if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
-    if (g.needs(1)) g.result[1] = g.g[0];
+    if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
 
 }  // namespace
+
+Tensor number_of(Scalar value, DType dtype, Device device) {
+  Tensor number = Tensor::empty(Spec::dense(dtype, {}));
+  value.store(dtype, number.raw_data());
+  return to(number, device);
+}
 
 Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
 Tensor contiguous(const Tensor& input) {
@@ -47,7 +65,7 @@ Tensor contiguous(const Tensor& input) {
 Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(Cast{dtype, true}, input); }
 Tensor to(const Tensor& input, Device device) {
   if (input.device() == device) return input;
-  throw DeviceError("to: expected a device of this build, got " + device.str() + "; neura was built for the cpu alone");
+  return apply(Transfer{device}, input);
 }
 Tensor& copy_(Tensor& self, const Operand& source) {
   if (source.is_scalar()) return fill_(self, source);
@@ -58,8 +76,7 @@ Tensor& fill_(Tensor& self, const Operand& value) {
     check<ShapeError>(value.tensor->spec.rank == 0,
                       [&] { return "fill_: expected a number or a 0-d tensor, got " + value.tensor->spec.str(); });
   if (value.is_tensor()) return apply_to(Destination::in_place, self, Copy{}, self, value);
-  const Tensor number = Tensor::empty(Spec::dense(self.dtype(), {}, self.device()));
-  value.scalar.store(self.dtype(), number.raw_data());
+  const Tensor number = number_of(value.scalar, self.dtype(), Device());
   return apply_to(Destination::in_place, self, Copy{}, self, number);
 }
 Tensor& zero_(Tensor& self) { return fill_(self, 0); }
@@ -80,11 +97,7 @@ Tensor copy_of(const TensorImpl* t) {
   return copy;
 }
 
-Tensor zero_gradient(const Meta& like) {
-  Tensor zero = Tensor::empty(Spec::dense(like.dtype, {}, like.device));
-  Scalar(0).store(like.dtype, zero.raw_data());
-  return expand(zero, like.sizes());
-}
+Tensor zero_gradient(const Meta& like) { return expand(number_of(0, like.dtype, like.device), like.sizes()); }
 
 Tensor fit_gradient(Tensor g, const Meta& want) {
   const Spec& s = g.spec();

@@ -18,6 +18,7 @@ Tensor conj(const Tensor& input);
 
 // Below `apply`, for the library itself.
 bool may_overlap(const TensorImpl* a, const TensorImpl* b);  // by their first and last bytes
+Tensor number_of(Scalar value, DType, Device);               // without dimensions
 Tensor copy_of(const TensorImpl*);                           // dense, no history
 Tensor zero_gradient(const Meta& like);                      // zeros of that shape, one element expanded
 Tensor fit_gradient(Tensor g, const Meta& to);               // undoes broadcasting and promotion, for every formula

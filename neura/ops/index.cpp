@@ -1,3 +1,4 @@
+#include "neura/backend/transfer.h"
 #include "neura/ops/index.h"
 
 #include <cstring>
@@ -147,18 +148,17 @@ void WriteAttributes::write(Context& c, View x, View index, View source, View ou
   if (source.data == to.data && source.numel()) {  // x.index_add_(0, index, x)
     own = Spec::dense(source.dtype(), source.spec->sizes(), out.spec->device);
     const View saved{static_cast<char*>(c.scratch(own.bytes())), &own};
-    copy(source, saved), source = saved;
+    copy(c, source, saved), source = saved;
   }
   if (!x) {
-    Spec one = *to.spec;
     const std::uint64_t zero[2] = {};
-    std::fill(one.strides, one.strides + one.rank, 0);
-    copy(View{reinterpret_cast<char*>(const_cast<std::uint64_t*>(zero)), &one}, to);
+    const Spec one = Spec::dense(to.dtype(), {});
+    assign(to, View{reinterpret_cast<char*>(const_cast<std::uint64_t*>(zero)), &one});
   } else if (x.data != to.data) {
-    copy(x, to);
+    copy(c, x, to);
   }
   (grid ? c.backend.index->scatter : c.backend.index->write)(c, to, index, source, dim, put);
-  if (to.data != out.data && !c.failed) copy(to, out);
+  if (to.data != out.data && !c.failed) copy(c, to, out);
 }
 
 void WriteAttributes::gradient(Gradient& g) const {

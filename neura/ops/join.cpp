@@ -30,7 +30,7 @@ struct Cat {
       Spec window = *out.spec;
       window.shape[dim] = sizes[i];
       window.finish();
-      c.backend.join->copy(parts[i], View{out.data + at * out.stride(dim) * size_of(out.dtype()), &window});
+      c.backend.join->copy(c, parts[i], View{out.data + at * out.stride(dim) * size_of(out.dtype()), &window});
     }
   }
   void gradient(Gradient& g) const {

@@ -54,6 +54,11 @@ std::int64_t padded_to(std::int64_t n, DType d) {
 
 int first_operand(const Row& row) { return row.cls.mask_first ? 1 : 0; }
 
+void execute_row(const Row& row, Device device, const Plan& plan, LineFn* fn, const double* attributes) {
+  if (device.is_cpu()) return execute(plan, fn, attributes, row.cost);
+  throw_failure(backend_of(device).execute(device.index, plan, fn, attributes, row.attributes.count), row.name);
+}
+
 }  // namespace
 
 std::string describe(const Call& call) {
@@ -108,7 +113,8 @@ void infer_pointwise(const Call& call, Spec& out) {
     if (!call.in[i].is_tensor()) continue;
     const Spec& s = call.in[i].tensor->spec;
     if (!first) shape = s.sizes(), device = s.device, first = &s;
-    else if (!s.same_shape(*first) || shape.size() != first->rank)
+    else if (device.is_cpu()) device = s.device;  // a number on the cpu met tensors of another device
+    if (!s.same_shape(*first) || shape.size() != first->rank)
       shape = broadcast_shapes(call.row->name, shape, s.sizes());
   }
   out = Spec::dense(result, shape, device);
@@ -155,8 +161,8 @@ void run_pointwise(Call& call) {
   }
   LineFn* const fn = row.kernel(quick_backend(out->spec.device)).value[int(d.computed)];
   NEURA_ASSERT(fn);
-  execute(make_plan({out->data(), &out->spec}, d.natural, in, wanted, call.inputs), fn,
-          static_cast<const double*>(call.op), row.cost);
+  execute_row(row, out->spec.device, make_plan({out->data(), &out->spec}, d.natural, in, wanted, call.inputs), fn,
+              static_cast<const double*>(call.op));
 }
 
 namespace {
@@ -191,14 +197,14 @@ bool Flat::fits(const Call& call) {
     if (!call.in[i].is_tensor()) continue;
     const Spec& t = call.in[i].tensor->spec;
     if (!spec) spec = &t;
-    if (!t.contiguous || t.dtype != spec->dtype || t.device != spec->device || !t.same_shape(*spec)) return false;
+    if (!t.contiguous || t.dtype != spec->dtype || !t.device.is_cpu() || !t.same_shape(*spec)) return false;
   }
   if (!spec || spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(spec->dtype)) return false;
   const DType d = spec->dtype;
   const std::uint8_t out_dtype = kFlat.result[int(row.cls.comes)][int(d)];
   if (out_dtype == 255 || (row.cls.divides && is_integral(d))) return false;
   result = DType(out_dtype);
-  fn = row.kernel(quick_backend(spec->device)).value[int(d)];
+  fn = row.kernel(cpu()).value[int(d)];
   padded = padded_to(spec->numel, d);
   if (call.destination != Destination::fresh) {
     const TensorImpl* out = call.out[0].impl();
@@ -267,7 +273,8 @@ Tensor run_slope(const Gradient& g, int k) {
   wanted[n + 1] = natural, read[n + 1] = slope.reads >> 8 & 1 ? &g.output() : nullptr;
 
   const Spec& like = incoming.spec();
-  bool flat = like.contiguous && like.numel * row.cost <= kSerial && dtype == computed && like.numel;
+  bool flat =
+      like.device.is_cpu() && like.contiguous && like.numel * row.cost <= kSerial && dtype == computed && like.numel;
   const std::int64_t padded = padded_to(like.numel, computed);
   for (int i = 0; i < n + 2 && flat; ++i) {
     if (!read[i]) continue;
@@ -289,8 +296,8 @@ Tensor run_slope(const Gradient& g, int k) {
   View in[kMaxPlan - 1];
   for (int i = 0; i < n + 2; ++i)
     if (read[i]) in[i] = {read[i]->impl()->data(), &read[i]->spec()};
-  execute(make_plan({y.impl()->data(), &y.spec()}, computed, in, wanted, n + 2), fn, static_cast<const double*>(g.op),
-          row.cost);
+  execute_row(row, spec.device, make_plan({y.impl()->data(), &y.spec()}, computed, in, wanted, n + 2), fn,
+              static_cast<const double*>(g.op));
   return y;
 }
 

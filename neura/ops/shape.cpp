@@ -23,7 +23,7 @@ struct Flip {
       back.strides[d] = -back.strides[d];
     }
     back.finish();
-    c.backend.join->copy(View{x.data, &back}, out);
+    c.backend.join->copy(c, View{x.data, &back}, out);
   }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }
 };
@@ -47,7 +47,7 @@ struct Roll {
       }
       from.finish(), to.finish();
       f.spec = &from, t.spec = &to;
-      c.backend.join->copy(f, t);
+      c.backend.join->copy(c, f, t);
     }
   }
   void gradient(Gradient& g) const {
@@ -68,7 +68,7 @@ struct Triangle {
                       [&] { return std::string(op) + ": expected at least two dimensions, got " + x.str(); });
     out = Spec::dense(x.dtype, x.sizes(), x.device);
   }
-  void run(Context& c, View x, View out) const { c.backend.join->triangle(x, out, diagonal, upper); }
+  void run(Context& c, View x, View out) const { c.backend.join->triangle(c, x, out, diagonal, upper); }
 };
 struct Tril : Triangle {
   static constexpr const char* name = "tril";

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "neura/backend/plan.h"
+#include "neura/backend/transfer.h"
 #include "neura/core/memory.h"
 
 namespace neura {

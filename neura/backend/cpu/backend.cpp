@@ -24,6 +24,8 @@ const Backend& cpu_backend() {
 #undef FAMILY
           },
       .convert = cpu_convert(),
+      .execute = nullptr,
+      .assign = nullptr,
 #define KERNELS(name) .name = cpu_##name(),
 #include "neura/backend/kernels.def"
 #undef KERNELS

@@ -11,20 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace neura {
 namespace HWY_NAMESPACE {
 #include "neura/backend/number/numbers.h"
-
-template <class To, class From> To cast(From x) {
-  const auto v = wide(x);
-  using V = decltype(wide(x));
-  if constexpr (is_same<To, From>) return x;
-  else if constexpr (is_complex<V> && is_complex<To>) return To(cast<real_of<To>>(v.re), cast<real_of<To>>(v.im));
-  else if constexpr (is_complex<V>) return cast<To>(v.re);
-  else if constexpr (is_complex<To>) return To(cast<real_of<To>>(v));
-  else if constexpr (is_same<To, Bool>) return To(v != V(0));
-  else if constexpr (is_same<V, Bool>) return cast<To>(uint8_t(v.v != 0));
-  else if constexpr (is_same<To, Half> || is_same<To, BFloat16> || is_float8<To>) return To(float(v));
-  else if constexpr (sizeof(To) <= 2 && BuiltIn<V>) return To(int32_t(v));  // wraps; straight to 8 bits is undefined
-  else return To(v);
-}
+#include "neura/backend/number/cast.h"
 #undef NEURA_HAS_HALVES
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 // The processor's own conversions. (Highway 1.0.3's software ones, SSE4 and WASM, are wrong for infinities and NaN.)
@@ -39,20 +26,8 @@ inline void narrow(const float* in, Half* out) {
   hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, in)), kHalves, reinterpret_cast<hwy::float16_t*>(out));
 }
 #endif
-template <DType> struct Element;
-#define ELEMENT(d, t) \
-  template <> struct Element<DType::d> { using type = t; };
-// clang-format off
-ELEMENT(boolean, Bool) ELEMENT(uint8, uint8_t) ELEMENT(int8, int8_t) ELEMENT(int16, int16_t) ELEMENT(int32, int32_t)
-ELEMENT(int64, int64_t) ELEMENT(float16, Half) ELEMENT(bfloat16, BFloat16) ELEMENT(float32, float) ELEMENT(float64, double)
-ELEMENT(complex64, complex<float>) ELEMENT(complex128, complex<double>) ELEMENT(float8_e4m3, Float8E4M3)
-ELEMENT(float8_e5m2, Float8E5M2)
-// clang-format on
-#undef ELEMENT
-
-                template <class From, class To>
-                void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride,
-                             std::size_t size) {
+template <class From, class To>
+void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride, std::size_t size) {
   if (from_stride == sizeof(From) && to_stride == sizeof(To)) {
     auto in = reinterpret_cast<const From*>(from);
     auto out = reinterpret_cast<To*>(to);

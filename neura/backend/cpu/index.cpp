@@ -34,14 +34,15 @@ void select(Context& c, View x, View index, View out, int dim) {
   const Block b(os, dim);
   const std::int64_t width = size_of(out.dtype()), step = xs.strides[dim];
   if (!inner_contiguous(xs, dim)) {
-    return parallel_for(
-        b.size, std::max<std::int64_t>(1, kSerial * b.size / os.numel), [&](std::int64_t i, std::int64_t e) {
-          Spec from = xs, to = os;
-          from.shape[dim] = to.shape[dim] = 1;
-          from.finish(), to.finish();
-          for (; i < e; ++i)
-            c.backend.join->copy(View{x.data + at[i] * step * width, &from}, View{out.data + i * b.inner * width, &to});
-        });
+    return parallel_for(b.size, std::max<std::int64_t>(1, kSerial * b.size / os.numel),
+                        [&](std::int64_t i, std::int64_t e) {
+                          Spec from = xs, to = os;
+                          from.shape[dim] = to.shape[dim] = 1;
+                          from.finish(), to.finish();
+                          for (; i < e; ++i)
+                            c.backend.join->copy(c, View{x.data + at[i] * step * width, &from},
+                                                 View{out.data + i * b.inner * width, &to});
+                        });
   }
   Odometer<1> outer;
   for (int d = 0; d < dim; ++d) outer.add(xs.shape[d], {xs.strides[d]});
@@ -104,7 +105,7 @@ void write(Context& c, View out, View index, View source, int dim, Put how) {
   if (!one && !source.spec->contiguous) {
     dense = Spec::dense(source.dtype(), source.spec->sizes());
     View copy{static_cast<char*>(c.scratch(dense.bytes())), &dense};
-    c.backend.join->copy(source, copy);
+    c.backend.join->copy(c, source, copy);
     source = copy;
   }
   const std::int64_t stride = one ? 0 : 1;

@@ -85,7 +85,7 @@ template <class U> void transposed(const Loops& l, const U* f, U* t, int across)
                });
 }
 
-void copy(View from, View to) {
+void copy(Context&, View from, View to) {
   if (!to.numel()) return;
   const Loops l(*from.spec, *to.spec);
   const int last = l.rank - 1;
@@ -112,7 +112,7 @@ void copy(View from, View to) {
   });
 }
 
-void triangle(View x, View out, std::int64_t diagonal, bool upper) {
+void triangle(Context&, View x, View out, std::int64_t diagonal, bool upper) {
   if (!out.numel()) return;
   const int r = out.rank();
   const std::int64_t rows = out.size(r - 2), cols = out.size(r - 1);

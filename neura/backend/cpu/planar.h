@@ -15,10 +15,10 @@ struct FloatCopy {  // of a half; of an absent operand, absent
     if (!x) return;
     spec = Spec::dense(DType::float32, x.spec->sizes(), x.spec->device);
     data = c.scratch_of<float>(spec.numel);
-    if (load) assign(view(), x);
+    if (load) assign_on_cpu(view(), x);
   }
   View view() const { return {reinterpret_cast<char*>(data), &spec}; }
-  void store(View y) const { assign(y, view()); }
+  void store(View y) const { assign_on_cpu(y, view()); }
 };
 
 template <class T> struct Planar {  // T is float or double

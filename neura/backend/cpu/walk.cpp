@@ -195,7 +195,7 @@ void execute(const Plan& p, LineFn* fn, const double* attributes, int cost) {
   parallel_for(p.numel, grain, [&](std::int64_t b, std::int64_t e) { Walk(p, fn, attributes).range(b, e); });
 }
 
-void assign(const View& to, const View& from) {
+void assign_on_cpu(const View& to, const View& from) {
   const DType wanted = to.spec->dtype;
   if (from.spec->dtype == wanted) {  // bytes that only move
     Spec wide = *to.spec;
@@ -203,7 +203,8 @@ void assign(const View& to, const View& from) {
       const int j = d - (wide.rank - from.spec->rank);
       wide.strides[d] = j < 0 || from.spec->shape[j] == 1 ? 0 : from.spec->strides[j];
     }
-    return cpu_backend().join->copy(View{from.data, &wide}, to);
+    Context context(cpu_backend(), Device());
+    return cpu_backend().join->copy(context, View{from.data, &wide}, to);
   }
   const Plan p = make_plan(to, wanted, &from, &wanted, 1);
   if (!p.numel) return;

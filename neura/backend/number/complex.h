@@ -54,7 +54,13 @@ template <class R> NEURA_HD auto finite(complex<R> z) { return finite(z.re) && f
 template <class R> NEURA_HD auto infinite(complex<R> z) { return infinite(z.re) || infinite(z.im); }
 
 // Transcendental functions: the C library's, one number at a time.
-#ifndef __CUDACC__
+#ifdef __CUDACC__  // libcu++ has them for both sides
+#define COMPLEX_FUNCTION(name)                                                                \
+  template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> name(complex<R> z) {           \
+    const ::cuda::std::complex<R> c = ::cuda::std::name(::cuda::std::complex<R>(z.re, z.im)); \
+    return {c.real(), c.imag()};                                                              \
+  }
+#else
 #define COMPLEX_FUNCTION(name)                                    \
   template <BuiltIn R> inline complex<R> name(complex<R> z) {     \
     if constexpr (is_same<R, float>) {                            \
@@ -67,25 +73,25 @@ template <class R> NEURA_HD auto infinite(complex<R> z) { return infinite(z.re) 
       return {__real__ c, __imag__ c};                            \
     }                                                             \
   }
+#endif
 COMPLEX_FUNCTION(exp) COMPLEX_FUNCTION(log) COMPLEX_FUNCTION(sqrt) COMPLEX_FUNCTION(sin) COMPLEX_FUNCTION(cos)
 COMPLEX_FUNCTION(tan) COMPLEX_FUNCTION(asin) COMPLEX_FUNCTION(acos) COMPLEX_FUNCTION(atan) COMPLEX_FUNCTION(sinh)
 COMPLEX_FUNCTION(cosh) COMPLEX_FUNCTION(tanh) COMPLEX_FUNCTION(asinh) COMPLEX_FUNCTION(acosh) COMPLEX_FUNCTION(atanh)
 #undef COMPLEX_FUNCTION
-template <BuiltIn R> inline complex<R> log2(complex<R> z) { return R(1.4426950408889634_c) * log(z); }
-template <BuiltIn R> inline complex<R> log10(complex<R> z) { return R(0.4342944819032518_c) * log(z); }
-template <BuiltIn R> inline complex<R> exp2(complex<R> z) { return exp(R(0.6931471805599453_c) * z); }
-template <BuiltIn R> inline complex<R> expm1(complex<R> z) {
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> log2(complex<R> z) { return R(1.4426950408889634_c) * log(z); }
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> log10(complex<R> z) { return R(0.4342944819032518_c) * log(z); }
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> exp2(complex<R> z) { return exp(R(0.6931471805599453_c) * z); }
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> expm1(complex<R> z) {
   const R half = sin(R(0.5) * z.im);
   return {expm1(z.re) * cos(z.im) - 2_c * half * half, exp(z.re) * sin(z.im)};
 }
-template <BuiltIn R> inline complex<R> log1p(complex<R> z) {
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> log1p(complex<R> z) {
   const R x = z.re, y = z.im, far = 1_c + x;
   const bool small = x * x + y * y < R(0.25);  // else 1 + z loses nothing
   return {small ? R(0.5) * log1p(x * (2_c + x) + y * y) : log(hypot(far, y)), atan2(y, far)};
 }
-template <BuiltIn R> inline complex<R> pow(complex<R> a, complex<R> b) {
+template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> pow(complex<R> a, complex<R> b) {
   if (a.re == R(0) && a.im == R(0)) return b.re == R(0) && b.im == R(0) ? complex<R>(1_c) : complex<R>(0_c);
   if (b.im == R(0) && (b.re == R(2) || b.re == R(1))) return b.re == R(2) ? a * a : a;
   return exp(b * log(a));
 }
-#endif

@@ -13,7 +13,7 @@ template <class Step> NEURA_HD inline double recurrence(double n, double p0, dou
   }
   return p1;
 }
-NEURA_HD inline double even_or(double n, double even, double odd) { return ::fmod(::trunc(n), 2) == 0 ? even : odd; }
+NEURA_HD inline double even_or(double n, double even, double odd) { return ::fmod(::trunc(n), 2.0) == 0 ? even : odd; }
 
 // Chebyshev's four kinds, by the angle where there is one.
 NEURA_HD NEURA_CALLED inline double chebyshev_polynomial_t_core(double x, double n) {

@@ -8,7 +8,7 @@ inline constexpr double kPi = 3.141592653589793, kEuler = 0.5772156649015329;
 NEURA_HD inline bool whole(double x) { return x == ::floor(x); }
 
 NEURA_HD NEURA_CALLED inline double lgamma_core(double x) {
-#ifdef __GLIBC__
+#if defined(__GLIBC__) && !defined(__CUDA_ARCH__)
   int sign;
   return ::lgamma_r(x, &sign);  // lgamma itself writes a global
 #else
@@ -47,7 +47,7 @@ NEURA_HD NEURA_CALLED inline double zeta_core(double s, double q) {
   if (whole(q)) return kInfinity;
   if (!whole(s)) return kNaN;
   const double last = -q - ::floor(-q), before = hurwitz(s, last) - hurwitz(s, 1 - q);
-  return hurwitz(s, 1 - last) + (::fmod(s, 2) != 0 ? -before : before);
+  return hurwitz(s, 1 - last) + (::fmod(s, 2.0) != 0 ? -before : before);
 }
 NEURA_HD NEURA_CALLED inline double polygamma_core(double n, double x) {
   if (n == 0) return digamma_core(x);
@@ -56,7 +56,7 @@ NEURA_HD NEURA_CALLED inline double polygamma_core(double n, double x) {
     const double s = ::sin(kPi * (x - ::floor(x)));
     return kPi * kPi / (s * s) - hurwitz(2, 1 - x);
   }
-  return (::fmod(n, 2) != 0 ? 1 : -1) * ::tgamma(n + 1) * zeta_core(n + 1, x);
+  return (::fmod(n, 2.0) != 0 ? 1 : -1) * ::tgamma(n + 1) * zeta_core(n + 1, x);
 }
 // exp(x^2) erfc(x): from 6 on the asymptotic series (A&S 7.1.23) has all digits.
 NEURA_HD NEURA_CALLED inline double erfcx_core(double x) {

@@ -1,0 +1,33 @@
+// How CUDA's errors become Neura's.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "neura/core/device_api.h"
+
+namespace neura::cuda {
+
+Failed fail(DeviceFailure::Kind, const char* format, ...) __attribute__((format(printf, 2, 3)));
+Failed failed(cudaError_t, const char* what);  // null if it is none
+#define NEURA_CUDA_TRY(call, what)                                       \
+  do {                                                                   \
+    if (::neura::Failed f = ::neura::cuda::failed(call, what)) return f; \
+  } while (false)
+
+// Makes a device current for this thread, and the old one again.
+class OnDevice {
+ public:
+  explicit OnDevice(int index) {
+    cudaGetDevice(&old_);
+    if (old_ != index) cudaSetDevice(index), changed_ = true;
+  }
+  ~OnDevice() {
+    if (changed_) cudaSetDevice(old_);
+  }
+  OnDevice(const OnDevice&) = delete;
+
+ private:
+  int old_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace neura::cuda

@@ -1,0 +1,28 @@
+// One launch of a fold: which elements belong to which result.
+#pragma once
+#include "neura/backend/backend.h"
+#include "neura/backend/cuda/operands.h"
+
+namespace neura::cuda {
+
+struct Axes {  // outermost first; steps in bytes
+  int rank = 0;
+  Division size[kMaxRank];
+  std::int64_t x[kMaxRank], y[kMaxRank];
+};
+struct FoldArguments {
+  const char* x;
+  char* y;
+  const char* p;  // one number of the computing dtype per result, or (p_step 0) one for all, or null
+  char* partial;  // [chunks, outputs] of the computing dtype; null where one chunk does all
+  DType x_dtype, y_dtype;
+  std::uint32_t outputs, count, chunks, chunk, p_step;
+  double number;  // what `finish` takes for n: the count, or what stands for it
+  bool packs;     // reduced elements lie densely, lines at multiples of 16 bytes
+  bool root;      // of moments: the square root at the end
+  Axes kept, reduced;
+};
+
+void extreme(Context&, bool largest, int dim, View x, View values, View indices);  // kernels/reduce.h
+
+}  // namespace neura::cuda

@@ -1,0 +1,50 @@
+#include "neura/backend/transfer.h"
+
+#include "neura/backend/backend.h"
+#include "neura/core/storage.h"
+
+namespace neura {
+namespace {
+
+struct Staging {  // dense memory of a device for one copy
+  Spec spec;
+  Storage* storage;
+  Staging(DType dtype, const Spec& like, Device device)
+      : spec(Spec::dense(dtype, like.sizes(), device)), storage(Storage::make(spec.bytes(), device)) {}
+  Staging(const Staging&) = delete;
+  ~Staging() { Ref<Storage>::drop(storage); }
+  View view() const { return {static_cast<char*>(storage->data), &spec}; }
+};
+
+void assign_on(Device device, const View& to, const View& from) {
+  if (device.is_cpu()) return assign_on_cpu(to, from);
+  throw_failure(backend_of(device).assign(to, from), "copy");
+}
+
+// Bytes cross as they are, densely; strides and conversions are each device's own work, and the narrower dtype travels.
+void cross(const View& to, const View& from) {
+  const Device there = to.spec->device, here = from.spec->device;
+  const bool narrows = size_of(to.dtype()) < size_of(from.dtype());
+  const DType travels = narrows ? to.dtype() : from.dtype();
+  if (!from.spec->contiguous || from.dtype() != travels) {
+    const Staging packed(travels, *from.spec, here);
+    assign_on(here, packed.view(), from);
+    return cross(to, packed.view());
+  }
+  if (!to.spec->contiguous || to.dtype() != travels || !to.spec->same_shape(*from.spec)) {
+    const Staging arrived(travels, *from.spec, there);
+    cross(arrived.view(), from);
+    return assign_on(there, to, arrived.view());
+  }
+  throw_failure(device_api(here.is_cpu() ? there : here).copy(there, to.data, here, from.data, to.spec->bytes()),
+                "copy");
+}
+
+}  // namespace
+
+void assign(const View& to, const View& from) {
+  if (to.spec->device == from.spec->device) return assign_on(to.spec->device, to, from);
+  if (to.numel()) cross(to, from);
+}
+
+}  // namespace neura

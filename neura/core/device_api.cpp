@@ -1,0 +1,20 @@
+#include "neura/core/device_api.h"
+
+#include "neura/core/error.h"
+
+namespace neura {
+
+const DeviceApi& device_api(Device device) {
+  check<DeviceError>(detail::find_device_api, [&] { return "device: expected the cpu, got " + device.str(); });
+  return detail::find_device_api(device);
+}
+
+void throw_failure(Failed failure, const char* op) {
+  if (!failure) return;
+  const std::string text = std::string(op) + ": " + failure->text;
+  if (failure->kind == DeviceFailure::memory) throw OutOfMemoryError(text);
+  if (failure->kind == DeviceFailure::absent) throw NotImplementedError(text);
+  throw CudaError(text);
+}
+
+}  // namespace neura

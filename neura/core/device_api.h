@@ -1,0 +1,53 @@
+// What a device other than the cpu does for core: memory, copies, waiting. A back end hands one table over when it is
+// loaded. No exception crosses this border: a function that fails returns why, in memory of the calling thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "neura/core/device.h"
+
+namespace neura {
+
+struct DeviceFailure {
+  enum Kind : std::uint8_t { memory, device, absent } kind = device;
+  char text[600];
+};
+using Failed = const DeviceFailure*;  // null: all is well
+
+struct DeviceInfo {
+  char name[96];
+  int major, minor;     // compute capability
+  int driver, runtime;  // versions, as 13000 for 13.0
+  int multiprocessors;
+  std::size_t total;  // bytes of the device's memory
+};
+struct DeviceMemory {                     // bytes
+  std::size_t allocated, allocated_peak;  // in tensors
+  std::size_t reserved, reserved_peak;    // taken from the device
+  std::size_t free, total;                // of the device, as its driver says
+  std::int64_t allocations;               // so far
+};
+
+struct DeviceApi {
+  int (*count)();
+  Failed (*info)(int index, DeviceInfo*);
+  // Memory belongs to the current stream; its `capacity` is at least `bytes`.
+  Failed (*allocate)(int index, std::size_t bytes, void** data, std::size_t* capacity);
+  void (*release)(int index, void* data);
+  // In order with the current stream. What goes to the cpu is there when the call returns.
+  Failed (*copy)(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes);
+  Failed (*synchronize)(int index);
+  Failed (*memory)(int index, DeviceMemory*);
+  void (*reset_peak)(int index);
+  Failed (*empty_cache)();
+};
+
+// The table of a device's type. DeviceError where there is none, which says what is missing.
+const DeviceApi& device_api(Device);
+void throw_failure(Failed, const char* op);  // OutOfMemoryError, CudaError or NotImplementedError
+
+namespace detail {  // set by whoever loads back ends
+inline const DeviceApi& (*find_device_api)(Device) = nullptr;
+}
+
+}  // namespace neura

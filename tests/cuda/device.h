@@ -1,0 +1,21 @@
+// Tests that need a CUDA device: they are skipped, with the reason, where there is none.
+#pragma once
+#include "neura/backend/plugin.h"
+#include "tests/support/close.h"
+
+namespace neura::test {
+
+class CudaTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = unavailable(DeviceType::cuda); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+inline const Device kCuda = Device("cuda");
+inline Tensor there(const Tensor& t) { return t.to(kCuda); }
+inline Tensor back(const Tensor& t) {
+  EXPECT_EQ(t.device(), kCuda);
+  return t.to(Device());
+}
+
+}  // namespace neura::test

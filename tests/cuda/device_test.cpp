@@ -1,0 +1,131 @@
+// The CUDA back end as a plug-in: what is said where it is not there, copies, memory, reductions, products.
+#include <functional>
+
+#include "neura/autograd/autograd.h"
+#include "neura/ops/join.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/random.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/sort.h"
+#include "tests/cuda/device.h"
+
+namespace neura::test {
+namespace {
+
+TEST(CudaPlugin, WithoutADeviceTheReasonIsSaid) {
+  const std::string why = unavailable(DeviceType::cuda);
+  if (why.empty()) GTEST_SKIP() << "there is a device";
+  const bool one = why.find("library cannot be loaded") != why.npos || why.find("no NVIDIA driver") != why.npos ||
+                   why.find("shows no device") != why.npos;
+  EXPECT_TRUE(one) << why;
+  const Tensor x = ones({2});
+  for (const auto& f : {std::function<void()>([&] { x.to("cuda"); }),
+                        std::function<void()>([&] { zeros({2}, {.device = Device("cuda")}); })})
+    EXPECT_EQ(error_of<DeviceError>(f), "device: expected one that can be used, got cuda:0: " + why);
+}
+
+using CudaDevice = CudaTest;
+
+TEST_F(CudaDevice, OthersThanThereAreAreRefused) {
+  const std::string said = error_of<DeviceError>([] { zeros({2}, {.device = Device("cuda:99")}); });
+  EXPECT_EQ(said.find("device: expected cuda:0 to cuda:"), 0u) << said;
+}
+TEST_F(CudaDevice, TensorsOfTwoDevicesDoNotMix) {
+  const Tensor a = ones({2}), b = there(a);
+  EXPECT_EQ(error_of<DeviceError>([&] { a + b; }),
+            "add: expected all tensors on the same device, got cpu and cuda:0; move one with .to() (float32 [2], "
+            "float32 [2] on "
+            "cuda:0)");
+}
+TEST_F(CudaDevice, CopiesConvertAndKeepStrides) {
+  const Tensor x = randn({5, 6, 7});
+  for (int i = 0; i < kDTypes; ++i) {
+    const Tensor h = x.to(DType(i));
+    for (const Tensor& t : {h, h.transpose(0, 2), h.slice(1, 1, 6, 2)}) {
+      const Tensor d = there(t);
+      expect_same(back(d), t);
+      expect_same(back(d.to(float32)), t.to(float32));
+      Tensor target = zeros(t.shape());
+      expect_same(target.copy_(d), t.to(float32));
+    }
+  }
+  EXPECT_EQ(there(ones({2, 3}).t()).strides(), (Shape{1, 3}));
+  Tensor leaf = ones({3}).requires_grad_();
+  there(leaf).backward(there(tensor({1., 2., 3.}, {.dtype = float32})));
+  expect_same(leaf.grad(), tensor({1., 2., 3.}, {.dtype = float32}));
+}
+TEST_F(CudaDevice, PrintsAndGivesItems) {
+  EXPECT_EQ(there(ones({2})).str(), "tensor([1., 1.], device='cuda:0')");
+  EXPECT_EQ(there(full({}, 2.5)).item<double>(), 2.5);
+  EXPECT_EQ(error_of<DeviceError>([] { there(ones({1})).data<float>(); }),
+            "data: expected a tensor on the cpu, got float32 [1] on cuda:0; move it with .to(\"cpu\")");
+}
+TEST_F(CudaDevice, MemoryComesBackAndRunsOut) {
+  const DeviceApi& api = device_api(kCuda);
+  DeviceMemory before, during, after;
+  api.memory(0, &before);
+  {
+    const Tensor x = zeros({1 << 20}, {.device = kCuda});
+    api.memory(0, &during);
+    EXPECT_EQ(during.allocated, before.allocated + (std::size_t{4} << 20));
+    const std::string said =
+        error_of<OutOfMemoryError>([] { Tensor::empty(Spec::dense(float32, Shape{std::int64_t{1} << 40}, kCuda)); });
+    EXPECT_NE(said.find("expected 4096.00 GiB on cuda:0"), said.npos) << said;
+    EXPECT_EQ(x.slice(0, 5, 6).item<float>(), 0);  // the process lives on
+  }
+  api.empty_cache();
+  api.memory(0, &after);
+  EXPECT_EQ(after.allocated, before.allocated);
+  EXPECT_GE(after.allocated_peak, during.allocated);
+}
+TEST_F(CudaDevice, WhatIsNotThereSaysSo) {
+  const std::string said = error_of<NotImplementedError>([] { sort(there(randn({5}))); });
+  EXPECT_EQ(said.find("sort: expected a tensor on the cpu, got one on cuda"), 0u) << said;
+}
+
+using CudaReductions = CudaTest;
+TEST_F(CudaReductions, AreTheCpus) {
+  for (const Shape& shape : {Shape{}, Shape{1000}, Shape{37, 53}, Shape{8, 128, 64}, Shape{100000}, Shape{3, 70000},
+                             Shape{50000, 3}, Shape{2, 3, 4, 5}, Shape{4, 0}})
+    for (const DType d : {float32, float64, bfloat16, int64, complex64}) {
+      SCOPED_TRACE(shape.str() + " " + name(d));
+      const Tensor h = (randn(shape) * 4).to(d), x = there(h);
+      const Tolerance t = tolerance(d).times(16);
+      for (int dim = -1; dim < h.dim(); ++dim) {
+        const Dims dims = dim < 0 ? Dims() : Dims(dim);
+        expect_close(back(sum(x, dims)), sum(h, dims), t);
+        if (d == int64) continue;
+        expect_close(back(mean(x, dims, true)), mean(h, dims, true), t);
+        if (is_complex(d) || !h.numel()) continue;
+        expect_close(back(neura::var(x, dims)), neura::var(h, dims), t);
+        expect_same(back(amax(x, dims)), amax(h, dims));
+        if (dim < 0) continue;
+        expect_close(back(logsumexp(x, dims)), logsumexp(h, dims), t);
+        expect_same(back(argmax(x, dim)), argmax(h, dim));
+        expect_same(back(argmin(x.transpose(0, -1), dim)), argmin(h.transpose(0, -1), dim));
+      }
+    }
+}
+
+using CudaProducts = CudaTest;
+TEST_F(CudaProducts, AreTheCpus) {
+  for (const DType d : {float32, float64, bfloat16, float16, complex64, complex128}) {
+    SCOPED_TRACE(name(d));
+    const Tensor a = randn({2, 4, 33, 65}).to(d), b = randn({4, 65, 17}).to(d), v = randn({65}).to(d);
+    const Tolerance t = tolerance(d).times(16);
+    expect_close(back(matmul(there(a), there(b))), matmul(a, b), t);
+    expect_close(back(matmul(there(b).transpose(1, 2), there(a).transpose(2, 3))),
+                 matmul(b.transpose(1, 2), a.transpose(2, 3)), t);
+    expect_close(back(matmul(there(a).slice(3, 0, 65, 3), there(b).slice(1, 0, 65, 3))),
+                 matmul(a.slice(3, 0, 65, 3), b.slice(1, 0, 65, 3)), t);
+    expect_close(back(matmul(there(a), there(v))), matmul(a, v), t);
+    const Tensor m = randn({65, 17}).to(d), bias = randn({17}).to(d), n = randn({9, 65}).to(d);
+    expect_close(back(addmm(there(bias), there(n), there(m), {.beta = 0.5, .alpha = 2})),
+                 addmm(bias, n, m, {.beta = 0.5, .alpha = 2}), t);
+    expect_close(back(matmul(there(zeros({3, 0}).to(d)), there(zeros({0, 2}).to(d)))), zeros({3, 2}).to(d), t);
+  }
+}
+
+}  // namespace
+}  // namespace neura::test
