@@ -29,12 +29,16 @@ Loaded load_cuda() {
   void* library = dlopen(chosen ? chosen : beside_this_library(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string why = library ? "" : dlerror();
   if (!library && !chosen) library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return {nullptr, "its library cannot be loaded (" + why + "); install the build of Neura with CUDA"};
+  if (!library)
+    return {nullptr,
+            "its library cannot be loaded (" + why + "); use the cpu, or install the build of Neura with CUDA"};
   const auto entry = reinterpret_cast<PluginEntry*>(dlsym(library, kPluginEntry));
-  if (!entry) return {nullptr, std::string(file) + " is no back end of Neura"};
+  if (!entry)
+    return {nullptr, std::string(file) + " is no back end of Neura; use the cpu, or install the build with CUDA"};
   const Plugin* plugin = entry();
   if (plugin->layout != layout_of_tables())
-    return {nullptr, std::string(file) + " was built with another version of Neura; install both from one build"};
+    return {nullptr, std::string(file) +
+                         " was built with another version of Neura; install both from one build, or use the cpu"};
   if (const char* missing = plugin->missing()) return {nullptr, missing};
   return {plugin, ""};
 }

@@ -53,7 +53,7 @@ const std::set<std::string> kElsewhere = {
     "log_softmax_backward", "_safe_softmax", "embedding_dense_backward", "conv_transpose3d", "adaptive_avg_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool3d", "max_pool1d_with_indices", "max_pool3d_with_indices",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices",
-    "copy_of", "zero_gradient", "fit_gradient", "apply_row",
+    "copy_of", "number_of", "zero_gradient", "fit_gradient", "apply_row",
     // rows by other names or over rows (rows_more.h)
     "clip", "true_divide", "absolute", "negative", "fix", "positive", "less", "greater", "less_equal", "greater_equal",
     "not_equal", "rsub", "float_power", "ldexp", "isclose", "mvlgamma",

@@ -20,7 +20,8 @@ const char* missing() {
   if (cudaDriverGetVersion(&driver) != cudaSuccess || !driver)
     return "no NVIDIA driver was found; install one, or use the cpu";
   if (!device_count())
-    return "the NVIDIA driver shows no device (it may be too old for this build, or CUDA_VISIBLE_DEVICES may be empty)";
+    return "the NVIDIA driver shows no device (it may be too old for this build, or CUDA_VISIBLE_DEVICES may be "
+           "empty); use the cpu";
   return nullptr;
 }
 
