@@ -200,13 +200,14 @@ void Run::accumulate_targets() {
 }
 
 void Leaf::accumulate(Tensor&& g, bool create_graph, const Gradient* windowed) {
+  Tensor before;  // dropped after the lock: its history may run code of others
   std::lock_guard hold(mutex);
   if (windowed) {
     if (grad && !may_need_gradient(grad.impl()) && write_window(grad, g, *windowed)) return;
     g = spread(g, *windowed);
   }
   if (grad) {
-    if (create_graph || may_need_gradient(grad.impl())) grad = add(grad, g);
+    if (create_graph || may_need_gradient(grad.impl())) before = std::exchange(grad, add(grad, g));
     else ++counted.added_in_place, add_(grad, g);
   } else if (create_graph || exclusive(g)) {
     ++counted.stolen, grad = std::move(g);

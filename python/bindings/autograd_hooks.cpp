@@ -10,6 +10,15 @@ PyObject* stop_type;  // how StopRecomputation passes through Python
 
 std::shared_ptr<PyObject> weakly(nb::handle o) { return held(nb::steal(PyWeakref_NewRef(o.ptr(), nullptr))); }
 
+nb::object referent(PyObject* weak) {  // None if it is gone
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* o = nullptr;
+  return PyWeakref_GetRef(weak, &o) > 0 ? nb::steal(o) : nb::none();
+#else
+  return nb::borrow(PyWeakref_GetObject(weak));
+#endif
+}
+
 HookHandle register_hook_on(nb::handle self, nb::handle f) {
   if (!is_tensor(self.ptr())) throw nb::type_error("register_hook: expected a tensor");
   if (!PyCallable_Check(f.ptr())) throw nb::type_error("register_hook: expected a callable");
@@ -126,7 +135,7 @@ Tensor PythonHook::operator()(const Tensor& g) const {
 }
 void PythonHook::operator()(Tensor&) const {
   nb::gil_scoped_acquire gil;
-  const nb::object t = nb::borrow(PyWeakref_GetObject(subject.get()));
+  const nb::object t = referent(subject.get());
   if (!t.is_none()) nb::handle(callable.get())(t);
 }
 void PythonHook::operator()(Tensor* grads, int n) const {

@@ -88,7 +88,7 @@ TEST(Print, LinesBreakAtEightyColumns) {
 TEST(Print, GradientsAreMentioned) {
   Tensor x = tensor({1., 2.}).requires_grad_();
   EXPECT_EQ(x.str(), "tensor([1., 2.], requires_grad=True)");
-  EXPECT_EQ(mul(x, 2).str(), "tensor([2., 4.], grad_fn=<mul>)");
+  EXPECT_EQ(mul(x, 2).str(), "tensor([2., 4.], grad_fn=<MulBackward0>)");
 }
 
 TEST(Print, ViewsShowWhatTheyShow) {
