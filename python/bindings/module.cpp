@@ -4,6 +4,8 @@
 
 namespace neura::python {
 
+void bind_attributes_of_tensor(const Names&);
+void bind_out(nb::module_&);
 void bind_statistics(const Names&);
 
 namespace {
@@ -134,12 +136,14 @@ NB_MODULE(_neura, m) {
   bind_index(names);
   bind_products(names);
   bind_statistics(names);
+  bind_attributes_of_tensor(names);
   bind_nodes(names);
   bind_functions(names);
   bind_hooks(names);
   bind_autograd(names);
   bind_optim(m);
   bind_files(m);
+  bind_out(m);
   const Names network{m.def_submodule("functional"), names.methods};
   bind_network(network);
   bind_losses(network);

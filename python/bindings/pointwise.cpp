@@ -1,5 +1,5 @@
 // Pointwise functions whose arguments are more than a row's.
-#include "common.h"
+#include "out.h"
 
 namespace neura::python {
 namespace {
@@ -8,26 +8,19 @@ void some_tensor(const Operand& a, const Operand& b, const char* op) {
   if (!a.is_tensor() && !b.is_tensor())
     throw nb::type_error((std::string(op) + ": expected at least one tensor, got numbers").c_str());
 }
-nb::object put(nb::object out, const Tensor& value) {  // `out`, or the value itself
-  if (out.is_none()) return nb::steal(wrap(value));
-  if (!is_tensor(out.ptr())) throw nb::type_error("expected a tensor for out");
-  copy_(tensor_in(out.ptr()), value);
-  return out;
-}
-
 void bind_arithmetic(const Names& n) {
   using O = const Operand&;
   n.both(
-      "add", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return put(out, add(a, b, alpha)); }, "input"_a,
-      "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
+      "add", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return into(out, add(a, b, alpha), "add"); },
+      "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
   n.both(
-      "sub", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return put(out, sub(a, b, alpha)); }, "input"_a,
-      "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
+      "sub", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return into(out, sub(a, b, alpha), "sub"); },
+      "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
   n.alias("subtract", "sub");
   n.both(
       "div",
       [](const Tensor& a, O b, std::optional<std::string> mode, nb::object out) {
-        return put(out, div(a, b, {.rounding_mode = mode ? mode->c_str() : nullptr}));
+        return into(out, div(a, b, {.rounding_mode = mode ? mode->c_str() : nullptr}), "div");
       },
       "input"_a, "other"_a, nb::kw_only(), "rounding_mode"_a = nb::none(), "out"_a = nb::none());
   n.method(

@@ -1,5 +1,5 @@
 // Measures over several variables, distances, products in space, windows.
-#include "common.h"
+#include "out.h"
 
 #include "neura/ops/statistics.h"
 #include "neura/ops/window.h"
@@ -10,13 +10,6 @@ namespace {
 using T = const Tensor&;
 using D = std::optional<DType>;
 using V = std::optional<Device>;
-
-nb::object put(nb::handle out, T value) {
-  if (out.is_none()) return nb::steal(wrap(value));
-  if (!is_tensor(out.ptr())) throw nb::type_error("expected a tensor for out");
-  Tensor target = tensor_in(out.ptr());
-  return nb::steal(wrap(add_out(target, value, Operand(0))));
-}
 
 std::vector<Spacing> spacing_of(nb::handle h) {
   std::vector<Spacing> v;
@@ -52,14 +45,14 @@ void bind_measures(const Names& n) {
 }
 void bind_space(const Names& n) {
   n.both(
-      "cross", [](T a, T b, std::optional<int> dim, nb::handle out) { return put(out, cross(a, b, dim)); }, "input"_a,
-      "other"_a, "dim"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(),
+      "cross", [](T a, T b, std::optional<int> dim, nb::handle out) { return into(out, cross(a, b, dim), "cross"); },
+      "input"_a, "other"_a, "dim"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(),
       "The cross product along a dimension of size 3; without `dim`, the first of that size.");
   n.function(
-      "_linalg_cross", [](T a, T b, int dim, nb::handle out) { return put(out, cross(a, b, dim)); }, "input"_a,
-      "other"_a, nb::kw_only(), "dim"_a = -1, "out"_a = nb::none());
+      "_linalg_cross", [](T a, T b, int dim, nb::handle out) { return into(out, cross(a, b, dim), "cross"); },
+      "input"_a, "other"_a, nb::kw_only(), "dim"_a = -1, "out"_a = nb::none());
   n.function(
-      "_vecdot", [](T a, T b, int dim, nb::handle out) { return put(out, vecdot(a, b, dim)); }, "x"_a, "y"_a,
+      "_vecdot", [](T a, T b, int dim, nb::handle out) { return into(out, vecdot(a, b, dim), "vecdot"); }, "x"_a, "y"_a,
       nb::kw_only(), "dim"_a = -1, "out"_a = nb::none());
   n.function("_vander", &vander, "x"_a, nb::kw_only(), "N"_a = nb::none());
   n.function(
@@ -76,11 +69,11 @@ void bind_space(const Names& n) {
 }
 void bind_parts(const Names& n) {
   n.function(
-      "complex", [](T a, T b, nb::handle out) { return put(out, complex(a, b)); }, "real"_a, "imag"_a, nb::kw_only(),
-      "out"_a = nb::none(), "Complex numbers of these parts.");
+      "complex", [](T a, T b, nb::handle out) { return into(out, complex(a, b), "complex"); }, "real"_a, "imag"_a,
+      nb::kw_only(), "out"_a = nb::none(), "Complex numbers of these parts.");
   n.function(
-      "polar", [](T a, T b, nb::handle out) { return put(out, polar(a, b)); }, "abs"_a, "angle"_a, nb::kw_only(),
-      "out"_a = nb::none(), "Complex numbers of this size and angle.");
+      "polar", [](T a, T b, nb::handle out) { return into(out, polar(a, b), "polar"); }, "abs"_a, "angle"_a,
+      nb::kw_only(), "out"_a = nb::none(), "Complex numbers of this size and angle.");
   n.both(
       "frexp",
       [](T x) {
