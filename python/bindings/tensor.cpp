@@ -220,7 +220,11 @@ PyObject* to_int(PyObject* self) {
   });
 }
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(only_value(self, "float").real()); });
+  return guarded([&] {
+    const Scalar s = only_value(self, "float");
+    check<DTypeError>(s.imag() == 0, [] { return std::string("float: expected a real number; use complex()"); });
+    return PyFloat_FromDouble(s.real());
+  });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
@@ -253,14 +257,21 @@ PyObject* iterate(PyObject* self) {
 int contains(PyObject* self, PyObject* value) {
   nb::object same = nb::steal(binary<&rows::eq>(self, value));
   if (!same.is_valid()) return -1;
-  if (same.ptr() == Py_NotImplemented) return 0;
   try {
+    if (same.ptr() == Py_NotImplemented)
+      throw DTypeError(std::string("in: expected a tensor or a number, got ") + Py_TYPE(value)->tp_name);
     return any(tensor_in(same.ptr())).item<bool>();
   } catch (...) {
     set_python_error(std::current_exception());
     return -1;
   }
 }
+
+const char kDoc[] =
+    "Tensor(*sizes) or Tensor(data)\n--\n\n"
+    "An array of numbers of one dtype on one device, with a gradient if that is wanted. One tensor is one object: it\n"
+    "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is a plain\n"
+    "Tensor, except in place and for copies and pickles of the object itself; as_subclass() changes that.";
 
 // clang-format off: one line per slot
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, ""},
@@ -270,6 +281,7 @@ PyGetSetDef dictionary[] = {{"__dict__", get_dict, PyObject_GenericSetDict, "", 
 #define SLOT(slot, function) \
   { Py_##slot, (void*)(function) }
 PyType_Slot slots[] = {SLOT(tp_new, create),
+                       SLOT(tp_doc, kDoc),
                        SLOT(tp_dealloc, dealloc),
                        SLOT(tp_finalize, finalize),
                        SLOT(tp_traverse, traverse),

@@ -16,9 +16,32 @@ Tensor reshaped(const Tensor& x, const Shape& s) { return reshape(x, s); }
 Tensor permuted(const Tensor& x, const Shape& s) { return permute(x, Dims(s)); }
 Tensor flipped(const Tensor& x, const Shape& s) { return flip(x, Dims(s)); }
 
+// 4 or 5 dimensions for neura.channels_last and channels_last_3d; 0 for the other memory formats.
+int channels_last(nb::handle format) {
+  if (format.is_none()) return 0;
+  const nb::object text = nb::steal(PyObject_Str(format.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  const std::string name = nb::cast<std::string>(text);
+  if (name == "neura.preserve_format" || name == "neura.contiguous_format") return 0;
+  if (name == "neura.channels_last") return 4;
+  if (name == "neura.channels_last_3d") return 5;
+  throw nb::type_error("memory_format: expected neura.contiguous_format, preserve_format or channels_last");
+}
+Tensor channels_moved(const Tensor& x, int rank) {
+  check<ShapeError>(x.dim() == rank, [&] {
+    return "memory_format: expected " + std::to_string(rank) + " dimensions for channels last, got " + x.spec().str();
+  });
+  return movedim(x, 1, -1);
+}
+// The same values, in the order in memory that is asked for.
+Tensor in_format(const Tensor& x, nb::handle format) {
+  const int rank = channels_last(format);
+  return rank ? movedim(contiguous(channels_moved(x, rank)), -1, 1) : x;
+}
+
 // to(dtype), to(device), to(device, dtype), to(other), each also by name
 Tensor convert(const Tensor& x, nb::args args, std::optional<DType> dtype, std::optional<Device> device, nb::handle,
-               bool, bool copy, nb::handle) {
+               bool, bool copy, nb::handle format) {
   for (nb::handle a : args) {
     DType d;
     Device v;
@@ -30,6 +53,7 @@ Tensor convert(const Tensor& x, nb::args args, std::optional<DType> dtype, std::
   Tensor y = x;
   if (device) y = y.to(*device);
   if (dtype) y = y.to(*dtype);
+  y = in_format(y, format);
   return copy && y.is_same(x) ? y.clone() : y;
 }
 
@@ -48,11 +72,11 @@ void bind_copies(const Names& n) {
   n.method(
       "type_as", [](const Tensor& x, const Tensor& o) { return x.to(o.dtype()); }, "self"_a, "other"_a);
   n.both(
-      "clone", [](const Tensor& x, nb::handle) { return clone(x); }, "input"_a, nb::kw_only(),
+      "clone", [](const Tensor& x, nb::handle f) { return in_format(clone(x), f); }, "input"_a, nb::kw_only(),
       "memory_format"_a = nb::none());
   n.method(
-      "contiguous", [](const Tensor& x, nb::handle) { return contiguous(x); }, "self"_a,
-      "memory_format"_a = nb::none());
+      "contiguous", [](const Tensor& x, nb::handle f) { return channels_last(f) ? in_format(x, f) : contiguous(x); },
+      "self"_a, "memory_format"_a = nb::none());
   n.method(
       "copy_", [](Tensor& x, const Operand& source, bool) { return copy_(x, source); }, "self"_a, "src"_a,
       "non_blocking"_a = false);
@@ -97,8 +121,12 @@ void bind_facts(const Names& n) {
   n.method("element_size", [](const Tensor& x) { return size_of(x.dtype()); });
   n.method("data_ptr", [](const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.raw_data()); });
   n.method(
-      "is_contiguous", [](const Tensor& x, nb::handle) { return x.is_contiguous(); }, "self"_a,
-      "memory_format"_a = nb::none());
+      "is_contiguous",
+      [](const Tensor& x, nb::handle f) {
+        const int rank = channels_last(f);
+        return rank ? x.dim() == rank && channels_moved(x, rank).is_contiguous() : x.is_contiguous();
+      },
+      "self"_a, "memory_format"_a = nb::none());
   n.both(
       "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); }, "input"_a);
   n.both(

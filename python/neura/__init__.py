@@ -7,6 +7,9 @@ from . import _neura
 from ._neura import *  # noqa: F401,F403
 from ._neura import Tensor, device, dtype, errors  # noqa: F401
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from ._formats import channels_last, channels_last_3d, contiguous_format, preserve_format  # noqa: F401
+from ._formats import layout, memory_format, strided  # noqa: F401
+from ._limits import finfo, iinfo  # noqa: F401
 from . import autograd, linalg, masked, nn, optim, safetensors, signal, special  # noqa: F401
 from . import random, utils  # noqa: F401
 from .serialization import load, save  # noqa: F401

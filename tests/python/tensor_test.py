@@ -140,3 +140,74 @@ def test_wrong_self_and_first_argument():
     ]:
         with pytest.raises(TypeError):
             call()
+
+
+def test_facts_under_torchs_names():
+    x = neura.arange(6.0).view(2, 3)
+    assert x.shape.numel() == 6 and x.size() == x.shape and x.ndim == 2 and x.nbytes == 24 and x.itemsize == 4
+    assert x._is_view() and not x.clone()._is_view() and x.is_set_to(x.view(2, 3)) and not x.is_set_to(x.T)
+    assert x.T.dim_order() == (1, 0) and not x.is_sparse and x.output_nr == 0 and not x.is_conj()
+    assert x.layout is neura.strided
+    assert repr(neura.finfo(neura.float32)) == (
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, "
+        "tiny=1.17549e-38, dtype=float32)"
+    )
+    assert neura.iinfo(neura.int8).min == -128 and neura.iinfo(neura.uint8).max == 255
+    for d in (neura.float16, neura.bfloat16, neura.float32, neura.float64):
+        f = neura.finfo(d)
+        assert neura.tensor(f.max, dtype=d).item() == f.max and neura.tensor(f.tiny, dtype=d).item() == f.tiny
+        one = neura.ones((), dtype=d)
+        assert (one + f.eps).item() > 1 and (one + f.eps / 2).item() == 1
+    with pytest.raises(TypeError):
+        neura.finfo(neura.int8)
+
+
+def test_pythons_own_questions():
+    x = neura.tensor(1.5)
+    assert f"{x:.3f}" == "1.500" and f"{neura.tensor(3)}" == "3" and f"{neura.ones(2)}" == "tensor([1., 1.])"
+    with pytest.raises(TypeError):
+        f"{neura.ones(2):.3f}"
+    assert complex(neura.tensor(1 + 2j)) == 1 + 2j and int(neura.tensor(1.7)) == 1
+    with pytest.raises(RuntimeError):
+        float(neura.tensor(1 + 2j))
+    assert [v.item() for v in reversed(neura.arange(3))] == [2, 1, 0] and 2 in neura.arange(3)
+    with pytest.raises(RuntimeError):
+        "a" in neura.arange(3)
+    assert [1, 2, 3][neura.tensor(1)] == 2 and list(range(neura.tensor(2))) == [0, 1]
+    with pytest.raises(TypeError):
+        [1, 2][neura.tensor(1.0)]
+
+
+def test_memory_formats():
+    x = neura.arange(24.0).view(1, 2, 3, 4)
+    y = x.to(memory_format=neura.channels_last)
+    assert y.stride() == (24, 1, 8, 2) and neura.equal(x, y) and not y.is_contiguous()
+    assert y.is_contiguous(memory_format=neura.channels_last) and y.contiguous().stride() == x.stride()
+    assert x.contiguous(memory_format=neura.channels_last).stride() == y.stride()
+    with pytest.raises(RuntimeError, match="4 dimensions"):
+        neura.ones(2).contiguous(memory_format=neura.channels_last)
+    assert repr(neura.channels_last) == "neura.channels_last"
+
+
+def test_out_of_functions_that_are_no_rows():
+    x, out = neura.arange(6.0).view(2, 3), neura.empty(0)
+    assert neura.sum(x, 1, out=out) is out and out.tolist() == [3, 12]
+    assert neura.matmul(x, x.T, out=out) is out and out.shape == (2, 2)
+    assert neura.cat([x, x], out=out).shape == (4, 3)
+    values, indices = neura.empty(0), neura.empty(0, dtype=neura.int64)
+    result = neura.max(x, 1, out=(values, indices))
+    assert result.values is values and result.indices is indices and indices.tolist() == [2, 2]
+    assert neura.add(x, 1, alpha=2, out=out) is out and out[0].tolist() == [2, 3, 4]
+    wide = neura.zeros(3, dtype=neura.float64)
+    assert neura.sum(x, 0, out=wide) is wide and wide.dtype is neura.float64
+    zero = neura.stack([neura.tensor(-0.0)], out=neura.empty(1))
+    assert str(zero[0].item()) == "-0.0"
+    for call, error in [
+        (lambda: neura.sum(x, out=neura.zeros(1, dtype=neura.int64)), TypeError),
+        (lambda: neura.sum(x, out=3), TypeError),
+        (lambda: neura.sum(x.requires_grad_(), out=neura.zeros(1)), RuntimeError),
+        (lambda: neura.sum(x, out=neura.zeros(1), nonsense=1), TypeError),
+    ]:
+        with pytest.raises(error):
+            call()
+    assert neura.sum(x, out=None).item() == 15 and neura.sum.__name__ == "sum" and neura.sum.__doc__
