@@ -105,6 +105,7 @@ void dealloc(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
+  if (reinterpret_cast<PyTensor*>(self)->kept) return 0;  // its history is not its own
   return visit_history(tensor_in(self), visit, arg);
 }
 int clear(PyObject* self) {

@@ -2,7 +2,7 @@
 
 
 def __getattr__(name):
-    if name in ("checkpoint", "data"):  # loaded when first needed
+    if name in ("checkpoint", "data", "dlpack"):  # loaded when first needed
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")
