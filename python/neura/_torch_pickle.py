@@ -96,8 +96,8 @@ def _set_of(kind):
     return make
 
 
-def _counted(items=()):
-    _demand(isinstance(items, (dict, tuple)), "counted values")
+def _counted(items=None):
+    _demand(items is None or isinstance(items, dict), "counted values")
     return collections.Counter(items)
 
 
@@ -268,9 +268,8 @@ class Interpreter:
     def call(self):
         arguments, function = self.pop(), self.pop()
         if not isinstance(function, _Name) or function.name not in _CALLS or not isinstance(arguments, tuple):
-            _fail(
-                f"expected a call that makes a tensor or a container, got {getattr(function, 'name', function)!r:.200}"
-            )
+            what = function.name[:200] if isinstance(function, _Name) else type(function).__name__
+            _fail(f"expected a call that makes a tensor or a container, got {what}")
         self.work -= sum(len(a) for a in arguments if hasattr(a, "__len__") and not isinstance(a, _neura.Tensor))
         if self.work < 0:
             _fail("expected calls with arguments of their own, got the same long ones again and again")

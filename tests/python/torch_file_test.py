@@ -295,6 +295,25 @@ def test_long_arguments_again_and_again_are_refused():
     assert time.monotonic() - began < 60
 
 
+def test_deep_and_wide_values_are_borne():
+    """Tuples within tuples, as keys, as what is counted, and as what is called; 2⁶⁰ when written out."""
+    deep = b")" + b"\x85" * 500_000
+    wide = b")" + b"2\x86" * 60
+    for text in [
+        b"}" + deep + b"Ns.",
+        b"ccollections\nCounter\n" + deep + b"\x85R.",
+        b"cbuiltins\nset\n" + deep + b"\x85R.",
+        deep + b")R.",
+        wide + b")R.",
+        wide + wide + b"\x86Q.",
+        b"ctorch\nSize\n" + wide + b"\x85R.",
+    ]:
+        with pytest.raises(FormatError):
+            neura.load(archive(text))
+    value = neura.load(archive(wide + b"."))
+    assert value[0][0][1] is value[1][1][1]
+
+
 def test_changed_files_are_read_or_refused():
     dice = random.Random(1)
     files = [(DATA / name).read_bytes() for name in ("containers.pt", "model.pt")]
