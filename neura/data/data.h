@@ -7,4 +7,5 @@
 #include "neura/data/loader.h"
 #include "neura/data/mnist.h"
 #include "neura/data/png.h"
+#include "neura/data/text.h"
 #include "neura/data/transforms.h"

@@ -1,43 +1,19 @@
 #include "neura/data/image_sets.h"
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "neura/core/file.h"
 
 namespace neura::data {
-namespace fs = std::filesystem;
-
-namespace {
-
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> all;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    all.push_back(it->path());
-  if (error) throw IoError("cannot read \"" + folder.string() + "\": " + error.message());
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-}  // namespace
 
 ImageFolder::ImageFolder(const std::string& root, ImageMode mode) : mode_(mode) {
-  std::error_code ignored;
-  for (const fs::path& folder : entries(root)) {
-    if (!fs::is_directory(folder, ignored)) continue;
-    for (const fs::path& file : entries(folder))
-      if (file.extension() == ".png" || file.extension() == ".PNG")
-        files_.emplace_back(file.string(), std::int64_t(classes_.size()));
-    classes_.push_back(folder.filename().string());
-  }
-  check<IoError>(!files_.empty(), [&] { return "no pictures CLASS/NAME.png in \"" + root + "\""; });
+  const std::string endings[] = {".png", ".PNG"};
+  all_ = files_by_class(root, endings);
 }
 
 std::pair<Tensor, std::int64_t> ImageFolder::get(std::int64_t i) const {
   check_index(i, size());
-  const auto& [file, label] = files_[std::size_t(i)];
+  const auto& [file, label] = all_.files[std::size_t(i)];
   return {read_png(file, mode_), label};
 }
 

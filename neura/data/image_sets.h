@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "neura/data/dataset.h"
+#include "neura/data/folder.h"
 #include "neura/data/png.h"
 
 namespace neura::data {
@@ -16,14 +17,13 @@ class ImageFolder {
  public:
   explicit ImageFolder(const std::string& root, ImageMode mode = ImageMode::rgb);
   std::pair<Tensor, std::int64_t> get(std::int64_t i) const;
-  std::int64_t size() const { return std::int64_t(files_.size()); }
-  const std::vector<std::string>& classes() const { return classes_; }
-  const std::vector<std::pair<std::string, std::int64_t>>& files() const { return files_; }  // path and class
+  std::int64_t size() const { return std::int64_t(all_.files.size()); }
+  const std::vector<std::string>& classes() const { return all_.classes; }
+  const std::vector<std::pair<std::string, std::int64_t>>& files() const { return all_.files; }  // path and class
 
  private:
   ImageMode mode_;
-  std::vector<std::string> classes_;
-  std::vector<std::pair<std::string, std::int64_t>> files_;
+  Labelled all_;
 };
 
 // CIFAR-10, the binary version: data_batch_1.bin to data_batch_5.bin or test_batch.bin. Items: uint8 [3, 32, 32] and

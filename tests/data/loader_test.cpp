@@ -224,9 +224,48 @@ TEST_P(Workers, LoadASharedDatasetChosenAtRunTime) {
   EXPECT_EQ(batches(loader), (Lists{{0, 1, 4}}));
 }
 
+TEST(DataLoader, WorkersFetchAtTheSameTime) {
+  std::mutex mutex;
+  std::condition_variable both;
+  int within = 0;
+  bool met = false;
+  const auto slow = map(Numbers{2}, [&](std::int64_t i) {
+    std::unique_lock lock(mutex);
+    if (++within == 2) met = true, both.notify_all();
+    both.wait_for(lock, std::chrono::seconds(60), [&] { return met; });
+    --within;
+    return i;
+  });
+  DataLoader loader(slow, {.num_workers = 2});
+  EXPECT_EQ(batches(loader), (Lists{{0}, {1}}));
+  EXPECT_TRUE(met);  // each item waited for the other
+}
+
+TEST(DataLoader, KeepsItsOptions) {
+  const auto sampler = std::make_shared<SequentialSampler>(3);
+  const DataLoader loader(Numbers{3}, {.batch_size = 2,
+                                       .sampler = sampler,
+                                       .num_workers = 1,
+                                       .drop_last = true,
+                                       .timeout = 4,
+                                       .seed = 5,
+                                       .prefetch_factor = 6,
+                                       .persistent_workers = true});
+  const DataLoaderOptions& o = loader.options();
+  EXPECT_EQ(o.batch_size, 2);
+  EXPECT_EQ(o.sampler, sampler);
+  EXPECT_FALSE(o.shuffle || o.batch_sampler || o.worker_init_fn);
+  EXPECT_TRUE(o.drop_last && o.persistent_workers && o.device.is_cpu());
+  EXPECT_EQ(o.num_workers, 1);
+  EXPECT_EQ(o.timeout, 4);
+  EXPECT_EQ(o.seed, 5u);
+  EXPECT_EQ(o.prefetch_factor, 6);
+  EXPECT_EQ(loader.dataset().size(), 3);
+}
+
 TEST(DataLoader, InitialisesEachWorkerOnceBeforeItsFirstItem) {
   std::mutex mutex;
-  std::set<int> ids;
+  std::multiset<int> ids;
   std::set<std::uint64_t> seeds;
   std::set<std::thread::id> threads, fetchers;
   const auto d = map(Numbers{30}, [&](std::int64_t i) {
@@ -243,7 +282,7 @@ TEST(DataLoader, InitialisesEachWorkerOnceBeforeItsFirstItem) {
   batches(loader);
   batches(loader);
   batches(loader);
-  EXPECT_LE(ids.size(), 3u);
+  EXPECT_EQ(ids.size(), threads.size());  // once in each
   EXPECT_EQ(seeds.size(), threads.size());
   EXPECT_LE(threads.size(), 3u);  // the same threads in every epoch
   EXPECT_EQ(error_of<ValueError>([&] {
