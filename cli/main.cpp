@@ -26,7 +26,7 @@ void add_threads(CLI::App* app, Commands& c) {
 }
 
 void add_train(CLI::App& app, Commands& c) {
-  CLI::App* train = app.add_subcommand("train", "Train a network, print how it goes, save it")->require_subcommand(1);
+  CLI::App* train = app.add_subcommand("train", "Train a network, print how it goes, save it");
   CLI::App* fashion = train->add_subcommand("fashion-mnist", "Pictures of clothes, 28 x 28, in ten classes");
   TrainOptions& o = c.train;
   fashion->add_option("--model", o.model, "cnn (default) or mlp")->check(CLI::IsMember({"cnn", "mlp"}));
@@ -42,6 +42,14 @@ void add_train(CLI::App& app, Commands& c) {
   fashion->add_option("--resume", o.resume, "Checkpoint to go on from, with its settings");
   fashion->add_option("--report", o.report, "Write a page about the run, HTML");
   add_threads(fashion, c);
+  train->allow_extras();  // after the data sets, which would inherit it
+  train->parse_complete_callback([train] {
+    if (!train->get_subcommands().empty()) return;
+    const std::vector<std::string> rest = train->remaining();
+    throw CLI::ParseError("train: expected a data set, got " + (rest.empty() ? "none" : "\"" + rest[0] + "\"") +
+                              "; there is fashion-mnist",
+                          CLI::ExitCodes::ExtrasError);
+  });
 }
 
 void add_others(CLI::App& app, Commands& c) {
