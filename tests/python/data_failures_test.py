@@ -148,6 +148,13 @@ def test_the_end_of_a_worker_is_told(what, text):
     assert time.monotonic() - start < LIMIT
 
 
+def test_a_worker_killed_at_its_start_is_told():
+    loader = iter(DataLoader(range(4), **PROCESSES))
+    os.kill(loader.crew.processes[0].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="the end of worker 0 .*SIGKILL"):
+        list(loader)
+
+
 def test_a_loader_whose_worker_died_starts_again():
     loader = DataLoader(Failing(kill), batch_size=2, persistent_workers=True, **PROCESSES)
     for _ in range(2):

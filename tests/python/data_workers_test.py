@@ -1,7 +1,10 @@
 """Workers of neura.utils.data.DataLoader: their seeds, their lives, their shares."""
 
+import ast
 import collections
 import random
+import subprocess
+import sys
 import threading
 
 import neura
@@ -56,6 +59,30 @@ def test_workers_draw_from_seeds_of_their_own():
     base = seed - 1
     numpy = np.random.RandomState(np.random.SeedSequence([1, base & 0xFFFFFFFF, base >> 32, 0]).generate_state(4))
     assert [numpy.rand() for _ in range(3)] == first[1][2].tolist()
+
+
+def test_numpy_is_seeded_whenever_a_worker_imports_it():
+    program = """
+import sys, neura
+from neura.utils.data import DataLoader, get_worker_info
+class Late:
+    def __getitem__(self, i):
+        assert i > 1 or "numpy" not in sys.modules
+        import numpy
+        return get_worker_info().seed, float(numpy.random.rand())
+    def __len__(self):
+        return 4
+print([b for b in DataLoader(Late(), batch_size=1, collate_fn=list, num_workers=2, worker_type="process")])
+assert "numpy" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    rows = [batch[0] for batch in ast.literal_eval(done.stdout)]
+    base = rows[0][0]
+    for worker in range(2):
+        words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+        numpy = np.random.RandomState(np.random.SeedSequence(words).generate_state(4))
+        assert [r[1] for r in rows[worker::2]] == [numpy.rand(), numpy.rand()]
 
 
 def test_threads_draw_the_same_tensors_as_processes():

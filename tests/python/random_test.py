@@ -73,6 +73,14 @@ def test_fork_rng_leaves_no_trace():
         neura.manual_seed(5)
     assert drawn() == a
 
+    @neura.random.fork_rng()
+    def seeded(n):
+        neura.manual_seed(n)
+        return seeded(n - 1) if n else drawn()
+
+    neura.manual_seed(5)
+    assert seeded(3) == seeded(0) and drawn() == a
+
 
 def functions():
     p, x = neura.full((4,), 0.5), neura.ones(2, 4)

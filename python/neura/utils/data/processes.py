@@ -204,11 +204,13 @@ class ProcessCrew:
         return p.pid, f"was killed by {name}", advice.get(name, "another process sent that signal")
 
     def place(self, worker):
+        try:
+            if self.places[worker] is None and self.ends[worker].pipe.poll():
+                self._read(worker)  # says where it is to be read, before anything else
+        except (WorkerDied, OSError):
+            pass
         numbers = self.places[worker]
-        if numbers is None and self.ends[worker].pipe.poll():
-            self._read(worker)
-            numbers = self.places[worker]
-        return tuple(numbers) if numbers is not None else (-1, -1)
+        return (-1, -1) if numbers is None else tuple(numbers)
 
     def close(self):
         if self.closed or os.getpid() != self.owner:

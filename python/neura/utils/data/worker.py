@@ -1,5 +1,6 @@
 """What a worker is: its number, its seeds, and how it makes batches."""
 
+import importlib.util
 import random
 import sys
 import threading
@@ -42,12 +43,35 @@ def enter_process(info, base_seed):
     _neura.set_num_threads(1)  # the workers are the parallelism
     _neura.manual_seed(info.seed)
     random.seed(info.seed)
-    try:
-        import numpy
-    except ImportError:
-        return
-    words = [info.id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))
+    numpy = NumPySeed([info.id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])
+    if "numpy.random" in sys.modules:
+        numpy.seed(sys.modules["numpy.random"])
+    else:
+        sys.meta_path.insert(0, numpy)
+
+
+class NumPySeed:
+    """Seeds numpy.random as it is imported, so that a worker that needs no NumPy does not wait for it."""
+
+    def __init__(self, words):
+        self.words = words
+
+    def seed(self, module):
+        module.seed(module.SeedSequence(self.words).generate_state(4))
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "numpy.random":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        load = spec.loader.exec_module
+
+        def load_and_seed(module):
+            load(module)
+            self.seed(module)
+
+        spec.loader.exec_module = load_and_seed
+        return spec
 
 
 class End(Exception):
