@@ -8,6 +8,8 @@
 #include "neura/data/mnist.h"
 #include "neura/data/png.h"
 #include "neura/data/shared.h"
+#include "neura/data/text.h"
+#include "neura/data/transforms.h"
 
 namespace neura::python {
 namespace {
@@ -122,13 +124,51 @@ void bind_sets(nb::module_& m) {
     const data::CIFAR10 set(root, train);
     return parts(set.images(), set.labels(), set.class_names());
   });
-  m.def("image_folder", [](const std::string& root) {
+  const auto labelled = [](const std::vector<std::string>& classes, const auto& all) {
+    nb::list files, names;
+    for (const auto& [path, label] : all) files.append(nb::make_tuple(path, label));
+    for (const std::string& c : classes) names.append(c);
+    return nb::make_tuple(files, names);
+  };
+  m.def("image_folder", [labelled](const std::string& root) {
     const data::ImageFolder set(root);
-    nb::list files, classes;
-    for (const auto& [path, label] : set.files()) files.append(nb::make_tuple(path, label));
-    for (const std::string& c : set.classes()) classes.append(c);
-    return nb::make_tuple(files, classes);
+    return labelled(set.classes(), set.files());
   });
+  m.def("text_folder", [labelled](const std::string& root, const nb::list& classes) {
+    std::vector<std::string> names;
+    for (nb::handle c : classes) names.push_back(nb::cast<std::string>(c));
+    const data::TextFolder set(root, names);
+    return labelled(set.classes(), set.files());
+  });
+  m.def("read_text", &data::read_text, "path"_a, Unlocked());
+}
+
+void bind_transforms(nb::module_& m) {
+  const auto numbers = [](const nb::list& l) {
+    std::vector<double> v;
+    for (nb::handle n : l) v.push_back(nb::cast<double>(n));
+    return v;
+  };
+  m.def(
+      "to_float", [](const Tensor& x, DType dtype) { return data::ToFloat{dtype}(x); }, "image"_a, "dtype"_a,
+      Unlocked());
+  m.def(
+      "normalize",
+      [numbers](const Tensor& x, const nb::list& mean, const nb::list& std) {
+        const data::Normalize normalize{numbers(mean), numbers(std)};
+        nb::gil_scoped_release unlocked;
+        return normalize(x);
+      },
+      "image"_a, "mean"_a, "std"_a);
+  m.def(
+      "random_flip", [](const Tensor& x, double p) { return data::RandomHorizontalFlip{p}(x); }, "image"_a, "p"_a,
+      Unlocked());
+  m.def(
+      "random_crop",
+      [](const Tensor& x, std::int64_t height, std::int64_t width, std::int64_t padding, double fill) {
+        return data::RandomCrop{height, width, padding, fill}(x);
+      },
+      "image"_a, "height"_a, "width"_a, "padding"_a, "fill"_a, Unlocked());
 }
 
 }  // namespace
@@ -141,6 +181,7 @@ void bind_loading(const Names& n) {
   bind_shared(m);
   bind_files(m);
   bind_sets(m);
+  bind_transforms(m);
   n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");
   n.function("set_num_threads", &set_num_threads, "n"_a, "Lets operations use up to n threads, the caller's included.");
 }

@@ -65,3 +65,8 @@ def parse_csv(text, delimiter=",", header=False):
             [3., 4.]], dtype=neura.float64), ['x', 'y'])
     """
     return _table(*_data.parse_csv(text, delimiter, header), header)
+
+
+def read_text(path):
+    """The text in a file of UTF-8. FormatError, with the place, where it is something else."""
+    return _data.read_text(os.fspath(path))

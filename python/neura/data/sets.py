@@ -81,3 +81,23 @@ class ImageFolder(Dataset):
 
     def __len__(self):
         return len(self.samples)
+
+
+class TextFolder(Dataset):
+    """root/CLASS/NAME.txt, as the IMDB reviews have it: classes and texts in the order of their names. Texts, in UTF-8,
+    are read when they are asked for; items are a str and the number of its class. With ``classes`` only theirs:
+    ``TextFolder("aclImdb/train", ["neg", "pos"])``. IoError where there is no text, FormatError for other bytes."""
+
+    def __init__(self, root, classes=(), transform=None, target_transform=None):
+        self.samples, self.classes = _neura._data.text_folder(os.fspath(root), list(classes))
+        self.transform, self.target_transform = transform, target_transform
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        text = _neura._data.read_text(path)
+        if self.transform is not None:
+            text = self.transform(text)
+        return text, label if self.target_transform is None else self.target_transform(label)
+
+    def __len__(self):
+        return len(self.samples)
