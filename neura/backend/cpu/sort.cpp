@@ -59,7 +59,7 @@ template <class T> struct Ranked {  // one line's elements, ready to be put in o
   // standard library on keys alone that decide in torch which of equal elements are chosen. Few of many: those below
   // the k-th least so far are collected.
   static void least(const T* x, std::int64_t n, std::int64_t k, bool descending, Item* items) {
-    const std::int64_t room = std::max<std::int64_t>(4 * k, 1024);
+    const std::int64_t room = std::max<std::int64_t>(4 * k, 256);
     if (k == n || n <= 4096 || room > n / 4) {
       for (std::int64_t i = 0; i < n; ++i) items[i] = item(x[i], i, descending);
       if (k == n) return sort(items, k);
@@ -70,18 +70,21 @@ template <class T> struct Ranked {  // one line's elements, ready to be put in o
       return sort(items, k);
     }
     std::int64_t held = 0;
-    T bound = x[0];
-    bool bounded = false;
-    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    for (; held < room; ++held) items[held] = item(x[held], held, descending);
+    T bound;
+    const auto tighten = [&] {
+      std::nth_element(items, items + k - 1, items + held, Less());
+      held = k, bound = x[place(items[k - 1])];
+    };
+    tighten();
+    for (std::int64_t begin = room; begin < n; begin += kBlock) {
       const std::int64_t end = std::min(n, begin + kBlock);
-      if (bounded && end - begin == kBlock && !reaches(x + begin, bound, descending)) continue;
-      for (std::int64_t i = begin; i < end; ++i) {
-        if (bounded && (descending ? x[i] < bound : x[i] > bound)) continue;
-        items[held++] = item(x[i], i, descending);
-        if (held < room) continue;
-        std::nth_element(items, items + k - 1, items + held, Less());
-        held = k, bound = x[place(items[k - 1])], bounded = true;
-      }
+      if (end - begin == kBlock && !reaches(x + begin, bound, descending)) continue;
+      std::int64_t found[kBlock], count = 0;  // no branch: which elements are among the least cannot be foreseen
+      for (std::int64_t i = begin; i < end; ++i)
+        found[count] = i, count += descending ? !(x[i] < bound) : !(x[i] > bound);
+      for (std::int64_t j = 0; j < count; ++j) items[held++] = item(x[found[j]], found[j], descending);
+      if (held >= room) tighten();
     }
     std::nth_element(items, items + k - 1, items + held, Less());
     sort(items, k);
