@@ -1,5 +1,7 @@
 #include "neura/backend/cpu/index_read.h"
 
+#include <atomic>
+
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -19,9 +21,14 @@ const std::int64_t* checked_index(Context& c, const View& index, std::int64_t bo
     else gather(index.as<std::int32_t>());
     p = to;
   }
-  bool bad = false;
-  for (std::int64_t i = 0; i < n; ++i) bad |= std::uint64_t(p[i]) >= std::uint64_t(bound);
-  if (!bad) return p;
+  // Below 0 or not below the bound: the sign of one of two differences, which a vector unit of any age can take.
+  std::atomic<bool> bad{false};
+  parallel_for(n, kSerial, [&](std::int64_t b, std::int64_t e) {
+    std::uint64_t sign = 0;
+    for (std::int64_t i = b; i < e; ++i) sign |= std::uint64_t(p[i]) | (std::uint64_t(bound - 1) - std::uint64_t(p[i]));
+    if (sign >> 63) bad.store(true, std::memory_order_relaxed);
+  });
+  if (!bad.load(std::memory_order_relaxed)) return p;
   for (std::int64_t i = 0; i < n; ++i)
     if (std::uint64_t(p[i]) >= std::uint64_t(bound)) return c.fail_index(p[i], bound), nullptr;
   return nullptr;

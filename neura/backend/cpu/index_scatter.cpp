@@ -35,6 +35,10 @@ struct Tasks {
       Odometer<3> o = outer;
       for (std::int64_t t = b; t < e; ++t) {
         o.seek(t / chunks);
+        if (width == 1) {  // along the last dimension: one loop
+          for (std::int64_t i = 0; i < depth; ++i) f(o.at[0] + i * index_step, o.at[1], o.at[2] + i * source_step);
+          continue;
+        }
         const std::int64_t begin = t % chunks * kChunk, end = std::min(width, begin + kChunk);
         for (std::int64_t i = 0; i < depth; ++i)
           for (std::int64_t j = begin; j < end; ++j)
