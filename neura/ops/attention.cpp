@@ -1,14 +1,17 @@
 #include "neura/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/dropout.h"
+#include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
+#include "neura/ops/product.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
@@ -56,8 +59,33 @@ Tensor spread_heads(const Tensor& x, std::int64_t heads) {
   return reshape(expand(unsqueeze(x, dim + 1), wide), joined);
 }
 
-Tensor below_diagonal(std::int64_t rows, std::int64_t columns) {  // bool: column <= row
-  return arange(0, columns) <= unsqueeze(arange(0, rows), 1);
+// softmax(scale * q k^T, masked) v; `first` is the place of the first query among all of a causal one.
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const AttentionOptions& o,
+              std::int64_t first = 0) {
+  Tensor scores = apply(AddmmOp{0, scale}, Operand(), q, mT(k));
+  if (o.is_causal) {
+    const Tensor rows = unsqueeze(arange(first, first + q.size(-2)), 1), columns = arange(0, k.size(-2));
+    scores = masked_fill(scores, columns > rows, kNothing);
+  }
+  if (o.attn_mask)
+    scores = o.attn_mask.dtype() == DType::boolean ? where(o.attn_mask, scores, kNothing)
+                                                   : scores + to(o.attn_mask, scores.dtype());
+  Tensor weights = o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
+  if (o.dropout_p > 0) weights = dropout(weights, o.dropout_p, true);
+  return matmul(weights, v);
+}
+
+// A block of queries sees no key behind its last one: nearly half of the products need not be made.
+constexpr std::int64_t kQueries = 128, kBlocks = 16;
+Tensor attend_causal(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const AttentionOptions& o) {
+  const std::int64_t queries = q.size(-2), count = std::clamp<std::int64_t>(queries / kQueries, 1, kBlocks);
+  std::vector<Tensor> blocks;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t begin = queries * i / count, end = queries * (i + 1) / count, keys = std::min(end, k.size(-2));
+    blocks.push_back(
+        attend(narrow(q, -2, begin, end - begin), narrow(k, -2, 0, keys), narrow(v, -2, 0, keys), scale, o, begin));
+  }
+  return cat(blocks, -2);
 }
 
 }  // namespace
@@ -79,17 +107,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     k = spread_heads(k, heads), v = spread_heads(v, heads);
   }
   const std::int64_t width = query.shape().back();
-  // Both factors carry the root of the scale, so that halves do not overflow in the product.
-  const double scale = o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1, root = std::sqrt(std::abs(scale));
-  Tensor scores = matmul(query * (scale < 0 ? -root : root), mT(k * root));
-  if (o.is_causal)
-    scores = masked_fill(scores, ~below_diagonal(query.shape()[query.dim() - 2], k.shape()[k.dim() - 2]), kNothing);
-  if (o.attn_mask)
-    scores = o.attn_mask.dtype() == DType::boolean ? where(o.attn_mask, scores, kNothing)
-                                                   : scores + to(o.attn_mask, scores.dtype());
-  Tensor weights = o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
-  if (o.dropout_p > 0) weights = dropout(weights, o.dropout_p, true);
-  return matmul(weights, v);
+  const double scale = o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1;
+  if (o.is_causal && query.size(-2) >= 2 * kQueries) return attend_causal(query, k, v, scale, o);
+  return attend(query, k, v, scale, o);
 }
 
 }  // namespace neura

@@ -43,6 +43,21 @@ TEST(Attention, Gradients) {
       },
       {sample({2, 3, 4}, float64), sample({2, 3, 4}, float64, {.seed = 1}), sample({2, 3, 2}, float64, {.seed = 2})});
 }
+TEST(Attention, LongCausalOneEqualsItsMask) {  // computed in blocks of queries
+  for (const std::int64_t keys : {100, 270, 300}) {
+    const Tensor q = sample({2, 270, 4}, float64), k = sample({2, keys, 4}, float64, {.seed = 1});
+    const Tensor v = sample({2, keys, 3}, float64, {.seed = 2}), g = sample({2, 270, 3}, float64, {.seed = 3});
+    const auto run = [&](const AttentionOptions& o) {
+      std::vector<Tensor> leaves{q.clone().requires_grad_(), k.clone().requires_grad_(), v.clone().requires_grad_()};
+      const Tensor y = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], o);
+      y.backward(g);
+      return std::vector{y.detach(), leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
+    };
+    const auto blocks = run({.is_causal = true});
+    const auto whole = run({.attn_mask = arange(0, keys) <= unsqueeze(arange(0, 270), 1)});
+    for (std::size_t i = 0; i < 4; ++i) expect_close(blocks[i], whole[i]);
+  }
+}
 TEST(Attention, StoredAnswers) {
   const auto call = [](const Tensor& q, const Arguments& a) {
     return scaled_dot_product_attention(q, a.tensor(0, "key"), a.tensor(1, "value"),
