@@ -95,6 +95,15 @@ TEST(Conv, Gradients) {
       },
       sample({2, 2, 5, 6}, DType::float64), {.second = false});
 }
+TEST(Conv, GradientsOfDepthwise) {  // kernels of their own, by the mirrored weight where steps are 1
+  for (const Window& o : {Window{1, 1, 1, 4}, Window{2, 1, 1, 4}, Window{1, 3, 2, 4}, Window{1, 0, 1, 2}})
+    for (const std::int64_t filters : {4, 8}) {
+      const Tensor x = sample({2, 4, 5, 11}, DType::float64);
+      const Tensor w = sample({filters, 4 / o.groups, 3, 2}, DType::float64, {.seed = 1});
+      expect_gradients([&](const std::vector<Tensor>& t) -> Results { return {conv2d(t[0], t[1], {}, options(o))}; },
+                       {x, w}, {.second = false});
+    }
+}
 TEST(Conv, FoldAddsWhatUnfoldTookApart) {
   const Tensor x = sample({1, 2, 6, 8}, DType::float64);
   expect_close(fold(unfold(x, 2, {.stride = 2}), {6, 8}, 2, {.stride = 2}), x);

@@ -23,8 +23,12 @@ template <class T> struct ConvKernels {  // of one instruction set
   void (*scatter)(T* image, const PatchRows<T>&, const T* from, int64_t pitch);  // adds; exact
   // One filter without a matrix of patches: y[result] = bias + sum over rows of w[row] * its value.
   void (*filter)(const T* image, const PatchRows<T>&, const T* w, T bias, T* y);
+  void (*weigh)(const T* image, const PatchRows<T>&, const T* g, T* w);  // w[row] += sum over results of g * its value
 };
 template <class T> const ConvKernels<T>& conv_kernels_of();
+
+// Depthwise: a group of one or two filters is too little for a tile.
+inline bool few_filters(const ConvShape& s) { return s.group_filters() <= 2 && s.patch() <= 64; }
 
 template <class T> void conv_forward(Context&, const ConvShape&, const T* x, const T* w, const T* bias, T* y);
 template <class T> void conv_input_gradient(Context&, const ConvShape&, const T* g, const T* w, T* x);

@@ -104,6 +104,7 @@ template <class T> class WeightGradient {
     const int64_t elements = s_.groups * patch_ * filters_;
     const int64_t fitting = std::max<int64_t>(2, (int64_t{16} << 20) / (elements * int64_t(sizeof(T))));
     sums_ = std::min({s_.n, int64_t{16}, fitting});
+    if (few_filters(s_)) return weigh(c, elements);
     cuts_ = std::clamp<int64_t>(parts(8, sums_ * s_.groups), 1, parts(patch_, kernels_.height));
     T* const sums = c.scratch_of<T>(sums_ * elements);
     int64_t* const offsets = c.scratch_of<int64_t>(patch_);
@@ -123,6 +124,34 @@ template <class T> class WeightGradient {
   }
 
  private:
+  // Depthwise: for each window's place, the sum of its values times the gradients.
+  void weigh(Context& c, int64_t elements) {
+    T* const sums = c.scratch_of<T>(sums_ * elements);
+    int64_t* const offsets = c.scratch_of<int64_t>(patch_);
+    image_.offsets(offsets);
+    const int64_t size = s_.out_size();
+    const double work = double(s_.n) * double(s_.filters) * double(size) * double(patch_) * 4;
+    share<T>(c, sums_ * s_.groups, image_.space() + segment_space<T>(), work, [&](int64_t u, T* image) {
+      Segment* const segments = reinterpret_cast<Segment*>(image + image_.space());
+      T* const to = sums + u / s_.groups * elements + u % s_.groups * filters_ * patch_;
+      std::fill_n(to, filters_ * patch_, T(0));
+      for (int64_t n = part_begin(s_.n, sums_, u / s_.groups); n < part_begin(s_.n, sums_, u / s_.groups + 1); ++n) {
+        image_.load(x_ + (n * s_.channels + u % s_.groups * s_.group_channels()) * s_.in_size(), 0, s_.group_channels(),
+                    image);
+        const T* const g = g_ + (n * s_.filters + u % s_.groups * filters_) * size;
+        for (int64_t i = 0; i < blocks_; ++i) {
+          const int64_t begin = part_begin(size, blocks_, i), end = part_begin(size, blocks_, i + 1);
+          const PatchRows<T> p{offsets, patch_, segments, image_.segments(begin, end, segments), s_.stride[2]};
+          for (int64_t o = 0; o < filters_; ++o) gather_.weigh(image, p, g + o * size + begin, to + o * patch_);
+        }
+      }
+    });
+    for (int64_t i = 0; i < elements; ++i) {
+      w_[i] = sums[i];
+      for (int64_t b = 1; b < sums_; ++b) w_[i] += sums[b * elements + i];
+    }
+  }
+
   // Rows `cut` of [patch, filters], over block `sum` of the images.
   void part(int64_t sum, int64_t g, int64_t cut, T* image, T* panel, T* lines, Segment* segments, T* to) const {
     const int64_t first = part_begin(patch_, cuts_, cut), rows = part_begin(patch_, cuts_, cut + 1) - first;
@@ -184,12 +213,38 @@ template <class T> class WeightGradient {
   const int64_t* offsets_ = nullptr;
 };
 
+// With steps of 1 the gradient of the input is itself a convolution: of g with the mirrored weight.
+ConvShape mirrored(const ConvShape& s) {
+  ConvShape m = s;
+  m.channels = s.filters, m.filters = s.channels;
+  for (int d = 0; d < 3; ++d)
+    m.in[d] = s.out[d], m.out[d] = s.in[d], m.padding[d] = s.dilation[d] * (s.kernel[d] - 1) - s.padding[d];
+  return m;
+}
+bool has_mirror(const ConvShape& s) {
+  bool yes = true;
+  for (int d = 0; d < 3; ++d) yes = yes && s.stride[d] == 1 && s.padding[d] <= s.dilation[d] * (s.kernel[d] - 1);
+  return yes;
+}
+template <class T> void mirror_weight(const ConvShape& s, const T* w, T* to) {
+  const int64_t filters = s.group_filters(), channels = s.group_channels(), size = s.kernel_size();
+  for (int64_t g = 0; g < s.groups; ++g)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t o = 0; o < filters; ++o)
+        for (int64_t k = 0; k < size; ++k) *to++ = w[((g * filters + o) * channels + c) * size + size - 1 - k];
+}
+
 bool is_empty(const ConvShape& s) { return !s.n || !s.filters || !s.out_size() || !s.patch(); }
 
 }  // namespace
 
 template <class T> void conv_input_gradient(Context& c, const ConvShape& s, const T* g, const T* w, T* x) {
   if (is_empty(s)) return void(std::fill_n(x, s.n * s.channels * s.in_size(), T(0)));
+  if (const ConvShape m = mirrored(s); has_mirror(s) && few_filters(m)) {
+    T* const mirror = c.scratch_of<T>(s.filters * s.patch());
+    mirror_weight(s, w, mirror);
+    return conv_forward<T>(c, m, g, mirror, nullptr, x);
+  }
   InputGradient<T>(s, g, w, x).run(c);
 }
 template <class T> void conv_weight_gradient(Context& c, const ConvShape& s, const T* x, const T* g, T* w) {

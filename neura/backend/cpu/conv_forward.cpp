@@ -91,7 +91,6 @@ template <class T> class Forward {
     });
   }
 
-  // Depthwise: a group of one or two filters is too little for a tile.
   void filters(Context& c, int64_t first, int64_t count) const {
     const int64_t size = s_.out_size(), blocks = parts(size, kConvPixels), rows = s_.group_filters();
     const double work = double(count) * double(s_.filters) * double(size) * double(patch_) * 4;
@@ -142,7 +141,7 @@ template <class T> class Forward {
   T* y_;
   const PaddedImage<T> image_;
   const int64_t patch_ = s_.patch(), depths_ = parts(patch_, kConvDepth);
-  const bool few_filters_ = s_.group_filters() <= 2 && patch_ <= 64;
+  const bool few_filters_ = few_filters(s_);
   const GemmKernels<T>& kernels_ = gemm_kernels<T>();
   const ConvKernels<T>& gather_ = conv_kernels_of<T>();
   const int64_t row_parts_ = parts(s_.group_filters(), kRows);

@@ -130,9 +130,37 @@ template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w
     }
   }
 }
+
+// kR rows at once: their sums stay in registers.
+template <int64_t kR, class T> void weigh_rows(const T* image, const PatchRows<T>& p, const T* g, T* w) {
+  constexpr Tag<T> d;
+  constexpr int64_t kL = int64_t(hn::MaxLanes(Tag<T>()));
+  hn::Vec<Tag<T>> sum[kR];
+  T rest[kR] = {};
+  for (auto& v : sum) v = hn::Zero(d);
+  for (const Segment* s = p.segments; s != p.segments + p.count; ++s) {
+    const T* const from = image + s->from;
+    const T* const part = g + s->to;
+    int64_t i = 0;
+    if (p.step == 1)
+      for (; i + kL <= s->size; i += kL) {
+        const auto v = hn::LoadU(d, part + i);
+        for (int64_t r = 0; r < kR; ++r) sum[r] = hn::MulAdd(v, hn::LoadU(d, from + p.offsets[r] + i), sum[r]);
+      }
+    for (; i < s->size; ++i)
+      for (int64_t r = 0; r < kR; ++r) rest[r] += part[i] * from[p.offsets[r] + i * p.step];
+  }
+  for (int64_t r = 0; r < kR; ++r) w[r] += hn::GetLane(hn::SumOfLanes(d, sum[r])) + rest[r];
+}
+template <class T> void weigh(const T* image, const PatchRows<T>& all, const T* g, T* w) {
+  PatchRows<T> p = all;
+  for (; p.rows >= 9; p.rows -= 9, p.offsets += 9, w += 9) weigh_rows<9>(image, p, g, w);
+  for (; p.rows >= 3; p.rows -= 3, p.offsets += 3, w += 3) weigh_rows<3>(image, p, g, w);
+  for (; p.rows > 0; --p.rows, ++p.offsets, ++w) weigh_rows<1>(image, p, g, w);
+}
 #undef NEURA_MASKS
 
-template <class T> constexpr ConvKernels<T> table = {&gather<T>, &scatter<T>, &filter<T>};
+template <class T> constexpr ConvKernels<T> table = {&gather<T>, &scatter<T>, &filter<T>, &weigh<T>};
 const ConvKernels<float>* conv_table_f32() { return &table<float>; }
 const ConvKernels<double>* conv_table_f64() { return &table<double>; }
 
