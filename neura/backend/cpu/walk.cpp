@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "neura/backend/backend.h"
+#include "neura/backend/cpu/stream.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/plan.h"
 #include "neura/core/parallel.h"
@@ -11,12 +12,14 @@
 namespace neura {
 namespace {
 
-constexpr std::size_t kBytes = 4096;      // of one operand at a time: six of them fit into the first-level cache
+constexpr std::size_t kBytes = 4096;  // of one operand at a time: six of them fit into the first-level cache
+// Additions: what computes longer than it waits for memory gains nothing from writing past the caches (measured: exp).
+constexpr int kStreamCost = 4;
 constexpr std::int64_t kShortLine = 256;  // below, several lines are packed into one block
 
 class Walk {
  public:
-  Walk(const Plan& plan, LineFn* fn, const double* attributes)
+  Walk(const Plan& plan, LineFn* fn, const double* attributes, int cost)
       : p_(plan),
         convert_(*cpu_backend().convert),
         fn_(fn),
@@ -36,7 +39,9 @@ class Walk {
       grain_ = std::max(grain_, std::int64_t(granule(p_.wanted[k])));
     }
     block_ = std::max(std::int64_t(kBytes) / widest & -grain_, grain_);
-    if (straight) block_ = INT64_MAX / 128 * 64;
+    stream_ = cost <= kStreamCost && direct_[0] && p_.numel * size_of(p_.wanted[0]) >= kStreamFrom;
+    for (int k = 1; k < p_.operands; ++k) stream_ = stream_ && p_.data[k] != p_.data[0];
+    if (straight && !stream_) block_ = INT64_MAX / 128 * 64;
     packed_ = p_.rank > 1 && inner_ < kShortLine;
   }
 
@@ -49,6 +54,7 @@ class Walk {
       line(at, n);
       begin += n;
     }
+    if (stream_) stream_done();
   }
 
  private:
@@ -82,10 +88,18 @@ class Walk {
       }
       char* to = at[0] + start * p_.strides[p_.rank - 1][0];
       const bool straight = direct_[0] && n == full;
-      l.out = straight ? to : buffer_[0];
+      l.out = straight && !stream_ ? to : buffer_[0];
       fn_(l);
-      if (!straight) store(buffer_[0], to, p_.strides[p_.rank - 1][0], n);
+      if (straight && stream_) stream(to, at, start + n, n);
+      else if (!straight) store(buffer_[0], to, p_.strides[p_.rank - 1][0], n);
     }
+  }
+  void stream(char* to, char* const* at, std::int64_t next, std::int64_t n) const {
+    const char* ahead[kMaxPlan];
+    int count = 0;
+    for (int k = 1; k < p_.operands; ++k)
+      if (direct_[k]) ahead[count++] = at[k] + next * p_.strides[p_.rank - 1][k];
+    stream_copy(to, buffer_[0], std::size_t(n * size_of(p_.wanted[0])), ahead, count);
   }
   const char* gathered(int k, const char* from, std::int64_t stride, std::int64_t n, std::int64_t full) {
     load(k, from, stride, buffer_[k], n);
@@ -178,7 +192,7 @@ class Walk {
   const double* const attributes_;
   const std::int64_t inner_;
   std::int64_t grain_ = 1, block_ = 0;
-  bool packed_ = false;
+  bool packed_ = false, stream_ = false;
   bool direct_[kMaxPlan] = {};  // lines need no buffer
   bool linear_[kMaxPlan] = {};  // the whole operand is one line
   const char* splat_from_[kMaxPlan] = {};
@@ -191,8 +205,8 @@ class Walk {
 void execute(const Plan& p, LineFn* fn, const double* attributes, int cost) {
   if (!p.numel) return;
   const std::int64_t grain = std::max<std::int64_t>(kSerial / 2 / cost, 64);
-  if (p.numel <= 2 * grain) return Walk(p, fn, attributes).range(0, p.numel);
-  parallel_for(p.numel, grain, [&](std::int64_t b, std::int64_t e) { Walk(p, fn, attributes).range(b, e); });
+  if (p.numel <= 2 * grain) return Walk(p, fn, attributes, cost).range(0, p.numel);
+  parallel_for(p.numel, grain, [&](std::int64_t b, std::int64_t e) { Walk(p, fn, attributes, cost).range(b, e); });
 }
 
 void assign_on_cpu(const View& to, const View& from) {

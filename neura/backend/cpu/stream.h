@@ -1,0 +1,42 @@
+// Writing past the caches. A store into memory that is not in the cache first reads it; a result too large to stay
+// there need not be read, and need not push out what is.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace neura {
+
+// Of a result, in bytes: smaller ones are likely to be read from the cache by what comes next.
+inline constexpr std::int64_t kStreamFrom = std::int64_t{16} << 20;
+
+#if defined(__SSE2__)
+// Asks meanwhile for what is read next, as far as `size` from each of `next`: the processor's own guess stops where
+// reading pauses for a block of writing.
+inline void stream_copy(char* to, const char* from, std::size_t size, const char* const* next, int count) {
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & 63, lines = size > head ? (size - head) / 64 : 0;
+  if (!lines) return void(std::memcpy(to, from, size));
+  std::memcpy(to, from, head);
+  to += head, from += head, size -= head;
+  for (std::size_t i = 0; i < lines; ++i, to += 64, from += 64) {
+    for (int k = 0; k < count; ++k) _mm_prefetch(next[k] + i * 64, _MM_HINT_T0);
+    for (int part = 0; part < 64; part += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + part),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + part)));
+  }
+  std::memcpy(to, from, size - lines * 64);
+}
+// Before another thread may read what was written so.
+inline void stream_done() { _mm_sfence(); }
+#else
+inline void stream_copy(char* to, const char* from, std::size_t size, const char* const*, int) {
+  std::memcpy(to, from, size);
+}
+inline void stream_done() {}
+#endif
+
+}  // namespace neura
