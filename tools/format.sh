@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mapfile -t cpp < <(git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh')
-mapfile -t python < <(git ls-files --cached --others --exclude-standard '*.py' ':!tests/conformance/run.py')
+mapfile -t python < <(git ls-files --cached --others --exclude-standard '*.py' ':!tests/conformance/run.py' ':!bench/bench.py')
 clang_format=$(command -v clang-format-14 || command -v clang-format)
 if [ "${1:-}" = --check ]; then
   "$clang_format" --dry-run --Werror "${cpp[@]}"

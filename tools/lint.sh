@@ -25,7 +25,7 @@ cpp=()
 python=()
 for file in $(sort -u <<<"$files"); do
   case $file in
-    tests/conformance/run.py) ;;
+    tests/conformance/run.py | bench/bench.py) ;;
     *.py) python+=("$file") ;;
     *) if grep -q "\"file\": \"$PWD/$file\"" "$build/compile_commands.json"; then cpp+=("$file"); fi ;;
   esac

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Times bench.py and overhead.py in Neura and in PyTorch, by turns on this machine, and writes a table.
+
+    compare_python.py --neura PYTHON SITE --torch PYTHON RESULT     # writes RESULT.json and RESULT.md
+    compare_python.py --table RESULT                                # writes RESULT.md again
+
+PYTHON is an interpreter, SITE the folder with the package. The cases run group by group in both by turns, several
+rounds; of each case the median of the rounds counts. RESULT.reasons, if there is one, has a line `case: reason` for
+what falls short.
+"""
+import argparse
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import tempfile
+import time
+
+FOLDER = pathlib.Path(__file__).parent
+
+
+def groups():
+    spec = importlib.util.spec_from_file_location("bench", FOLDER / "bench.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    names = [name for name, case in bench.CASES.items() if case["device"] in ("any", "cpu")]
+    return names, list(dict.fromkeys(name.split("/")[0] + "/" for name in names))
+
+
+def run_group(command, environment, backend, group, budget):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run(
+            [*command, str(FOLDER / "bench.py"), "--backend", backend, "--only", group]
+            + ["--budget", str(budget), "--json", out.name],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        result = json.load(open(out.name))
+    return result["version"], result["cases"]
+
+
+def processor():
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def measure(args):
+    programs = {
+        "neura": ([args.neura[0]], {**os.environ, "PYTHONPATH": args.neura[1]}),
+        "torch": ([args.torch], dict(os.environ)),
+    }
+    names, parts = groups()
+    times = {name: {"neura": [], "torch": []} for name in names}
+    work, errors, versions, overheads = {}, {}, {}, {"neura": [], "torch": []}
+    load = []
+    for round in range(args.rounds):
+        for part in parts:
+            if args.only and not any(part.startswith(p) for p in args.only.split(",")):
+                continue
+            for backend, (command, environment) in programs.items():
+                load.append(os.getloadavg()[0])
+                versions[backend], cases = run_group(command, environment, backend, part, args.budget)
+                for name, row in cases.items():
+                    if "s" in row:
+                        times[name][backend].append(row["s"])
+                        work[name] = {k: row[k] for k in ("bytes", "flops") if k in row}
+                    else:
+                        errors[f"{name} {backend}"] = row["error"]
+            print(f"round {round + 1}: {part}", flush=True)
+        for backend, (command, environment) in programs.items():
+            out = subprocess.run(
+                [*command, str(FOLDER / "overhead.py"), backend], env=environment, capture_output=True, check=True
+            )
+            overheads[backend].append(json.loads(out.stdout))
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    result = {
+        "processor": processor(),
+        "processors": os.cpu_count(),
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": commit,
+        "versions": versions,
+        "rounds": args.rounds,
+        "load": [min(load), max(load)],
+        "cases": {},
+        "errors": errors,
+        "overhead": {},
+    }
+    for name in names:
+        if not times[name]["torch"] and not times[name]["neura"]:
+            continue
+        row = {backend: statistics.median(t) if t else None for backend, t in times[name].items()}
+        result["cases"][name] = {**row, **work.get(name, {})}
+    for name in overheads["neura"][0]:
+        row = {b: [r[name] for r in rows if r[name] is not None] for b, rows in overheads.items()}
+        result["overhead"][name] = {b: statistics.median(v) if v else None for b, v in row.items()}
+    with open(args.result + ".json", "w") as file:
+        json.dump(result, file, indent=1)
+
+
+def table(path):
+    with open(path + ".json") as file:
+        r = json.load(file)
+    reasons = {}
+    if os.path.exists(path + ".reasons"):
+        reasons = dict(line.rstrip().split(": ", 1) for line in open(path + ".reasons") if ": " in line)
+    rows = {name: c["torch"] / c["neura"] for name, c in r["cases"].items() if c["neura"] and c["torch"]}
+    lines = [
+        f"{r['processor']}, {r['processors']} processors, PyTorch {r['versions']['torch']}, {r['date']}, "
+        f"commit {r['commit']}; {r['rounds']} rounds by turns, medians; load {r['load'][0]:.1f} to {r['load'][1]:.1f}.",
+        "Above 1 Neura is faster.",
+        "",
+        f"{len(rows)} cases: geometric mean {math.exp(sum(map(math.log, rows.values())) / len(rows)):.2f}, "
+        f"{sum(v < 1 for v in rows.values())} below 1.",
+        "",
+        "| case | Neura, ms | PyTorch, ms | PyTorch / Neura | reached |",
+        "|---|---|---|---|---|",
+    ]
+    for name, c in r["cases"].items():
+        reached = ""
+        if c["neura"] and (c.get("flops") or c.get("bytes")):
+            rate = (c.get("flops") or c["bytes"]) / c["neura"] / 1e9
+            reached = f"{rate:.0f} {'GFLOP/s' if c.get('flops') else 'GB/s'}"
+        cells = [f"{c[b] * 1e3:.4f}" if c[b] else "not there" for b in ("neura", "torch")]
+        lines.append(
+            f"| {name} | {cells[0]} | {cells[1]} | {rows[name]:.2f} | {reached} |"
+            if name in rows
+            else f"| {name} | {cells[0]} | {cells[1]} | | |"
+        )
+    short = [name for name in r["cases"] if rows.get(name, 0) < 2]
+    if short:
+        lines += ["", "Short of twice PyTorch's speed, or not there:", ""]
+        lines += [
+            f"- {name}: {reasons.get(name) or reasons.get(name.split('/')[0], 'not looked into')}" for name in short
+        ]
+    lines += ["", "| a call beside its work, ns | Neura | PyTorch | PyTorch / Neura |", "|---|---|---|---|"]
+    for name, c in r["overhead"].items():
+        if c["neura"] and c["torch"]:
+            lines.append(f"| {name} | {c['neura']:.0f} | {c['torch']:.0f} | {c['torch'] / c['neura']:.1f} |")
+    with open(path + ".md", "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("result")
+    parser.add_argument("--neura", nargs=2, metavar=("PYTHON", "SITE"))
+    parser.add_argument("--torch", metavar="PYTHON")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--budget", type=float, default=0.5, help="seconds a case and round")
+    parser.add_argument("--only", default="", help="comma-separated beginnings of groups")
+    parser.add_argument("--table", action="store_true", help="only write the table of what was measured")
+    args = parser.parse_args()
+    if not args.table:
+        measure(args)
+    table(args.result)
+
+
+if __name__ == "__main__":
+    main()
