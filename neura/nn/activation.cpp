@@ -3,6 +3,7 @@
 #include "neura/nn/repr.h"
 #include "neura/ops/create.h"
 #include "neura/ops/gated.h"
+#include "neura/ops/noise.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
 
@@ -34,7 +35,7 @@ namespace neura::nn {
 #undef ACTIVATION_INPLACE
 #undef ACTIVATION_INPLACE_WITH
 
-#define FIELD(name, fallback) .add(#name, name)
+#define FIELD(name, fallback) .add(std::string_view(#name) == "lambd" ? "" : #name, name)  // PyTorch prints 0.5 alone
 #define ACTIVATION(Name, function) \
   std::string Name::extra_repr() const { return {}; }
 #define ACTIVATION_INPLACE(Name, function) \
@@ -49,6 +50,7 @@ NEURA_LAYER_BODY(GELU)
 NEURA_LAYER_BODY(GLU)
 NEURA_LAYER_BODY(Threshold)
 NEURA_LAYER_BODY(PReLU)
+NEURA_LAYER_BODY(RReLU)
 NEURA_LAYER_BODY(Softmax)
 NEURA_LAYER_BODY(LogSoftmax)
 NEURA_LAYER_BODY(Softmin)
@@ -68,11 +70,19 @@ std::string Threshold::extra_repr() const {
   return Repr().add("threshold", threshold).add("value", value).add_if(inplace, "inplace", true);
 }
 
-PReLU::PReLU(const PReluOptions& o) : num_parameters(o.num_parameters) {
+PReLU::PReLU(const PReluOptions& o) : num_parameters(o.num_parameters), init(o.init) {
   weight = full({num_parameters}, o.init, {.dtype = o.dtype ? *o.dtype : default_dtype(), .device = o.device});
 }
 Tensor PReLU::forward(const Tensor& input) const { return prelu(input, weight); }
 std::string PReLU::extra_repr() const { return Repr().add("num_parameters", num_parameters); }
+
+Tensor RReLU::forward(const Tensor& input) const {
+  const Tensor y = rrelu(input, lower, upper, training);
+  return inplace ? Tensor(input).copy_(y) : y;
+}
+std::string RReLU::extra_repr() const {
+  return Repr().add("lower", lower).add("upper", upper).add_if(inplace, "inplace", true);
+}
 
 int SoftmaxBase::dim_for(const Tensor& input) const {
   return dim ? *dim : input.dim() == 0 || input.dim() == 1 || input.dim() == 3 ? 0 : 1;

@@ -87,8 +87,22 @@ struct PReLU final : Module {  // leaky_relu with a learned slope
   std::string extra_repr() const override;
 
   std::int64_t num_parameters;
+  double init;  // of the weight
   Parameter weight;
-  NEURA_LAYER(PReLU, num_parameters, weight)
+  NEURA_LAYER(PReLU, num_parameters, init, weight)
+  NEURA_FORWARD("input")
+};
+
+// leaky_relu whose slope is drawn from [lower, upper) for each element in training, and is their mean otherwise.
+struct RReLU final : Module {
+  explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3, bool inplace = false)
+      : lower(lower), upper(upper), inplace(inplace) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  double lower, upper;
+  bool inplace;
+  NEURA_LAYER(RReLU, lower, upper, inplace)
   NEURA_FORWARD("input")
 };
 

@@ -8,22 +8,40 @@ namespace neura::nn {
 struct Crossing {
   Ref<Module> module;
   std::vector<std::pair<std::uint64_t, Module::BackwardHook>> hooks;
+  std::vector<std::pair<std::uint64_t, Module::BackwardPreHook>> pre_hooks;
   std::vector<std::size_t> positions;  // of the arguments that pass through the gate, among all tensor arguments
-  std::size_t arguments = 0;
+  std::vector<std::size_t> results;    // the same of the results
+  std::size_t arguments = 0, outputs = 0;
   std::vector<Tensor> grad_output;
 
   static std::shared_ptr<Crossing> of(Module& m) {
-    if (m.backward_hooks_.empty() || !is_grad_enabled()) return nullptr;
+    if ((m.backward_hooks_.empty() && m.backward_pre_hooks_.empty()) || !is_grad_enabled()) return nullptr;
     auto c = std::make_shared<Crossing>();
-    c->module = Ref<Module>::share(&m), c->hooks = m.backward_hooks_;
+    c->module = Ref<Module>::share(&m), c->hooks = m.backward_hooks_, c->pre_hooks = m.backward_pre_hooks_;
     return c;
   }
   std::vector<Tensor> run(const std::vector<Tensor>& grads) {
-    std::vector<Tensor> grad_input(arguments), passed;
-    for (std::size_t i = 0; i < grads.size(); ++i) grad_input[positions[i]] = grads[i];
+    std::vector<Tensor> grad_input = spread(grads, positions, arguments);
     for (const auto& [id, f] : hooks) f(*module, grad_input, grad_output);
-    for (const std::size_t p : positions) passed.push_back(grad_input[p]);
+    return pick(grad_input, positions);
+  }
+  std::vector<Tensor> arrive(const std::vector<Tensor>& grads) {
+    grad_output = spread(grads, results, outputs);
+    for (const auto& [id, f] : pre_hooks) f(*module, grad_output);
+    const std::vector<Tensor> passed = pick(grad_output, results);
+    if (positions.empty()) run({});  // nothing will arrive at the arguments
     return passed;
+  }
+  static std::vector<Tensor> spread(const std::vector<Tensor>& some, const std::vector<std::size_t>& at,
+                                    std::size_t n) {
+    std::vector<Tensor> all(n);
+    for (std::size_t i = 0; i < some.size(); ++i) all[at[i]] = some[i];
+    return all;
+  }
+  static std::vector<Tensor> pick(const std::vector<Tensor>& all, const std::vector<std::size_t>& at) {
+    std::vector<Tensor> some;
+    for (const std::size_t i : at) some.push_back(all[i]);
+    return some;
   }
 };
 
@@ -75,14 +93,11 @@ std::shared_ptr<Crossing> enter_for_backward(Module& m, Args& a) {
 void leave_for_backward(const std::shared_ptr<Crossing>& c, Value& result) {
   std::vector<Tensor*> all, wanted;
   collect(result, all);
-  for (Tensor* t : all)
-    if (*t && t->requires_grad()) wanted.push_back(t);
+  c->outputs = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (*all[i] && all[i]->requires_grad()) wanted.push_back(all[i]), c->results.push_back(i);
   auto gate = std::make_shared<Gate>();
-  gate->pass = [c](const std::vector<Tensor>& g) {
-    c->grad_output = g;
-    if (c->positions.empty()) c->run({});  // nothing will arrive at the arguments
-    return g;
-  };
+  gate->pass = [c](const std::vector<Tensor>& g) { return c->arrive(g); };
   through(std::move(gate), wanted);
 }
 

@@ -31,9 +31,15 @@ constexpr arg named(arg a) { return a; }
 
 // The argument i of a call, unboxed; `spec` is arg or Defaulted.
 template <class T, class S> T argument(const std::string& module, const Args& a, std::size_t i, const S& spec) {
-  if (i < a.positional.size()) return unbox<T>(a.positional[i]);
+  constexpr bool has_default = requires { spec.value; };
+  auto taken = [](const Value& given) {
+    if constexpr (std::derived_from<T, Tensor> && !has_default)
+      if (given.is_none()) wrong_type("Tensor", given);  // only where there is a default may a tensor be none
+    return unbox<T>(given);
+  };
+  if (i < a.positional.size()) return taken(a.positional[i]);
   for (const auto& [name, value] : a.named)
-    if (name == spec.name) return unbox<T>(value);
+    if (name == spec.name) return taken(value);
   if constexpr (requires { spec.value; }) {
     if constexpr (std::same_as<std::remove_cvref_t<decltype(spec.value)>, none_t>) return T();
     else return T(spec.value);

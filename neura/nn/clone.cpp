@@ -58,12 +58,17 @@ struct Cloner {
     to.pre_hooks_ = from.pre_hooks_;
     to.hooks_ = from.hooks_;
     to.backward_hooks_ = from.backward_hooks_;
+    to.backward_pre_hooks_ = from.backward_pre_hooks_;
     to.removed_ = from.removed_;
-    to.update_direct();
+    to.update_hooked();
   }
 };
 
-Ref<Module> detail::clone(const Module& m) { return Cloner().fresh(m); }
+Ref<Module> detail::clone(const Module& m) {
+  for (const Ref<Module>& part : m.modules())
+    if (part->count.object()) return bridge.clone(m);
+  return Cloner().fresh(m);
+}
 Ref<Module> Module::clone() const { return detail::clone(*this); }
 Ref<Module> Module::blank() const { return make<Module>(); }
 

@@ -1,6 +1,9 @@
 #include "neura/nn/container.h"
 
+#include <algorithm>
+
 #include "neura/nn/added.h"
+#include "neura/nn/depth.h"
 
 namespace neura::nn {
 
@@ -10,7 +13,15 @@ NEURA_LAYER_BODY(ParameterList)
 
 // ---- ModuleList
 
-std::size_t ModuleList::size() const { return added_.size(); }
+std::size_t ModuleList::size() const {
+  return std::size_t(std::count_if(added_.begin(), added_.end(), [](auto& a) { return a->kind == Member::module; }));
+}
+
+std::size_t ModuleList::position(std::size_t index) const {
+  std::size_t at = 0;
+  while (added_[at]->kind != Member::module || index-- > 0) ++at;
+  return at;
+}
 
 std::size_t ModuleList::place(std::int64_t index, std::size_t bound) const {
   const std::int64_t n = std::int64_t(size()), i = index < 0 ? index + n : index;
@@ -20,7 +31,9 @@ std::size_t ModuleList::place(std::int64_t index, std::size_t bound) const {
   return std::size_t(i);
 }
 
-Ref<Module> ModuleList::operator[](std::int64_t index) const { return added_[place(index, size())]->slot.module; }
+Ref<Module> ModuleList::operator[](std::int64_t index) const {
+  return added_[position(place(index, size()))]->slot.module;
+}
 
 void ModuleList::add_named(std::string name, Ref<Module> m) {
   check<ValueError>(bool(m), [&] { return type_name() + ": expected a module, got none"; });
@@ -28,7 +41,10 @@ void ModuleList::add_named(std::string name, Ref<Module> m) {
 }
 
 void ModuleList::renumber() {
-  for (std::size_t i = 0; i < added_.size(); ++i) added_[i]->name = std::to_string(i);
+  ++structure_;
+  std::size_t i = 0;
+  for (const auto& a : added_)
+    if (a->kind == Member::module) a->name = std::to_string(i++);
 }
 
 void ModuleList::extend(const std::vector<Ref<Module>>& modules) {
@@ -39,17 +55,17 @@ void ModuleList::insert(std::int64_t index, Ref<Module> m) {
   const std::size_t at = index == std::int64_t(size()) ? size() : place(index, size());
   add_named(std::to_string(size()), std::move(m));
   if (at + 1 == size()) return;
-  std::rotate(added_.begin() + std::ptrdiff_t(at), added_.end() - 1, added_.end());
+  std::rotate(added_.begin() + std::ptrdiff_t(position(at)), added_.end() - 1, added_.end());
   renumber();
 }
 
 void ModuleList::set(std::int64_t index, Ref<Module> m) {
   check<ValueError>(bool(m), [&] { return type_name() + ": expected a module, got none"; });
-  added_[place(index, size())]->slot.set(std::move(m));
+  added_[position(place(index, size()))]->slot.set(std::move(m));
 }
 
 void ModuleList::erase(std::int64_t index) {
-  const std::size_t at = place(index, size());
+  const std::size_t at = position(place(index, size()));
   const auto gone = std::move(added_[at]);
   added_.erase(added_.begin() + std::ptrdiff_t(at));
   renumber();
@@ -61,16 +77,18 @@ void ModuleList::wrong_type(const Module& got, const char* expected) {
 
 // Like neighbours are printed once: (0-3): 4 x Linear(...).
 std::string ModuleList::repr() const {
+  std::vector<std::string> texts;
+  for (const Ref<Module>& m : *this) texts.push_back(m->str());
   std::string out;
-  for (std::size_t i = 0, next; i < size(); i = next) {
-    const std::string text = added_[i]->slot.module->str();
-    for (next = i + 1; next < size() && added_[next]->slot.module->str() == text;) ++next;
+  for (std::size_t i = 0, next; i < texts.size(); i = next) {
+    for (next = i + 1; next < texts.size() && texts[next] == texts[i];) ++next;
     out += "\n  (" + std::to_string(i);
-    if (next > i + 1)
-      out += '-' + std::to_string(next - 1) + "): " + std::to_string(next - i) + " x " + detail::indented(text);
-    else out += "): " + detail::indented(text);
+    if (next > i + 1) out += '-' + std::to_string(next - 1) + "): " + std::to_string(next - i) + " x ";
+    else out += "): ";
+    out += detail::indented(texts[i]);
   }
-  return type_name() + '(' + out + (out.empty() ? ")" : "\n)");
+  const std::string name = overrides() & kTypeName ? bridge.type_name(*this) : type_name();
+  return name + '(' + out + (out.empty() ? ")" : "\n)");
 }
 
 // ---- Sequential
@@ -88,22 +106,28 @@ Sequential::Sequential(const std::vector<std::pair<std::string, Ref<Module>>>& n
   for (const auto& [name, m] : named) add_named(name, m);
 }
 
-Value Sequential::run(std::size_t first, Value v) const {
-  for (std::size_t i = first; i < added_.size(); ++i) v = added_[i]->slot.module->call(Args{{std::move(v)}, {}});
+// The module at `i`, kept alive while it runs; null where a tensor stands.
+Ref<Module> Sequential::step(std::size_t i) const {
+  if (added_[i]->kind != Member::module) return {};
+  check<ValueError>(bool(added_[i]->slot.module), [&] {
+    return type_name() + ": expected a module \"" + added_[i]->name + "\", got none; remove it, or use nn::Identity";
+  });
+  return added_[i]->slot.module;
+}
+
+Tensor Sequential::forward(const Tensor& input) { return unbox<Tensor>(forward_any(input)); }
+
+Value Sequential::forward_any(const Value& input) {
+  const Depth depth(*this);
+  Value v = input;
+  for (std::size_t i = 0; i < added_.size(); ++i) {
+    const Ref<Module> m = step(i);
+    if (!m) continue;
+    if (const Tensor* t = v.get<Tensor>(); t && m->direct()) v = m->forward_one(Tensor(*t));
+    else v = m->call(Args{{std::move(v)}, {}});
+  }
   return v;
 }
-
-Tensor Sequential::forward(const Tensor& input) {
-  Tensor x = input, y;
-  for (std::size_t i = 0; i < added_.size(); ++i) {
-    Module& m = *added_[i]->slot.module;
-    if (!m.direct() || !m.forward_tensor(x, y)) return unbox<Tensor>(run(i, x));
-    x = std::move(y);
-  }
-  return x;
-}
-
-Value Sequential::forward_any(const Value& input) { return run(0, input); }
 
 // ---- ModuleDict
 

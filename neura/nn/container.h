@@ -62,6 +62,7 @@ class ModuleList : public Module {
   }
   [[noreturn]] static void wrong_type(const Module& got, const char* expected);
   std::size_t place(std::int64_t index, std::size_t bound) const;
+  std::size_t position(std::size_t index) const;  // in added_, which holds tensors too where a subclass has some
   void add_named(std::string name, Ref<Module>);
   void renumber();
 };
@@ -75,6 +76,7 @@ class Sequential : public ModuleList {
   explicit Sequential(const std::vector<std::pair<std::string, Ref<Module>>>& named);
   Tensor forward(const Tensor& input);
   Value forward_any(const Value& input);  // what is no tensor may go in, and come out
+  Value forward_one(const Tensor& input) override { return forward_any(input); }
 
   NEURA_LAYER(Sequential)
   NEURA_FORWARD("input")
@@ -83,7 +85,7 @@ class Sequential : public ModuleList {
   std::string repr() const override { return Module::repr(); }
 
  private:
-  Value run(std::size_t first, Value) const;
+  Ref<Module> step(std::size_t i) const;
 };
 
 // Modules by name, in order of insertion.

@@ -11,6 +11,8 @@ namespace neura::nn {
 
 NEURA_LAYER_BODY(ConvNd)
 NEURA_LAYER_BODY(ConvTransposeNd)
+NEURA_LAYER_BODY(Unfold)
+NEURA_LAYER_BODY(Fold)
 
 namespace {
 
@@ -37,9 +39,6 @@ void reset(const Tensor& weight, const Tensor& bias) {
   if (fan > 0) init::uniform_(bias, -1 / std::sqrt(double(fan)), 1 / std::sqrt(double(fan)));
 }
 
-std::string tuple(const Shape& s) {  // torch prints these as tuples, with one number too
-  return s.size() == 1 ? '(' + std::to_string(s[0]) + ",)" : python_text(s);
-}
 bool all_are(const Shape& s, std::int64_t n) {
   for (std::int64_t x : s)
     if (x != n) return false;
@@ -98,11 +97,11 @@ Tensor ConvNd::forward(const Tensor& input) const {
 
 std::string ConvNd::extra_repr() const {
   std::string out = std::to_string(in_channels) + ", " + std::to_string(out_channels) +
-                    ", kernel_size=" + tuple(kernel_size) + ", stride=" + tuple(stride);
+                    ", kernel_size=" + tuple_text(kernel_size) + ", stride=" + tuple_text(stride);
   if (padding.mode == Padding::same || padding.mode == Padding::valid)
     out += std::string(", padding=") + (padding.mode == Padding::same ? "same" : "valid");
-  else if (!all_are(padding.amount, 0)) out += ", padding=" + tuple(padding.amount);
-  if (!all_are(dilation, 1)) out += ", dilation=" + tuple(dilation);
+  else if (!all_are(padding.amount, 0)) out += ", padding=" + tuple_text(padding.amount);
+  if (!all_are(dilation, 1)) out += ", dilation=" + tuple_text(dilation);
   if (groups != 1) out += ", groups=" + std::to_string(groups);
   if (!bias) out += ", bias=False";
   if (padding_mode != "zeros") out += ", padding_mode=" + padding_mode;
@@ -129,9 +128,36 @@ ConvTransposeNd::ConvTransposeNd(int rank, std::int64_t in_channels, std::int64_
 
 void ConvTransposeNd::reset_parameters() { reset(weight, bias); }
 
-Tensor ConvTransposeNd::forward(const Tensor& x) const {
-  const neura::ConvTransposeOptions o{
-      .stride = stride, .padding = padding, .output_padding = output_padding, .groups = groups, .dilation = dilation};
+Shape ConvTransposeNd::padding_for(const Tensor& x, const Shape& output_size) const {
+  const int extra = output_size.size() - rank_;  // the number of samples and channels, if they are given too
+  check<ShapeError>(extra == 0 || (extra == 2 && x.dim() == rank_ + 2) || (extra == 1 && x.dim() == rank_ + 1), [&] {
+    return type_name() + ": expected output_size of " + std::to_string(rank_) + " or " + std::to_string(x.dim()) +
+           " numbers, got " + output_size.str();
+  });
+  Shape out;
+  for (int d = 0; d < rank_; ++d) {
+    const std::int64_t in = x.size(d - rank_), wanted = output_size[extra + d];
+    const std::int64_t least = (in - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1;
+    check<ValueError>(wanted >= least && wanted < least + stride[d], [&] {
+      return type_name() + ": expected an output_size from " + std::to_string(least) + " to " +
+             std::to_string(least + stride[d] - 1) + " in spatial dimension " + std::to_string(d) + ", got " +
+             std::to_string(wanted);
+    });
+    out.push_back(wanted - least);
+  }
+  return out;
+}
+
+Tensor ConvTransposeNd::forward(const Tensor& x, const std::optional<Shape>& output_size) const {
+  check<ShapeError>(!output_size || x.dim() == rank_ + 1 || x.dim() == rank_ + 2, [&] {
+    return type_name() + ": expected an input of " + std::to_string(rank_ + 1) + " or " + std::to_string(rank_ + 2) +
+           " dimensions, got " + x.shape().str();
+  });
+  const neura::ConvTransposeOptions o{.stride = stride,
+                                      .padding = padding,
+                                      .output_padding = output_size ? padding_for(x, *output_size) : output_padding,
+                                      .groups = groups,
+                                      .dilation = dilation};
   return rank_ == 1   ? conv_transpose1d(x, weight, bias, o)
          : rank_ == 2 ? conv_transpose2d(x, weight, bias, o)
                       : conv_transpose3d(x, weight, bias, o);
@@ -139,13 +165,34 @@ Tensor ConvTransposeNd::forward(const Tensor& x) const {
 
 std::string ConvTransposeNd::extra_repr() const {
   std::string out = std::to_string(in_channels) + ", " + std::to_string(out_channels) +
-                    ", kernel_size=" + tuple(kernel_size) + ", stride=" + tuple(stride);
-  if (!all_are(padding, 0)) out += ", padding=" + tuple(padding);
-  if (!all_are(dilation, 1)) out += ", dilation=" + tuple(dilation);
-  if (!all_are(output_padding, 0)) out += ", output_padding=" + tuple(output_padding);
+                    ", kernel_size=" + tuple_text(kernel_size) + ", stride=" + tuple_text(stride);
+  if (!all_are(padding, 0)) out += ", padding=" + tuple_text(padding);
+  if (!all_are(dilation, 1)) out += ", dilation=" + tuple_text(dilation);
+  if (!all_are(output_padding, 0)) out += ", output_padding=" + tuple_text(output_padding);
   if (groups != 1) out += ", groups=" + std::to_string(groups);
   if (!bias) out += ", bias=False";
   return out;
+}
+
+Unfold::Unfold(const PerDim& kernel_size, const UnfoldOptions& o)
+    : kernel_size(kernel_size), dilation(o.dilation), padding(o.padding), stride(o.stride) {}
+Tensor Unfold::forward(const Tensor& input) const { return unfold(input, kernel_size, {dilation, padding, stride}); }
+std::string Unfold::extra_repr() const {
+  return Repr().add("kernel_size", kernel_size).add("dilation", dilation).add("padding", padding).add("stride", stride);
+}
+
+Fold::Fold(const PerDim& output_size, const PerDim& kernel_size, const UnfoldOptions& o)
+    : output_size(output_size), kernel_size(kernel_size), dilation(o.dilation), padding(o.padding), stride(o.stride) {}
+Tensor Fold::forward(const Tensor& input) const {
+  return fold(input, output_size, kernel_size, {dilation, padding, stride});
+}
+std::string Fold::extra_repr() const {
+  return Repr()
+      .add("output_size", output_size)
+      .add("kernel_size", kernel_size)
+      .add("dilation", dilation)
+      .add("padding", padding)
+      .add("stride", stride);
 }
 
 }  // namespace neura::nn

@@ -1,7 +1,7 @@
 // Convolutions and their transposes over one, two and three spatial dimensions.
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/ops/conv.h"
+#include "neura/nn/sizes.h"
 
 namespace neura::nn {
 
@@ -57,7 +57,8 @@ struct ConvTransposeOptions {
   std::optional<DType> dtype = {};
 };
 struct ConvTransposeNd : Module {
-  Tensor forward(const Tensor& input) const;
+  // output_size, of the spatial dimensions or of all, takes the place of output_padding.
+  Tensor forward(const Tensor& input, const std::optional<Shape>& output_size = {}) const;
   void reset_parameters();
   std::string extra_repr() const override;
 
@@ -67,12 +68,13 @@ struct ConvTransposeNd : Module {
   Parameter weight, bias;  // [in, out / groups, kernel..], [out]
   NEURA_LAYER(ConvTransposeNd, in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation,
               groups, weight, bias)
-  NEURA_FORWARD("input")
+  NEURA_FORWARD("input", arg{"output_size"} = none)
 
  protected:
   ConvTransposeNd(int rank, std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size,
                   const ConvTransposeOptions&);
   ConvTransposeNd(int rank, Blank) : rank_(rank) {}
+  Shape padding_for(const Tensor& input, const Shape& output_size) const;
   int rank_ = 0;
 };
 #define NEURA_CONV(Name, rank)                                                           \
@@ -87,5 +89,27 @@ NEURA_CONV(ConvTranspose1d, 1)
 NEURA_CONV(ConvTranspose2d, 2)
 NEURA_CONV(ConvTranspose3d, 3)
 #undef NEURA_CONV
+
+// The patches under a sliding window of [N, C, H, W] or [C, H, W] as columns, and back, where they add up.
+struct Unfold final : Module {
+  explicit Unfold(const PerDim& kernel_size, const UnfoldOptions& = {});
+  explicit Unfold(Blank) : Unfold(PerDim(1)) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  PerDim kernel_size, dilation, padding, stride;
+  NEURA_LAYER(Unfold, kernel_size, dilation, padding, stride)
+  NEURA_FORWARD("input")
+};
+struct Fold final : Module {
+  Fold(const PerDim& output_size, const PerDim& kernel_size, const UnfoldOptions& = {});
+  explicit Fold(Blank) : Fold(1, 1) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  PerDim output_size, kernel_size, dilation, padding, stride;
+  NEURA_LAYER(Fold, output_size, kernel_size, dilation, padding, stride)
+  NEURA_FORWARD("input")
+};
 
 }  // namespace neura::nn

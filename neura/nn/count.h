@@ -11,7 +11,7 @@ struct Foreign {  // set once by the binding of another language, before it owns
   void (*acquire)(void* object) = nullptr;
   void (*release)(void* object) = nullptr;
 };
-inline Foreign foreign;
+extern Foreign foreign;  // one for all libraries
 
 class Count {
  public:
@@ -27,6 +27,7 @@ class Count {
   // `object` takes over: each of the references there are becomes one of its.
   void give_to(void* object);
   void* object() const { return object_; }
+  void show_as(void* object) { object_ = object; }  // of a member by value: that object speaks for it, and owns nothing
 
  private:
   Module* self_;

@@ -20,7 +20,12 @@ namespace {
 
 Generator* from(Generator* given) { return given ? given : BlankScope::generator(); }
 
+void existing(const char* op, const Tensor& t) {
+  check<ValueError>(t.defined(), [&] { return std::string(op) + ": expected a tensor, got none"; });
+}
+
 void needs_rank(const char* op, const Tensor& t, int least, int most) {
+  existing(op, t);
   check<ShapeError>(t.dim() >= least && t.dim() <= most, [&] {
     const std::string range = least == most      ? std::to_string(least)
                               : most == kMaxRank ? "at least " + std::to_string(least)
@@ -75,16 +80,19 @@ std::vector<double> orthonormal_columns(std::vector<double> a, std::int64_t rows
 }  // namespace
 
 Tensor uniform_(const Tensor& tensor, double a, double b, Generator* generator) {
+  existing("uniform_", tensor);
   Tensor t = tensor.detach();
   neura::uniform_(t, a, b, from(generator));
   return tensor;
 }
 Tensor normal_(const Tensor& tensor, double mean, double std, Generator* generator) {
+  existing("normal_", tensor);
   Tensor t = tensor.detach();
   neura::normal_(t, mean, std, from(generator));
   return tensor;
 }
 Tensor constant_(const Tensor& tensor, double val) {
+  existing("constant_", tensor);
   tensor.detach().fill_(val);
   return tensor;
 }
@@ -92,6 +100,7 @@ Tensor ones_(const Tensor& tensor) { return constant_(tensor, 1); }
 Tensor zeros_(const Tensor& tensor) { return constant_(tensor, 0); }
 
 Tensor trunc_normal_(const Tensor& tensor, double mean, double std, double a, double b, Generator* generator) {
+  existing("trunc_normal_", tensor);
   check<ValueError>(std > 0 && a < b, [&] {
     return "trunc_normal_: expected std > 0 and a < b, got std " + std::to_string(std) + ", a " + std::to_string(a) +
            ", b " + std::to_string(b);
@@ -140,11 +149,13 @@ Tensor xavier_normal_(const Tensor& tensor, double gain, Generator* generator) {
   return init::normal_(tensor, 0, gain * std::sqrt(2.0 / double(fans.in + fans.out)), generator);
 }
 Tensor kaiming_uniform_(const Tensor& tensor, const KaimingOptions& o) {
+  existing("kaiming_uniform_", tensor);
   if (tensor.numel() == 0) return tensor;
   const double bound = std::sqrt(3.0) * kaiming_std("kaiming_uniform_", tensor, o);
   return init::uniform_(tensor, -bound, bound, o.generator);
 }
 Tensor kaiming_normal_(const Tensor& tensor, const KaimingOptions& o) {
+  existing("kaiming_normal_", tensor);
   if (tensor.numel() == 0) return tensor;
   return init::normal_(tensor, 0, kaiming_std("kaiming_normal_", tensor, o), o.generator);
 }
@@ -192,6 +203,7 @@ double calculate_gain(std::string_view f, std::optional<double> param) {
 }
 
 Fans calculate_fan_in_and_fan_out(const Tensor& tensor) {
+  existing("calculate_fan_in_and_fan_out", tensor);
   check<ShapeError>(tensor.dim() >= 2, [&] {
     return "calculate_fan_in_and_fan_out: expected at least 2 dimensions, got " + tensor.shape().str();
   });

@@ -18,6 +18,8 @@ NEURA_LAYER_BODY(Identity)
 NEURA_LAYER_BODY(Flatten)
 NEURA_LAYER_BODY(Unflatten)
 NEURA_LAYER_BODY(PixelShuffle)
+NEURA_LAYER_BODY(PixelUnshuffle)
+NEURA_LAYER_BODY(ChannelShuffle)
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& o)
     : in_features(in_features), out_features(out_features) {
@@ -68,5 +70,11 @@ std::string Unflatten::extra_repr() const { return Repr().add("dim", dim).add("u
 
 Tensor PixelShuffle::forward(const Tensor& input) const { return pixel_shuffle(input, upscale_factor); }
 std::string PixelShuffle::extra_repr() const { return Repr().add("upscale_factor", upscale_factor); }
+
+Tensor PixelUnshuffle::forward(const Tensor& input) const { return pixel_unshuffle(input, downscale_factor); }
+std::string PixelUnshuffle::extra_repr() const { return Repr().add("downscale_factor", downscale_factor); }
+
+Tensor ChannelShuffle::forward(const Tensor& input) const { return channel_shuffle(input, groups); }
+std::string ChannelShuffle::extra_repr() const { return Repr().add("groups", groups); }
 
 }  // namespace neura::nn

@@ -76,4 +76,26 @@ struct PixelShuffle final : Module {  // [..., C r², H, W] -> [..., C, H r, W r
   NEURA_FORWARD("input")
 };
 
+struct PixelUnshuffle final : Module {  // and back
+  explicit PixelUnshuffle(std::int64_t downscale_factor) : downscale_factor(downscale_factor) {}
+  explicit PixelUnshuffle(Blank) : downscale_factor(1) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  std::int64_t downscale_factor;
+  NEURA_LAYER(PixelUnshuffle, downscale_factor)
+  NEURA_FORWARD("input")
+};
+
+struct ChannelShuffle final : Module {  // [N, C, *]: the channels of `groups` groups by turns
+  explicit ChannelShuffle(std::int64_t groups) : groups(groups) {}
+  explicit ChannelShuffle(Blank) : groups(1) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  std::int64_t groups;
+  NEURA_LAYER(ChannelShuffle, groups)
+  NEURA_FORWARD("input")
+};
+
 }  // namespace neura::nn

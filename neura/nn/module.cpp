@@ -4,8 +4,12 @@
 
 #include "neura/nn/added.h"
 #include "neura/nn/backward_hook.h"
+#include "neura/nn/depth.h"
 
 namespace neura::nn {
+
+Foreign foreign;
+Bridge bridge;
 
 // ---- The life of a module
 
@@ -59,9 +63,9 @@ Module::Module(Module&& o)
       pre_hooks_(std::move(o.pre_hooks_)),
       hooks_(std::move(o.hooks_)),
       backward_hooks_(std::move(o.backward_hooks_)),
+      backward_pre_hooks_(std::move(o.backward_pre_hooks_)),
       removed_(o.removed_),
-      indirect_(o.indirect_),
-      overrides_(o.overrides_) {
+      hooked_(o.hooked_) {
   check<ValueError>(!o.count.shared(), [&] {
     return std::string("module: expected a module that nobody shares, got a shared one; make it with nn::make");
   });
@@ -72,6 +76,11 @@ Module::~Module() = default;
 // ---- Members
 
 void Slot::set(Ref<Module> m) { module = std::move(m); }
+
+static void empty(Member& m) {
+  if (m.tensor) *m.tensor = Tensor();
+  if (m.slot) m.slot->set({});
+}
 
 bool Module::visit(const Visitor& visitor) const {
   auto* self = const_cast<Module*>(this);
@@ -102,16 +111,21 @@ void Module::check_name(const char* function, std::string_view name) const {
   });
 }
 
+void Module::add_tensor(Member::Kind kind, std::string name, const Tensor& t, bool persistent) {
+  added_.push_back(std::make_unique<Added>(std::move(name), kind, t));
+  added_.back()->persistent = persistent;
+  ++structure_;
+}
+
 Tensor Module::register_parameter(std::string name, const Parameter& p) {
   check_name("register_parameter", name);
-  added_.push_back(std::make_unique<Added>(std::move(name), Member::parameter, p));
+  add_tensor(Member::parameter, std::move(name), p);
   return p;
 }
 
 Tensor Module::register_buffer(std::string name, const Tensor& t, bool persistent) {
   check_name("register_buffer", name);
-  added_.push_back(std::make_unique<Added>(std::move(name), Member::buffer, t));
-  added_.back()->persistent = persistent;
+  add_tensor(Member::buffer, std::move(name), t, persistent);
   return t;
 }
 
@@ -119,6 +133,7 @@ Ref<Module> Module::register_module(std::string name, Ref<Module> m) {
   check_name("register_module", name);
   added_.push_back(std::make_unique<Added>(std::move(name), Member::module, Tensor()));
   added_.back()->slot.set(m);
+  ++structure_;
   return m;
 }
 
@@ -127,24 +142,50 @@ bool Module::remove_member(std::string_view name) {
     if (added_[i]->name == name) {
       const auto last = std::move(added_[i]);  // what it owns dies after the list is whole again
       added_.erase(added_.begin() + std::ptrdiff_t(i));
+      ++structure_;
       return true;
     }
   return find(name, [&](Member& m) {
     removed_ |= std::uint64_t(1) << m.index;
-    if (m.tensor) *m.tensor = Tensor();
-    if (m.slot) m.slot->set({});
+    ++structure_;
+    empty(m);
   });
+}
+
+bool Module::visit_removed(const Visitor& visitor) const {
+  return const_cast<Module*>(this)->visit_members([&](Member& m) { return removed_ >> m.index & 1 && visitor(m); });
+}
+
+bool Module::restore_member(std::string_view name, Member::Kind kind) {
+  return visit_removed([&](Member& m) {
+    if (m.name != name || m.kind != kind) return false;
+    removed_ &= ~(std::uint64_t(1) << m.index);
+    ++structure_;
+    return true;
+  });
+}
+
+bool Module::set_persistent(std::string_view buffer, bool on) {
+  for (const auto& a : added_)
+    if (a->name == buffer && a->kind == Member::buffer) return a->persistent = on, ++structure_, true;
+  bool done = false;
+  find(buffer, [&](Member& m) {
+    if (m.type == &detail::kValueType<Buffer>) static_cast<Buffer*>(m.data)->persistent = on, done = true;
+  });
+  return done;
+}
+
+void Module::clear_members() {
+  const auto last = std::move(added_);
+  added_.clear();
+  ++structure_;
+  visit_members([](Member& m) { empty(m); });
 }
 
 // ---- Calls
 
-void Module::update_direct() {
-  indirect_ = overrides_ & kForward || !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty();
-}
-
-void Module::set_overrides(std::uint8_t mask) {
-  overrides_ = mask;
-  update_direct();
+void Module::update_hooked() {
+  hooked_ = !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty() || !backward_pre_hooks_.empty();
 }
 
 static std::uint64_t next_hook() {
@@ -154,36 +195,47 @@ static std::uint64_t next_hook() {
 
 std::uint64_t Module::register_forward_pre_hook(PreHook f) {
   pre_hooks_.emplace_back(next_hook(), std::move(f));
-  update_direct();
+  update_hooked();
   return pre_hooks_.back().first;
 }
 
 std::uint64_t Module::register_forward_hook(ForwardHook f) {
   hooks_.emplace_back(next_hook(), std::move(f));
-  update_direct();
+  update_hooked();
   return hooks_.back().first;
 }
 
 std::uint64_t Module::register_full_backward_hook(BackwardHook f) {
   backward_hooks_.emplace_back(next_hook(), std::move(f));
-  update_direct();
+  update_hooked();
   return backward_hooks_.back().first;
+}
+
+std::uint64_t Module::register_full_backward_pre_hook(BackwardPreHook f) {
+  backward_pre_hooks_.emplace_back(next_hook(), std::move(f));
+  update_hooked();
+  return backward_pre_hooks_.back().first;
 }
 
 bool Module::remove_hook(std::uint64_t id) {
   auto is = [id](const auto& hook) { return hook.first == id; };
-  const std::size_t removed =
-      std::erase_if(pre_hooks_, is) + std::erase_if(hooks_, is) + std::erase_if(backward_hooks_, is);
-  update_direct();
+  const std::size_t removed = std::erase_if(pre_hooks_, is) + std::erase_if(hooks_, is) +
+                              std::erase_if(backward_hooks_, is) + std::erase_if(backward_pre_hooks_, is);
+  update_hooked();
   return removed;
 }
 
 Value Module::call(Args a) {
   if (direct()) return forward_boxed(a);
+  if (overrides() & kForward) return bridge.call(*this, a);
+  return call_hooked(std::move(a), [this](const Args& x) { return forward_boxed(x); });
+}
+
+Value Module::call_hooked(Args a, const std::function<Value(const Args&)>& forward) {
   const auto before = pre_hooks_;  // a hook may remove itself
   for (const auto& [id, f] : before) f(*this, a);
   const auto crossing = enter_for_backward(*this, a);
-  Value result = overrides_ & kForward ? bridge.call(*this, a) : forward_boxed(a);
+  Value result = forward(a);
   const auto after = hooks_;
   for (const auto& [id, f] : after) f(*this, a, result);
   if (crossing) leave_for_backward(crossing, result);
@@ -192,6 +244,11 @@ Value Module::call(Args a) {
 
 Value Module::forward_boxed(const Args&) { detail::no_forward(type_name()); }
 bool Module::forward_tensor(const Tensor&, Tensor&) { return false; }
+Value Module::forward_one(const Tensor& in) {
+  Tensor out;
+  if (forward_tensor(in, out)) return out;
+  return forward_boxed(Args{{in}, {}});
+}
 
 namespace detail {
 std::string_view next_name(std::string_view& names) {
@@ -204,16 +261,16 @@ std::string_view next_name(std::string_view& names) {
 
 void missing_argument(const std::string& module, const char* name, std::size_t index) {
   const std::string which = *name ? std::string("\"") + name + '"' : std::to_string(index);
-  throw ValueError(module + ".forward: expected argument " + which + ", got none");
+  throw ArgumentError(module + ".forward: expected argument " + which + ", got none");
 }
 void too_many_arguments(const std::string& module, std::size_t most, std::size_t got) {
-  throw ValueError(module + ".forward: expected at most " + std::to_string(most) + " arguments, got " +
-                   std::to_string(got));
+  throw ArgumentError(module + ".forward: expected at most " + std::to_string(most) + " arguments, got " +
+                      std::to_string(got));
 }
 void unexpected_argument(const std::string& module, const Args& a, std::size_t) {
   std::string names;
   for (const auto& [name, value] : a.named) names += (names.empty() ? "\"" : ", \"") + name + '"';
-  throw ValueError(module + ".forward: expected its own argument names once each, got " + names);
+  throw ArgumentError(module + ".forward: expected its own argument names once each, got " + names);
 }
 void no_forward(const std::string& module) {
   throw NotImplementedError(module + ": expected a module with forward, got one without; define it");
@@ -240,16 +297,20 @@ std::string detail::indented(const std::string& s) {
   return out;
 }
 
-std::string Module::str() const { return repr(); }
+std::string Module::str() const {
+  const Depth depth(*this);
+  return overrides() & kRepr ? bridge.repr(*this) : repr();
+}
 
 std::string Module::repr() const {
-  const std::string extra = overrides_ & kExtraRepr ? bridge.extra_repr(*this) : extra_repr();
+  const std::uint8_t own = overrides();
+  const std::string extra = own & kExtraRepr ? bridge.extra_repr(*this) : extra_repr();
   std::string lines;
   visit([&](Member& m) {
     if (m.kind == Member::module && m.child)
       lines += "\n  (" + std::string(m.name) + "): " + detail::indented(m.child->str());
   });
-  const std::string name = overrides_ & kTypeName ? bridge.type_name(*this) : type_name();
+  const std::string name = own & kTypeName ? bridge.type_name(*this) : type_name();
   if (lines.empty() && extra.find('\n') == extra.npos) return name + '(' + extra + ')';
   return name + '(' + (extra.empty() ? extra : detail::indented('\n' + extra)) + lines + "\n)";
 }

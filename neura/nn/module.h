@@ -17,15 +17,19 @@
 
 namespace neura::nn {
 
-// What another language has put in the place of a module's own functions; set by its binding.
+// What another language has put in the place of a module's own functions; set by its binding. `overrides` says which,
+// as a mask of Override; it is asked at every call, because classes there may change at any time.
 struct Bridge {
+  std::uint8_t (*overrides)(const Module&) = nullptr;
   Value (*call)(Module&, const Args&) = nullptr;
   void (*train)(Module&, bool) = nullptr;
+  std::string (*repr)(const Module&) = nullptr;
   std::string (*extra_repr)(const Module&) = nullptr;
   std::string (*type_name)(const Module&) = nullptr;
+  Ref<Module> (*clone)(const Module&) = nullptr;
 };
-inline Bridge bridge;
-enum Override : std::uint8_t { kForward = 1, kTrain = 2, kExtraRepr = 4, kTypeName = 8 };
+extern Bridge bridge;
+enum Override : std::uint8_t { kForward = 1, kTrain = 2, kExtraRepr = 4, kTypeName = 8, kRepr = 16 };
 
 struct Blank {};  // a class without default constructor gives `explicit Net(nn::Blank)` so that it can be cloned
 
@@ -63,6 +67,16 @@ class Module {
   }
   Ref<Module> add_module(std::string name, Ref<Module> m) { return register_module(std::move(name), std::move(m)); }
   bool remove_member(std::string_view name);  // of either kind; false if there is none
+  void clear_members();                       // lets go of every tensor and module
+
+  // For bindings: the very tensor (or none) under a name that nobody checks; a listed member that was removed comes
+  // back; the removed ones; a number that changes whenever members come or go.
+  void add_tensor(Member::Kind, std::string name, const Tensor&, bool persistent = true);
+  bool restore_member(std::string_view name, Member::Kind);
+  bool visit_removed(const Visitor&) const;
+  bool set_persistent(std::string_view buffer, bool);
+  bool has_removed() const { return removed_; }
+  std::uint32_t structure() const { return structure_; }
 
   // In place, once per tensor, gradients too; dtypes move floating (and complex) tensors only.
   Module& to(Device);
@@ -97,18 +111,24 @@ class Module {
   using BackwardHook =
       std::function<void(Module&, std::vector<Tensor>& grad_input, const std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_hook(BackwardHook);
+  // f sees the gradients of the results before anybody uses them, and may replace them.
+  using BackwardPreHook = std::function<void(Module&, std::vector<Tensor>& grad_output)>;
+  std::uint64_t register_full_backward_pre_hook(BackwardPreHook);
   bool remove_hook(std::uint64_t id);
 
-  Value call(Args);                           // with hooks, whatever its forward takes
-  bool direct() const { return !indirect_; }  // has no hooks, and no other language overrides forward
-  void set_overrides(std::uint8_t mask);      // of Override
+  Value call(Args);                                                           // with hooks, whatever its forward takes
+  Value call_hooked(Args, const std::function<Value(const Args&)>& forward);  // the hooks here around that forward
+  bool direct() const { return !hooked_ && !(overrides() & kForward); }
+  bool hooked() const { return hooked_; }
+  std::uint8_t overrides() const { return count.object() ? bridge.overrides(*this) : 0; }
   Ref<Module> clone() const;
-  std::string str() const;  // as PyTorch prints it
-
+  std::string str() const;                     // as PyTorch prints it
+  std::string text() const { return repr(); }  // the same, whatever another language says
   // What NEURA_MODULE writes.
   virtual bool visit_members(const Visitor&) { return false; }
   virtual Value forward_boxed(const Args&);
   virtual bool forward_tensor(const Tensor& in, Tensor& out);  // unboxed; false where forward is of another form
+  virtual Value forward_one(const Tensor& in);                 // whatever comes out
   virtual std::string type_name() const { return "Module"; }
   virtual Ref<Module> blank() const;
   virtual void set_training(bool mode);  // of itself and its children
@@ -130,7 +150,7 @@ class Module {
   friend class ModuleList;
   friend class Sequential;
   struct Added;
-  void update_direct();
+  void update_hooked();
   void check_name(const char* function, std::string_view name) const;
   void collect(Member::Kind, NamedTensors&, const std::string& prefix, bool recurse, bool once) const;
   void convert(const Device*, const DType*);
@@ -140,9 +160,10 @@ class Module {
   std::vector<std::pair<std::uint64_t, PreHook>> pre_hooks_;
   std::vector<std::pair<std::uint64_t, ForwardHook>> hooks_;
   std::vector<std::pair<std::uint64_t, BackwardHook>> backward_hooks_;
+  std::vector<std::pair<std::uint64_t, BackwardPreHook>> backward_pre_hooks_;
   std::uint64_t removed_ = 0;  // of the listed members, by index
-  bool indirect_ = false;
-  std::uint8_t overrides_ = 0;
+  std::uint32_t structure_ = 0;
+  bool hooked_ = false;
 };
 
 namespace detail {

@@ -71,8 +71,6 @@ std::string BatchNormNd::extra_repr() const {
       .add("track_running_stats", track_running_stats);
 }
 
-static std::string tuple(const Shape& s) { return s.size() == 1 ? '(' + std::to_string(s[0]) + ",)" : python_text(s); }
-
 LayerNorm::LayerNorm(const Dims& normalized_shape, const LayerNormOptions& o)
     : normalized_shape(normalized_shape), eps(o.eps), elementwise_affine(o.elementwise_affine) {
   if (!elementwise_affine) return;
@@ -80,11 +78,15 @@ LayerNorm::LayerNorm(const Dims& normalized_shape, const LayerNormOptions& o)
   weight = ones(normalized_shape, place);
   if (o.bias) bias = zeros(normalized_shape, place);
 }
+void LayerNorm::reset_parameters() {
+  if (weight) weight.detach().fill_(1);
+  if (bias) bias.detach().zero_();
+}
 Tensor LayerNorm::forward(const Tensor& input) const {
   return layer_norm(input, normalized_shape, weight, bias, {.eps = eps});
 }
 std::string LayerNorm::extra_repr() const {
-  return tuple(normalized_shape) + ", " +
+  return tuple_text(normalized_shape) + ", " +
          std::string(Repr().add("eps", eps).add("elementwise_affine", elementwise_affine));
 }
 
@@ -92,9 +94,12 @@ RMSNorm::RMSNorm(const Dims& normalized_shape, const RmsNormOptions& o)
     : normalized_shape(normalized_shape), eps(o.eps), elementwise_affine(o.elementwise_affine) {
   if (elementwise_affine) weight = ones(normalized_shape, {.dtype = o.dtype, .device = o.device});
 }
+void RMSNorm::reset_parameters() {
+  if (weight) weight.detach().fill_(1);
+}
 Tensor RMSNorm::forward(const Tensor& input) const { return rms_norm(input, normalized_shape, weight, {.eps = eps}); }
 std::string RMSNorm::extra_repr() const {
-  return tuple(normalized_shape) + ", " +
+  return tuple_text(normalized_shape) + ", " +
          std::string(Repr().add("eps", eps).add("elementwise_affine", elementwise_affine));
 }
 
@@ -106,6 +111,10 @@ GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, const G
   });
   const TensorOptions place{.dtype = o.dtype, .device = o.device};
   if (affine) weight = ones({num_channels}, place), bias = zeros({num_channels}, place);
+}
+void GroupNorm::reset_parameters() {
+  if (weight) weight.detach().fill_(1);
+  if (bias) bias.detach().zero_();
 }
 Tensor GroupNorm::forward(const Tensor& input) const {
   return group_norm(input, int(num_groups), weight, bias, {.eps = eps});

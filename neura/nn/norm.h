@@ -71,6 +71,7 @@ struct LayerNorm final : Module {  // over the last dimensions
       : LayerNorm(Dims(normalized_shape), o) {}
   explicit LayerNorm(Blank) {}
   Tensor forward(const Tensor& input) const;
+  void reset_parameters();  // weight 1, bias 0
   std::string extra_repr() const override;
 
   Shape normalized_shape;
@@ -93,6 +94,7 @@ struct RMSNorm final : Module {
       : RMSNorm(Dims(normalized_shape), o) {}
   explicit RMSNorm(Blank) {}
   Tensor forward(const Tensor& input) const;
+  void reset_parameters();  // weight 1
   std::string extra_repr() const override;
 
   Shape normalized_shape;
@@ -100,7 +102,7 @@ struct RMSNorm final : Module {
   bool elementwise_affine = true;
   Parameter weight;
   NEURA_LAYER(RMSNorm, normalized_shape, eps, elementwise_affine, weight)
-  NEURA_FORWARD("input")
+  NEURA_FORWARD("x")  // torch's name
 };
 
 struct GroupNormOptions {
@@ -113,6 +115,7 @@ struct GroupNorm final : Module {  // over groups of channels of [N, C, *]
   GroupNorm(std::int64_t num_groups, std::int64_t num_channels, const GroupNormOptions& = {});
   explicit GroupNorm(Blank) {}
   Tensor forward(const Tensor& input) const;
+  void reset_parameters();  // weight 1, bias 0
   std::string extra_repr() const override;
 
   std::int64_t num_groups = 1, num_channels = 0;

@@ -70,6 +70,9 @@ Tensor AvgPoolNd::forward(const Tensor& x) const {
                       : avg_pool3d(x, kernel_size, o);
 }
 std::string AvgPoolNd::extra_repr() const {
+  if (rank_ == 1)  // torch makes tuples of these
+    return "kernel_size=" + tuple_text(kernel_size) + ", stride=" + tuple_text(stride) +
+           ", padding=" + tuple_text(padding);
   return Repr().add("kernel_size", kernel_size).add("stride", stride).add("padding", padding);
 }
 

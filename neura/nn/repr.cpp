@@ -26,6 +26,8 @@ std::string python_text(const Shape& x) {
   return '(' + out + ')';
 }
 
+std::string tuple_text(const Shape& x) { return x.size() == 1 ? '(' + python_text(x) + ",)" : python_text(x); }
+
 std::string python_text(const std::string& x) { return '\'' + x + '\''; }
 
 }  // namespace neura::nn

@@ -7,6 +7,7 @@ namespace neura::nn {
 std::string python_text(double x);              // 0.01, 1.0, 1e-05
 std::string python_text(const Shape& x);        // 3 for one number, else (3, 3)
 std::string python_text(const std::string& x);  // quoted
+std::string tuple_text(const Shape& x);         // (3,), (3, 3)
 
 class Repr {
  public:

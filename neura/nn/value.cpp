@@ -35,10 +35,10 @@ const char* Value::type_name() const {
 
 namespace detail {
 void wrong_type(const char* expected, const Value& got) {
-  throw ValueError(std::string("forward: expected ") + expected + ", got " + got.type_name());
+  throw ArgumentError(std::string("forward: expected ") + expected + ", got " + got.type_name());
 }
 void wrong_length(std::size_t expected, std::size_t got) {
-  throw ValueError("forward: expected a tuple of " + std::to_string(expected) + ", got " + std::to_string(got));
+  throw ArgumentError("forward: expected a tuple of " + std::to_string(expected) + ", got " + std::to_string(got));
 }
 }  // namespace detail
 

@@ -16,6 +16,10 @@ namespace neura::nn {
 class Module;
 struct Value;
 
+struct ArgumentError : ValueError {  // a call whose arguments do not fit what is called
+  using ValueError::ValueError;
+};
+
 struct Opaque {  // an object of another language that passes through untouched
   virtual ~Opaque() = default;
 };

@@ -69,6 +69,19 @@ template <class M> Ref<Module> avg_pool(const Arguments& a) {
   if (a.named["divisor_override"]) o.divisor_override = a.integer(9, "divisor_override");
   return make<M>(a.dims(0, "kernel_size"), o);
 }
+template <class M> Ref<Module> lp_pool(const Arguments& a) {
+  return make<M>(a.number(0, "norm_type"), a.dims(1, "kernel_size"), LpPoolOptions{.stride = a.dims(2, "stride")});
+}
+TransformerLayerOptions layer_options(const Arguments& a) {
+  return {.dim_feedforward = a.integer(2, "dim_feedforward"),
+          .dropout = a.number(3, "dropout"),
+          .batch_first = a.flag(9, "batch_first", false),
+          .norm_first = a.flag(9, "norm_first", false),
+          .bias = a.flag(9, "bias", true)};
+}
+template <class M> Ref<Module> transformer_layer(const Arguments& a) {
+  return make<M>(a.integer(0, "d_model"), a.integer(1, "nhead"), layer_options(a));
+}
 template <class M> Ref<Module> adaptive(const Arguments& a) { return make<M>(a.dims(0, "output_size")); }
 template <class M> Ref<Module> batch_norm(const Arguments& a) {
   BatchNormOptions o{.eps = a.number(1, "eps", 1e-5),
@@ -211,6 +224,17 @@ const std::vector<std::pair<std::string, Make>> kLayers = {
     {"ConstantPad1d", constant_pad<ConstantPad1d>},
     {"ConstantPad2d", constant_pad<ConstantPad2d>},
     {"ConstantPad3d", constant_pad<ConstantPad3d>},
+    {"LPPool1d", lp_pool<LPPool1d>},
+    {"LPPool2d", lp_pool<LPPool2d>},
+    {"LPPool3d", lp_pool<LPPool3d>},
+    {"TransformerEncoderLayer", transformer_layer<TransformerEncoderLayer>},
+    {"TransformerDecoderLayer", transformer_layer<TransformerDecoderLayer>},
+    {"Transformer",
+     [](const Arguments& a) -> Ref<Module> {
+       return make<Transformer>(a.integer(0, "d_model"), a.integer(1, "nhead"),
+                                TransformerOptions{layer_options(a), a.integer(9, "num_encoder_layers"),
+                                                   a.integer(9, "num_decoder_layers")});
+     }},
     {"MultiheadAttention",
      [](const Arguments& a) -> Ref<Module> {
        return make<MultiheadAttention>(a.integer(0, "embed_dim"), a.integer(1, "num_heads"),
@@ -294,6 +318,29 @@ void judge(const Stored& c, Make make_layer) {
     test::expect_close(m->state_dict().at(c["state_after"].keys[i]), c["state_after"].items[i].data);
 }
 
+// What holds for every layer, whatever it computes.
+void judge_rules(const Stored& c, Make make_layer) {
+  const Ref<Module> m = make_layer({c["ctor_args"], c["ctor_kwargs"]});
+  for (const auto& [name, t] : m->named_parameters()) {
+    EXPECT_TRUE(t.requires_grad() && t.is_leaf()) << name;
+    EXPECT_EQ(t.dtype(), default_dtype()) << name;
+    EXPECT_EQ(t.device(), m->device()) << name;
+    EXPECT_TRUE(m->get_parameter(name).is_same(t)) << name;
+    Tensor(t).set_grad(Tensor::empty(t.spec()).fill_(1));
+  }
+  m->zero_grad();
+  for (const auto& [name, t] : m->named_parameters()) EXPECT_FALSE(t.grad().defined()) << name;
+  const Ref<Module> copy = m->clone();
+  EXPECT_EQ(copy->str(), m->str());
+  EXPECT_EQ(m->str().rfind(m->type_name() + "(", 0), 0u);
+  for (const auto& [name, t] : copy->named_parameters()) t.detach().fill_(2);
+  copy->load_state_dict(m->state_dict());
+  for (const auto& [name, t] : copy->named_parameters()) test::expect_same(t.detach(), m->get_parameter(name).detach());
+  m->to(m->device(), DType::float64).eval();
+  for (const auto& child : m->modules()) EXPECT_FALSE(child->is_training());
+  for (const Tensor& t : m->buffers()) EXPECT_TRUE(t.dtype() == DType::float64 || t.dtype() == DType::int64);
+}
+
 class StoredLayer : public testing::TestWithParam<std::pair<std::string, Make>> {};
 TEST_P(StoredLayer, AnswersLikeTorch) {
   const auto names = test::conformance_names("modules");
@@ -307,6 +354,11 @@ TEST_P(StoredLayer, AnswersLikeTorch) {
       ADD_FAILURE() << e.what();
     }
   }
+}
+TEST_P(StoredLayer, FollowsTheCommonRules) {
+  const auto names = test::conformance_names("modules");
+  if (std::find(names.begin(), names.end(), GetParam().first) == names.end()) GTEST_SKIP() << "nothing is stored";
+  for (const Stored& c : test::read_cases(GetParam().first, "modules")) judge_rules(c, GetParam().second);
 }
 INSTANTIATE_TEST_SUITE_P(Table, StoredLayer, testing::ValuesIn(kLayers), [](const auto& i) { return i.param.first; });
 

@@ -1,0 +1,159 @@
+#include "neura/ops/interpolate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "neura/ops/create.h"
+#include "neura/ops/index.h"
+#include "neura/ops/pool.h"
+#include "neura/ops/rows.h"
+
+namespace neura {
+namespace {
+
+struct Resize {  // one dimension
+  std::int64_t in, out;
+  std::optional<double> factor;  // in / out where it is not given
+  double scale(bool align_corners) const {
+    if (align_corners) return out > 1 ? double(in - 1) / double(out - 1) : 0;
+    return factor ? 1 / *factor : double(in) / double(out);
+  }
+};
+
+struct Taps {  // element i of the result is the sum over k of weight[k][i] times element index[k][i]
+  std::vector<std::vector<std::int64_t>> index;
+  std::vector<std::vector<double>> weight;
+  explicit Taps(std::size_t n) : index(n), weight(n) {}
+};
+
+std::vector<std::int64_t> nearest(const Resize& r, bool exact) {
+  std::vector<std::int64_t> index;
+  const float scale = float(r.scale(false));  // in float, as torch: both round alike at the edges
+  for (std::int64_t i = 0; i < r.out; ++i) {
+    const float at = exact ? (float(i) + 0.5f) * scale : float(i) * scale;
+    index.push_back(std::min(std::int64_t(std::floor(at)), r.in - 1));
+  }
+  return index;
+}
+
+Taps linear_taps(const Resize& r, bool align_corners) {
+  Taps t(2);
+  const double scale = r.scale(align_corners);
+  for (std::int64_t i = 0; i < r.out; ++i) {
+    const double at = align_corners ? double(i) * scale : std::max(0.0, (double(i) + 0.5) * scale - 0.5);
+    const std::int64_t low = std::min(std::int64_t(at), r.in - 1);
+    const double part = std::min(at - double(low), 1.0);
+    t.index[0].push_back(low), t.index[1].push_back(std::min(low + 1, r.in - 1));
+    t.weight[0].push_back(1 - part), t.weight[1].push_back(part);
+  }
+  return t;
+}
+
+double cubic(double x) {  // Keys's kernel with a = -0.75
+  constexpr double a = -0.75;
+  x = std::abs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
+}
+Taps cubic_taps(const Resize& r, bool align_corners) {
+  Taps t(4);
+  const double scale = r.scale(align_corners);
+  for (std::int64_t i = 0; i < r.out; ++i) {
+    const double at = align_corners ? double(i) * scale : (double(i) + 0.5) * scale - 0.5, low = std::floor(at);
+    for (int k = 0; k < 4; ++k) {
+      t.index[std::size_t(k)].push_back(std::clamp(std::int64_t(low) + k - 1, std::int64_t(0), r.in - 1));
+      t.weight[std::size_t(k)].push_back(cubic(at - low + 1 - k));
+    }
+  }
+  return t;
+}
+
+Tensor picked(const Tensor& x, int dim, const std::vector<std::int64_t>& index) {
+  return index_select(x, dim, tensor(index).to(x.device()));
+}
+Tensor weighted(const Tensor& x, int dim, const Taps& taps) {
+  Tensor sum;
+  Shape shape = Shape::filled(x.dim() - dim, 1);
+  shape[0] = std::int64_t(taps.index[0].size());
+  for (std::size_t k = 0; k < taps.index.size(); ++k) {
+    const Tensor w = tensor(taps.weight[k], shape).to(x.device()).to(x.dtype());
+    const Tensor part = picked(x, dim, taps.index[k]) * w;
+    sum = sum ? sum + part : part;
+  }
+  return sum;
+}
+
+[[noreturn]] void wrong(const std::string& text) { throw ValueError("interpolate: expected " + text); }
+
+int spatial_dims(const Tensor& x, std::string_view mode) {
+  const int needed = mode == "linear" ? 1 : mode == "bilinear" || mode == "bicubic" ? 2 : mode == "trilinear" ? 3 : 0;
+  const bool any = mode == "nearest" || mode == "nearest-exact" || mode == "area";
+  if (!needed && !any)
+    wrong("mode nearest, nearest-exact, linear, bilinear, bicubic, trilinear or area, got " + std::string(mode));
+  const int dims = x.dim() - 2;
+  check<ShapeError>(needed ? dims == needed : dims >= 1 && dims <= 3, [&] {
+    return "interpolate: expected an input [N, C, spatial..] with " +
+           (needed ? std::to_string(needed) : std::string("1 to 3")) + " spatial dimensions for mode " +
+           std::string(mode) + ", got " + x.shape().str();
+  });
+  return dims;
+}
+
+std::vector<Resize> resizes(const Tensor& x, int dims, const InterpolateOptions& o) {
+  if (o.size.empty() == o.scale_factor.empty())
+    wrong("either size or scale_factor, got " + std::string(o.size.empty() ? "none" : "both"));
+  if (o.recompute_scale_factor && o.scale_factor.empty()) wrong("scale_factor with recompute_scale_factor, got size");
+  const std::size_t given = o.size.empty() ? o.scale_factor.size() : std::size_t(o.size.size());
+  check<ShapeError>(given == 1 || given == std::size_t(dims), [&] {
+    return "interpolate: expected 1 or " + std::to_string(dims) + " sizes or factors, got " + std::to_string(given);
+  });
+  std::vector<Resize> out;
+  for (int d = 0; d < dims; ++d) {
+    Resize r{x.size(d + 2), 0, {}};
+    if (o.size.empty()) {
+      const double factor = o.scale_factor[given == 1 ? 0 : std::size_t(d)];
+      if (!(factor > 0) || double(r.in) * factor >= 0x1p40)
+        wrong("a scale_factor above 0, got " + Scalar(factor).str());
+      r.out = std::int64_t(std::floor(double(r.in) * factor));
+      if (!o.recompute_scale_factor && o.mode != "area") r.factor = factor;
+    } else r.out = o.size[given == 1 ? 0 : d];
+    check<ShapeError>(r.in > 0 && r.out > 0, [&] {
+      return "interpolate: expected sizes above 0, got " + std::to_string(r.in) + " to become " + std::to_string(r.out);
+    });
+    out.push_back(r);
+  }
+  return out;
+}
+
+Tensor area(const Tensor& x, const std::vector<Resize>& all) {
+  PerDim size;
+  for (const Resize& r : all) size.push_back(r.out);
+  return all.size() == 1   ? adaptive_avg_pool1d(x, size)
+         : all.size() == 2 ? adaptive_avg_pool2d(x, size)
+                           : adaptive_avg_pool3d(x, size);
+}
+
+}  // namespace
+
+Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
+  const int dims = spatial_dims(input, o.mode);
+  const bool smooth = o.mode != "nearest" && o.mode != "nearest-exact" && o.mode != "area";
+  if (!smooth && o.align_corners)
+    wrong("align_corners with the linear and cubic modes only, got it with " + std::string(o.mode));
+  check<DTypeError>(!smooth || is_floating(input.dtype()), [&] {
+    return "interpolate: expected a floating input for mode " + std::string(o.mode) + ", got " + name(input.dtype());
+  });
+  const std::vector<Resize> all = resizes(input, dims, o);
+  if (o.mode == "area") return area(input, all);
+  const bool corners = o.align_corners.value_or(false);
+  const bool narrow = smooth && size_of(input.dtype()) < 4;  // halves are summed in float
+  Tensor y = narrow ? input.to(DType::float32) : input;
+  for (int d = 0; d < dims; ++d) {
+    const Resize& r = all[std::size_t(d)];
+    if (!smooth) y = picked(y, d + 2, nearest(r, o.mode == "nearest-exact"));
+    else y = weighted(y, d + 2, o.mode == "bicubic" ? cubic_taps(r, corners) : linear_taps(r, corners));
+  }
+  return narrow ? y.to(input.dtype()) : y;
+}
+
+}  // namespace neura
