@@ -39,9 +39,10 @@ TestResult test(nn::Sequential& model, const Settings& settings, const data::MNI
     const Tensor scores = model(network_input(images));
     r.loss += cross_entropy(scores, labels, {.reduction = Reduction::sum}).item<double>();
     const Tensor p = softmax(scores, 1);
-    const auto* row = p.data<float>();
+    const auto* row = p.const_data<float>();
     for (std::int64_t i = 0; i < p.size(0); ++i, row += classes) {
-      const int is = int(labels.data<std::int64_t>()[i]), guessed = int(std::max_element(row, row + classes) - row);
+      const int is = int(labels.const_data<std::int64_t>()[i]),
+                guessed = int(std::max_element(row, row + classes) - row);
       right += is == guessed;
       ++r.confusion[std::size_t(is)][std::size_t(guessed)];
       r.guesses.push_back({std::int64_t(r.guesses.size()), is, guessed, row[guessed]});
@@ -58,7 +59,7 @@ std::vector<std::pair<int, double>> ranking(nn::Sequential& model, const Tensor&
   const NoGrad off;
   const Tensor p = softmax(model(network_input(picture.unsqueeze(0))), 1);
   std::vector<std::pair<int, double>> r;
-  for (std::int64_t c = 0; c < p.size(1); ++c) r.emplace_back(int(c), double(p.data<float>()[c]));
+  for (std::int64_t c = 0; c < p.size(1); ++c) r.emplace_back(int(c), double(p.const_data<float>()[c]));
   std::stable_sort(r.begin(), r.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return r;
 }

@@ -149,7 +149,7 @@ class Run {
     const double value = loss.item<double>();
     const Tensor guesses = argmax(scores, 1).to(Device()), truth = labels.to(Device());
     for (std::int64_t i = 0; i < n; ++i)
-      history_.right += guesses.data<std::int64_t>()[i] == truth.data<std::int64_t>()[i];
+      history_.right += guesses.const_data<std::int64_t>()[i] == truth.const_data<std::int64_t>()[i];
     ++history_.batches, history_.seen += n, history_.loss_sum += value * double(n);
     history_.point_loss += value * double(n), history_.point_seen += n;
     const std::int64_t every = std::max<std::int64_t>(1, loader_->size() / kPointsPerEpoch);

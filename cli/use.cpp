@@ -31,7 +31,7 @@ void draw(const Tensor& picture) {
   static constexpr char kInk[] = " .:-=+*#%@";
   const std::int64_t height = picture.size(1), width = picture.size(2);
   if (width > 76) return;
-  const auto* p = picture.data<std::uint8_t>();
+  const auto* p = picture.const_data<std::uint8_t>();
   for (std::int64_t y = 0; y < height; y += 2) {
     std::string line = "  ";
     for (std::int64_t x = 0; x < width; ++x) {

@@ -201,6 +201,7 @@ void backward(std::span<const Tensor> outputs, std::span<const Tensor> grads, Gr
 }
 void backward_to(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Tensor> grads,
                  GradOptions o) {
+  Unlocked unlocked(true);
   Run run(o, false, true);
   for (Tensor t : inputs) {
     check<AutogradError>(t && t.requires_grad(), [&] {

@@ -31,7 +31,7 @@ std::vector<std::vector<Complex>> difference(const Differentiable& f, const std:
     std::vector<Tensor> moved;
     for (const Tensor& t : inputs) moved.push_back(t.detach());
     Tensor x = copy_of(inputs[i].impl());
-    char* at = static_cast<char*>(x.raw_data()) + element * size_of(x.dtype());
+    char* at = x.impl()->data() + element * size_of(x.dtype());
     const Scalar old = Scalar::load(x.dtype(), at);
     Scalar(Complex(old.real() + (part ? 0 : step), old.imag() + (part ? step : 0))).store(x.dtype(), at);
     moved[i] = x;
@@ -56,8 +56,7 @@ struct Check {
   std::vector<Tensor> analytic(std::size_t j, std::int64_t k, int part) const {
     Tensor v = Tensor::empty(Spec::dense(outputs[j].dtype(), outputs[j].shape()));
     zero_(v);
-    Scalar(part ? Complex(0, 1) : Complex(1, 0))
-        .store(v.dtype(), static_cast<char*>(v.raw_data()) + k * size_of(v.dtype()));
+    Scalar(part ? Complex(0, 1) : Complex(1, 0)).store(v.dtype(), v.impl()->data() + k * size_of(v.dtype()));
     return grad({&outputs[j], 1}, inputs, {&v, 1}, {.retain_graph = true, .allow_unused = true});
   }
   bool compare(std::size_t i, std::size_t j, std::int64_t element, std::int64_t k, double got, double want) const {
@@ -122,7 +121,7 @@ bool gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, c
       for (std::int64_t k = 0; k < v.numel(); ++k) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         const double a = double(seed >> 11) * 0x1p-53 - 0.5, b = double((seed >> 7) & 1023) / 1024 - 0.5;
-        Scalar(Complex(a, b)).store(v.dtype(), static_cast<char*>(v.raw_data()) + k * size_of(v.dtype()));
+        Scalar(Complex(a, b)).store(v.dtype(), v.impl()->data() + k * size_of(v.dtype()));
       }
     all.push_back(v.requires_grad_());
   }

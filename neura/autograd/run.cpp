@@ -212,7 +212,8 @@ void Leaf::accumulate(Tensor&& g, bool create_graph, const Gradient* windowed) {
   } else if (create_graph || exclusive(g)) {
     ++counted.stolen, grad = std::move(g);
   } else {
-    ++counted.copied, grad = copy_of(g.impl());
+    // Two leaves may get the same gradient, and mostly neither is written before it is dropped.
+    ++counted.copied, grad = g.is_contiguous() ? lazy_clone(g) : copy_of(g.impl());
   }
 }
 

@@ -32,7 +32,8 @@ struct Central {
   std::multimap<std::size_t, void*> pages;
   Pages page_bytes{};
   std::vector<Cache*> caches;
-  std::int64_t live = 0;  // of threads that have ended
+  std::int64_t live[kClasses] = {};  // of threads that have ended
+  std::size_t regions = 0;           // bytes that small blocks are cut from
   std::uint64_t threads = 0;
 
   template <class F> void each_lock(F f) {
@@ -115,6 +116,7 @@ void* take(int c, std::uint32_t n, std::uint32_t& got) {
     if (std::size_t(all.region_end - all.region) < size) {
       if (got) break;
       all.region = static_cast<char*>(map_pages(2 * kHuge)), all.region_end = all.region + 2 * kHuge;
+      all.regions += all.region ? 2 * kHuge : 0;
       if (!all.region) {
         all.region_end = nullptr;
         out_of_memory(2 * kHuge, all.page_bytes.live);
@@ -147,7 +149,8 @@ struct Janitor {  // registered by the slow path, so that the hot one needs no d
     state.cache = &empty, state.dying = true;
     for (int c = 0; c < kClasses; ++c) give(c, cache->list[c].head);
     std::lock_guard hold(central().cache_lock);
-    central().live += cache->live, std::erase(central().caches, cache);
+    for (int c = 0; c < kClasses; ++c) central().live[c] += cache->list[c].live;
+    std::erase(central().caches, cache);
     delete cache;
   }
 };
@@ -165,7 +168,7 @@ void open_cache() {
   void* p = fresh(take(c, batch(c), got), c);
   List& list = state.cache->list[c];
   list.head = next(p), list.count = got - 1;
-  count(*state.cache, 1);
+  count(list, 1);
   return p;
 }
 
@@ -180,7 +183,7 @@ void open_cache() {
     list.head = next(p), next(p) = chain, chain = poisoned(p, c);
   }
   give(c, chain);
-  count(*state.cache, -1);
+  count(list, -1);
 }
 
 void* allocate(std::size_t bytes) {
@@ -210,11 +213,52 @@ void reset_peak() {
   std::lock_guard hold(central().page_lock);
   central().page_bytes.peak = central().page_bytes.live;
 }
-std::int64_t live_blocks() {
+namespace {
+template <class F> std::int64_t each_live(F of_block) {  // sums of_block(class) over the small blocks in use
   std::lock_guard hold(central().cache_lock);
-  std::int64_t n = central().live;
-  for (Cache* cache : central().caches) n += cache->live;
+  std::int64_t n = 0;
+  for (int c = 0; c < kClasses; ++c) {
+    std::int64_t live = central().live[c];
+    for (Cache* cache : central().caches) live += cache->list[c].live;
+    n += live * of_block(c);
+  }
   return n;
 }
+std::size_t regions() {
+  std::lock_guard hold(central().region_lock);
+  return central().regions;
+}
+void check_cpu(const char* op, Device device) {
+  check<DeviceError>(device.is_cpu(), [&] {
+    return std::string(op) + ": expected a device that this build of neura has, got " + device.str() +
+           "; there is the cpu alone";
+  });
+}
+}  // namespace
+
+std::int64_t live_blocks() {
+  return each_live([](int) { return 1; });
+}
 }  // namespace memory
+
+std::size_t memory_allocated(Device device) {
+  memory::check_cpu("memory_allocated", device);
+  const std::int64_t small = memory::each_live([](int c) { return std::int64_t(memory::class_size(c)); });
+  return memory::pages().live + std::size_t(small);
+}
+std::size_t memory_reserved(Device device) {
+  memory::check_cpu("memory_reserved", device);
+  const memory::Pages p = memory::pages();
+  return p.live + p.cached + memory::regions();
+}
+std::size_t max_memory_allocated(Device device) {
+  memory::check_cpu("max_memory_allocated", device);
+  return memory::pages().peak + memory::regions();
+}
+void reset_peak_memory_stats(Device device) {
+  memory::check_cpu("reset_peak_memory_stats", device);
+  memory::reset_peak();
+}
+void empty_cache() { memory::trim(); }
+
 }  // namespace neura

@@ -6,17 +6,31 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace neura::memory {
+#include "neura/core/device.h"
+
+namespace neura {
+
+// What programs ask, for each device; DeviceError where this build has none. Bytes are those of blocks, which are
+// rounded up: of tensors (Tensor::nbytes() is what one shows, Storage::bytes what lies behind it), of what autograd
+// keeps, and of a running operation.
+std::size_t memory_allocated(Device = {});
+std::size_t memory_reserved(Device = {});  // taken from the system: allocated, and kept for the next tensors
+// The highest since the start or the last reset; blocks below 1 MiB count by the pages they were cut from.
+std::size_t max_memory_allocated(Device = {});
+void reset_peak_memory_stats(Device = {});
+void empty_cache();  // gives what is kept, and is not in use, back to the system
+
+namespace memory {
 inline constexpr std::size_t kPages = std::size_t{1} << 20, kHuge = std::size_t{2} << 20;
 inline constexpr int kClasses = 56;
 
 struct List {
   void* head = nullptr;
   std::uint32_t count = 0, limit = 0;
+  std::atomic<std::int64_t> live{0};  // blocks taken minus blocks returned by this thread; written by its owner only
 };
 struct Cache {
   List list[kClasses];
-  std::atomic<std::int64_t> live{0};  // blocks taken minus blocks returned by this thread; written by its owner only
 };
 
 // 64-byte steps up to 1 KiB, then four classes to a doubling (at most 20 % unused).
@@ -39,4 +53,5 @@ struct Pages {
 Pages pages();
 void reset_peak();
 std::int64_t live_blocks();  // small blocks in use, all threads
-}  // namespace neura::memory
+}  // namespace memory
+}  // namespace neura

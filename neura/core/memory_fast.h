@@ -18,25 +18,23 @@ void spill(void* block, int c);  // or full
 inline void*& next(void* block) { return *static_cast<void**>(block); }
 inline void* poisoned(void* block, int c) { return ASAN_POISON_MEMORY_REGION(block, class_size(c)), block; }
 inline void* fresh(void* block, int c) { return ASAN_UNPOISON_MEMORY_REGION(block, class_size(c)), block; }
-inline void count(Cache& cache, int by) {  // no read-modify-write: only the owner writes
-  cache.live.store(cache.live.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+inline void count(List& list, int by) {  // no read-modify-write: only the owner writes
+  list.live.store(list.live.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 inline void* take_block(int c) {
-  Cache& cache = *state.cache;
-  List& list = cache.list[c];
+  List& list = state.cache->list[c];
   if (!list.head) [[unlikely]]
     return refill(c);
   void* p = fresh(list.head, c);
-  list.head = next(p), --list.count, count(cache, 1);
+  list.head = next(p), --list.count, count(list, 1);
   return p;
 }
 inline void give_block(void* block, int c) {
-  Cache& cache = *state.cache;
-  List& list = cache.list[c];
+  List& list = state.cache->list[c];
   if (list.count >= list.limit) [[unlikely]]
     return spill(block, c);
-  next(block) = list.head, list.head = poisoned(block, c), ++list.count, count(cache, -1);
+  next(block) = list.head, list.head = poisoned(block, c), ++list.count, count(list, -1);
 }
 
 }  // namespace neura::memory

@@ -1,15 +1,42 @@
 #include "neura/core/storage.h"
 
-#include <algorithm>
+#include <sched.h>
+
+#include <cstring>
 
 #include "neura/core/device_api.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_fast.h"
+#include "neura/core/parallel.h"
 
 namespace neura {
 namespace {
-constexpr std::size_t kInline = memory::kPages - sizeof(Storage);
-std::size_t paged(std::size_t bytes) { return std::max(bytes, memory::kPages + 1); }
+
+constexpr std::size_t kInline = (std::size_t{16} << 10) - sizeof(Storage);  // capacity up to which bytes are there
+
+// What an allocation of so many bytes really gives.
+std::size_t granted(std::size_t bytes) {
+  if (bytes <= memory::kPages) return memory::class_size(memory::size_class(bytes));
+  return (bytes + memory::kHuge - 1) / memory::kHuge * memory::kHuge;
+}
+
+using Sharers = std::atomic<std::uint32_t>;  // the number of storages that have the same bytes
+Sharers& sharers(const Storage* s) { return *static_cast<Sharers*>(s->context); }
+
+void let_go(Storage* s) {
+  if (sharers(s).fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  memory::release(s->data, s->capacity);
+  delete &sharers(s);
+}
+
+struct Hold {  // two threads may clone one storage, or write to parts of it
+  std::atomic<Storage::Sharing>& sharing;
+  Storage::Sharing now;
+  explicit Hold(std::atomic<Storage::Sharing>& s) : sharing(s) {
+    while ((now = sharing.exchange(Storage::changing, std::memory_order_acquire)) == Storage::changing) sched_yield();
+  }
+  ~Hold() { sharing.store(now, std::memory_order_release); }
+};
 
 Storage* make_on(Device device, std::size_t bytes) {
   const DeviceApi& api = device_api(device);
@@ -21,9 +48,11 @@ Storage* make_on(Device device, std::size_t bytes) {
   s->release = [](Storage* self) { device_api(self->device).release(self->device.index, self->data); };
   return s;
 }
+
 }  // namespace
 
-// Small bytes follow the Storage in its block; big ones have pages of their own.
+// Small bytes follow the Storage in its block. Bigger ones have a block of their own: behind a Storage, a power of two
+// would need the next class of blocks, a quarter larger.
 Storage* Storage::make(std::size_t bytes, Device device) {
   if (!device.is_cpu()) return make_on(device, bytes);
   if (bytes <= kInline) {
@@ -33,9 +62,9 @@ Storage* Storage::make(std::size_t bytes, Device device) {
     s->capacity = memory::class_size(c) - sizeof(Storage);
     return s;
   }
-  void* data = memory::allocate(paged(bytes));
+  void* data = memory::allocate(bytes);
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
-  s->data = data, s->bytes = bytes, s->capacity = (paged(bytes) + memory::kHuge - 1) / memory::kHuge * memory::kHuge;
+  s->data = data, s->bytes = bytes, s->capacity = granted(bytes);
   return s;
 }
 
@@ -48,12 +77,42 @@ Storage* Storage::wrap(void* data, std::size_t bytes, void (*release)(Storage*),
 void Storage::destroy(Storage* s) {
   if (s->release) {
     s->release(s);
-  } else if (s->data == s + 1) {
+  } else if (s->capacity <= kInline) {
     return memory::give_block(s, memory::size_class(sizeof(Storage) + s->capacity));
   } else {
     memory::release(s->data, s->capacity);
   }
   memory::release(s, sizeof(Storage));
+}
+
+Storage* Storage::lazy_clone() {
+  Hold hold(sharing);
+  if (exposed || capacity <= kInline || (release && hold.now == alone)) return nullptr;
+  Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
+  if (hold.now == alone) context = new Sharers(1), release = let_go, hold.now = lazy;
+  sharers(this).fetch_add(1, std::memory_order_relaxed);
+  s->data = data, s->bytes = bytes, s->capacity = capacity, s->device = device;
+  s->release = release, s->context = context, s->sharing = lazy;
+  return s;
+}
+
+[[gnu::cold, gnu::noinline]] bool Storage::part() {
+  Hold hold(sharing);
+  const bool last = hold.now == lazy && sharers(this).load(std::memory_order_acquire) == 1;
+  if (hold.now == alone) return true;  // another thread was first
+  if (last) {
+    delete &sharers(this);
+  } else {
+    char* copy = static_cast<char*>(memory::allocate(bytes));
+    parallel_for(std::int64_t(bytes), std::int64_t{1} << 20, [&](std::int64_t begin, std::int64_t end) {
+      std::memcpy(copy + begin, static_cast<char*>(data) + begin, std::size_t(end - begin));
+    });
+    let_go(this);
+    data = copy, capacity = granted(bytes);
+  }
+  release = nullptr, context = nullptr;
+  hold.now = alone;
+  return !last;
 }
 
 }  // namespace neura

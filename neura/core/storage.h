@@ -17,14 +17,28 @@ struct alignas(64) Storage {
   std::size_t bytes;     // asked for
   std::size_t capacity;  // may be read and written beyond `bytes`: kernels have no tails
   Device device;
-  void (*release)(Storage*) = nullptr;  // of foreign memory; null: ours
+  enum Sharing : std::uint8_t { alone, lazy, changing };
+  std::atomic<Sharing> sharing{alone};  // lazy: a lazy clone has the same bytes, until either of the two is written
+  Relaxed<bool> exposed = false;        // somebody holds a pointer to the bytes, and may write without being seen
+  void (*release)(Storage*) = nullptr;  // of foreign and of lazily cloned memory; null: ours alone
   void* context = nullptr;              // release's
 
   static Storage* make(std::size_t bytes, Device = {});
   // Wraps memory that belongs to somebody else; `release` is called once, when the last tensor lets go.
   static Storage* wrap(void* data, std::size_t bytes, void (*release)(Storage*), void* context);
   static void destroy(Storage*);
-  void written(const Row* row) { version = version + 1, writer = row; }
+
+  // A storage of its own, with a version of its own, that shares the bytes until either is written. Null where nothing
+  // is gained or a write could not be noticed: small bytes, foreign memory, memory that somebody has a pointer to.
+  Storage* lazy_clone();
+  // Before a write to the bytes. The first one after lazy_clone moves them: no other thread may use this storage then,
+  // whatever part of it; the other side is free. True if they moved.
+  bool own() { return sharing.load(std::memory_order_acquire) != alone && part(); }
+  bool written(const Row* row) { return version = version + 1, writer = row, own(); }
+  void* expose() { return own(), exposed = true, data; }
+
+ private:
+  bool part();
 };
 
 }  // namespace neura

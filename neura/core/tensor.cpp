@@ -48,7 +48,8 @@ std::int64_t Tensor::size(int dim) const {
   return p_->spec.shape[wrap_dim("size", dim, p_->spec.rank)];
 }
 
-void* Tensor::checked_data(DType wanted) const {
+void* Tensor::checked_data(DType wanted) const { return const_checked_data(wanted), raw_data(); }
+const void* Tensor::const_checked_data(DType wanted) const {
   check<DTypeError>(dtype() == wanted, [&] {
     return std::string("data: expected a tensor of ") + name(wanted) + ", got " + spec().str() +
            "; convert it with .to()";
@@ -83,7 +84,7 @@ template <> std::complex<double> Tensor::item<std::complex<double>>() const {
 
 template <class T> std::vector<T> Tensor::to_vector() const {
   const Tensor here = to(Device());
-  const T* p = here.data<T>();
+  const T* p = here.const_data<T>();
   const Spec& s = here.spec();
   std::vector<T> values(std::size_t(s.numel));
   std::int64_t index[kMaxRank] = {}, at = 0;
@@ -119,7 +120,9 @@ Tensor Tensor::detach() const {
 bool exclusive(const Tensor& t) {
   const auto one = [](auto* p) { return p->count.load(std::memory_order_acquire); };
   TensorImpl* p = t.impl();
-  if (one(p) != 1 || p->hosted || !p->spec.dense() || p->spec.bytes() != p->storage->bytes) return false;
+  if (one(p) != 1 || p->hosted || !p->spec.dense() || p->spec.bytes() != p->storage->bytes ||
+      p->storage->sharing != Storage::alone)
+    return false;
   return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds
 }
 

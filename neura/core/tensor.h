@@ -94,9 +94,12 @@ class Tensor {
   std::string str() const;        // values as PyTorch prints them
   std::string debug_str() const;  // also strides, offset, requires_grad, grad_fn, storage
 
-  // Values. data<T>() is checked: the dtype must be T's, the device the cpu; elements lie as strides() says.
-  template <class T> T* data() const { return reinterpret_cast<T*>(checked_data(dtype_of<T>)); }
-  void* raw_data() const { return p_->data(); }
+  // Values. data<T>() is checked: the dtype must be T's, the device the cpu; elements lie as strides() says. What a
+  // pointer may be written through is never shared with a lazy clone; who only reads asks for a const one.
+  template <class T> T* data() const { return static_cast<T*>(checked_data(dtype_of<T>)); }
+  template <class T> const T* const_data() const { return static_cast<const T*>(const_checked_data(dtype_of<T>)); }
+  void* raw_data() const { return p_->storage->expose(), p_->data(); }
+  const void* const_raw_data() const { return p_->data(); }
   Scalar item() const;                                  // of one element; ValueError otherwise
   template <class T> T item() const;                    // converted; ValueError if there is more than one element
   template <class T> std::vector<T> to_vector() const;  // a copy in logical order; DTypeError if T is not the dtype's
@@ -146,6 +149,7 @@ class Tensor {
 
  private:
   void* checked_data(DType) const;
+  const void* const_checked_data(DType) const;
   Ref<TensorImpl> p_;
 };
 

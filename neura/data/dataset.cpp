@@ -61,8 +61,8 @@ Tensor gather_rows(const Tensor& input, std::span<const std::int64_t> indices) {
   Tensor out = Tensor::empty(Spec::dense(input.dtype(), result));
   const std::size_t bytes = n ? out.nbytes() / std::size_t(n) : 0;
   if (!bytes) return out;
-  const char* from = static_cast<const char*>(input.raw_data());
-  char* to = static_cast<char*>(out.raw_data());
+  const char* from = static_cast<const char*>(input.const_raw_data());
+  char* to = out.impl()->data();
   copy_pieces(n, bytes, [&](std::int64_t i) {
     std::memcpy(to + std::size_t(i) * bytes, from + std::size_t(indices[std::size_t(i)]) * bytes, bytes);
   });
@@ -92,9 +92,9 @@ Tensor stack_items(std::span<const Tensor> items) {
   Tensor out = Tensor::empty(Spec::dense(first.dtype(), shape));
   const std::size_t bytes = first.nbytes();
   if (!bytes) return out;
-  char* to = static_cast<char*>(out.raw_data());
+  char* to = out.impl()->data();
   copy_pieces(std::int64_t(items.size()), bytes, [&](std::int64_t i) {
-    std::memcpy(to + std::size_t(i) * bytes, items[std::size_t(i)].raw_data(), bytes);
+    std::memcpy(to + std::size_t(i) * bytes, items[std::size_t(i)].const_raw_data(), bytes);
   });
   return out;
 }

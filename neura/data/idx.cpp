@@ -129,7 +129,7 @@ Spec read_spec(Reader& reader, const std::string& name) {
 Tensor parse_idx(std::span<const std::byte> bytes, const std::string& name) {
   Reader reader(bytes, name);
   Tensor out = Tensor::empty(read_spec(reader, name));
-  const std::size_t got = reader.read(out.raw_data(), out.nbytes());
+  const std::size_t got = reader.read(out.impl()->data(), out.nbytes());
   check<FormatError>(got == out.nbytes(), [&] {
     return name + ": expected " + std::to_string(out.nbytes()) + " bytes of values, got " + std::to_string(got) +
            "; the file was cut off";
@@ -138,7 +138,7 @@ Tensor parse_idx(std::span<const std::byte> bytes, const std::string& name) {
   check<FormatError>(reader.read(&more, 1) == 0, [&] {
     return name + ": expected the end after " + std::to_string(reader.count() - 1) + " bytes, got more";
   });
-  if (size_of(out.dtype()) > 1) swap_bytes(out.raw_data(), out.numel(), size_of(out.dtype()));
+  if (size_of(out.dtype()) > 1) swap_bytes(out.impl()->data(), out.numel(), size_of(out.dtype()));
   return out;
 }
 
@@ -164,7 +164,7 @@ void write_idx(const std::string& path, const Tensor& tensor) {
   }
   const Tensor dense = tensor.detach().to(Device()).contiguous();
   const std::size_t header = out.size();
-  out.append(static_cast<const char*>(dense.raw_data()), dense.nbytes());
+  out.append(static_cast<const char*>(dense.const_raw_data()), dense.nbytes());
   if (size_of(tensor.dtype()) > 1) swap_bytes(out.data() + header, tensor.numel(), size_of(tensor.dtype()));
   if (path.ends_with(".gz")) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "wb6"), gzclose);

@@ -46,7 +46,7 @@ CIFAR10::CIFAR10(const std::string& root, bool train) {
 
 std::pair<Tensor, std::int64_t> CIFAR10::get(std::int64_t i) const {
   check_index(i, size());
-  return {images_.select(0, i), labels_.data<std::int64_t>()[i]};
+  return {images_.select(0, i), labels_.const_data<std::int64_t>()[i]};
 }
 
 std::pair<Tensor, Tensor> CIFAR10::get_batch(std::span<const std::int64_t> indices) const {

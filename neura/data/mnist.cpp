@@ -44,7 +44,7 @@ MNIST::MNIST(const MNISTOptions& o, const char* set, std::vector<std::string> cl
   });
   images_ = images_.unsqueeze(1);
   labels_ = Tensor::empty(Spec::dense(int64, labels.shape()));
-  const auto* from = labels.data<std::uint8_t>();
+  const auto* from = labels.const_data<std::uint8_t>();
   std::copy(from, from + labels.numel(), labels_.data<std::int64_t>());
   const int last = labels.numel() ? *std::max_element(from, from + labels.numel()) : 0;
   if (classes_.empty())
@@ -56,7 +56,7 @@ MNIST::MNIST(const MNISTOptions& o, const char* set, std::vector<std::string> cl
 
 std::pair<Tensor, std::int64_t> MNIST::get(std::int64_t i) const {
   check_index(i, size());
-  return {images_.select(0, i), labels_.data<std::int64_t>()[i]};
+  return {images_.select(0, i), labels_.const_data<std::int64_t>()[i]};
 }
 
 std::pair<Tensor, Tensor> MNIST::get_batch(std::span<const std::int64_t> indices) const {

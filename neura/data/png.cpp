@@ -72,7 +72,7 @@ std::string encode_png(const Tensor& image) {
   check<ShapeError>(shape[1] <= INT32_MAX && shape[2] <= INT32_MAX && std::uint64_t(pixels) <= kMaxPixels,
                     [&] { return "write_png: expected at most 2^28 pixels, got " + image.shape().str(); });
   const Tensor dense = image.detach().to(Device()).contiguous();
-  const auto* from = static_cast<const unsigned char*>(dense.raw_data());
+  const auto* from = static_cast<const unsigned char*>(dense.const_raw_data());
   std::vector<unsigned char> packed(std::size_t(channels * pixels));
   for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t i = 0; i < pixels; ++i) packed[std::size_t(i * channels + c)] = *from++;

@@ -160,7 +160,7 @@ Tensor SharedBlock::tensor(std::size_t offset, DType dtype, const Shape& shape) 
 }
 
 std::int64_t SharedBlock::offset_of(const Tensor& t) const {
-  const auto* at = static_cast<const char*>(t.raw_data());
+  const auto* at = static_cast<const char*>(t.const_raw_data());
   const auto* begin = static_cast<const char*>(mapping_->data);
   if (!t.device().is_cpu() || !t.is_contiguous() || at < begin || at + t.nbytes() > begin + size()) return -1;
   return std::size_t(at - begin) % kAlign ? -1 : at - begin;

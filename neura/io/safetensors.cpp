@@ -88,7 +88,7 @@ template <class Write> void write_all(const nn::StateDict& tensors, const Metada
     Tensor t = (tensors.begin() + std::ptrdiff_t(i))->second.detach();
     if (!t.device().is_cpu()) t = t.to(Device());
     t = t.contiguous();
-    if (t.nbytes()) write(t.raw_data(), t.nbytes());
+    if (t.nbytes()) write(t.const_raw_data(), t.nbytes());
   }
 }
 
@@ -159,7 +159,7 @@ Tensor to_device(const std::string& file, const std::string& name, const Tensor&
 }
 
 void check_bools(const std::string& file, const io::Header& header, const io::TensorEntry& e, const Tensor& t) {
-  const auto* p = static_cast<const unsigned char*>(t.raw_data());
+  const auto* p = static_cast<const unsigned char*>(t.const_raw_data());
   const auto* bad = std::find_if(p, p + t.nbytes(), [](unsigned char b) { return b > 1; });
   check<FormatError>(bad == p + t.nbytes(), [&] {
     return file + ": tensor " + io::shown(e.name) + ": expected 0 or 1 for a bool at byte " +
@@ -181,7 +181,7 @@ Tensor read_tensor(const io::Source& source, std::uint64_t begin, const Spec& sp
   if (source.mapping())
     if (Tensor t = in_place(source, begin, spec)) return t;
   Tensor t = Tensor::empty(spec);
-  if (t.nbytes()) source.read(begin, t.raw_data(), t.nbytes());
+  if (t.nbytes()) source.read(begin, t.impl()->data(), t.nbytes());
   return t;
 }
 

@@ -94,7 +94,21 @@ Tensor make_view(const Call& call, const Spec& spec) {
   return Tensor(Ref<TensorImpl>::adopt(v));
 }
 
-void infer(const Call& call, Spec* spec) {
+Tensor make_lazy(const Call& call, const Spec& spec) {
+  TensorImpl* x = call.in[0].tensor;
+  const bool whole = x->spec.dense() && x->spec.bytes() == x->storage->bytes;
+  Storage* shared = whole ? x->storage->lazy_clone() : nullptr;
+  if (shared) {
+    Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, shared)));
+    t.impl()->inference = state.active & kInference;
+    return t;
+  }
+  Tensor copy = Tensor::empty(spec);
+  assign({copy.impl()->data(), &copy.spec()}, {x->data(), &x->spec});
+  return copy;
+}
+
+Dtypes infer(const Call& call, Spec* spec) {  // dtypes of a pointwise row
   const Row& row = *call.row;
   if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);
   static const Spec none = [] {
@@ -106,6 +120,7 @@ void infer(const Call& call, Spec* spec) {
   for (int i = 0; i < call.inputs; ++i) in[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
   row.infer(call.op, in, spec);
   if (row.kind == Row::view) spec[0].finish();
+  return {};
 }
 
 // Above about 20 µs? A guess by elements: an addition costs 0.1 ns, an element of a structured operation ten times
@@ -125,12 +140,14 @@ void record(const Call& call) {
 void fresh(Call& call, bool recorded) {
   check_devices(call);
   Spec spec[kMaxOutputs];
-  infer(call, spec);
+  const Dtypes dtypes = infer(call, spec);
   if (call.row->kind == Row::view) {
     call.out[0] = make_view(call, spec[0]);
+  } else if (call.row->kind == Row::lazy) [[unlikely]] {
+    call.out[0] = make_lazy(call, spec[0]);
   } else {
     Unlocked unlocked(is_long(call, spec[0]));
-    if (call.row->kind == Row::pointwise) call.out[0] = Tensor::empty(spec[0]), run_pointwise(call);
+    if (call.row->kind == Row::pointwise) call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
     else run_structured(call, spec);
   }
   if (recorded) record(call);
@@ -167,14 +184,17 @@ void write(Call& call, bool recorded, Flat* flat) {
     refuse<InplaceError>(call, "expected a tensor made outside of inference mode; clone() it first");
   if (recording && call.destination == Destination::in_place) check_in_place(call);
   Spec spec[kMaxOutputs];
-  if (!flat) infer(call, spec), check_destination(call, spec[0]);
+  Dtypes dtypes{};
+  if (!flat) dtypes = infer(call, spec), check_destination(call, spec[0]);
   Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
-  out->storage->written(call.row);  // a kernel that fails has written too
+  const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
+  if (moved && flat) [[unlikely]]
+    flat->fits(call);
   if (flat) {
     flat->run(out);
   } else {
     Unlocked unlocked(is_long(call, spec[0]));
-    if (call.row->kind == Row::pointwise) run_pointwise(call);
+    if (call.row->kind == Row::pointwise) run_pointwise(call, dtypes);
     else run_structured(call, spec);
   }
   out->id = ++state.id;  // another value now

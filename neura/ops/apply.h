@@ -89,6 +89,7 @@ template <class Op> constexpr Row make_row() {
       (typename A::In(), typename A::Out());
     };
   }
+  if constexpr (requires { Op::lazy; }) r.kind = Row::lazy;
   if constexpr (requires { Op::linear; }) r.linear = Op::linear;
   if constexpr (requires { &Op::gradient; }) {
     r.differentiable = true;

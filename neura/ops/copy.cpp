@@ -33,6 +33,13 @@ struct Transfer {  // to another device; dimensions keep their order in memory
   void gradient(Gradient& g) const { g.result[0] = to(g.g[0], g.meta[0]->device); }
 };
 
+struct LazyClone {
+  static constexpr const char* name = "lazy_clone";
+  static constexpr bool lazy = true;
+  void infer(const Spec& x, Spec& y) const { Cast{x.dtype, true}.infer(x, y); }
+  void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
+};
+
 // self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
 struct Copy {
   static constexpr const char* name = "copy";
@@ -54,11 +61,12 @@ struct Copy {
 
 Tensor number_of(Scalar value, DType dtype, Device device) {
   Tensor number = Tensor::empty(Spec::dense(dtype, {}));
-  value.store(dtype, number.raw_data());
+  value.store(dtype, number.impl()->data());
   return to(number, device);
 }
 
 Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
+Tensor lazy_clone(const Tensor& input) { return apply(LazyClone{}, input); }
 Tensor contiguous(const Tensor& input) {
   return input.is_contiguous() ? input : apply(Cast{input.dtype(), false}, input);
 }

@@ -6,6 +6,10 @@ namespace neura {
 
 // A new tensor with the same values; differentiable. Keeps the order of dimensions where the elements lie densely.
 Tensor clone(const Tensor& input);
+// A clone that shares the bytes of input until either of the two is first written: free for as long as nobody does.
+// Views of each side go with their side. A small tensor, a window of a larger one, and memory that came from outside or
+// that a pointer was taken to (data(), NumPy) are copied at once.
+Tensor lazy_clone(const Tensor& input);
 // The same values as that dtype; itself if it has it. Floating to integer truncates towards zero; to bool is != 0.
 Tensor to(const Tensor& input, DType dtype);
 Tensor to(const Tensor& input, Device device);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "neura/core/host.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -21,8 +22,9 @@ Tensor placed(Tensor t, const TensorOptions& o) {
 }
 
 void fill(Tensor& t, Scalar value) {
-  char* data = static_cast<char*>(t.raw_data());
+  char* data = t.impl()->data();
   const std::int64_t bytes = std::int64_t(t.nbytes());
+  Unlocked unlocked(bytes > 1 << 19);
   const std::int64_t width = size_of(t.dtype());
   char one[16];
   value.store(t.dtype(), one);
@@ -53,15 +55,15 @@ template <class F> void generate(Tensor& t, const F& value) {
   };
   switch (t.dtype()) {
     case DType::int32:
-      return loop(static_cast<std::int32_t*>(t.raw_data()));
+      return loop(reinterpret_cast<std::int32_t*>(t.impl()->data()));
     case DType::int64:
-      return loop(static_cast<std::int64_t*>(t.raw_data()));
+      return loop(reinterpret_cast<std::int64_t*>(t.impl()->data()));
     case DType::float32:
-      return loop(static_cast<float*>(t.raw_data()));
+      return loop(reinterpret_cast<float*>(t.impl()->data()));
     case DType::float64:
-      return loop(static_cast<double*>(t.raw_data()));
+      return loop(reinterpret_cast<double*>(t.impl()->data()));
     default:
-      return loop(static_cast<char*>(t.raw_data()));
+      return loop(t.impl()->data());
   }
 }
 
@@ -234,7 +236,7 @@ Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& o) {
   Tensor t = make("eye", {n, m}, o.dtype.value_or(default_dtype()));
   fill(t, 0);
-  char* p = static_cast<char*>(t.raw_data());
+  char* p = t.impl()->data();
   for (std::int64_t i = 0; i < std::min(n, m); ++i) Scalar(1).store(t.dtype(), p + i * (m + 1) * size_of(t.dtype()));
   return placed(t, o);
 }
@@ -274,7 +276,7 @@ Tensor tensor_of(const void* values, DType from, const Shape& size, const Tensor
   const DType to = o.dtype.value_or(from);
   Tensor t = make("tensor", size, to);
   const char* p = static_cast<const char*>(values);
-  char* q = static_cast<char*>(t.raw_data());
+  char* q = t.impl()->data();
   if (from == to) {
     if (t.numel()) std::memcpy(q, p, t.nbytes());
   } else {

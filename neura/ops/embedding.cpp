@@ -95,6 +95,7 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
         "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()");
   });
   const Tensor w = weight.detach();
+  w.impl()->storage->own();
   Context c(backend_of(w.device()), w.device());
   const View at{w.impl()->data(), &w.spec()}, ids{indices.impl()->data(), &indices.spec()};
   c.backend.embedding->renormalize(c, at, ids, max_norm, norm_type);

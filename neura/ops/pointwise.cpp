@@ -72,6 +72,11 @@ std::string describe(const Call& call) {
 }
 
 DType promoted(const Call& call) {
+  const Operand &first = call.in[first_operand(*call.row)], &last = call.in[call.inputs - 1];
+  if (call.inputs < 3 && first.is_tensor() && last.is_tensor()) {  // two alike, or one
+    const DType d = first.tensor->spec.dtype;
+    if (d == last.tensor->spec.dtype && category(d) != Category::storage) return d;
+  }
   DType best[3] = {kNone, kNone, kNone};
   for (int i = first_operand(*call.row); i < call.inputs; ++i) {
     const Operand& o = call.in[i];
@@ -104,26 +109,42 @@ Dtypes dtypes_of(const Call& call) {
   return {common, computed, natural, cls.result(common, fallback)};
 }
 
-void infer_pointwise(const Call& call, Spec& out) {
-  const DType result = dtypes_of(call).result;
-  Shape shape;
+[[gnu::cold]] static void refuse_shapes(const Call& call) {
+  Shape all;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) all = broadcast_shapes(call.row->name, all, call.in[i].tensor->spec.sizes());
+}
+
+Dtypes infer_pointwise(const Call& call, Spec& out) {
+  const Dtypes d = dtypes_of(call);
   Device device;
-  const Spec* first = nullptr;
+  int rank = 0;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) {
+      const Spec& s = call.in[i].tensor->spec;
+      if (device.is_cpu()) device = s.device;  // a number on the cpu may meet tensors of another device
+      rank = std::max(rank, int(s.rank));
+    }
+  std::int64_t shape[kMaxRank];
+  std::fill(shape, shape + rank, 1);
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.in[i].is_tensor()) continue;
     const Spec& s = call.in[i].tensor->spec;
-    if (!first) shape = s.sizes(), device = s.device, first = &s;
-    else if (device.is_cpu()) device = s.device;  // a number on the cpu met tensors of another device
-    if (!s.same_shape(*first) || shape.size() != first->rank)
-      shape = broadcast_shapes(call.row->name, shape, s.sizes());
+    std::int64_t* size = shape + rank - s.rank;
+    for (int k = 0; k < s.rank; ++k) {
+      if (size[k] == s.shape[k] || s.shape[k] == 1) continue;
+      if (size[k] != 1) refuse_shapes(call);
+      size[k] = s.shape[k];
+    }
   }
-  out = Spec::dense(result, shape, device);
+  out = Spec::dense(d.result, {shape, std::size_t(rank)}, device);
   for (int i = 0; i < call.inputs; ++i) {  // the first operand of full shape gives the order of dimensions
     if (!call.in[i].is_tensor() || !call.in[i].tensor->spec.same_shape(out)) continue;
     const Spec& s = call.in[i].tensor->spec;
     if (!s.contiguous && s.dense()) std::copy(s.strides, s.strides + s.rank, out.strides), out.finish();
     break;
   }
+  return d;
 }
 
 // Among integers there is no infinity to answer with, and a division by 0 would end the process.
@@ -133,15 +154,13 @@ static void refuse_zeros(const Call& call, const Operand& divisor) {
   if (found) refuse<ValueError>(call, "expected integers other than 0 to divide by, got 0");
 }
 
-void run_pointwise(Call& call) {
-  const Dtypes d = dtypes_of(call);
+void run_pointwise(Call& call, const Dtypes& d) {
   const Row& row = *call.row;
   if (row.cls.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
   TensorImpl* out = call.out[0].impl();
   Tensor temporary[kMaxInputs];
   alignas(16) char scalars[kMaxInputs][16];
-  Spec scalar = Spec::dense(d.computed, {});
-  Spec condition = Spec::dense(DType::boolean, {});
+  Spec number, condition;
   View in[kMaxInputs];
   DType wanted[kMaxInputs];
   for (int i = 0; i < call.inputs; ++i) {
@@ -149,7 +168,8 @@ void run_pointwise(Call& call) {
     wanted[i] = row.cls.mask_first && i == 0 ? DType::boolean : d.computed;
     if (!o.is_tensor()) {
       o.scalar.store(wanted[i], scalars[i]);
-      in[i] = {scalars[i], wanted[i] == d.computed ? &scalar : &condition};
+      Spec& spec = wanted[i] == d.computed ? number : condition;
+      spec = Spec::dense(wanted[i], {}), in[i] = {scalars[i], &spec};
       continue;
     }
     const TensorImpl* t = o.tensor;

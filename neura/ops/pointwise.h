@@ -14,8 +14,8 @@ struct Dtypes {
 };
 Dtypes dtypes_of(const Call&);  // DTypeError where the row does not take them
 
-void infer_pointwise(const Call&, Spec& out);
-void run_pointwise(Call&);  // into call.out[0], which exists
+Dtypes infer_pointwise(const Call&, Spec& out);
+void run_pointwise(Call&, const Dtypes&);  // into call.out[0], which exists
 
 // Tensors of one dtype and shape, contiguous and small, and numbers that adapt: one line, nothing to plan.
 struct Flat {

@@ -145,7 +145,7 @@ Ref<Record> begin_record(const Call& call) {
     if (o.is_scalar()) {
       const bool condition = call.row->cls.mask_first && saved.bit == 0;
       saved.data = Tensor::empty(Spec::dense(condition ? DType::boolean : promoted(call), {}));
-      o.scalar.store(saved.data.dtype(), saved.data.raw_data());
+      o.scalar.store(saved.data.dtype(), saved.data.impl()->data());
     } else if (o.is_tensor()) {
       const TensorImpl* t = o.tensor;
       // What this very call is about to overwrite is copied: x.mul_(x) has a gradient.

@@ -65,7 +65,7 @@ struct AttributeList {  // of a pointwise row: names and defaults, in order
 };
 
 struct Row {
-  enum Kind : std::uint8_t { pointwise, view, structured };
+  enum Kind : std::uint8_t { pointwise, view, structured, lazy };  // lazy: lazy_clone alone
   const char* name = "";
   Kind kind = structured;
   std::uint8_t inputs = 1, outputs = 1;

@@ -47,6 +47,8 @@ template <class Step> void apply_step(const Tensor& param, const Tensor& grad, c
     g = empty_beside(p);
     g.copy_(grad);
   }
+  for (const Tensor* s : {&s0, &s1, &s2})
+    if (*s) s->impl()->storage->own();
   apply_to(Destination::in_place, p, StepOp<Step>{step}, p, g, s0, s1, s2);
   for (const Tensor* s : {&s0, &s1, &s2})
     if (*s) s->impl()->storage->written(&row_of<StepOp<Step>>);

@@ -8,6 +8,8 @@
 namespace neura {
 namespace {
 
+using List = std::vector<Tensor>;
+
 struct Multiples final : Function {  // x, 2 x, … n x; saves its results too
   std::size_t n;
   explicit Multiples(std::size_t count) : n(count) {}
@@ -110,7 +112,7 @@ TEST(Checkpoint, NestsAndStopsEarly) {
     return std::vector<Tensor>{z + 1.0};
   };
   Tensor x = leaf({0.3, -0.2}, {2}, float64);
-  sum(checkpoint(big, {x})[0]).backward();
+  sum(checkpoint(big, {x}, {.early_stop = false})[0]).backward();
   Tensor again = x.detach().clone().requires_grad_();
   sum(exp(sin(exp(again * 2.0)))).backward();
   EXPECT_TRUE(all(x.grad() == again.grad()).item<bool>());
@@ -145,11 +147,11 @@ TEST(Checkpoint, NoticesAFunctionThatChanges) {
 TEST(Backward, ToSomeInputsAlone) {
   Tensor x = leaf({1, 2}, {2}), w = leaf({3, 4}, {2}), h = x * w;
   const Tensor y = sum(h * h);
-  backward_to({{x}}, {{y}}, {}, {.retain_graph = true});
+  backward_to(List{x}, List{y}, {}, {.retain_graph = true});
   EXPECT_TRUE(is_near(x.grad(), {18, 64}) && !w.grad());
-  backward_to({{h, w}}, {{y}});
+  backward_to(List{h, w}, List{y});
   EXPECT_TRUE(is_near(h.grad(), {6, 16}) && is_near(w.grad(), {6, 32}) && is_near(x.grad(), {18, 64}));
-  EXPECT_ERROR(AutogradError, "expected inputs that require a gradient", backward_to({{ones({1})}}, {{sum(x)}}));
+  EXPECT_ERROR(AutogradError, "expected inputs that require a gradient", backward_to(List{ones({1})}, List{sum(x)}));
 }
 
 TEST(Hooks, OfNodesSeeAndReplaceAllGradients) {

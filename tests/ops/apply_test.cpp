@@ -37,6 +37,25 @@ TEST(Apply, PromotionOfEveryPairOfDtypes) {
   for (int i = 0; i < 12; ++i)
     for (int j = 0; j < 12; ++j) EXPECT_EQ(promote(d[i], d[j]), d[want[i][j]]) << name(d[i]) << ' ' << name(d[j]);
 }
+TEST(Apply, LargeResultsEqualTheirParts) {  // 16 MiB and more are written past the caches, from any address
+  const std::int64_t n = (std::int64_t{17} << 20) / 4 + 11, half = n / 2;
+  const Tensor a = neg(arange(0, n, 1, {.dtype = float32})), b = arange(0, n, 1, {.dtype = float32});
+  const Tensor memory = empty({n + 3}), out = narrow(memory, 0, 3, n);
+  Tensor unaligned = out;
+  add_out(unaligned, b, b);
+  const auto same = [](const Tensor& x, const Tensor& y) { return all(x == y).item<bool>(); };
+  for (const std::int64_t begin : {std::int64_t{0}, half}) {
+    const std::int64_t size = begin ? n - half : half;
+    const auto part = [&](const Tensor& t) { return narrow(t, 0, begin, size); };
+    EXPECT_TRUE(same(part(a), neg(part(b))));
+    EXPECT_TRUE(same(part(a + b), full({size}, 0)));
+    EXPECT_TRUE(same(part(b * 2.0), part(b) * 2.0));
+    EXPECT_TRUE(same(part(out), part(b) + part(b)));
+  }
+  const Tensor matrix = reshape(narrow(b, 0, 1, 2100 * 2111), {2100, 2111});
+  EXPECT_TRUE(same(transpose(transpose(matrix, 0, 1).contiguous(), 0, 1), matrix));
+  EXPECT_TRUE(same(narrow(b, 0, 1, n - 1).clone(), narrow(b, 0, 1, n - 1)));
+}
 TEST(Apply, BroadcastingEqualsThePlainLoop) {
   const Tensor a = range({2, 1, 3}), b = transpose(range({5, 4}), 0, 1), c = view(range({4}), {4, 1});
   const Tensor ab = add(view(a, {2, 1, 3}), c);

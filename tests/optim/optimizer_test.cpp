@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "neura/core/parallel.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
@@ -70,6 +72,26 @@ TEST_P(EveryOptimizer, WritesInPlaceUnrecordedAndRaisesTheVersion) {
   EXPECT_TRUE(p.is_leaf());
   EXPECT_TRUE(p.requires_grad());
   test::expect_same(missing.detach(), before);
+}
+
+TEST_P(EveryOptimizer, LazyClonesOfParametersAndStateKeepTheirValues) {
+  Tensor p = full({5000}, 0.5, {.dtype = DType::float64}).requires_grad_();
+  auto o = GetParam().make(one_group({p}));
+  std::vector<Tensor> lazy, kept;
+  const auto snapshot = [&](const Tensor& t) {
+    lazy.push_back(lazy_clone(t.detach())), kept.push_back(t.detach().clone());
+    if (t.numel() == 5000) EXPECT_EQ(lazy.back().const_raw_data(), t.const_raw_data());
+  };
+  for (int i = 0; i < 3; ++i) {
+    p.set_grad(gradient_at(i, p));
+    o->step();
+    snapshot(p);
+    const StateDict state = o->state_dict();
+    for (const auto& [number, values] : state.state)
+      for (const auto& [name, v] : values.items)
+        if (const Tensor* t = v.get<Tensor>()) snapshot(*t);
+  }
+  for (std::size_t i = 0; i < lazy.size(); ++i) test::expect_same(lazy[i], kept[i]);
 }
 
 TEST_P(EveryOptimizer, LayoutAndThreadsDoNotChangeTheResult) {

@@ -5,20 +5,24 @@
 namespace neura::test {
 
 namespace {
-char* address(const Tensor& t, const Shape& index) {
+std::int64_t position(const Tensor& t, const Shape& index) {  // in bytes
   const Spec& s = t.spec();
   const int skip = index.size() - s.rank;
   NEURA_ASSERT(skip >= 0);
   std::int64_t at = 0;
   for (int d = 0; d < s.rank; ++d)
     if (s.shape[d] != 1) at += index[d + skip] * s.strides[d];
-  return static_cast<char*>(t.raw_data()) + at * size_of(s.dtype);
+  return at * size_of(s.dtype);
 }
 }  // namespace
 
-Scalar scalar_at(const Tensor& t, const Shape& index) { return Scalar::load(t.dtype(), address(t, index)); }
+Scalar scalar_at(const Tensor& t, const Shape& index) {
+  return Scalar::load(t.dtype(), static_cast<const char*>(t.const_raw_data()) + position(t, index));
+}
 
-void store_at(const Tensor& t, const Shape& index, Scalar v) { v.store(t.dtype(), address(t, index)); }
+void store_at(const Tensor& t, const Shape& index, Scalar v) {
+  v.store(t.dtype(), static_cast<char*>(t.raw_data()) + position(t, index));
+}
 
 Tensor with_strides(const Tensor& t, const Shape& strides, std::int64_t offset) {
   Spec s = t.spec();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "neura/backend/cpu/join_walk.h"
+#include "neura/backend/cpu/stream.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -51,17 +52,32 @@ template <class U> void line(const U* f, std::int64_t fs, U* t, std::int64_t ts,
 
 // A tile by way of a buffer: whole cache lines are read, and strides of powers of two do not meet in one set of the
 // cache.
+template <class U> struct TileTarget {
+  U* at;
+  std::int64_t row, step;
+  bool stream;  // past the caches
+};
 template <class U>
-void tile(const U* f, std::int64_t fs, U* t, std::int64_t row, std::int64_t ts, std::int64_t rows, std::int64_t cols) {
+void tile(const U* f, std::int64_t fs, const TileTarget<U>& t, std::int64_t rows, std::int64_t cols) {
   U buffer[kTile][kTile + 1];
   if (rows == kTile) {
-    for (std::int64_t c = 0; c < cols; ++c)
+    for (std::int64_t c = 0; c < cols; ++c) {
+      // The next tile's line: far from this one, where no processor guesses it.
+      for (std::int64_t ahead = 0; ahead <= kTile * std::int64_t(sizeof(U)); ahead += 64)
+        __builtin_prefetch(reinterpret_cast<const char*>(f + (c + kTile) * fs) + ahead);
       for (int r = 0; r < kTile; ++r) buffer[r][c] = f[c * fs + r];
+    }
   } else {
     for (std::int64_t c = 0; c < cols; ++c)
       for (std::int64_t r = 0; r < rows; ++r) buffer[r][c] = f[c * fs + r];
   }
-  for (std::int64_t r = 0; r < rows; ++r) line(buffer[r], std::int64_t{1}, t + r * row, ts, cols);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    U* const to = t.at + r * t.row;
+    if (t.stream)
+      stream_copy(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(buffer[r]), std::size_t(cols) * sizeof(U),
+                  nullptr, 0);
+    else line(buffer[r], std::int64_t{1}, to, t.step, cols);
+  }
 }
 
 // The source runs along another dimension than the target: tiles that keep the lines of both in the cache.
@@ -71,6 +87,8 @@ template <class U> void transposed(const Loops& l, const U* f, U* t, int across)
   for (int d = 0; d < last; ++d)
     if (d != across) outer.add(l.shape[d], {l.from[d], l.to[d]});
   const std::int64_t rows = l.shape[across], cols = l.shape[last], bands = (rows + kTile - 1) / kTile;
+  const bool stream =
+      l.to[last] == 1 && outer.numel() * rows * cols * std::int64_t(sizeof(U)) >= kStreamFrom && sizeof(U) >= 4;
   parallel_for(outer.numel() * bands, std::max<std::int64_t>(1, kSerial / (kTile * cols)),
                [&](std::int64_t b, std::int64_t e) {
                  Odometer<2> o = outer;
@@ -79,9 +97,10 @@ template <class U> void transposed(const Loops& l, const U* f, U* t, int across)
                    const std::int64_t r0 = n % bands * kTile, r1 = std::min(rows, r0 + kTile);
                    for (std::int64_t c0 = 0; c0 < cols; c0 += kTile)
                      tile(f + o.at[0] + r0 * l.from[across] + c0 * l.from[last], l.from[last],
-                          t + o.at[1] + r0 * l.to[across] + c0 * l.to[last], l.to[across], l.to[last], r1 - r0,
-                          std::min(kTile, cols - c0));
+                          {t + o.at[1] + r0 * l.to[across] + c0 * l.to[last], l.to[across], l.to[last], stream},
+                          r1 - r0, std::min(kTile, cols - c0));
                  }
+                 if (stream) stream_done();
                });
 }
 
@@ -97,7 +116,15 @@ void copy(Context&, View from, View to) {
     Odometer<2> outer;
     for (int d = 0; d < last; ++d) outer.add(l.shape[d], {l.from[d], l.to[d]});
     const std::int64_t n = l.shape[last], pieces = (n + kSerial - 1) / kSerial, lines = outer.numel();
+    const bool stream = l.rank == 1 && l.from[0] == 1 && l.to[0] == 1 && n * std::int64_t(sizeof(U)) >= kStreamFrom &&
+                        (f + n <= t || t + n <= f);
     const auto range = [&](std::int64_t b, std::int64_t e) {  // of pieces of lines
+      if (stream) {
+        const std::int64_t begin = b * kSerial, end = std::min(n, e * kSerial);
+        stream_copy(reinterpret_cast<char*>(t + begin), reinterpret_cast<const char*>(f + begin),
+                    std::size_t(end - begin) * sizeof(U), nullptr, 0);
+        return stream_done();
+      }
       Odometer<2> o = outer;
       for (std::int64_t i = b; i < e; ++i) {
         if (i == b || pieces > 1) o.seek(i / pieces);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "neura/backend/backend.h"
+#include "neura/backend/cpu/stream.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -100,18 +101,23 @@ struct Blocks {
     parallel_for(count, 1, [&](std::int64_t b, std::int64_t e) {
       const int slot = slots.take();
       for (; b < e; ++b) f(Block{b, slot}, b * each, std::min(rows, (b + 1) * each));
+      stream_done();
       slots.give(slot);
     });
   }
 };
 
-// One operand's rows, read or written as T; each thread has its own buffer.
+// One operand's rows, read or written as T; each thread has its own buffer. A large result may pass through it on its
+// way past the caches.
+enum class Large { ordinary, streamed };
 template <class T> class RowAccess {
  public:
-  RowAccess(Context& c, const Rows& rows, const Blocks& blocks)
+  RowAccess(Context& c, const Rows& rows, const Blocks& blocks, Large large = Large::ordinary)
       : rows_(rows), direct_(rows.dtype == dtype && rows.stride == std::int64_t(sizeof(T))) {
     if (rows.length <= 1 && rows.dtype == dtype) direct_ = true;
-    if (direct_ || !rows.base) return;
+    const std::int64_t size = rows.length * std::int64_t(sizeof(T));
+    stream_ = direct_ && large == Large::streamed && rows.count * size >= kStreamFrom && size >= 512 && size <= 16384;
+    if ((direct_ && !stream_) || !rows.base) return;
     padded_ = (rows.length + 15) / 16 * 16;
     buffer_ = c.scratch_of<T>(padded_ * blocks.slots.count);
     in_ = c.backend.convert->pair[int(rows.dtype)][int(dtype)];
@@ -124,10 +130,18 @@ template <class T> class RowAccess {
     return to;
   }
   T* target(Blocks::Block block, std::int64_t row) const {
-    return direct_ ? reinterpret_cast<T*>(rows_.at(row)) : buffer_ + block.slot * padded_;
+    return direct_ && !stream_ ? reinterpret_cast<T*>(rows_.at(row)) : buffer_ + block.slot * padded_;
   }
-  void written(Blocks::Block block, std::int64_t row) const {
-    if (!direct_)
+  // `read`: what the next row will be made of.
+  void written(Blocks::Block block, std::int64_t row, std::initializer_list<const RowAccess*> read = {}) const {
+    if (stream_) {
+      const char* next[4];
+      int count = 0;
+      for (const RowAccess* r : read)
+        if (r->direct_) next[count++] = r->rows_.at(row + 1);
+      stream_copy(rows_.at(row), reinterpret_cast<const char*>(buffer_ + block.slot * padded_),
+                  std::size_t(rows_.length_of(row)) * sizeof(T), next, count);
+    } else if (!direct_)
       out_(reinterpret_cast<const char*>(buffer_ + block.slot * padded_), sizeof(T), rows_.at(row), rows_.stride,
            std::size_t(rows_.length_of(row)));
   }
@@ -135,7 +149,7 @@ template <class T> class RowAccess {
  private:
   static constexpr DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
   Rows rows_;
-  bool direct_;
+  bool direct_, stream_ = false;
   std::int64_t padded_ = 0;
   T* buffer_ = nullptr;
   ConvertFn *in_ = nullptr, *out_ = nullptr;

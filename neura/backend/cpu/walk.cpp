@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "neura/backend/backend.h"
+#include "neura/backend/cpu/pack.h"
 #include "neura/backend/cpu/stream.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/plan.h"
@@ -15,9 +16,10 @@ namespace {
 constexpr std::size_t kBytes = 4096;  // of one operand at a time: six of them fit into the first-level cache
 // Additions: what computes longer than it waits for memory gains nothing from writing past the caches (measured: exp).
 constexpr int kStreamCost = 4;
-constexpr std::int64_t kShortLine = 256;  // below, several lines are packed into one block
 
-class Walk {
+std::int64_t padded(std::int64_t n, std::int64_t grain) { return (n + grain - 1) & -grain; }  // grains: powers of two
+
+class Walk {  // lines that are long enough for a kernel each
  public:
   Walk(const Plan& plan, LineFn* fn, const double* attributes, int cost)
       : p_(plan),
@@ -30,9 +32,6 @@ class Walk {
     for (int k = 0; k < p_.operands; ++k) {
       const std::int64_t size = size_of(p_.wanted[k]), stride = p_.strides[p_.rank - 1][k];
       direct_[k] = p_.data[k] && p_.dtype[k] == p_.wanted[k] && stride == size;
-      linear_[k] = direct_[k];
-      std::int64_t step = size;
-      for (int d = p_.rank - 1; d >= 0 && linear_[k]; step *= p_.shape[d--]) linear_[k] = p_.strides[d][k] == step;
       if (!p_.data[k]) continue;
       straight = straight && direct_[k];
       widest = std::max(widest, size);
@@ -42,12 +41,10 @@ class Walk {
     stream_ = cost <= kStreamCost && direct_[0] && p_.numel * size_of(p_.wanted[0]) >= kStreamFrom;
     for (int k = 1; k < p_.operands; ++k) stream_ = stream_ && p_.data[k] != p_.data[0];
     if (straight && !stream_) block_ = INT64_MAX / 128 * 64;
-    packed_ = p_.rank > 1 && inner_ < kShortLine;
   }
 
   // Elements [begin, end) in the plan's order.
   void range(std::int64_t begin, std::int64_t end) {
-    if (packed_) return pack(begin, end);
     while (begin < end) {
       char* at[kMaxPlan];
       const std::int64_t column = locate(begin, at), n = std::min(inner_ - column, end - begin);
@@ -71,13 +68,12 @@ class Walk {
     }
     return column;
   }
-  std::int64_t padded(std::int64_t n) const { return (n + grain_ - 1) & -grain_; }  // grains are powers of two
 
   void line(char* const* at, std::int64_t size) {
     for (std::int64_t start = 0, n; start < size; start += n) {
       n = std::min(block_, size - start);
       if (n > grain_) n = n & -grain_;
-      const std::int64_t full = padded(n);
+      const std::int64_t full = padded(n, grain_);
       Line l{nullptr, {}, std::size_t(full), attributes_};
       for (int k = 1; k < p_.operands; ++k) {
         if (!p_.data[k]) continue;
@@ -91,7 +87,7 @@ class Walk {
       l.out = straight && !stream_ ? to : buffer_[0];
       fn_(l);
       if (straight && stream_) stream(to, at, start + n, n);
-      else if (!straight) store(buffer_[0], to, p_.strides[p_.rank - 1][0], n);
+      else if (!straight) store(to, p_.strides[p_.rank - 1][0], n);
     }
   }
   void stream(char* to, char* const* at, std::int64_t next, std::int64_t n) const {
@@ -102,88 +98,26 @@ class Walk {
     stream_copy(to, buffer_[0], std::size_t(n * size_of(p_.wanted[0])), ahead, count);
   }
   const char* gathered(int k, const char* from, std::int64_t stride, std::int64_t n, std::int64_t full) {
-    load(k, from, stride, buffer_[k], n);
+    load(k, from, stride, n);
     clear(k, n, full);
     return buffer_[k];
   }
   const char* splat(int k, const char* from, std::int64_t full) {  // kept as long as it serves
     if (splat_from_[k] != from || splat_size_[k] < full) {
-      load(k, from, 0, buffer_[k], full);
+      load(k, from, 0, full);
       splat_from_[k] = from, splat_size_[k] = full;
     }
     return buffer_[k];
   }
-  void load(int k, const char* from, std::int64_t stride, char* to, std::int64_t n) const {
-    if (p_.dtype[k] == p_.wanted[k] && n <= kFew && size_of(p_.dtype[k]) == 4) return few(from, stride, to, n);
-    convert_.pair[int(p_.dtype[k])][int(p_.wanted[k])](from, stride, to, size_of(p_.wanted[k]), std::size_t(n));
+  void load(int k, const char* from, std::int64_t stride, std::int64_t n) {
+    convert_.pair[int(p_.dtype[k])][int(p_.wanted[k])](from, stride, buffer_[k], size_of(p_.wanted[k]), std::size_t(n));
   }
-  // Pieces of a few floats are most of what short lines are made of: less than the call of a conversion.
-  static constexpr std::int64_t kFew = 16;
-  static void few(const char* from, std::int64_t stride, char* to, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      std::uint32_t word;
-      std::memcpy(&word, from + i * stride, 4), std::memcpy(to + i * 4, &word, 4);
-    }
-  }
-  void store(const char* from, char* to, std::int64_t stride, std::int64_t n) const {
-    convert_.pair[int(p_.wanted[0])][int(p_.dtype[0])](from, size_of(p_.wanted[0]), to, stride, std::size_t(n));
+  void store(char* to, std::int64_t stride, std::int64_t n) const {
+    convert_.pair[int(p_.wanted[0])][int(p_.dtype[0])](buffer_[0], size_of(p_.wanted[0]), to, stride, std::size_t(n));
   }
   void clear(int k, std::int64_t n, std::int64_t full) {
     const std::int64_t size = size_of(p_.wanted[k]);
     if (n < full) std::memset(buffer_[k] + n * size, 0, std::size_t((full - n) * size));
-  }
-
-  // Short lines: a block of several, gathered into buffers piece by piece.
-  void pack(std::int64_t begin, std::int64_t end) {
-    const std::int64_t block = std::min(block_, std::max(std::int64_t(kBytes) / 16, grain_) & -grain_);
-    for (std::int64_t n; begin < end; begin += n) {
-      n = std::min(block, end - begin);
-      const std::int64_t full = padded(n);
-      Line l{nullptr, {}, std::size_t(full), attributes_};
-      char* at[kMaxPlan];
-      const std::int64_t column = locate(begin, at);
-      for (int k = 1; k < p_.operands; ++k) {
-        if (!p_.data[k]) continue;
-        if (linear_[k] && n == full) {
-          l.in[k - 1] = at[k];
-          continue;
-        }
-        const std::int64_t size = size_of(p_.wanted[k]);
-        pieces(k, begin, column, n, [&](char* p, std::int64_t stride, std::int64_t done, std::int64_t m) {
-          load(k, p, stride, buffer_[k] + done * size, m);
-        });
-        clear(k, n, full);
-        l.in[k - 1] = buffer_[k];
-      }
-      const bool straight = linear_[0] && n == full;
-      l.out = straight ? at[0] : buffer_[0];
-      fn_(l);
-      if (straight) continue;
-      pieces(0, begin, column, n, [&](char* p, std::int64_t stride, std::int64_t done, std::int64_t m) {
-        store(buffer_[0] + done * size_of(p_.wanted[0]), p, stride, m);
-      });
-    }
-  }
-  // f(pointer, stride, elements done, elements) for each piece of a line of operand k within [flat, flat + n).
-  template <class F> void pieces(int k, std::int64_t flat, std::int64_t column, std::int64_t n, F f) const {
-    std::int64_t index[kMaxRank] = {};
-    char* at = p_.data[k];
-    for (int d = p_.rank - 1; d >= 0 && flat; --d) {
-      index[d] = d ? flat % p_.shape[d] : flat;
-      if (d) flat /= p_.shape[d];
-      if (d < p_.rank - 1) at += index[d] * p_.strides[d][k];
-    }
-    const std::int64_t stride = p_.strides[p_.rank - 1][k];
-    for (std::int64_t done = 0; done < n;) {
-      const std::int64_t m = std::min(inner_ - column, n - done);
-      f(at + column * stride, stride, done, m);
-      done += m, column = 0;
-      for (int d = p_.rank - 2; d >= 0; --d) {
-        at += p_.strides[d][k];
-        if (++index[d] < p_.shape[d]) break;
-        at -= p_.strides[d][k] * p_.shape[d], index[d] = 0;
-      }
-    }
   }
 
   const Plan& p_;
@@ -192,9 +126,8 @@ class Walk {
   const double* const attributes_;
   const std::int64_t inner_;
   std::int64_t grain_ = 1, block_ = 0;
-  bool packed_ = false, stream_ = false;
+  bool stream_ = false;
   bool direct_[kMaxPlan] = {};  // lines need no buffer
-  bool linear_[kMaxPlan] = {};  // the whole operand is one line
   const char* splat_from_[kMaxPlan] = {};
   std::int64_t splat_size_[kMaxPlan] = {};
   alignas(64) char buffer_[kMaxPlan][kBytes];
@@ -204,6 +137,7 @@ class Walk {
 
 void execute(const Plan& p, LineFn* fn, const double* attributes, int cost) {
   if (!p.numel) return;
+  if (p.rank > 1 && p.shape[p.rank - 1] < kShortLine) return execute_packed(p, fn, attributes, cost);
   const std::int64_t grain = std::max<std::int64_t>(kSerial / 2 / cost, 64);
   if (p.numel <= 2 * grain) return Walk(p, fn, attributes, cost).range(0, p.numel);
   parallel_for(p.numel, grain, [&](std::int64_t b, std::int64_t e) { Walk(p, fn, attributes, cost).range(b, e); });
