@@ -21,9 +21,9 @@ LineFn* conversion_to(DType d) {
 #define TO(dtype)    \
   case DType::dtype: \
     return &launch<Identity<typename NumberOf<DType::dtype>::type>>;
-    TO(boolean)
-    TO(uint8)
-    TO(int8) TO(int16) TO(int32) TO(int64) TO(float64) TO(complex64) TO(complex128)
+    // clang-format off
+      TO(boolean) TO(uint8) TO(int8) TO(int16) TO(int32) TO(int64) TO(float64) TO(complex64) TO(complex128)
+    // clang-format on
 #undef TO
         default :  // the narrow floats are stored from float32
                    return &launch<Identity<float>>;

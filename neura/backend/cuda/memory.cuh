@@ -31,9 +31,10 @@ template <class E> __device__ __noinline__ void store_other(char* p, DType d, E 
 template <class E> struct DTypeOf;
 #define OWN(d) \
   template <> struct DTypeOf<typename Element<DType::d>::type> { static constexpr DType value = DType::d; };
-OWN(boolean)
-OWN(uint8)
-OWN(int8) OWN(int16) OWN(int32) OWN(int64) OWN(float32) OWN(float64) OWN(complex64) OWN(complex128)
+// clang-format off
+OWN(boolean) OWN(uint8) OWN(int8) OWN(int16) OWN(int32) OWN(int64) OWN(float32) OWN(float64) OWN(complex64)
+OWN(complex128)
+// clang-format on
 #undef OWN
 
     template <class E>
