@@ -1,6 +1,7 @@
 // The in-place forms of operations that are no rows: on windows of a larger storage, and while recording.
 #include "neura/autograd/autograd.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/shape.h"
@@ -96,6 +97,21 @@ TEST_P(InPlaceContract, WritesWhatTheFreshFormGivesAndNothingElse) {
     }
     count_case();
   }
+}
+
+TEST_P(InPlaceContract, ALazyCloneKeepsItsValues) {
+  const Tensor all = full({5000}, 1.5, {.dtype = float64}), lazy = lazy_clone(all);
+  ASSERT_EQ(lazy.const_raw_data(), all.const_raw_data());
+  Tensor self = as_strided(all, {3, 3}, {6, 2}, 5);
+  GetParam().write(self, any({2, 3}, 2));
+  EXPECT_NE(lazy.const_raw_data(), all.const_raw_data());
+  std::int64_t written = 0;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    EXPECT_EQ(scalar_at(lazy, {i}).real(), 1.5) << i;
+    written += scalar_at(all, {i}).real() != 1.5;
+  }
+  EXPECT_GT(written, 0);
+  count_case();
 }
 
 TEST_P(InPlaceContract, DifferentiatesLikeTheFreshForm) {

@@ -2,6 +2,8 @@
 // destination lies between guard values.
 #include <cstring>
 
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
 #include "neura/ops/rows.h"
 #include "tests/contract/row_case.h"
 #include "tests/support/loop.h"
@@ -50,6 +52,37 @@ struct Guarded {
 const std::vector<Shape>& layouts_of_5_7() {
   static const std::vector<Shape> all = {{7, 1}, {1, 5}, {14, 2}, {1, 6}, {8, 1}};
   return all;
+}
+
+// The operands repeated, long enough for a lazy clone to share their bytes.
+std::vector<Tensor> long_operands(const RowCase& c, DType d, std::uint64_t seed) {
+  std::vector<Tensor> all = operands(c, d, equal_shapes(c, {25}), seed);
+  for (Tensor& t : all) t = t.expand({800, 25}).clone();
+  return all;
+}
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return a.nbytes() == b.nbytes() && !std::memcmp(a.const_raw_data(), b.const_raw_data(), a.nbytes());
+}
+
+TEST_P(RowDestinations, ALazyCloneKeepsItsValues) {
+  DType d = float32;
+  for (const DType other : {int64, complex64, boolean})
+    if (!row.cls.accepts(d)) d = other;
+  const std::vector<Tensor> in = long_operands(c, d, 15), rest(in.begin() + 1, in.end());
+  const Tensor fresh = call(c, in);
+  const auto expect_apart = [](Tensor& self, const Tensor& want, auto&& write) {
+    const Tensor lazy = lazy_clone(self), before = self.clone(), view = self.select(0, 3);
+    ASSERT_EQ(lazy.const_raw_data(), self.const_raw_data());
+    write(self);
+    EXPECT_TRUE(same_bytes(lazy, before));
+    EXPECT_TRUE(same_bytes(self, want));
+    EXPECT_TRUE(same_bytes(view, want.select(0, 3).clone()));
+    count_case();
+  };
+  Tensor self = in[0].clone(), out = zeros_like(fresh);
+  if (category(fresh.dtype()) <= category(self.dtype()))
+    expect_apart(self, fresh.to(self.dtype()), [&](Tensor& t) { call_in_place(c, t, rest); });
+  expect_apart(out, fresh, [&](Tensor& t) { call_out(c, t, in); });
 }
 
 TEST_P(RowDestinations, InPlaceEqualsTheFreshResult) {

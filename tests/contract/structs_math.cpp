@@ -5,6 +5,7 @@
 #include "neura/ops/rows_more.h"
 #include "neura/ops/scan.h"
 #include "neura/ops/sort.h"
+#include "neura/ops/statistics.h"
 #include "tests/contract/structs.h"
 
 namespace neura::test {
@@ -40,6 +41,15 @@ std::vector<StructCase> reduction_cases() {
       CASE("norm_complex", norm(x[0], 2, 1), complex_any({2, 3})),
       CASE("vector_norm_half", vector_norm(x[0], 0.5, 1), off_zero({2, 3})),
       CASE("dist", dist(x[0], x[1], 3), any({3}), any({3}, 9)),
+      CASE("cov", cov(x[0]), any({3, 4})),
+      CASE("corrcoef", corrcoef(x[0]), any({3, 4})),
+      CASE("cdist", cdist(x[0], x[1], 3), any({3, 2}), any({4, 2}, 9)),
+      CASE("cross", cross(x[0], x[1], 1), any({2, 3}), any({2, 3}, 9)),
+      CASE("vecdot", vecdot(x[0], x[1]), any({2, 3}), any({2, 3}, 9)),
+      CASE("vander", vander(x[0], 3), any({3})),
+      CASE("gradient", gradient(x[0], {1.0}), any({4, 3})),
+      CASE("complex", complex(x[0], x[1]), any({3}), any({3}, 9)),
+      CASE("polar", polar(x[0], x[1]), off_zero({3}), any({3}, 9)),
       CASE("renorm", renorm(x[0], 2, 0, 1.0), off_zero({2, 3})),
       CASE("sum_to_size", sum_to_size(x[0], {1, 3}), any({2, 3})),
       CASE("cumsum", cumsum(x[0], 1), any({2, 3})),

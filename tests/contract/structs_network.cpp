@@ -1,11 +1,13 @@
 // Convolutions, pooling, softmax, normalisation, attention, embedding; losses and distances.
 #include "neura/ops/attention.h"
 #include "neura/ops/conv.h"
+#include "neura/ops/statistics.h"
 #include "neura/ops/embedding.h"
 #include "neura/ops/gated.h"
+#include "neura/ops/interpolate.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/norm.h"
-#include "neura/ops/pool.h"
+#include "neura/ops/pool_more.h"
 #include "neura/ops/softmax.h"
 #include "tests/contract/structs.h"
 
@@ -35,6 +37,18 @@ std::vector<StructCase> network_cases() {
       CASE("adaptive_avg_pool1d", adaptive_avg_pool1d(x[0], 2), any({1, 2, 5})),
       CASE("adaptive_avg_pool2d", adaptive_avg_pool2d(x[0], 2), any({1, 1, 3, 5})),
       CASE("adaptive_max_pool2d", adaptive_max_pool2d(x[0], 2), distinct({1, 1, 3, 5})),
+      CASE("lp_pool1d", lp_pool1d(x[0], 2, 2), positive({1, 2, 5})),
+      CASE("lp_pool2d", lp_pool2d(x[0], 3, {2, 1}, {.stride = 1, .ceil_mode = true}), positive({1, 1, 3, 3})),
+      CASE("lp_pool3d", lp_pool3d(x[0], 2, 2), off_zero({1, 1, 2, 2, 4})),
+      CASE("max_unpool1d", max_unpool1d(x[0], whole({1, 2}, {1, 2}), 2), any({1, 2})),
+      CASE("max_unpool2d", max_unpool2d(x[0], whole({5, 2}, {1, 1, 2}), 2, {.output_size = {3, 4}}), any({1, 1, 2})),
+      CASE("max_unpool3d", max_unpool3d(x[0], whole({7, 8}, {1, 1, 1, 2}), 2), any({1, 1, 1, 2})),
+      CASE("interpolate_nearest", interpolate(x[0], {.scale_factor = {2}}), any({1, 2, 3})),
+      CASE("interpolate_bilinear", interpolate(x[0], {.size = {3, 5}, .mode = "bilinear"}), any({1, 1, 2, 3})),
+      CASE("interpolate_bicubic", interpolate(x[0], {.size = {5}, .mode = "bicubic", .align_corners = true}),
+           any({1, 1, 2, 3})),
+      CASE("interpolate_trilinear", interpolate(x[0], {.scale_factor = {1.5}, .mode = "trilinear"}),
+           any({1, 1, 2, 2, 2})),
       CASE("glu", glu(x[0], 1), any({2, 4})),
       CASE("bilinear", bilinear(x[0], x[1], x[2], x[3]), any({2, 2}), any({2, 3}, 2), any({2, 2, 3}, 3), any({2}, 4)),
       CASE("softmax", softmax(x[0], 1), any({2, 3})),
@@ -100,6 +114,7 @@ std::vector<StructCase> loss_cases() {
            multilabel_soft_margin_loss(x[0], mask({1, 0, 1, 0, 0, 1}, {2, 3}).to(x[0].dtype())), any({2, 3})),
       CASE("cosine_similarity", cosine_similarity(x[0], x[1]), any({2, 3}), any({2, 3}, 2)),
       CASE("pairwise_distance", pairwise_distance(x[0], x[1]), any({2, 3}), any({2, 3}, 2)),
+      CASE("pdist", pdist(x[0], 3), any({3, 2})),
       CASE("normalize", normalize(x[0]), any({2, 3})),
   };
 }
