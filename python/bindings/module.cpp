@@ -1,5 +1,5 @@
 // The extension module neura._neura: errors, and the families in order.
-#include "common.h"
+#include "modules.h"
 #include "neura/autograd/function.h"
 
 namespace neura::python {
@@ -24,6 +24,7 @@ enum Kind {
   kCuda,
   kIo,
   kFormat,
+  kArgument,
   kKinds
 };
 PyObject* types[kKinds];
@@ -33,6 +34,7 @@ Kind kind_of(const Error& e) {
   if (dynamic_cast<const DTypeError*>(&e)) return kDType;
   if (dynamic_cast<const DeviceError*>(&e)) return kDevice;
   if (dynamic_cast<const IndexError*>(&e)) return kIndex;
+  if (dynamic_cast<const nn::ArgumentError*>(&e)) return kArgument;
   if (dynamic_cast<const ValueError*>(&e)) return kValue;
   if (dynamic_cast<const InplaceError*>(&e)) return kInplace;
   if (dynamic_cast<const AutogradError*>(&e)) return kAutograd;
@@ -71,6 +73,10 @@ void set_python_error(std::exception_ptr p) {
         return PyErr_SetString(PyExc_ValueError, e.what());
       case nb::exception_type::index_error:
         return PyErr_SetString(PyExc_IndexError, e.what());
+      case nb::exception_type::attribute_error:
+        return PyErr_SetString(PyExc_AttributeError, e.what());
+      case nb::exception_type::key_error:
+        return PyErr_SetString(PyExc_KeyError, e.what());
       default:
         return PyErr_SetString(PyExc_RuntimeError, e.what());
     }
@@ -100,6 +106,7 @@ void bind_errors(nb::module_& parent) {
   types[kCuda] = new_error(m, "CudaError", {base, PyExc_RuntimeError});
   types[kIo] = new_error(m, "IoError", {base, PyExc_OSError});
   types[kFormat] = new_error(m, "FormatError", {base, PyExc_ValueError, PyExc_RuntimeError});
+  types[kArgument] = new_error(m, "ArgumentError", {types[kValue], PyExc_TypeError});
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -119,7 +126,7 @@ NB_MODULE(_neura, m) {
   bind_types(m);
   bind_size(m);
   bind_tensor(m);
-  const Names names{m, m.def_submodule("methods")};
+  const Names names{m, m.def_submodule("methods", "What is bound as methods of Tensor.")};
   bind_rows(names);
   bind_data(names);
   bind_arrays(names);
@@ -137,6 +144,7 @@ NB_MODULE(_neura, m) {
   bind_products(names);
   bind_statistics(names);
   bind_attributes_of_tensor(names);
+  bind_texts(names);
   bind_nodes(names);
   bind_functions(names);
   bind_hooks(names);
@@ -144,8 +152,12 @@ NB_MODULE(_neura, m) {
   bind_optim(m);
   bind_files(m);
   bind_out(m);
-  const Names network{m.def_submodule("functional"), names.methods};
+  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_network(network);
   bind_losses(network);
   bind_init({m.def_submodule("init"), names.methods}, {m.def_submodule("utils"), names.methods});
+  nb::module_ layers = m.def_submodule("nn");
+  bind_module(layers);
+  bind_containers(layers);
+  bind_layers(layers);
 }

@@ -2,6 +2,7 @@
 
 from .. import _neura
 from .._neura.functional import *  # noqa: F401,F403
+from .distance import triplet_margin_with_distance_loss  # noqa: F401
 
 for _name in (
     "relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ selu selu_ silu mish softplus hardsigmoid hardswish hardshrink "

@@ -1,0 +1,109 @@
+// Activation layers as Python classes.
+#include "layers.h"
+
+#include "neura/nn/activation.h"
+
+namespace neura::python {
+namespace {
+
+struct Field {  // a number with a default, as activations.def lists it
+  const char* name;
+  double fallback;
+  nb::arg_v argument() const { return nb::arg(name) = fallback; }
+};
+template <class> using Number = double;
+
+// Layers over a row have its text.
+std::string text_of(const char* function, const char* text) {
+  const Row* row = find_row(function);
+  return std::string(row ? row->text : text) + "\n\nInput and output: any shape, floating.";
+}
+
+template <class M, class O, class... F> void bind(nb::module_& n, const char* function, const char* text, F... f) {
+  bind_layer<M>(
+      n, text_of(function, text).c_str(), [](Number<F>... v) { return nn::make<M>(O{v...}); }, f.argument()...);
+}
+template <class M, class O, class... F>
+void bind_inplace(nb::module_& n, const char* function, const char* text, F... f) {
+  const std::string all = text_of(function, text) + "\ninplace: write the result into the input.";
+  bind_layer<M>(
+      n, all.c_str(),
+      [](Number<F>... v, bool inplace) {
+        return nn::make<M>(O{v..., inplace});
+      },
+      f.argument()..., "inplace"_a = false);
+}
+
+// Of those that are no rows.
+const char* text_of(std::string_view name) {
+  if (name == "Softsign") return "x / (1 + |x|).";
+  if (name == "Tanhshrink") return "x - tanh(x).";
+  if (name == "Softshrink") return "x moved towards 0 by lambd; 0 within [-lambd, lambd].";
+  if (name == "CELU") return "x where positive, otherwise alpha (exp(x / alpha) - 1).";
+  if (name == "Hardtanh") return "x within [min_val, max_val].";
+  return "";
+}
+
+void bind_table(nb::module_& n) {
+#define FIELD(name, fallback) \
+  , Field { #name, fallback }
+#define ACTIVATION(Name, function) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));
+#define ACTIVATION_WITH(Name, function, fields) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name) fields);
+#define ACTIVATION_INPLACE(Name, function) bind_inplace<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) \
+  bind_inplace<nn::Name, nn::Name##Options>(n, #function, text_of(#Name) fields);
+#include "neura/nn/activations.def"
+#undef FIELD
+#undef ACTIVATION
+#undef ACTIVATION_WITH
+#undef ACTIVATION_INPLACE
+#undef ACTIVATION_INPLACE_WITH
+}
+
+template <class M> void bind_softmax(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc, [](std::optional<int> dim) { return nn::make<M>(dim); }, "dim"_a = nb::none());
+}
+
+void bind_others(nb::module_& n) {
+  bind_layer<nn::GELU>(
+      n,
+      "x times the normal distribution function of x; approximate='tanh' takes the formula with tanh.\n\n"
+      "Input and output: any shape, floating.",
+      [](std::string approximate) { return nn::make<nn::GELU>(std::move(approximate)); }, "approximate"_a = "none");
+  bind_layer<nn::GLU>(
+      n, "a sigmoid(b), with a and b the first and second half of the input along dim.",
+      [](int dim) { return nn::make<nn::GLU>(dim); }, "dim"_a = -1);
+  bind_layer<nn::Threshold>(
+      n, "x where it exceeds threshold, else value.\n\nInput and output: any shape.",
+      [](double threshold, double value, bool inplace) { return nn::make<nn::Threshold>(threshold, value, inplace); },
+      "threshold"_a, "value"_a, "inplace"_a = false);
+  bind_layer<nn::PReLU>(
+      n,
+      "x where positive, otherwise weight * x, with a weight that is learned.\n\n"
+      "num_parameters: 1, or as many as channels (dimension 1 of the input)\ninit: the weight at first",
+      [](std::int64_t count, double init, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::PReLU>(nn::PReluOptions{count, init, device.value_or(Device()), dtype});
+      },
+      "num_parameters"_a = 1, "init"_a = 0.25, NEURA_PLACE);
+  bind_layer<nn::RReLU>(
+      n,
+      "x where positive, otherwise x times a slope drawn from [lower, upper) in training, their mean in evaluation.\n\n"
+      "Input and output: any shape, floating.",
+      [](double lower, double upper, bool inplace) { return nn::make<nn::RReLU>(lower, upper, inplace); },
+      "lower"_a = 1.0 / 8, "upper"_a = 1.0 / 3, "inplace"_a = false);
+  bind_softmax<nn::Softmax>(n, "exp(x) over its sum along dim: the results lie in [0, 1] and sum to 1.");
+  bind_softmax<nn::LogSoftmax>(n, "The logarithm of Softmax, along dim.");
+  bind_softmax<nn::Softmin>(n, "Softmax of -x, along dim.");
+  bind_layer<nn::Softmax2d>(n, "Softmax over the channels of [N, C, H, W] or [C, H, W].",
+                            [] { return nn::make<nn::Softmax2d>(); });
+}
+
+}  // namespace
+
+void bind_activation_layers(nb::module_& n) {
+  bind_table(n);
+  bind_others(n);
+}
+
+}  // namespace neura::python

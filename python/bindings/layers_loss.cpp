@@ -1,0 +1,179 @@
+// Losses and distances as Python classes.
+#include "layers.h"
+
+#include "neura/nn/loss.h"
+#include "reduction.h"
+
+namespace neura::python {
+namespace {
+
+using T = const Tensor&;
+using Integer = std::int64_t;
+#define NEURA_OLD "size_average"_a = nb::none(), "reduce"_a = nb::none()
+
+template <class M, class O> void bind_plain(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc, [](Flag average, Flag reduce, Word word) { return nn::make<M>(O{reduction_of(average, reduce, word)}); },
+      NEURA_OLD, NEURA_REDUCTION);
+}
+template <class M, class O> void bind_weighted(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc,
+      [](T weight, Flag average, Flag reduce, Word word) {
+        return nn::make<M>(O{weight, reduction_of(average, reduce, word)});
+      },
+      "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION);
+}
+template <class M, class O> void bind_margin(nb::module_& n, double margin, const char* doc) {
+  bind_layer<M>(
+      n, doc,
+      [](double m, Flag average, Flag reduce, Word word) {
+        return nn::make<M>(O{m, reduction_of(average, reduce, word)});
+      },
+      "margin"_a = margin, NEURA_OLD, NEURA_REDUCTION);
+}
+
+void bind_of_pairs(nb::module_& n) {
+  bind_plain<nn::L1Loss, nn::L1LossOptions>(n, "|input - target|.\n\nreduction: 'none', 'mean' or 'sum'.");
+  bind_plain<nn::MSELoss, nn::MSELossOptions>(n, "(input - target)².\n\nreduction: 'none', 'mean' or 'sum'.");
+  bind_layer<nn::SmoothL1Loss>(
+      n, "d² / (2 beta) where d = |input - target| is below beta, else d - beta / 2.",
+      [](Flag average, Flag reduce, Word word, double beta) {
+        return nn::make<nn::SmoothL1Loss>(nn::SmoothL1LossOptions{reduction_of(average, reduce, word), beta});
+      },
+      NEURA_OLD, NEURA_REDUCTION, "beta"_a = 1.0);
+  bind_layer<nn::HuberLoss>(
+      n, "d² / 2 where d = |input - target| is below delta, else delta (d - delta / 2).",
+      [](Word word, double delta) {
+        return nn::make<nn::HuberLoss>(nn::HuberLossOptions{to_reduction(word), delta});
+      },
+      NEURA_REDUCTION, "delta"_a = 1.0);
+  bind_layer<nn::PoissonNLLLoss>(
+      n, R"(exp(input) - target * input, or without log_input, input - target * log(input + eps).
+
+full: adds Stirling's approximation of log(target!) where target > 1.)",
+      [](bool log_input, bool full, Flag average, double eps, Flag reduce, Word word) {
+        return nn::make<nn::PoissonNLLLoss>(
+            nn::PoissonNLLLossOptions{log_input, full, eps, reduction_of(average, reduce, word)});
+      },
+      "log_input"_a = true, "full"_a = false, "size_average"_a = nb::none(), "eps"_a = 1e-8, "reduce"_a = nb::none(),
+      NEURA_REDUCTION);
+  bind_layer<nn::GaussianNLLLoss>(
+      n, R"((log(var) + (input - target)² / var) / 2, with var at least eps: forward(input, target, var).
+
+full: adds log(2 pi) / 2.)",
+      [](bool full, double eps, Word word) {
+        return nn::make<nn::GaussianNLLLoss>(nn::GaussianNLLLossOptions{full, eps, to_reduction(word)});
+      },
+      nb::kw_only(), "full"_a = false, "eps"_a = 1e-6, NEURA_REDUCTION);
+  bind_margin<nn::HingeEmbeddingLoss, nn::HingeEmbeddingLossOptions>(
+      n, 1.0, "input where target is 1, max(0, margin - input) where it is -1.");
+  bind_plain<nn::SoftMarginLoss, nn::SoftMarginLossOptions>(n, "log(1 + exp(-target * input)), target 1 or -1.");
+  bind_plain<nn::MultiLabelMarginLoss, nn::MultiLabelMarginLossOptions>(
+      n, "Margins of 1 between each target class and each other class; targets [C] or [N, C] end at the first -1.");
+}
+
+void bind_divergence(nb::module_& n) {
+  const LayerType t = bind_layer<nn::KLDivLoss>(
+      n, R"(target * (log(target) - input), input in logarithms; log_target: target too.
+
+reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, which is the divergence itself.)",
+      [](Flag average, Flag reduce, Word word, bool log_target) {
+        const Word wanted = word_of(average, reduce, word);
+        const bool batch = wanted == "batchmean";
+        return nn::make<nn::KLDivLoss>(
+            nn::KLDivLossOptions{batch ? Reduction::mean : to_reduction(wanted), log_target, batch});
+      },
+      NEURA_OLD, NEURA_REDUCTION, "log_target"_a = false);
+  const nb::object set = nb::cpp_function(
+      [](nn::KLDivLoss& m, Word word) {
+        m.batchmean = word == "batchmean";
+        m.reduction = m.batchmean ? Reduction::mean : to_reduction(word);
+      },
+      nb::is_method());
+  property(
+      t, "reduction",
+      [](nn::KLDivLoss& m) {
+        return m.batchmean ? std::string("batchmean") : nn::unbox<std::string>(nn::box(m.reduction));
+      },
+      set);
+}
+
+void bind_of_classes(nb::module_& n) {
+  bind_layer<nn::CrossEntropyLoss>(
+      n, R"(-log softmax(input)[target], the loss of a classifier.
+
+input: scores [C], [N, C] or [N, C, d1, ...]; target: classes [], [N] or [N, d1, ...], or probabilities of the input's
+shape. weight [C]: of each class; ignore_index: this class counts nothing; label_smoothing: this part of each target is
+spread over all classes. IndexError for a class outside [0, C).
+
+>>> loss = neura.nn.CrossEntropyLoss()
+>>> loss(neura.tensor([[2.0, 0.0]]), neura.tensor([0]))
+tensor(0.1269))",
+      [](T weight, Flag average, Integer ignore, Flag reduce, Word word, double smoothing) {
+        return nn::make<nn::CrossEntropyLoss>(
+            nn::CrossEntropyLossOptions{weight, ignore, reduction_of(average, reduce, word), smoothing});
+      },
+      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = -100, "reduce"_a = nb::none(),
+      NEURA_REDUCTION, "label_smoothing"_a = 0.0);
+  bind_layer<nn::NLLLoss>(
+      n, "-input[target], of logarithms of probabilities and classes; see CrossEntropyLoss.",
+      [](T weight, Flag average, Integer ignore, Flag reduce, Word word) {
+        return nn::make<nn::NLLLoss>(nn::NLLLossOptions{weight, ignore, reduction_of(average, reduce, word)});
+      },
+      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = -100, "reduce"_a = nb::none(),
+      NEURA_REDUCTION);
+  bind_weighted<nn::BCELoss, nn::BCELossOptions>(
+      n, "-(target log(input) + (1 - target) log(1 - input)), of probabilities; logarithms are at least -100.");
+  bind_layer<nn::BCEWithLogitsLoss>(
+      n, "BCELoss of sigmoid(input), without overflow. pos_weight multiplies the loss of positive targets.",
+      [](T weight, Flag average, Flag reduce, Word word, T positive) {
+        return nn::make<nn::BCEWithLogitsLoss>(
+            nn::BCEWithLogitsLossOptions{weight, reduction_of(average, reduce, word), positive});
+      },
+      "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION, "pos_weight"_a = nb::none());
+  bind_layer<nn::MultiMarginLoss>(
+      n, "max(0, margin - input[target] + input[i])^p, the mean over the other classes i. p: 1 or 2.",
+      [](int p, double margin, T weight, Flag average, Flag reduce, Word word) {
+        return nn::make<nn::MultiMarginLoss>(
+            nn::MultiMarginLossOptions{p, margin, weight, reduction_of(average, reduce, word)});
+      },
+      "p"_a = 1, "margin"_a = 1.0, "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION);
+  bind_weighted<nn::MultiLabelSoftMarginLoss, nn::MultiLabelSoftMarginLossOptions>(
+      n, "BCEWithLogitsLoss of each class, the mean over the classes of [N, C].");
+}
+
+void bind_of_triples(nb::module_& n) {
+  bind_margin<nn::MarginRankingLoss, nn::MarginRankingLossOptions>(
+      n, 0.0,
+      "max(0, -target (input1 - input2) + margin): input1 is to be larger where target is 1, smaller where -1.");
+  bind_margin<nn::CosineEmbeddingLoss, nn::CosineEmbeddingLossOptions>(
+      n, 0.0, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
+  bind_layer<nn::TripletMarginLoss>(
+      n, R"(max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.
+
+swap: the distance of positive and negative counts where it is smaller than that of anchor and negative.)",
+      [](double margin, double p, double eps, bool swap, Flag average, Flag reduce, Word word) {
+        return nn::make<nn::TripletMarginLoss>(
+            nn::TripletMarginLossOptions{margin, p, eps, swap, reduction_of(average, reduce, word)});
+      },
+      "margin"_a = 1.0, "p"_a = 2.0, "eps"_a = 1e-6, "swap"_a = false, NEURA_OLD, NEURA_REDUCTION);
+  bind_layer<nn::CosineSimilarity>(
+      n, "The cosine of the angle between x1 and x2 along dim; products of norms are at least eps.",
+      [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = 1, "eps"_a = 1e-8);
+  bind_layer<nn::PairwiseDistance>(
+      n, "The p-norm of x1 - x2 + eps over the last dimension.",
+      [](double p, double eps, bool keepdim) { return nn::make<nn::PairwiseDistance>(p, eps, keepdim); }, "p"_a = 2.0,
+      "eps"_a = 1e-6, "keepdim"_a = false);
+}
+
+}  // namespace
+
+void bind_loss_layers(nb::module_& n) {
+  bind_of_pairs(n);
+  bind_divergence(n);
+  bind_of_classes(n);
+  bind_of_triples(n);
+}
+
+}  // namespace neura::python

@@ -1,0 +1,109 @@
+// Normalisation and padding as Python classes.
+#include "layers.h"
+
+#include "neura/nn/norm.h"
+#include "neura/nn/padding.h"
+
+namespace neura::python {
+namespace {
+
+constexpr const char* kBatchNorm = R"(By mean and variance of each channel, then times weight plus bias.
+
+In training those of the batch, which running_mean and running_var follow with momentum (None: the plain average over
+all batches); in evaluation the running ones. affine: weight and bias [num_features] are learned.)";
+constexpr const char* kInstanceNorm = R"(By mean and variance of each channel of each sample.
+
+affine: weight and bias [num_features] are learned. track_running_stats: evaluation uses running statistics.)";
+
+template <class M, class O> void bind_statistics(nb::module_& n, const char* input, const char* doc) {
+  const O o;
+  const LayerType t = bind_layer<M>(
+      n, (std::string("Normalises ") + input + ". " + doc).c_str(),
+      [](std::int64_t features, double eps, std::optional<double> momentum, bool affine, bool track, AnyDevice device,
+         AnyDType dtype) {
+        return nn::make<M>(features, O{eps, momentum, affine, track, device.value_or(Device()), dtype});
+      },
+      "num_features"_a, "eps"_a = o.eps, "momentum"_a = 0.1, "affine"_a = o.affine,
+      "track_running_stats"_a = o.track_running_stats, NEURA_PLACE);
+  t.def(
+      "reset_running_stats", [](M& m) { m.reset_running_stats(); }, "Means 0, variances 1, no batch seen.");
+  t.def(
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Weight 1, bias 0, running statistics as at first.");
+}
+
+Dims dims_of(const Shape& s) { return Dims(s); }
+
+void bind_others(nb::module_& n) {
+  bind_layer<nn::LayerNorm>(
+      n, R"(By mean and variance over the last dimensions, normalized_shape, then times weight plus bias.
+
+elementwise_affine: weight and bias, of normalized_shape, are learned.)",
+      [](const Shape& shape, double eps, bool affine, bool bias, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::LayerNorm>(dims_of(shape),
+                                       nn::LayerNormOptions{eps, affine, bias, device.value_or(Device()), dtype});
+      },
+      "normalized_shape"_a, "eps"_a = 1e-5, "elementwise_affine"_a = true, "bias"_a = true, NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::LayerNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
+  bind_layer<nn::RMSNorm>(
+      n, R"(By the root of the mean square over the last dimensions, normalized_shape, then times weight.
+
+eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is learned.)",
+      [](const Shape& shape, std::optional<double> eps, bool affine, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::RMSNorm>(dims_of(shape), nn::RmsNormOptions{eps, affine, device.value_or(Device()), dtype});
+      },
+      "normalized_shape"_a, "eps"_a = nb::none(), "elementwise_affine"_a = true, NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::RMSNorm& m) { m.reset_parameters(); }, "Weight 1.");
+  bind_layer<nn::GroupNorm>(
+      n, R"(By mean and variance of groups of channels of [N, num_channels, *].
+
+affine: weight and bias [num_channels] are learned. ValueError unless num_groups divides num_channels.)",
+      [](std::int64_t groups, std::int64_t channels, double eps, bool affine, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::GroupNorm>(groups, channels,
+                                       nn::GroupNormOptions{eps, affine, device.value_or(Device()), dtype});
+      },
+      "num_groups"_a, "num_channels"_a, "eps"_a = 1e-5, "affine"_a = true, NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::GroupNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
+  bind_layer<nn::LocalResponseNorm>(
+      n, "x / (k + alpha * the mean of squares over `size` neighbouring channels) ** beta, of [N, C, *].",
+      [](std::int64_t size, double alpha, double beta, double k) {
+        return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
+      },
+      "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1.0);
+}
+
+template <class M> void bind_pad(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc, [](const Shape& padding) { return nn::make<M>(dims_of(padding)); }, "padding"_a);
+}
+template <class M> void bind_constant_pad(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc, [](const Shape& padding, double value) { return nn::make<M>(dims_of(padding), value); }, "padding"_a,
+      "value"_a);
+}
+#define NEURA_AMOUNTS \
+  "\n\npadding: a number for every side, or (before, after) of the last dimension, then of the one before, …"
+#define NEURA_PADS(rank)                                                                           \
+  bind_pad<nn::ZeroPad##rank##d>(n, "Adds zeros at the sides." NEURA_AMOUNTS);                     \
+  bind_pad<nn::ReflectionPad##rank##d>(n, "Mirrors the input at its sides." NEURA_AMOUNTS);        \
+  bind_pad<nn::ReplicationPad##rank##d>(n, "Repeats the elements at the sides." NEURA_AMOUNTS);    \
+  bind_pad<nn::CircularPad##rank##d>(n, "Goes on at the sides from the other end." NEURA_AMOUNTS); \
+  bind_constant_pad<nn::ConstantPad##rank##d>(n, "Adds `value` at the sides." NEURA_AMOUNTS);
+void bind_pads(nb::module_& n) { NEURA_PADS(1) NEURA_PADS(2) NEURA_PADS(3) }
+
+}  // namespace
+
+void bind_norm_layers(nb::module_& n) {
+  bind_statistics<nn::BatchNorm1d, nn::BatchNormOptions>(n, "[N, C] or [N, C, L]", kBatchNorm);
+  bind_statistics<nn::BatchNorm2d, nn::BatchNormOptions>(n, "[N, C, H, W]", kBatchNorm);
+  bind_statistics<nn::BatchNorm3d, nn::BatchNormOptions>(n, "[N, C, D, H, W]", kBatchNorm);
+  bind_statistics<nn::InstanceNorm1d, nn::InstanceNormOptions>(n, "[N, C, L] or [C, L]", kInstanceNorm);
+  bind_statistics<nn::InstanceNorm2d, nn::InstanceNormOptions>(n, "[N, C, H, W] or [C, H, W]", kInstanceNorm);
+  bind_statistics<nn::InstanceNorm3d, nn::InstanceNormOptions>(n, "[N, C, D, H, W] or [C, D, H, W]", kInstanceNorm);
+  bind_others(n);
+  bind_pads(n);
+}
+
+}  // namespace neura::python

@@ -1,0 +1,20 @@
+// What the functions and the layers over windows share.
+#pragma once
+#include "common.h"
+
+namespace neura::python {
+
+Padding padding_of(nb::handle);       // numbers, 'same' or 'valid'; TypeError
+const PerDim& or_all(const PerDim&);  // an output_size of None: the input's
+
+std::vector<double> factors_of(nb::handle);  // a number, a sequence of them, or None: empty; TypeError
+
+const char* text_of_function(std::string_view name);  // of neura.nn.functional; "" where there is none
+struct Functions : Names {                            // with their texts
+  template <class F, class... E> const Functions& function(const char* name, F&& f, const E&... e) const {
+    Names::function(name, f, text_of_function(name), e...);
+    return *this;
+  }
+};
+
+}  // namespace neura::python

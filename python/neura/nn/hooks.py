@@ -1,0 +1,100 @@
+"""Hooks of modules: what a module does beside its forward. Each registration returns a handle that removes it."""
+
+from ..utils.hooks import RemovableHandle
+
+
+def _add(hooks, hook, prepend=False, marks=()):
+    if not callable(hook):
+        raise TypeError(f"hook: expected a function, got {type(hook).__name__}")
+    handle = RemovableHandle(hooks, extra_dict=list(marks))
+    hooks[handle.id] = hook
+    for d in marks:
+        d[handle.id] = True
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+class ModuleHooks:
+    """The methods of Module that register hooks."""
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """hook(module, args) runs before forward and may return other arguments.
+
+        With kwargs: hook(module, args, kwargs), which returns None or (args, kwargs).
+        """
+        marks = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        return _add(self._forward_pre_hooks, hook, prepend, marks)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """hook(module, args, output) runs after forward and may return another output.
+
+        With kwargs: hook(module, args, kwargs, output). With always_call also after an error, with output None.
+        """
+        marks = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        marks += [self._forward_hooks_always_called] if always_call else []
+        return _add(self._forward_hooks, hook, prepend, marks)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """hook(module, grad_input, grad_output) runs once the gradients of the inputs are known.
+
+        Both are tuples, with None where there is no gradient; it may return another grad_input.
+        """
+        return _add(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """hook(module, grad_output) runs before the gradients of the inputs are computed.
+
+        It may return another grad_output.
+        """
+        return _add(self._backward_pre_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook):
+        """The same as register_full_backward_hook."""
+        return self.register_full_backward_hook(hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        """hook(module, prefix, keep_vars) runs before state_dict() reads the module."""
+        return _add(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """hook(module, state_dict, prefix, local_metadata) runs after state_dict() and changes it in place."""
+        return _add(self._state_dict_hooks, _InPlace(hook))
+
+    def _register_state_dict_hook(self, hook):
+        return _add(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)."""
+        return _add(self._load_state_dict_pre_hooks, _WithModule(hook))
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return _add(self._load_state_dict_pre_hooks, _WithModule(hook) if with_module else hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """hook(module, incompatible_keys) runs after loading and may clear the two lists."""
+        return _add(self._load_state_dict_post_hooks, hook)
+
+
+class _WithModule:
+    """A hook that is told which module it belongs to, also after the module was copied."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, *args):
+        return self.hook(*args)
+
+
+class _InPlace(_WithModule):
+    """A hook that must not return anything."""
+
+    def __call__(self, *args):
+        if self.hook(*args) is not None:
+            raise RuntimeError("state_dict hook: expected it to change state_dict in place and to return None")
+
+
+def call_load_pre_hooks(module, *args):
+    """Calls what load_state_dict calls before it loads."""
+    for hook in list(module._load_state_dict_pre_hooks.values()):
+        hook(module, *args) if isinstance(hook, _WithModule) else hook(*args)
