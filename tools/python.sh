@@ -3,8 +3,8 @@
 # Without Python's venv or a package index it says so, and the C++ build goes on without the package.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-packages=(nanobind scikit-build-core numpy pytest)
-has_all() { build/python/bin/python -c 'import nanobind, scikit_build_core, numpy, pytest' 2>/dev/null; }
+packages=(nanobind scikit-build-core numpy pytest mypy)
+has_all() { build/python/bin/python -c 'import nanobind, scikit_build_core, numpy, pytest, mypy' 2>/dev/null; }
 has_all && exit 0
 skip() { echo "python: $1; the Python package is not built"; exit 0; }
 command -v python3 >/dev/null || skip "no python3 on PATH"

@@ -1,5 +1,6 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
 #include "neura/autograd/anomaly.h"
+#include "neura/nn/parameter.h"
 #include "nodes.h"
 
 namespace neura::python {
@@ -89,7 +90,8 @@ void bind_attributes() {
   property("_version", getter([](const Tensor& t) { return t.version(); }));
   property("is_cpu", getter([](const Tensor& t) { return t.device().is_cpu(); }));
   property("is_cuda", getter([](const Tensor& t) { return t.device().is_cuda(); }));
-  property("data", getter([](const Tensor& t) { return t.detach(); }));
+  property("data", getter([](const Tensor& t) { return t.detach(); }),
+           nb::cpp_function([](const Tensor& t, const Tensor& data) { nn::set_data(t, data); }, "self"_a, "data"_a));
   property("T", getter([](const Tensor& t) {
              Dims order;
              for (int i = t.dim(); i-- > 0;) order.push_back(i);

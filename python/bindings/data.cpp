@@ -82,7 +82,7 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
 
 nb::object to_python(const Tensor& t) {
   const Tensor here = t.to(Device());
-  return lists(here, static_cast<const char*>(here.raw_data()), 0);
+  return lists(here, static_cast<const char*>(here.const_raw_data()), 0);
 }
 
 void bind_data(const Names& n) {

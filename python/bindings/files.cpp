@@ -129,8 +129,9 @@ Tensor strided(const Tensor& bytes, DType dtype, std::int64_t offset, const std:
     return std::string("load: expected a tensor within its storage of ") + std::to_string(there) + " elements of " +
            name(dtype) + ", got one that reaches beyond it";
   });
-  check<FormatError>(reinterpret_cast<std::uintptr_t>(bytes.raw_data()) % std::size_t(size_of(to_real(dtype))) == 0,
-                     [] { return std::string("load: expected a storage aligned to its elements"); });
+  check<FormatError>(
+      reinterpret_cast<std::uintptr_t>(bytes.const_raw_data()) % std::size_t(size_of(to_real(dtype))) == 0,
+      [] { return std::string("load: expected a storage aligned to its elements"); });
   spec.dtype = dtype, spec.rank = std::uint8_t(size.size()), spec.offset = offset, spec.device = bytes.device();
   spec.finish();
   Storage* storage = bytes.impl()->storage;
@@ -139,7 +140,7 @@ Tensor strided(const Tensor& bytes, DType dtype, std::int64_t offset, const std:
 }
 
 bool all_bools(const Tensor& bytes) {
-  const auto* p = bytes.data<std::uint8_t>();
+  const auto* p = bytes.const_data<std::uint8_t>();
   return std::all_of(p, p + bytes.numel(), [](std::uint8_t b) { return b < 2; });
 }
 

@@ -76,7 +76,7 @@ data::ImageMode mode_of(const std::string& name) {
 }
 std::span<const std::byte> bytes_of(const nb::bytes& b) { return {static_cast<const std::byte*>(b.data()), b.size()}; }
 
-void bind_files(nb::module_& m) {
+void bind_reading(nb::module_& m) {
   m.def("read_idx", &data::read_idx, "path"_a, Unlocked());
   m.def("write_idx", &data::write_idx, "path"_a, "tensor"_a, Unlocked());
   m.def(
@@ -179,7 +179,7 @@ void bind_loading(const Names& n) {
   m.def(
       "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, Unlocked());
   bind_shared(m);
-  bind_files(m);
+  bind_reading(m);
   bind_sets(m);
   bind_transforms(m);
   n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");

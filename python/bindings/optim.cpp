@@ -13,8 +13,6 @@ namespace {
 
 using optim::Pair;
 
-constexpr std::int64_t kAlone = 1 << 14;  // elements from which a step gives up the GIL: about 20 microseconds
-
 PyObject* key(const char* literal) {                                   // interned once for each place that names it
   static auto* keys = new std::unordered_map<const char*, PyObject*>;  // outlives the interpreter
   PyObject*& k = (*keys)[literal];
@@ -133,11 +131,7 @@ class DictState {  // of one parameter; its dictionary is made when something is
 };
 
 // Found by the rules through their argument.
-template <class... T> void take_step(DictState&, const Tensor& p, const T&... rest) {
-  if (p.numel() < kAlone) return optim::detail::apply_step(p, rest...);
-  nb::gil_scoped_release alone;
-  optim::detail::apply_step(p, rest...);
-}
+template <class... T> void take_step(DictState&, const T&... arguments) { optim::detail::apply_step(arguments...); }
 
 // f(parameter) for every tensor of a group. The list may change meanwhile.
 template <class F> void each_parameter(nb::handle group, F&& f) {

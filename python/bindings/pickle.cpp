@@ -159,6 +159,7 @@ PyType_Slot slots[] = {{Py_tp_dealloc, (void*)dealloc},
                        {Py_tp_members, members},
                        {Py_bf_getbuffer, (void*)buffer},
                        {Py_sq_length, (void*)length},
+                       {Py_tp_doc, (void*)"The bytes that a tensor and its views share."},
                        {0, nullptr}};
 PyType_Spec spec = {"neura.UntypedStorage", sizeof(PyStorage), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
@@ -179,10 +180,13 @@ void bind_pickle(const Names& n) {
   n.functions.attr("UntypedStorage") = nb::handle(reinterpret_cast<PyObject*>(storage_type));
   method_of_storage(n, "__reduce_ex__", &reduce_storage);
   method_of_storage(n, "__deepcopy__", &deepcopy_storage);
-  method_of_storage(n, "nbytes", [](nb::handle s) { return storage_in(s.ptr())->bytes; });
-  method_of_storage(n, "size", [](nb::handle s) { return storage_in(s.ptr())->bytes; });
-  method_of_storage(n, "data_ptr",
-                    [](nb::handle s) { return reinterpret_cast<std::uintptr_t>(storage_in(s.ptr())->data); });
+  method_of_storage(
+      n, "nbytes", [](nb::handle s) { return storage_in(s.ptr())->bytes; }, "Its bytes.");
+  method_of_storage(
+      n, "size", [](nb::handle s) { return storage_in(s.ptr())->bytes; }, "Its bytes.");
+  method_of_storage(
+      n, "data_ptr", [](nb::handle s) { return reinterpret_cast<std::uintptr_t>(storage_in(s.ptr())->data); },
+      "The address of the first byte.");
   n.method("untyped_storage", [](const Tensor& t) { return object_of(t.impl()->storage); });
   n.method("__reduce_ex__", &reduce, "self"_a, "protocol"_a);
   n.method("__deepcopy__", &deepcopy, "self"_a, "memo"_a);

@@ -58,7 +58,7 @@ void set_state_of(Generator& g, const Tensor& t) {
     return "set_state: expected the 16 bytes that get_state() gives, got " + std::to_string(t.numel());
   });
   const Tensor bytes = t.contiguous();
-  std::memcpy(&s, bytes.raw_data(), sizeof s);
+  std::memcpy(&s, bytes.const_raw_data(), sizeof s);
   g.set_state(s);
 }
 

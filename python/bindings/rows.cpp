@@ -54,6 +54,12 @@ bool takes_number(const Row& row, int operand) {
                        "logaddexp2"});
 }
 
+// Which functions end with torch's argument inplace?
+bool takes_inplace(const Row& row) {
+  return row.inputs == 1 &&
+         among(row.name, {"relu", "relu6", "elu", "selu", "leaky_relu", "silu", "mish", "hardsigmoid", "hardswish"});
+}
+
 struct Arguments {
   const PyRow& self;
   Operand operands[3];
@@ -104,9 +110,12 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
     Arguments a{f, {}, {}};
     std::copy(row.attributes.fallback, row.attributes.fallback + 4, a.attributes);
     const std::size_t n = std::size_t(PyVectorcall_NARGS(flagged));
-    if (n > std::size_t(row.inputs + row.attributes.count)) a.wrong("too many arguments");
+    const std::size_t most = std::size_t(row.inputs + row.attributes.count);
+    const bool more = n == most + 1 && takes_inplace(row) && PyBool_Check(args[most]);
+    if (n > most && !more) a.wrong("too many arguments");
     for (std::size_t i = 0; i < n; ++i) {
       if (i < row.inputs) a.operand(int(i), args[i]);
+      else if (i == most) a.in_place = args[i] == Py_True;
       else a.attribute(int(i) - row.inputs, args[i]);
     }
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)

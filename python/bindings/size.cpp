@@ -62,9 +62,10 @@ PyObject* reduce(PyObject* self, PyObject*) {
   return t ? Py_BuildValue("O(N)", size_type, t) : nullptr;
 }
 
-PyMethodDef methods[] = {{"numel", numel, METH_NOARGS, "The product of the sizes: the number of elements."},
-                         {"__reduce__", reduce, METH_NOARGS, ""},
-                         {}};
+PyMethodDef methods[] = {
+    {"numel", numel, METH_NOARGS, "numel($self, /)\n--\n\nThe product of the sizes: the number of elements."},
+    {"__reduce__", reduce, METH_NOARGS, ""},
+    {}};
 PyType_Slot slots[] = {{Py_tp_new, (void*)create},
                        {Py_tp_repr, (void*)show},
                        {Py_nb_add, (void*)add},

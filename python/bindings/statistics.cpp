@@ -123,7 +123,7 @@ windows::Options window_options(bool sym, D d, V v, bool g) {
 template <Tensor (*f)(std::int64_t, const windows::Options&)> void window(nb::module_& m, const char* name) {
   m.def(
       name, [](std::int64_t M, bool sym, D d, nb::handle, V v, bool g) { return f(M, window_options(sym, d, v, g)); },
-      "M"_a, nb::kw_only(), "sym"_a = true, OPTIONS);
+      text_of(name).c_str(), "M"_a, nb::kw_only(), "sym"_a = true, OPTIONS);
 }
 // window(M, number, …): `plain` of these has one number more.
 template <class F> void window(nb::module_& m, const char* name, F f, const char* argument, double fallback) {
@@ -132,7 +132,7 @@ template <class F> void window(nb::module_& m, const char* name, F f, const char
       [f](std::int64_t M, double x, bool sym, D d, nb::handle, V v, bool g) {
         return f(M, x, window_options(sym, d, v, g));
       },
-      "M"_a, nb::kw_only(), nb::arg(argument) = fallback, "sym"_a = true, OPTIONS);
+      text_of(name).c_str(), "M"_a, nb::kw_only(), nb::arg(argument) = fallback, "sym"_a = true, OPTIONS);
 }
 void bind_windows(nb::module_ m) {
   window<windows::bartlett>(m, "bartlett"), window<windows::blackman>(m, "blackman");
@@ -146,7 +146,8 @@ void bind_windows(nb::module_ m) {
       [](std::int64_t M, std::optional<double> center, double tau, bool sym, D d, nb::handle, V v, bool g) {
         return windows::exponential(M, center, tau, window_options(sym, d, v, g));
       },
-      "M"_a, nb::kw_only(), "center"_a = nb::none(), "tau"_a = 1.0, "sym"_a = true, OPTIONS);
+      text_of("exponential").c_str(), "M"_a, nb::kw_only(), "center"_a = nb::none(), "tau"_a = 1.0, "sym"_a = true,
+      OPTIONS);
   m.def(
       "general_cosine",
       [](std::int64_t M, nb::handle a, bool sym, D d, nb::handle, V v, bool g) {
@@ -154,7 +155,7 @@ void bind_windows(nb::module_ m) {
         for (nb::handle e : nb::iter(a)) c.push_back(nb::cast<double>(e));
         return windows::general_cosine(M, c, window_options(sym, d, v, g));
       },
-      "M"_a, nb::kw_only(), "a"_a, "sym"_a = true, OPTIONS);
+      text_of("general_cosine").c_str(), "M"_a, nb::kw_only(), "a"_a, "sym"_a = true, OPTIONS);
 }
 // The older functions, periodic by default.
 template <Tensor (*f)(std::int64_t, const windows::Options&)> void periodic(const Names& n, const char* name) {

@@ -271,7 +271,8 @@ int contains(PyObject* self, PyObject* value) {
 const char kDoc[] =
     "Tensor(*sizes) or Tensor(data)\n--\n\n"
     "An array of numbers of one dtype on one device, with a gradient if that is wanted. One tensor is one object: it\n"
-    "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is a plain\n"
+    "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is a "
+    "plain\n"
     "Tensor, except in place and for copies and pickles of the object itself; as_subclass() changes that.";
 
 // clang-format off: one line per slot

@@ -1,6 +1,6 @@
 """The graph of gradients: its nodes, and what becomes of values saved for backward."""
 
-import threading as _threading
+from _thread import _local  # threading itself takes as long to import as everything else here
 
 from .. import _neura
 from .._neura import _Node as Node
@@ -12,7 +12,7 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_refused = _threading.local()
+_refused = _local()
 
 
 class saved_tensors_hooks:

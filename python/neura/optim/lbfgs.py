@@ -46,14 +46,21 @@ class LBFGS(Optimizer):
         super().add_param_group(param_group)
 
     @_hooked
-    @no_grad()
     def step(self, closure):
         """Up to `max_iter` steps; returns the loss before the first."""
         if not callable(closure):
             raise TypeError("LBFGS: expected a closure that computes the loss and its gradients, got none")
+
+        def evaluate():
+            with enable_grad():
+                return closure()
+
+        with no_grad():  # as a decorator it would import much
+            return self._steps(evaluate)
+
+    def _steps(self, evaluate):
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
-        evaluate = enable_grad()(closure)
         first = evaluate()
         loss, gradient = float(first), self._gradient()
         state["func_evals"] = state.get("func_evals", 0) + 1

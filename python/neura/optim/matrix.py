@@ -12,17 +12,17 @@ class _ByParameter(Optimizer):
     """The loop over parameters that have a gradient."""
 
     @_hooked
-    @no_grad()
     def step(self, closure=None):
         """Updates every parameter that has a gradient, in place and unrecorded; as `SGD.step`."""
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._step_of(p, p.grad.detach(), self.state[p], group)
+        with no_grad():  # as a decorator it would import much
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._step_of(p, p.grad.detach(), self.state[p], group)
         return loss
 
 

@@ -1,0 +1,58 @@
+// What help() says of functions that are bound by hand: one sentence or two, by name.
+#include <string_view>
+#include <unordered_map>
+
+#include "common.h"
+
+namespace neura::python {
+namespace {
+
+struct Text {
+  const char *name, *text;
+};
+constexpr Text kTexts[] = {
+#define TEXT(name, text) {#name, text},
+#include "texts/create.def"
+#include "texts/math.def"
+#include "texts/network.def"
+#include "texts/shape.def"
+#undef TEXT
+};
+
+const char* find(std::string_view name, bool network) {
+  static const auto* all = [] {  // outlives the interpreter
+    auto* map = new std::unordered_map<std::string_view, const char*>[2];
+    for (const Text& t : kTexts)  // unfold is two functions: that of networks stands first
+      map[0].try_emplace(t.name, t.text), map[1][t.name] = t.text;
+    return map;
+  }();
+  const auto& map = all[network ? 0 : 1];
+  const auto it = map.find(name);
+  return it == map.end() ? nullptr : it->second;
+}
+
+}  // namespace
+
+std::string text_of(const std::string& name, bool network) {
+  if (const char* text = find(name, network)) return text;
+  if (name.empty() || name.back() != '_') return {};
+  const char* text = find(name.substr(0, name.size() - 1), network);
+  return text ? std::string("In place. ") + text : std::string();
+}
+
+void bind_texts(const Names& n) {
+  for (const char* type : {"Tensor", "dtype", "device"}) {
+    const nb::object o = n.functions.attr(type);
+    if (nb::object(o.attr("__doc__")).is_none()) o.attr("__doc__") = text_of(type);
+  }
+  // inspect and pydoc ask a function's type, which Python code may not change.
+  n.function("_describe_functions", [](nb::handle function, const nb::dict& attributes) {
+    PyTypeObject* type = Py_TYPE(function.ptr());
+    for (auto [name, value] : attributes)
+      if (PyDict_SetItem(type->tp_dict, name.ptr(), value.ptr())) throw nb::python_error();
+    if (!type->tp_descr_get) type->tp_descr_get = [](PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); };
+    PyType_Modified(type);
+  });
+}
+
+}  // namespace neura::python

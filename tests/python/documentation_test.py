@@ -1,0 +1,84 @@
+"""What the documentation shows runs, and the names it lists are there."""
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import re
+import runpy
+import subprocess
+import sys
+
+import neura
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "autograd.md"]
+
+
+def blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_programs_on_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert blocks(page)
+    for program in blocks(page):
+        exec(compile(program, str(page), "exec"), {"__name__": "__main__"})
+
+
+def resolve(name):
+    value = neura
+    for part in name.split(".")[1:]:
+        if isinstance(value, type(neura)) and not hasattr(value, part):
+            importlib.import_module(f"{value.__name__}.{part}")
+        value = getattr(value, part)
+    return value
+
+
+def names(text):
+    found = re.findall(r"`(neura(?:\.\w+)+)", text)
+    return [name for name in dict.fromkeys(found) if not name.endswith(".")]
+
+
+def test_names_on_the_page_are_there_and_those_called_missing_are_not():
+    text = (ROOT / "docs" / "python.md").read_text()
+    there, missing = text.split("### What is missing")
+    assert len(names(there)) > 30
+    for name in names(there):
+        resolve(name)
+    absent = re.findall(r"`(neura(?:\.\w+)+)`", missing)
+    assert absent
+    for name in absent:
+        with pytest.raises((AttributeError, ImportError)):
+            resolve(name)
+
+
+@pytest.mark.parametrize(
+    "module", [m.name for m in pkgutil.walk_packages(neura.__path__, "neura.") if not m.name.startswith("neura._neura")]
+)
+def test_examples_in_docstrings(module):
+    result = doctest.testmod(importlib.import_module(module), extraglobs={"neura": neura})
+    assert result.failed == 0
+
+
+def run(path, *arguments):
+    return subprocess.run([sys.executable, path, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("name", ["first_steps", "write_a_layer_and_an_operation"])
+def test_example(name):
+    assert run(ROOT / "examples" / "python" / f"{name}.py")
+
+
+def test_example_of_training():
+    if not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
+        pytest.skip("Fashion-MNIST is not on this machine (Debian's package dataset-fashion-mnist)")
+    text = run(ROOT / "examples" / "python" / "train_fashion_mnist.py", "--epochs", "2", "--limit", "1500")
+    assert float(re.search(r"accuracy ([\d.]+)", text).group(1)) > 0.5, text
+
+
+def test_typed_example_runs():
+    program = runpy.run_path(str(pathlib.Path(__file__).parent / "typing_example.py"))
+    assert program["arithmetic"]().shape == (2, 2) and program["train"](60) > 0.9
