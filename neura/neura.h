@@ -4,6 +4,7 @@
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/function.h"
 #include "neura/autograd/gradcheck.h"
+#include "neura/core/memory.h"
 #include "neura/core/parallel.h"
 #include "neura/core/print.h"
 #include "neura/core/random.h"
