@@ -73,6 +73,7 @@ class Rich(Dataset):
             "turned": neura.arange(6).reshape(2, 3).T + i,
             "none": neura.zeros(0, 3),
             "array": np.full((50, 60), i, dtype=np.int16),
+            "read-only": np.frombuffer(bytes([i]) * 600, dtype=np.uint8),
             "text": str(i),
             "tuple": (i, float(i)),
         }
@@ -85,7 +86,7 @@ def same(a, b):
     if isinstance(a, neura.Tensor):
         return a.dtype is b.dtype and a.shape == b.shape and a.equal(b)
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b) and b.flags.writeable
+        return a.dtype == b.dtype and np.array_equal(a, b) and a.flags.writeable == b.flags.writeable
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, (list, tuple)):

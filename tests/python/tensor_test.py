@@ -211,3 +211,20 @@ def test_out_of_functions_that_are_no_rows():
         with pytest.raises(error):
             call()
     assert neura.sum(x, out=None).item() == 15 and neura.sum.__name__ == "sum" and neura.sum.__doc__
+
+
+def test_data_can_be_replaced():
+    p = neura.zeros(2, requires_grad=True)
+    new = neura.tensor([1.0, 2.0])
+    p.data = new
+    assert p.tolist() == [1, 2] and p.requires_grad and p.is_leaf and p.data_ptr() == new.data_ptr()
+    p.data = neura.ones(3)  # another shape, and the gradient follows
+    (p * 2).sum().backward()
+    assert p.grad.tolist() == [2, 2, 2]
+    p.data.mul_(5)
+    assert p.tolist() == [5, 5, 5]
+    for wrong in (1, None, neura.ones(2, dtype=neura.int64)):
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            p.data = wrong
+    with pytest.raises(RuntimeError):
+        (p * 2).data = new
