@@ -188,29 +188,27 @@ def signature_lines(name, f, method):
     return lines
 
 
-def members(cls):
-    """What a class shows: its own members and those of bases that have no public name."""
+def public_bases(cls, known):
+    """The nearest bases that have a public name: what lies between has none."""
+    return [found for b in cls.__bases__ for found in ([b] if b in known else public_bases(b, known))]
+
+
+def members(cls, known):
+    """What a class shows: its own members and those of Neura's bases that have no public name."""
+    inherited = {above for base in public_bases(cls, known) for above in base.__mro__}
     found = {}
     for base in reversed(cls.__mro__):
-        if base is object or (base is not cls and is_public_class(base)):
-            continue
-        for name, value in vars(base).items():
-            found[name] = value
+        if base is cls or (base not in inherited and base.__module__.partition(".")[0] == "neura"):
+            found.update(vars(base))
     return found
 
 
-def is_public_class(cls):
-    module = sys.modules.get(cls.__module__)
-    return not cls.__name__.startswith("_") and (module is None or getattr(module, cls.__name__, None) is cls)
-
-
 def class_lines(name, cls, known):
-    bases = [b for b in cls.__bases__ if b is not object]
-    shown = ["_t." + known[b].partition(".")[2] for b in bases if b in known]
+    shown = ["_t." + known[b].partition(".")[2] for b in public_bases(cls, known)]
     if not shown and issubclass(cls, BaseException):
-        shown = [f"_b.{b.__name__}" for b in bases if b.__module__ == "builtins"]
+        shown = [f"_b.{b.__name__}" for b in cls.__bases__ if b.__module__ == "builtins"]
     lines, body = [f"class {name}" + (f"({', '.join(shown)})" if shown else "") + ":"], []
-    for key, value in sorted(members(cls).items()):
+    for key, value in sorted(members(cls, known).items()):
         if (key.startswith("_") and key not in SPECIAL and (name, key) not in FIXED) or key in ("__dict__", "__doc__"):
             continue
         if (name, key) in FIXED:
@@ -233,7 +231,7 @@ def class_lines(name, cls, known):
             body += signature_lines(key, value, True)
         else:
             body.append(f"{key}: _Any")
-    if cls.__init__ is object.__init__ and "__init__" not in members(cls) and name not in ("Tensor",):
+    if cls.__init__ is object.__init__ and "__init__" not in members(cls, known) and name not in ("Tensor",):
         body.append("def __init__(self, *args: _Any, **kwargs: _Any) -> None: ...")
     return lines + ["    " + line for line in body or ["..."]]
 
