@@ -51,8 +51,8 @@ struct Interceptor {
 
 // A struct operation states `name`, its attributes as fields, infer(const Spec&… operands, Spec&… results),
 // run(Context&, View…) on a kernel's views (none: it is a view, geometry only), gradient(Gradient&) const, and perhaps
-// `reads`, `linear`, `in_place`, `across`, `direct`, `reduced_precision`. How many operands and results it has is read
-// off infer.
+// `reads`, `linear`, `in_place`, `across`, `direct`, `lazy`, `reduced_precision`. How many operands and results it has
+// is read off infer.
 template <class Op> struct Arity {
   template <class C, class... A> static constexpr int count(void (C::*)(A...) const, bool in) {
     return (0 + ... + int(in == std::is_const_v<std::remove_reference_t<A>>));

@@ -114,12 +114,12 @@ void bind_average_pools(nb::module_& n) {
 template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
   bind_layer<Mean>(
       n, "The mean under windows of such sizes that the result has output_size; None keeps the input's.",
-      [](const PerDim& size) { return nn::make<Mean>(or_all(size)); }, "output_size"_a.none());
+      [](nb::handle size) { return nn::make<Mean>(result_sizes(size)); }, "output_size"_a.none());
   bind_layer<Max>(
       n,
       "The largest value under windows of such sizes that the result has output_size; None keeps the input's.\n\n"
       "return_indices: the result is (values, places).",
-      [](const PerDim& size, bool indices) { return nn::make<Max>(or_all(size), indices); }, "output_size"_a.none(),
+      [](nb::handle size, bool indices) { return nn::make<Max>(result_sizes(size), indices); }, "output_size"_a.none(),
       "return_indices"_a = false);
 }
 

@@ -1,6 +1,5 @@
 // neura.nn.functional: losses and distances.
 #include "network.h"
-#include "neura/ops/statistics.h"
 #include "reduction.h"
 
 namespace neura::python {
@@ -134,7 +133,6 @@ void bind_triples(const Functions& n) {
       REDUCTION);
   n.function("cosine_similarity", &cosine_similarity, "x1"_a, "x2"_a, "dim"_a = 1, "eps"_a = 1e-8);
   n.function("pairwise_distance", &pairwise_distance, "x1"_a, "x2"_a, "p"_a = 2.0, "eps"_a = 1e-6, "keepdim"_a = false);
-  n.function("pdist", &pdist, "input"_a, "p"_a = 2.0);
   n.function("normalize", &normalize, "input"_a, "p"_a = 2.0, "dim"_a = 1, "eps"_a = 1e-12);
 }
 

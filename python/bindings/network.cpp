@@ -38,9 +38,13 @@ std::vector<double> factors_of(nb::handle h) {
   }
   return out;
 }
-const PerDim& or_all(const PerDim& size) {
-  static const PerDim keep = kKeepSize;
-  return size.empty() ? keep : size;
+PerDim result_sizes(nb::handle given) {
+  if (given.is_none()) return kKeepSize;
+  PerDim size;
+  if (!to_shape(given.ptr(), size, true)) throw nb::type_error("output_size: expected an integer, a tuple or None");
+  check<ValueError>(!size.empty(),
+                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
+  return size;
 }
 namespace {
 template <Tensor (*f)(T, T, T, const ConvOptions&)> void convolution(const Functions& n, const char* name) {
@@ -87,15 +91,6 @@ template <Tensor (*f)(T, P, const AvgPoolOptions&)> void average_pool(const Func
       },
       "input"_a, "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = 0, "ceil_mode"_a = false,
       "count_include_pad"_a = true, "divisor_override"_a = nb::none());
-}
-// None keeps all sizes of the input; an empty tuple is a mistake.
-PerDim result_sizes(nb::handle given) {
-  if (given.is_none()) return or_all({});
-  PerDim size;
-  if (!to_shape(given.ptr(), size, true)) throw nb::type_error("output_size: expected an integer, a tuple or None");
-  check<ValueError>(!size.empty(),
-                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
-  return size;
 }
 template <Tensor (*f)(T, P), std::array<Tensor, 2> (*g)(T, P)> void adaptive_max(const Functions& n, const char* name) {
   n.function(

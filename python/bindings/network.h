@@ -4,8 +4,8 @@
 
 namespace neura::python {
 
-Padding padding_of(nb::handle);       // numbers, 'same' or 'valid'; TypeError
-const PerDim& or_all(const PerDim&);  // an output_size of None: the input's
+Padding padding_of(nb::handle);   // numbers, 'same' or 'valid'; TypeError
+PerDim result_sizes(nb::handle);  // output_size: None keeps all sizes of the input; TypeError, ValueError if empty
 
 std::vector<double> factors_of(nb::handle);  // a number, a sequence of them, or None: empty; TypeError
 

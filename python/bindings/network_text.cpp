@@ -120,7 +120,6 @@ static constexpr std::pair<std::string_view, const char*> kTexts[] = {
     {"cosine_similarity", "The cosine of the angle between x1 and x2 along dim."},
     {"pairwise_distance", "The p-norm of x1 - x2 + eps over the last dimension."},
     {"normalize", "input over its p-norm along dim, which is at least eps."},
-    {"pdist", "The p-norm of the difference of every two rows of [n, m]: n (n - 1) / 2 numbers, row 0 first."},
 };
 
 const char* text_of_function(std::string_view name) {

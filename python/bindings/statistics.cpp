@@ -34,7 +34,7 @@ void bind_measures(const Names& n) {
   n.function(
       "cdist", [](T a, T b, double p, nb::handle) { return cdist(a, b, p); }, "x1"_a, "x2"_a, "p"_a = 2.0,
       "compute_mode"_a = nb::none(), "The p-norm distance of each row of x1 [..., P, M] from each of x2 [..., R, M].");
-  n.function("pdist", &pdist, "input"_a, "p"_a = 2.0, "The p-norm distances between all pairs of rows of a matrix.");
+  n.function("pdist", &pdist, "input"_a, "p"_a = 2.0);
   n.function(
       "gradient",
       [](T x, nb::handle spacing, const Dims& dim, int order) {
