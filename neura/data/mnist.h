@@ -19,7 +19,7 @@ struct MNISTOptions {
 // they are damaged or do not belong together.
 class MNIST {
  public:
-  explicit MNIST(MNISTOptions options) : MNIST(options, "MNIST", {}) {}
+  explicit MNIST(const MNISTOptions& options) : MNIST(options, "MNIST", {}) {}
   std::pair<Tensor, std::int64_t> get(std::int64_t i) const;
   std::pair<Tensor, Tensor> get_batch(std::span<const std::int64_t> indices) const;
   std::int64_t size() const { return labels_.numel(); }

@@ -12,7 +12,7 @@ template <class M> Ref<Module> to_ref(M&& m) {
   using T = std::remove_cvref_t<M>;
   if constexpr (std::derived_from<T, Module>) {
     static_assert(!std::is_lvalue_reference_v<M>, "a module is not copyable: std::move it, or share it by nn::make");
-    return make<T>(std::move(m));
+    return make<T>(std::forward<M>(m));
   } else return m;
 }
 template <class M>
@@ -36,7 +36,7 @@ class ModuleList : public Module {
   void append(Ref<Module> m) { insert(std::int64_t(size()), std::move(m)); }
   template <class M>
   requires std::derived_from<M, Module>
-  void append(M&& m) { append(detail::to_ref(std::move(m))); }
+  void append(M&& m) { append(detail::to_ref(std::forward<M>(m))); }
   void extend(const std::vector<Ref<Module>>&);
   void insert(std::int64_t index, Ref<Module>);  // before the module that is there now
   void set(std::int64_t index, Ref<Module>);
@@ -82,7 +82,7 @@ class Sequential : public ModuleList {
   NEURA_FORWARD("input")
 
  protected:
-  std::string repr() const override { return Module::repr(); }
+  std::string repr() const override { return Module::repr(); }  // NOLINT(bugprone-parent-virtual-call): no list's
 
  private:
   Ref<Module> step(std::size_t i) const;

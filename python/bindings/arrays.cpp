@@ -40,7 +40,7 @@ struct Array {
     buffer.reset(view.release());
     std::string_view format = buffer->format ? buffer->format : "B";
     if (!format.empty() && (format[0] == '>' || format[0] == '!')) swapped = buffer->itemsize > 1;
-    if (!format.empty() && std::string_view("@=<>!").find(format[0]) != format.npos) format.remove_prefix(1);
+    if (!format.empty() && std::string_view("@=<>!").find(format[0]) != std::string_view::npos) format.remove_prefix(1);
     const std::optional<DType> d = dtype_of_format(format, buffer->itemsize);
     if (!d) refuse(o, op);
     dtype = *d;
@@ -84,7 +84,7 @@ struct Array {
     if (!unfit()) return std::move(*this).share().clone();
     Shape shape;
     for (int i = 0; i < buffer->ndim; ++i) shape.push_back(buffer->shape[i]);
-    const Tensor t = empty(shape, {.dtype = dtype});
+    Tensor t = empty(shape, {.dtype = dtype});
     auto* bytes = static_cast<char*>(t.raw_data());
     if (PyBuffer_ToContiguous(bytes, buffer.get(), buffer->len, 'C')) throw nb::python_error();
     const Py_ssize_t part = size_of(to_real(dtype));

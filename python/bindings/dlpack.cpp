@@ -158,7 +158,7 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
             s->context);
       },
       held.release());
-  const Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, storage)));
+  Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, storage)));
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(spec.dtype))) == 0;
   if (copy.value_or(false)) return t.clone();
   if (!read_only && aligned) return t;

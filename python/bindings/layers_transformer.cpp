@@ -12,7 +12,7 @@ using Integer = std::int64_t;
 std::string activation_of(const char* layer, nb::handle h) {
   if (PyUnicode_Check(h.ptr())) return nb::cast<std::string>(h);
   const nb::object name = nb::getattr(h, "__name__", nb::none());
-  const std::string text = PyUnicode_Check(name.ptr()) ? nb::cast<std::string>(name) : "";
+  std::string text = PyUnicode_Check(name.ptr()) ? nb::cast<std::string>(name) : "";
   check<NotImplementedError>(text == "relu" || text == "gelu", [&] {
     return std::string(layer) + ": expected the activation 'relu', 'gelu' or one of these functions, got another " +
            Py_TYPE(h.ptr())->tp_name + "; write a layer of your own for it";

@@ -122,7 +122,7 @@ void bind_sets(nb::module_& m) {
   });
   m.def("cifar10", [](const std::string& root, bool train) {
     const data::CIFAR10 set(root, train);
-    return parts(set.images(), set.labels(), set.class_names());
+    return parts(set.images(), set.labels(), data::CIFAR10::class_names());
   });
   const auto labelled = [](const std::vector<std::string>& classes, const auto& all) {
     nb::list files, names;
