@@ -1,6 +1,7 @@
 // neura.autograd.graph.Node: what grad_fn gives.
 #include <unordered_map>
 
+#include "collector.h"
 #include "nodes.h"
 
 #include <structmember.h>
@@ -169,14 +170,14 @@ int visit_node(const Node& n, visitproc visit, void* arg, int depth) {
   return 0;
 }
 int visit_history(const Tensor& t, visitproc visit, void* arg) {
-  const TensorImpl* p = t.impl();
-  if (p->count.load(std::memory_order_relaxed) != 1) return 0;
-  const History* h = p->history;
+  const History* h = t.impl()->history;
   if (!h || h->count.load(std::memory_order_relaxed) != 1) return 0;
   return visit_node(*static_cast<const Node*>(h), visit, arg);
 }
 void track_history(PyObject* tensor) {
+  auto* o = reinterpret_cast<PyTensor*>(tensor);
   if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+  if (!std::exchange(o->watched, true)) watch_tensor(tensor);
 }
 
 void bind_nodes(const Names& n) {

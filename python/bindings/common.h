@@ -43,14 +43,15 @@ namespace neura::python {
 struct PyTensor {  // the Python object; `t` is never undefined
   PyObject_HEAD Tensor t;
   PyObject *dict, *weak;
-  bool kept;  // C++ holds the object instead of the object holding the tensor: `t` is not counted
+  bool kept;     // C++ holds the object instead of the object holding the tensor: `t` is not counted
+  bool watched;  // by collector.h
 };
 extern PyTypeObject* tensor_type;
 inline bool is_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 inline Tensor& tensor_in(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->t; }
 PyObject* wrap(const Tensor&);  // a new reference to the one object of this tensor; None if it is undefined
 PyObject* make_object(PyTypeObject*, const Tensor&);  // the same for a tensor that has no object yet
-PyObject* kept_object(const Tensor&);                 // borrowed; null unless C++ alone keeps the object alive
+PyObject* known_object(const Tensor&);                // borrowed; null if this tensor has none
 
 // References to Python objects that C++ holds. Any thread may drop one: without the lock, it waits for the lock.
 void drop_reference(PyObject*);

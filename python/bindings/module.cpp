@@ -1,4 +1,5 @@
 // The extension module neura._neura: errors, and the families in order.
+#include "collector.h"
 #include "modules.h"
 #include "neura/autograd/function.h"
 
@@ -62,7 +63,7 @@ PyObject* stop_recomputation = nullptr;
 
 void set_python_error(std::exception_ptr p) {
   try {
-    std::rethrow_exception(p);
+    std::rethrow_exception(std::move(p));
   } catch (nb::python_error& e) {
     e.restore();
   } catch (const nb::builtin_exception& e) {
@@ -122,6 +123,7 @@ NB_MODULE(_neura, m) {
   using namespace neura::python;
   nb::set_leak_warnings(false);  // functions are attributes of a type that outlives the module
   bind_lock();
+  bind_collector(m);
   bind_errors(m);
   bind_types(m);
   bind_size(m);

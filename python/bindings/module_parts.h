@@ -78,6 +78,9 @@ void bind_parameter(nb::module_& nn);
 void bind_module_methods(nb::module_& nn);
 void bind_module_members(nb::module_& nn);
 
+// The tensors of a module's members, also of those parts of it that no object stands for.
+void visit_own_tensors(nn::Module*, const std::function<void(const Tensor&)>&);
+
 inline PyObject* object_of(const nn::Module& m) { return static_cast<PyObject*>(m.count.object()); }
 
 }  // namespace neura::python

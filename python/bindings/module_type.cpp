@@ -1,5 +1,6 @@
 // neura.nn.Module: a heap type of our own. A reference that C++ holds to a module that has a Python object is a Python
 // reference to that object, so that the garbage collector counts exactly.
+#include "collector.h"
 #include "module_parts.h"
 
 #include <structmember.h>
@@ -16,10 +17,15 @@ PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* self = type->tp_flags & Py_TPFLAGS_IS_ABSTRACT
                        ? PyBaseObject_Type.tp_new(type, nb::tuple().ptr(), nullptr)  // its message
                        : type->tp_alloc(type, 0);
-  if (self) py_module(self)->call = call_module;
+  if (!self) return nullptr;
+  py_module(self)->call = call_module;
+  watch_module(self);
   return self;
 }
 
+bool is_looked_through(const nn::Member& member) {  // no object stands for this child: its members are its owner's
+  return !member.slot || (!object_of(*member.child) && member.child->count.load(std::memory_order_relaxed) == 1);
+}
 // What a C++ module holds: a child with an object is one reference to it; one without is looked through.
 int visit_members(nn::Module* m, visitproc visit, void* arg) {
   int stop = 0;
@@ -28,8 +34,7 @@ int visit_members(nn::Module* m, visitproc visit, void* arg) {
     if (!child) return false;
     PyObject* object = object_of(*child);
     if (object && (member.slot || !py_module(object)->owner)) stop = visit(object, arg);
-    if (!stop && (!member.slot || (!object && child->count.load(std::memory_order_relaxed) == 1)))
-      stop = visit_members(child, visit, arg);
+    if (!stop && is_looked_through(member)) stop = visit_members(child, visit, arg);
     return stop != 0;
   });
   return stop;
@@ -43,6 +48,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     for (int i = 0; i < kHookKinds; ++i) Py_VISIT(o->hooks[i]);
   if (o->cache)
     for (const Attribute& a : o->cache->list) Py_VISIT(a.object);
+  if (const int stop = visit_held_by_cpp(self, visit, arg)) return stop;
   return o->m && !o->m->count.owner() ? visit_members(o->m, visit, arg) : 0;
 }
 
@@ -91,6 +97,7 @@ void dealloc(PyObject* self) {
   PyModule* o = py_module(self);
   if (lives_on(o)) return;
   PyTypeObject* type = Py_TYPE(self);
+  forget_module(self);
   PyObject_GC_UnTrack(self);
   Py_TRASHCAN_BEGIN(self, dealloc) if (o->weak) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->dict);
@@ -203,6 +210,13 @@ PyObject* hooks_of(PyObject* self, Hooks kind) {
   return o->hooks[kind];
 }
 
+void visit_own_tensors(nn::Module* m, const std::function<void(const Tensor&)>& visit) {
+  m->visit([&](nn::Member& member) {
+    if (member.tensor && *member.tensor) visit(*member.tensor);
+    if (member.child && is_looked_through(member)) visit_own_tensors(member.child, visit);
+  });
+}
+
 int initialize_module(PyObject* self, PyObject* args, PyObject* keywords) {
   const Py_ssize_t n = PyTuple_GET_SIZE(args) + (keywords ? PyDict_GET_SIZE(keywords) : 0);
   if (n > 0) {
@@ -256,7 +270,8 @@ void attach(PyObject* self, const Ref<nn::Module>& m) {
     m->count.give_to(self);
     return;
   }
-  check<ValueError>(typeid(*o->m) == typeid(*m), [&] {
+  const nn::Module& fresh_one = *m;
+  check<ValueError>(typeid(*o->m) == typeid(fresh_one), [&] {
     return m->type_name() + ".__init__: expected an object that is not yet a module, got a " + o->m->type_name();
   });
   std::vector<nn::Member> fresh;  // called again: its listed members are made anew

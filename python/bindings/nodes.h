@@ -45,7 +45,7 @@ nb::object object_of(const Ref<Node>&);      // the one object of a node; None f
 nb::object tuple_from(const Tensor* tensors, int n);
 Tensor tensor_or_none(nb::handle, const char* what);  // TypeError
 void track_history(PyObject* tensor);                 // the garbage collector shall look at it
-// Visits the Python objects that nobody but this tensor holds, through its history.
+// Visits the Python objects that this tensor alone holds, through its history.
 int visit_history(const Tensor&, visitproc, void* arg);
 int visit_node(const Node&, visitproc, void* arg, int depth = 0);
 

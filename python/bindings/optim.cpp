@@ -91,9 +91,9 @@ class DictState {  // of one parameter; its dictionary is made when something is
     return v && v != Py_None;
   }
   Tensor tensor(const char* name, const Tensor& like, double first = 0) {
-    const Tensor old = saved(name);
+    Tensor old = saved(name);
     if (old && optim::detail::lie_alike(old, like)) return old;
-    const Tensor t = old ? optim::detail::moved_beside(old, like) : optim::detail::filled_beside(like, first);
+    Tensor t = old ? optim::detail::moved_beside(old, like) : optim::detail::filled_beside(like, first);
     put(name, t);
     return t;
   }

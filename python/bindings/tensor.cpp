@@ -1,6 +1,6 @@
 // neura.Tensor: a heap type of our own, so that one tensor is one object and `a + b` costs no argument parsing.
 
-#include "common.h"
+#include "collector.h"
 #include "nodes.h"
 
 #include <structmember.h>
@@ -66,8 +66,7 @@ Table& objects() {
 
 // While C++ still holds the tensor, nobody may notice that its object went: then C++ keeps the object.
 bool must_stay(PyTensor* o) {
-  return !o->kept && (o->dict || o->weak || Py_TYPE(o) != tensor_type) &&
-         o->t.impl()->count.load(std::memory_order_acquire) > 1;
+  return !o->kept && (o->dict || o->weak || Py_TYPE(o) != tensor_type) && !all_handles_known(o);
 }
 void finalize(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
@@ -94,6 +93,7 @@ void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   TensorImpl* t = o->t.impl();
+  if (o->watched) forget_tensor(self);
   if (objects().find(t) == self) objects().remove(t);  // before anybody can meet it again
   if (o->weak) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->dict);
@@ -104,16 +104,19 @@ void dealloc(PyObject* self) {
 }
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
-  if (reinterpret_cast<PyTensor*>(self)->kept) return 0;  // its history is not its own
-  return visit_history(tensor_in(self), visit, arg);
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  Py_VISIT(o->dict);
+  if (const int stop = visit_held_by_cpp(self, visit, arg)) return stop;
+  if (!all_handles_known(o)) return 0;  // what others hold too is not its own
+  if (o->kept) Py_VISIT(self);          // by a handle, which the collector has counted elsewhere
+  return visit_history(o->t, visit, arg);
 }
 int clear(PyObject* self) {
   Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
   return 0;
 }
 void track(PyObject* self) {
-  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (reinterpret_cast<PyTensor*>(self)->dict) track_history(self);
 }
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   const int r = PyObject_GenericSetAttr(self, name, value);
@@ -347,7 +350,7 @@ PyObject* make_object(PyTypeObject* type, const Tensor& t) {
       type == tensor_type ? PyObject_GC_New(PyTensor, type) : reinterpret_cast<PyTensor*>(type->tp_alloc(type, 0));
   if (!o) throw nb::python_error();
   new (&o->t) Tensor(t);
-  o->dict = o->weak = nullptr, o->kept = false;
+  o->dict = o->weak = nullptr, o->kept = o->watched = false;
   objects().add(t.impl(), reinterpret_cast<PyObject*>(o));
   return reinterpret_cast<PyObject*>(o);
 }
@@ -366,11 +369,7 @@ PyObject* wrap(const Tensor& t) {
   return make_object(tensor_type, t);
 }
 
-PyObject* kept_object(const Tensor& t) {
-  if (!t || !t.impl()->hosted) return nullptr;
-  PyObject* o = objects().find(t.impl());
-  return o && reinterpret_cast<PyTensor*>(o)->kept ? o : nullptr;
-}
+PyObject* known_object(const Tensor& t) { return t ? objects().find(t.impl()) : nullptr; }
 
 // The handle is still counted: it becomes the object's. Where the object is gone, or holds the tensor again, it is one
 // handle less.
