@@ -268,11 +268,11 @@ def module_text(where, module, known, modules):
 
 def public_names(module):
     """What a module offers: __all__, or what has no underscore and is no module of somebody else."""
-    if hasattr(module, "__all__"):
+    if "__all__" in vars(module):
         return sorted(module.__all__)
     return sorted(
         name
-        for name, value in vars(module).items()
+        for name, value in ((name, getattr(module, name)) for name in dir(module))
         if not name.startswith("_")
         and not (isinstance(value, types.ModuleType) and not value.__name__.startswith("neura"))
         and not (isinstance(value, types.FunctionType) and not value.__module__.startswith("neura"))
@@ -286,8 +286,8 @@ def public_modules(neura):
         if not any(part.startswith("_") for part in info.name.split(".")):
             module = importlib.import_module(info.name)
             package, _, leaf = info.name.rpartition(".")
-            named = getattr(sys.modules[package], "__all__", [leaf])
-            if info.ispkg or hasattr(module, "__all__") or leaf in named:  # else it is the package's own business
+            named = vars(sys.modules[package]).get("__all__", [leaf])
+            if info.ispkg or "__all__" in vars(module) or leaf in named:  # else it is the package's own business
                 found[info.name] = module
     return dict(sorted(found.items()))
 

@@ -170,7 +170,7 @@ template <class F, class... E> void method_of_storage(const Names& n, const char
   nb::object method = nb::steal(PyInstanceMethod_New(nb::object(n.methods.attr(own.c_str())).ptr()));
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(storage_type), name, method.ptr())) throw nb::python_error();
 }
-PyObject* row_by_name(PyObject*, PyObject* f) { return PyObject_GetAttrString(f, "__name__"); }
+PyObject* name_of_function(PyObject* f, PyObject*) { return PyObject_GetAttrString(f, "__name__"); }
 
 }  // namespace
 
@@ -198,15 +198,18 @@ void bind_pickle(const Names& n) {
         return nb::steal(make_object(reinterpret_cast<PyTypeObject*>(type.ptr()), view(t, t.shape())));
       },
       "self"_a, "cls"_a, "This tensor, seen as an object of a class that derives from Tensor.");
-  // Functions of ours pickle by their names.
   n.function("_rebuild_storage",
              [](nb::handle data, const std::string& device) { return storage_from(data, Device(device)); });
   n.function("_rebuild_tensor", &tensor_over);
   rebuild_storage = nb::object(n.functions.attr("_rebuild_storage")).release().ptr();
   rebuild_tensor = nb::object(n.functions.attr("_rebuild_tensor")).release().ptr();
-  static PyMethodDef by_name = {"function_by_name", row_by_name, METH_O, ""};
-  nb::module_::import_("copyreg").attr("pickle")(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(rebuild_tensor))),
-                                                 nb::steal(PyCFunction_New(&by_name, nullptr)));
+  // Functions of ours pickle by their names.
+  static PyMethodDef by_name = {"__reduce__", name_of_function, METH_NOARGS, ""};
+  PyTypeObject* type = Py_TYPE(rebuild_tensor);
+  const nb::object method = nb::steal(PyDescr_NewMethod(type, &by_name));
+  if (!method.is_valid() || PyDict_SetItemString(type->tp_dict, by_name.ml_name, method.ptr()))
+    throw nb::python_error();
+  PyType_Modified(type);
 }
 
 }  // namespace neura::python

@@ -15,15 +15,6 @@ _KEY = "neura.value"
 _MAX_DEPTH = 64  # as in C++
 
 
-class _NotFound(errors.IoError, FileNotFoundError):
-    pass
-
-
-_NotFound.__name__ = _NotFound.__qualname__ = "FileNotFoundError"
-_NotFound.__module__ = "neura.errors"
-errors.FileNotFoundError = _NotFound
-
-
 class _Encoder:
     """A tree of values as JSON; its tensors go to `tensors`, each once."""
 
@@ -206,7 +197,7 @@ def _open(path):
         with open(path, "rb") as file:
             return file.read(9)
     except FileNotFoundError:
-        raise _NotFound(f'cannot open "{path}": No such file or directory') from None
+        raise errors.FileNotFoundError(f'cannot open "{path}": No such file or directory') from None
     except errors.IoError:
         raise
     except OSError as e:

@@ -1,14 +1,12 @@
 """Gradients: grad and backward, functions of one's own, hooks, the modes of recording, and checks of derivatives."""
 
-from .. import _neura
+from .. import _lazy, _neura
 from .._neura import RemovableHandle  # noqa: F401
 from .._neura import _grad as grad
 from .._neura import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: F401
-from . import function, functional, grad_mode, graph
-from .anomaly_mode import detect_anomaly, set_detect_anomaly
-from .function import Function, once_differentiable  # noqa: F401
+from . import grad_mode
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # now: one name is a module and its function
 
 __all__ = [
     "Function",
@@ -29,6 +27,15 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+__getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "anomaly_mode": "detect_anomaly set_detect_anomaly",
+        "function": "Function once_differentiable",
+        "functional": "",
+        "graph": "",
+    },
+)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):

@@ -1,20 +1,26 @@
 """What networks are made of."""
 
-from .._neura.nn import *  # noqa: F401,F403
-from . import classes, functional, init  # noqa: F401
-from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential  # noqa: F401
-from .distance import TripletMarginWithDistanceLoss  # noqa: F401
-from .lazy import LazyLinear  # noqa: F401
-from .module import Module  # noqa: F401
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401
-from . import utils  # noqa: F401
+from .. import _lazy
+from .._neura import nn as _nn
 
+_nn._define_layers(_nn)
 
-def __getattr__(name):
-    """The lazy layers, when the first one is asked for."""
-    if name.startswith("Lazy"):
-        from . import lazy_layers
+from .._neura.nn import *  # noqa: E402,F401,F403
+from . import classes  # noqa: E402,F401
+from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential  # noqa: E402,F401
+from .module import Module  # noqa: E402,F401
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: E402,F401
 
-        if hasattr(lazy_layers, name):
-            return getattr(lazy_layers, name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "distance": "TripletMarginWithDistanceLoss",
+        "functional": "",
+        "init": "",
+        "lazy": "LazyLinear",
+        "lazy_layers": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
+        "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d "
+        "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+        "utils": "",
+    },
+)

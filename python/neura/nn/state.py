@@ -1,6 +1,6 @@
 """state_dict and load_state_dict."""
 
-import threading
+from _thread import _local  # what threading.local is
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from .._neura import Tensor, errors
 from .._neura import nn as _nn
 from .hooks import call_load_pre_hooks
 
-_loading = threading.local()
+_loading = _local()
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):

@@ -1,9 +1,5 @@
 """What goes around training: loading data, checkpoints."""
 
+from .. import _lazy
 
-def __getattr__(name):
-    if name in ("checkpoint", "data", "dlpack"):  # loaded when first needed
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _lazy.names(__name__, {"checkpoint": "", "data": "", "dlpack": "", "hooks": ""})

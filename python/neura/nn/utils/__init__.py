@@ -1,4 +1,6 @@
 """Gradients and parameters of whole networks: clipping, flattening. Parametrizations, and calls with other tensors."""
 
+from ... import _lazy
 from ..._neura.utils import *  # noqa: F401,F403
-from . import parametrizations, parametrize, stateless  # noqa: F401
+
+__getattr__, __dir__ = _lazy.names(__name__, {"parametrizations": "", "parametrize": "", "stateless": ""})
