@@ -6,6 +6,11 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "hwy/nanobenchmark.h"
+
+// libhwy 1.0 measures how fine the processor's clock is whenever it is loaded, 5 ms of every program's start, for what
+// Measure() in it alone needs. Ours is found first.
+std::uint64_t hwy::platform::TimerResolution() { return 1; }
 
 namespace neura {
 namespace {
