@@ -8,27 +8,36 @@
 namespace neura {
 namespace {
 
-constexpr int64_t kRows = 224, kColumns = 512;              // of a task: its block of a stays in 256 KiB of cache
-constexpr int64_t kPanelRows = 4096, kPanelColumns = 4096;  // packed at once by the parallel driver
+constexpr int64_t kBlockBytes = 1 << 18;                    // of a that many stay in the second cache
+constexpr int64_t kColumns = 1024, kTaskColumns = 512;      // of a block; of a task of the parallel driver
+constexpr int64_t kPanelRows = 2048, kPanelColumns = 2048;  // packed at once by the parallel driver
+constexpr int64_t kTasks = 8;                               // wanted of a panel, so that threads end together
 
-template <class T> bool small(const Gemm<T>& g) {  // its operands stay in the first cache: packing copies in vain
-  return g.m * g.k <= 16384 && g.k <= kGemmDepth;
-}
-// a is read where it lies if one of its strides is 1 and packing would not pay.
+// a is read where it lies if one of its strides is 1 and too few slivers of b use it for packing to pay.
 template <class T> bool a_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
-  return (g.a_row == 1 || g.a_column == 1) && (g.n <= 2 * kernels.width || small(g));
+  return (g.a_row == 1 || g.a_column == 1) && g.n <= 4 * kernels.width;
 }
 template <class T> bool b_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
   return g.b_column == 1 && (g.m <= kernels.height || g.k * g.n <= 8192);
+}
+
+// Rows of a block: whole slivers, of which the block holds kBlockBytes.
+template <class T> int64_t block_rows(const Gemm<T>& g, const GemmKernels<T>& kernels) {
+  const int64_t depth = parts(g.k, parts(g.k, kGemmDepth));
+  return std::max<int64_t>(1, kBlockBytes / int64_t(sizeof(T)) / depth / kernels.height) * kernels.height;
 }
 
 template <class T> struct Blocks {  // what all blocks of one product share
   const Gemm<T>& g;
   const GemmKernels<T>& kernels = gemm_kernels<T>();
   bool direct_a = a_direct(g, kernels), direct_b = b_direct(g, kernels);
-  int64_t depths = parts(g.k, kGemmDepth);
+  int64_t depths = parts(g.k, kGemmDepth), max_rows = block_rows(g, kernels);
 
   int64_t depth_begin(int64_t p) const { return part_begin(g.k, depths, p); }
+  // m rows cut into blocks of whole slivers: where block i begins.
+  int64_t row_begin(int64_t m, int64_t blocks, int64_t i) const {
+    return std::min(m, part_begin(parts(m, kernels.height), blocks, i) * kernels.height);
+  }
   int64_t width_of(int64_t columns) const { return (columns + kernels.width - 1) / kernels.width * kernels.width; }
 
   void pack_a(int64_t row, int64_t rows, int64_t k, int64_t depth, T* to) const {
@@ -66,9 +75,10 @@ template <class T> void fill(const Gemm<T>& g) {  // a product over nothing
 }  // namespace
 
 template <class T> int64_t gemm_workspace(const Gemm<T>& g) {
+  if (!g.k) return 0;
   const int64_t width = gemm_kernels<T>().width, depth = std::min(g.k, kGemmDepth);
   const int64_t columns = (std::min(g.n, kColumns) + width - 1) / width * width;
-  return (std::min(g.m, kRows) + columns) * depth;
+  return (std::min(g.m, block_rows(g, gemm_kernels<T>())) + columns) * depth;
 }
 
 template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
@@ -76,8 +86,8 @@ template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
   const Blocks<T> blocks{g};
   const int64_t lanes = blocks.kernels.lanes;
   T* const packed_a = workspace;
-  T* const packed_b = workspace + std::min(g.m, kRows) * std::min(g.k, kGemmDepth);
-  const int64_t row_parts = parts(g.m, kRows);
+  T* const packed_b = workspace + std::min(g.m, blocks.max_rows) * std::min(g.k, kGemmDepth);
+  const int64_t row_parts = parts(g.m, blocks.max_rows);
   // b in place up to the last whole vector; the rest is packed, because tiles load whole vectors.
   const int64_t in_place = blocks.direct_b ? g.n / lanes * lanes : 0;
   for (int64_t column = 0, columns; column < g.n; column += columns) {
@@ -87,7 +97,7 @@ template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
       const int64_t k = blocks.depth_begin(p), depth = blocks.depth_begin(p + 1) - k;
       if (!here) blocks.pack_b(column, columns, k, depth, packed_b);
       for (int64_t r = 0; r < row_parts; ++r) {
-        const int64_t row = part_begin(g.m, row_parts, r), rows = part_begin(g.m, row_parts, r + 1) - row;
+        const int64_t row = blocks.row_begin(g.m, row_parts, r), rows = blocks.row_begin(g.m, row_parts, r + 1) - row;
         if (!blocks.direct_a) blocks.pack_a(row, rows, k, depth, packed_a);
         blocks.run(row, rows, column, columns, k, depth, blocks.direct_a ? nullptr : packed_a,
                    here ? nullptr : packed_b);
@@ -101,13 +111,16 @@ namespace {
 template <class T> void gemm_panel(const Blocks<T>& blocks, int64_t first_row, int64_t m, int64_t first_column,
                                    int64_t n, int64_t p, bool b_is_packed, T* packed_a, T* packed_b) {
   const int64_t k = blocks.depth_begin(p), depth = blocks.depth_begin(p + 1) - k;
-  const int64_t rows = parts(m, kRows), sliver = blocks.kernels.width;
-  const int64_t columns = parts(n, kColumns), all_slivers = parts(n, sliver), b_parts = b_is_packed ? 0 : columns;
+  const int64_t rows = parts(m, blocks.max_rows), sliver = blocks.kernels.width, all_slivers = parts(n, sliver);
+  // Narrower tasks where there would be few, as long as each is worth a thread.
+  const int64_t wanted = std::min(parts(kTasks, rows), m * n * depth / kGemmSerial / rows);
+  const int64_t columns = std::clamp(wanted, parts(n, kTaskColumns), all_slivers);
+  const int64_t b_parts = b_is_packed ? 0 : columns;
   const auto column_begin = [&](int64_t i) { return std::min(n, part_begin(all_slivers, columns, i) * sliver); };
   parallel_for(rows + b_parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       if (i < rows) {
-        const int64_t row = part_begin(m, rows, i), count = part_begin(m, rows, i + 1) - row;
+        const int64_t row = blocks.row_begin(m, rows, i), count = blocks.row_begin(m, rows, i + 1) - row;
         blocks.pack_a(first_row + row, count, k, depth, packed_a + row * depth);
       } else {
         const int64_t column = column_begin(i - rows), count = column_begin(i - rows + 1) - column;
@@ -116,8 +129,8 @@ template <class T> void gemm_panel(const Blocks<T>& blocks, int64_t first_row, i
   });
   parallel_for(rows * columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t r = i / columns, row = part_begin(m, rows, r), column = column_begin(i % columns);
-      blocks.run(first_row + row, part_begin(m, rows, r + 1) - row, first_column + column,
+      const int64_t r = i / columns, row = blocks.row_begin(m, rows, r), column = column_begin(i % columns);
+      blocks.run(first_row + row, blocks.row_begin(m, rows, r + 1) - row, first_column + column,
                  column_begin(i % columns + 1) - column, k, depth, packed_a + row * depth, packed_b + column * depth);
     }
   });

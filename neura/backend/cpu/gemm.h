@@ -60,7 +60,7 @@ template <class T> void gemm(Context& c, const Gemm<T>& g);
 
 // A product of fewer multiplications than this is not worth a second thread.
 inline constexpr int64_t kGemmSerial = 1 << 20;
-inline constexpr int64_t kGemmDepth = 256;  // a sliver of b stays in 32 KiB of cache
+inline constexpr int64_t kGemmDepth = 512;  // long sums: c is read and written seldom
 
 // `total` cut into the fewest parts of at most `part`, of sizes that differ by one at most: how many, where i begins.
 constexpr int64_t parts(int64_t total, int64_t part) { return (total + part - 1) / part; }

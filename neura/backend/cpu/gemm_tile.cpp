@@ -4,6 +4,7 @@
 #include "neura/backend/cpu/gemm.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/gemm_tile.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -69,6 +70,10 @@ template <class T, int H, int V, bool kPacked> void tile(const Tile<T>& t) {
   HWY_UNROLL(16)
   for (int i = 0; i < H; ++i) HWY_UNROLL(2)
   for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
+  // c is far away, and its rows lie too far apart for the processor to foresee the next one.
+  HWY_UNROLL(16)
+  for (int i = 0; i < H; ++i) HWY_UNROLL(2)
+  for (int v = 0; v < V; ++v) hwy::Prefetch(t.c + i * t.c_row + v * kL);
   const T *b = t.b, *a = t.a;
   const int64_t step = kPacked ? t.a_depth : 1, row = kPacked ? 1 : t.a_row, b_step = t.b_depth;
   const T* group[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};  // rows by threes: few pointers to step
