@@ -268,18 +268,26 @@ void bind_functions(const Names& n) {
   if (!context_type) throw nb::python_error();
   n.functions.attr("_FunctionCtx") = nb::handle(reinterpret_cast<PyObject*>(context_type));
   n.function("_apply", &apply, "cls"_a, "args"_a);
-  n.function("_refuse_twice", [](nb::handle context, nb::handle outputs, nb::handle arguments) {
-    std::vector<Edge> from;
-    if (Node* node = context_in(context.ptr())->base.node)
-      for (int i = 0; i < node->inputs; ++i) from.push_back(node->edges[i]);
-    for (nb::handle o : nb::iter(arguments))
-      if (is_tensor(o.ptr())) from.push_back(edge_of(tensor_in(o.ptr()).impl()));
-    std::vector<Tensor> values;
-    for (nb::handle o : nb::iter(outputs)) values.push_back(tensor_or_none(o, "once_differentiable"));
-    return tuple_of(refuse_derivative(values, std::move(from),
-                                      type_of(context) + ": expected to be differentiated once, got a second time; its "
-                                                         "backward is marked with once_differentiable"));
-  });
+  n.function(
+      "_refuse_twice",
+      [](nb::handle context, nb::handle outputs, nb::handle arguments) {
+        if (!PyObject_TypeCheck(context.ptr(), context_type))
+          throw nb::type_error(("once_differentiable: expected the context of a Function first, got " +
+                                type_of(context) + "; it decorates the backward of a Function")
+                                   .c_str());
+        std::vector<Edge> from;
+        if (Node* node = context_in(context.ptr())->base.node)
+          for (int i = 0; i < node->inputs; ++i) from.push_back(node->edges[i]);
+        for (nb::handle o : nb::iter(arguments))
+          if (is_tensor(o.ptr())) from.push_back(edge_of(tensor_in(o.ptr()).impl()));
+        std::vector<Tensor> values;
+        for (nb::handle o : nb::iter(outputs)) values.push_back(tensor_or_none(o, "once_differentiable"));
+        return tuple_of(refuse_derivative(values, std::move(from),
+                                          type_of(context) +
+                                              ": expected to be differentiated once, got a second time; its "
+                                              "backward is marked with once_differentiable"));
+      },
+      "context"_a.none(), "outputs"_a, "arguments"_a);
 }
 
 }  // namespace neura::python

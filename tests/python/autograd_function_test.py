@@ -255,6 +255,13 @@ def test_once_differentiable_refuses_the_second_derivative():
         neura.autograd.grad(d.sum(), x)
 
 
+def test_once_differentiable_wants_the_context():
+    wrapped = neura.autograd.function.once_differentiable(lambda *args: neura.ones(2))
+    for first in (3, None, neura.ones(2)):
+        with pytest.raises(TypeError, match="expected the context of a Function first, got"):
+            wrapped(first, neura.ones(2))
+
+
 def test_recording_is_off_in_forward_and_follows_create_graph_in_backward():
     seen = []
 
