@@ -7,6 +7,7 @@ namespace neura::python {
 
 void bind_attributes_of_tensor(const Names&);
 void bind_out(nb::module_&);
+void bind_devices(nb::module_&);
 void bind_statistics(const Names&);
 
 namespace {
@@ -155,6 +156,7 @@ NB_MODULE(_neura, m) {
   bind_autograd(names);
   bind_optim(m);
   bind_files(m);
+  bind_devices(m);
   bind_out(m);
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_network(network);

@@ -44,8 +44,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
       throw nb::python_error();
     Device d;
     std::int64_t index = -1;
-    if (to_integer(type, index) && number == Py_None) d = Device(DeviceType::cuda);
-    else if (!to_device(type, d)) throw nb::type_error("device: expected a text such as 'cpu' or 'cuda:0'");
+    if (!to_device(type, d)) throw nb::type_error("device: expected a text such as 'cpu' or 'cuda:0'");
     else if (number != Py_None && !to_integer(number, index))
       throw nb::type_error("device: expected index to be an integer");
     if (index != -1 || number != Py_None) {
@@ -173,6 +172,12 @@ bool to_dtype(PyObject* o, DType& d) {
 }
 bool to_device(PyObject* o, Device& d) {
   if (Py_TYPE(o) == device_type) return d = device_in(o), true;
+  if (PyIndex_Check(o) && !PyBool_Check(o) && !is_tensor(o)) {  // the index of a CUDA device
+    std::int64_t index = -1;
+    check<DeviceError>(to_integer(o, index) && index >= 0 && index < 256,
+                       [&] { return "device: expected an index that exists, got " + std::to_string(index); });
+    return d = Device(DeviceType::cuda, int(index)), true;
+  }
   if (!PyUnicode_Check(o)) return false;
   const char* text = PyUnicode_AsUTF8(o);
   if (!text) return PyErr_Clear(), false;

@@ -70,6 +70,14 @@ void bind_copies(const Names& n) {
         name, [d = d](const Tensor& x, nb::handle) { return x.to(d); }, "self"_a, "memory_format"_a = nb::none());
   n.method("cpu", [](const Tensor& x) { return x.to(Device()); });
   n.method(
+      "cuda",
+      [](const Tensor& x, std::optional<Device> device, bool, nb::handle format) {
+        const Device d = device.value_or(DeviceType::cuda);
+        check<ValueError>(d.is_cuda(), [&] { return "cuda: expected a device of CUDA, got " + d.str(); });
+        return in_format(x.to(d), format);
+      },
+      "self"_a, "device"_a = nb::none(), "non_blocking"_a = false, "memory_format"_a = nb::none());
+  n.method(
       "type_as", [](const Tensor& x, const Tensor& o) { return x.to(o.dtype()); }, "self"_a, "other"_a);
   n.both(
       "clone", [](const Tensor& x, nb::handle f) { return in_format(clone(x), f); }, "input"_a, nb::kw_only(),

@@ -31,6 +31,7 @@ __getattr__, __dir__ = _lazy.names(
         "_limits": "finfo iinfo",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+        "cuda": "",
         "data": "",
         "func": "",
         "linalg": "",

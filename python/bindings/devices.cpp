@@ -1,0 +1,47 @@
+// What neura.cuda asks of the back end: which devices there are, their memory, waiting for them.
+#include "common.h"
+#include "neura/backend/plugin.h"
+#include "neura/core/memory.h"
+
+namespace neura::python {
+namespace {
+
+DeviceInfo info(Device d) {
+  DeviceInfo i;
+  throw_failure(device_api(d).info(d.index, &i), "info");
+  return i;
+}
+DeviceMemory memory(Device d) {
+  DeviceMemory m;
+  throw_failure(device_api(d).memory(d.index, &m), "memory");
+  return m;
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& neura) {
+  nb::module_ m = neura.def_submodule("_cuda");
+  m.def("why_not", [] { return unavailable(DeviceType::cuda); });
+  m.def("count", [] { return unavailable(DeviceType::cuda).empty() ? device_api(DeviceType::cuda).count() : 0; });
+  m.def(
+      "info",
+      [](Device d) {
+        const DeviceInfo i = info(d);
+        return nb::make_tuple(i.name, i.major, i.minor, i.total, i.multiprocessors);
+      },
+      "device"_a);
+  m.def(
+      "memory",
+      [](Device d) {
+        const DeviceMemory x = memory(d);
+        return nb::make_tuple(x.allocated, x.allocated_peak, x.reserved, x.reserved_peak, x.free, x.total);
+      },
+      "device"_a);
+  m.def("reset_peak", &reset_peak_memory_stats, "device"_a);
+  m.def("empty_cache", &empty_cache);
+  m.def(
+      "synchronize", [](Device d) { throw_failure(device_api(d).synchronize(d.index), "synchronize"); }, "device"_a,
+      nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace neura::python
