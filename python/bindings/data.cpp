@@ -28,12 +28,12 @@ struct Nested {  // the numbers of nested sequences
       const std::string type = Py_TYPE(o)->tp_name;
       throw nb::type_error(("tensor: expected numbers or nested sequences of them, got " + type).c_str());
     }
-    nb::object fast = nb::steal(PySequence_Fast(o, "tensor: expected a sequence"));
-    if (!fast.is_valid()) throw nb::python_error();
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
+    nb::object items = nb::steal(PySequence_Tuple(o));  // a number's own __index__ may change the list it stands in
+    if (!items.is_valid()) throw nb::python_error();
+    const Py_ssize_t n = PyTuple_GET_SIZE(items.ptr());
     if (depth == shape.size() && empty) shape.push_back(n);
     check<ShapeError>(depth < shape.size() && shape[depth] == n, [&] { return ragged(depth); });
-    for (Py_ssize_t i = 0; i < n; ++i) read(PySequence_Fast_GET_ITEM(fast.ptr(), i), depth + 1);
+    for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1);
   }
   std::string ragged(int depth) const {
     return "tensor: expected sequences of one length at depth " + std::to_string(depth) + ", got different ones";

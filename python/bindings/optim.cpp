@@ -46,10 +46,10 @@ void from_python(PyObject* o, const char* name, bool& x) {
 void from_python(PyObject* o, const char* name, Pair& x) {
   constexpr const char* expected = "two numbers";
   if (PyUnicode_Check(o) || !PySequence_Check(o) || is_tensor(o)) wrong_option(name, expected, o);
-  nb::object pair = nb::steal(PySequence_Fast(o, expected));
+  nb::object pair = nb::steal(PySequence_Tuple(o));  // of its own: reading a number may change the list
   if (!pair.is_valid()) throw nb::python_error();
-  if (PySequence_Fast_GET_SIZE(pair.ptr()) != 2) wrong_option(name, expected, o);
-  for (int i = 0; i < 2; ++i) x[std::size_t(i)] = number_of(PySequence_Fast_GET_ITEM(pair.ptr(), i), name, expected);
+  if (PyTuple_GET_SIZE(pair.ptr()) != 2) wrong_option(name, expected, o);
+  for (int i = 0; i < 2; ++i) x[std::size_t(i)] = number_of(PyTuple_GET_ITEM(pair.ptr(), i), name, expected);
 }
 
 // What a group does not give is the optimizer's default.

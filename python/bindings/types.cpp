@@ -101,10 +101,10 @@ PyType_Spec device_spec = {"neura.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAU
 // Calls f with each element of a list, a tuple, or another sequence that is no text.
 template <class F> bool each(PyObject* o, F&& f) {
   if (PyUnicode_Check(o) || PyBytes_Check(o) || !PySequence_Check(o)) return false;
-  nb::object fast = nb::steal(PySequence_Fast(o, ""));
-  if (!fast.is_valid()) return PyErr_Clear(), false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i)
-    if (!f(PySequence_Fast_GET_ITEM(fast.ptr(), i))) return false;
+  nb::object items = nb::steal(PySequence_Tuple(o));  // of its own: f may run code that changes the list
+  if (!items.is_valid()) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.ptr()); ++i)
+    if (!f(PyTuple_GET_ITEM(items.ptr(), i))) return false;
   return true;
 }
 

@@ -142,3 +142,46 @@ def test_hooks_die_without_the_lock():
     gc.collect()
     gc.collect()
     assert died() is None
+
+
+class Clears:
+    """A number that empties the list it stands in while it is read."""
+
+    def __init__(self, owner):
+        self.owner = owner
+
+    def __index__(self):
+        self.owner.clear()
+        return 1
+
+
+class Appends(Clears):
+    def __index__(self):
+        self.owner.append(self)
+        return 1
+
+
+READERS = {
+    "tensor": lambda numbers: neura.tensor(numbers),
+    "nested": lambda numbers: neura.tensor([numbers, [1, 2, 3]]),
+    "as_tensor": lambda numbers: neura.as_tensor(numbers),
+    "index": lambda numbers: neura.ones(4, 4, 4)[numbers],
+    "assigned": lambda numbers: neura.ones(4)[1:].copy_(neura.tensor(numbers)),
+    "shape": lambda numbers: neura.zeros(numbers),
+    "dims": lambda numbers: neura.ones(2, 2, 2).permute(numbers),
+    "betas": lambda numbers: neura.optim.Adam([neura.ones(1, requires_grad=True)], betas=numbers[:2] and numbers),
+}
+
+
+@pytest.mark.parametrize("kind", [Clears, Appends])
+@pytest.mark.parametrize("name", READERS)
+def test_lists_that_change_while_they_are_read(name, kind):
+    for length in range(1, 4):
+        for place in range(length):
+            numbers = [0] * length
+            numbers[place] = kind(numbers)
+            try:
+                READERS[name](numbers)
+            except (ValueError, TypeError, IndexError):
+                pass
+            assert len(numbers) <= length + 2
