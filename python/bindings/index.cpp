@@ -64,6 +64,9 @@ void bind_in_place(const Names& n) {
       "index_copy_", [](Tensor& x, int d, const Tensor& i, const Tensor& s) { return index_copy_(x, d, i, s); },
       "self"_a, "dim"_a, "index"_a, "source"_a);
   n.method(
+      "index_fill_", [](Tensor& x, int d, const Tensor& i, const Tensor& v) { return index_fill_(x, d, i, v); },
+      "self"_a, "dim"_a, "index"_a, "value"_a);
+  n.method(
       "index_fill_", [](Tensor& x, int d, const Tensor& i, Scalar v) { return index_fill_(x, d, i, v); }, "self"_a,
       "dim"_a, "index"_a, "value"_a);
   n.method(
@@ -75,6 +78,18 @@ void bind_in_place(const Names& n) {
   n.method(
       "scatter_add_", [](Tensor& x, int d, const Tensor& i, const Tensor& s) { return scatter_add_(x, d, i, s); },
       "self"_a, "dim"_a, "index"_a, "src"_a);
+  n.method(
+      "scatter_reduce_",
+      [](Tensor& x, int d, const Tensor& i, const Tensor& s, Words r, bool self) {
+        return scatter_reduce_(x, d, i, s, r, self);
+      },
+      "self"_a, "dim"_a, "index"_a, "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true);
+  n.method(
+      "index_reduce_",
+      [](Tensor& x, int d, const Tensor& i, const Tensor& s, Words r, bool self) {
+        return index_reduce_(x, d, i, s, r, self);
+      },
+      "self"_a, "dim"_a, "index"_a, "source"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true);
   n.method(
       "put_", [](Tensor& x, const Tensor& i, const Tensor& s, bool accumulate) { return put_(x, i, s, accumulate); },
       "self"_a, "index"_a, "source"_a, "accumulate"_a = false);

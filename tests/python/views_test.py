@@ -208,3 +208,22 @@ def test_in_place_never_changes_shape_or_dtype():
             call()
     assert x.tolist() == [1, 1, 1]
     assert neura.ones(2, 3).add_(neura.ones(3)).tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_reductions_into_named_elements_in_place():
+    index, source = neura.tensor([0, 2, 0]), neura.tensor([2.0, 3.0, 5.0])
+    for name, words in (("scatter_reduce", "sum prod mean amax amin"), ("index_reduce", "prod mean amax amin")):
+        for word in words.split():
+            for own in (True, False):
+                x = neura.tensor([7.0, 1.0, 4.0])
+                expected = getattr(x, name)(0, index, source, word, include_self=own)
+                assert getattr(x, name + "_")(0, index, source, word, include_self=own) is x
+                assert neura.equal(x, expected)
+
+
+def test_a_value_that_fills_has_a_gradient_in_place_too():
+    value = neura.tensor(2.0, requires_grad=True)
+    x = neura.zeros(3).index_fill_(0, neura.tensor([0, 2]), value)
+    assert x.tolist() == [2, 0, 2]
+    (x * neura.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert value.grad.item() == 4
