@@ -239,6 +239,21 @@ TEST(StateDict, LoadsAllOrNothing) {
   test::expect_same(b.hidden.weight.detach(), bad.at("hidden.weight"));
 }
 
+TEST(StateDict, PassesOverBuffersThatAreNotSaved) {
+  Deep a, b;
+  nn::init::constant_(b.scratch, 5);
+  nn::StateDict d = a.state_dict();
+  EXPECT_TRUE(b.load_state_dict(d).missing_keys.empty());
+  EXPECT_EQ(sum(b.scratch).item<double>(), 10);
+  d.set("scratch", sample({2}));
+  EXPECT_EQ(error_of<ValueError>([&] { b.load_state_dict(d); }),
+            "load_state_dict: expected the keys and shapes of Deep, got\n\tUnexpected key(s) in state_dict: \"scratch\"");
+  EXPECT_EQ(b.load_state_dict(d, false).unexpected_keys, Names{"scratch"});
+  EXPECT_EQ(sum(b.scratch).item<double>(), 10);
+  b.float64();
+  EXPECT_EQ(b.scratch.dtype(), DType::float64);
+}
+
 TEST(Clone, IsDeepAndDrawsNoNumbers) {
   Deep m;
   m.net.output.requires_grad_(false);

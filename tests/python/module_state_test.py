@@ -40,6 +40,20 @@ def test_loading():
     assert "missing_keys=['scale', 'buf'" in repr(a.load_state_dict({}, strict=False))
 
 
+def test_buffers_that_are_not_saved_are_neither_missing_nor_expected():
+    net = Net()
+    net.tmp.fill_(5)
+    keys = net.load_state_dict(Net().state_dict(), strict=True)
+    assert keys.missing_keys == [] and net.tmp.tolist() == [5, 5]
+    with pytest.raises(RuntimeError, match=r'Unexpected key\(s\) in state_dict: "tmp"'):
+        net.load_state_dict({**net.state_dict(), "tmp": neura.zeros(2)})
+    assert net.load_state_dict({**net.state_dict(), "tmp": neura.zeros(2)}, strict=False).unexpected_keys == ["tmp"]
+    assert net.tmp.tolist() == [5, 5]
+    outer = nn.Sequential(net)
+    outer.double()
+    assert net.tmp.dtype == neura.float64 and "0.tmp" in dict(outer.named_buffers())
+
+
 def test_nothing_is_written_unless_everything_fits():
     net = Net()
     before = net.fc.weight.tolist()
