@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "neura/backend/kernels/softmax.h"
+#include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/dropout.h"
@@ -59,9 +61,8 @@ Tensor spread_heads(const Tensor& x, std::int64_t heads) {
   return reshape(expand(unsqueeze(x, dim + 1), wide), joined);
 }
 
-// softmax(scale * q k^T, masked) v; `first` is the place of the first query among all of a causal one.
-Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const AttentionOptions& o,
-              std::int64_t first = 0) {
+// softmax(scale * q k^T, masked); `first` is the place of the first query among all of a causal one.
+Tensor weights_of(const Tensor& q, const Tensor& k, double scale, const AttentionOptions& o, std::int64_t first = 0) {
   Tensor scores = apply(AddmmOp{0, scale}, Operand(), q, mT(k));
   if (o.is_causal) {
     const Tensor rows = unsqueeze(arange(first, first + q.size(-2)), 1), columns = arange(0, k.size(-2));
@@ -70,9 +71,82 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, double scale, c
   if (o.attn_mask)
     scores = o.attn_mask.dtype() == DType::boolean ? where(o.attn_mask, scores, kNothing)
                                                    : scores + to(o.attn_mask, scores.dtype());
-  Tensor weights = o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
-  if (o.dropout_p > 0) weights = dropout(weights, o.dropout_p, true);
-  return matmul(weights, v);
+  return o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
+}
+
+struct AttentionBackward {
+  static constexpr const char* name = "scaled_dot_product_attention_backward";
+  AttentionShape shape;
+  void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& gq, Spec& gk,
+             Spec& gv) const {
+    gq = Spec::dense(q.dtype, q.sizes(), q.device);
+    gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
+  }
+  void run(Context& c, View g, View q, View k, View v, View mask, View gq, View gk, View gv) const {
+    c.backend.softmax->attention_backward(c, g, q, k, v, mask, shape, gq, gk, gv);
+  }
+};
+
+// In one kernel; operands as softmax_kernels wants them.
+struct Attention {
+  static constexpr const char* name = "scaled_dot_product_attention";
+  static constexpr std::uint16_t reads[] = {15, 15, 15, 0};  // the mask has no gradient
+  AttentionShape shape;
+  void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y) const {
+    Shape sizes = q.sizes();
+    sizes[q.rank - 1] = v.shape[v.rank - 1];
+    y = Spec::dense(q.dtype, sizes, q.device);
+  }
+  void run(Context& c, View q, View k, View v, View mask, View y) const {
+    c.backend.softmax->attention(c, q, k, v, mask, shape, y);
+  }
+  void gradient(Gradient& g) const {
+    const Tensor &h = g.g[0], &q = g.input(0), &k = g.input(1), &v = g.input(2), &mask = g.input(3);
+    if (!g.create_graph) {
+      auto r = apply(AttentionBackward{shape}, h, q, k, v, mask);
+      for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
+      return;
+    }
+    const Tensor weights = weights_of(q, k, shape.scale, {.attn_mask = mask, .is_causal = shape.causal});
+    if (g.needs(0) || g.needs(1)) {
+      const Tensor slopes = softmax_backward(matmul(h, mT(v)), weights, -1) * shape.scale;
+      if (g.needs(0)) g.result[0] = matmul(slopes, k);
+      if (g.needs(1)) g.result[1] = matmul(mT(slopes), q);
+    }
+    if (g.needs(2)) g.result[2] = matmul(mT(weights), h);
+  }
+};
+
+// Whether a has sizes that broadcast to those of the scores.
+bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
+  if (a.dim() > q.dim()) return false;
+  for (int d = 1; d <= a.dim(); ++d) {
+    const std::int64_t full = d == 1 ? k.size(-2) : q.size(-d);
+    if (a.size(-d) != 1 && a.size(-d) != full) return false;
+  }
+  return true;
+}
+bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
+  if (!q.device().is_cpu() || k.device() != q.device() || v.device() != q.device()) return false;
+  if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return false;
+  if (q.dim() != k.dim() || q.dim() != v.dim()) return false;
+  for (int d = 0; d + 2 < q.dim(); ++d)
+    if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return false;
+  return !o.attn_mask || (!o.attn_mask.requires_grad() && o.attn_mask.device() == q.device() && o.attn_mask.numel() &&
+                          is_mask_of(o.attn_mask, q, k));
+}
+// A mask to add to the scores, its columns side by side or all the same.
+Tensor added_mask(const Tensor& mask, DType dtype) {
+  if (!mask) return {};
+  const Tensor numbers = mask.dtype() == DType::boolean ? where(mask, 0.0, kNothing) : mask;
+  const Tensor x = to(numbers, dtype);
+  return !x.dim() || x.size(-1) == 1 || x.spec().strides[x.dim() - 1] == 1 ? x : contiguous(x);
+}
+
+Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const AttentionOptions& o,
+              std::int64_t first = 0) {
+  const Tensor weights = weights_of(q, k, scale, o, first);
+  return matmul(o.dropout_p > 0 ? dropout(weights, o.dropout_p, true) : weights, v);
 }
 
 // A block of queries sees no key behind its last one: nearly half of the products need not be made.
@@ -108,6 +182,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   const std::int64_t width = query.shape().back();
   const double scale = o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1;
+  if (has_kernel(query, k, v, o))
+    return apply(Attention{{scale, o.is_causal}}, query, k, v, added_mask(o.attn_mask, query.dtype()));
   if (o.is_causal && query.size(-2) >= 2 * kQueries) return attend_causal(query, k, v, scale, o);
   return attend(query, k, v, scale, o);
 }

@@ -1,7 +1,10 @@
 #include "neura/ops/attention.h"
 
 #include <cmath>
+#include <functional>
 
+#include "neura/core/parallel.h"
+#include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/engine.h"
@@ -57,6 +60,52 @@ TEST(Attention, LongCausalOneEqualsItsMask) {  // computed in blocks of queries
     const auto whole = run({.attn_mask = arange(0, keys) <= unsqueeze(arange(0, 270), 1)});
     for (std::size_t i = 0; i < 4; ++i) expect_close(blocks[i], whole[i]);
   }
+}
+// The result and the gradients of query, key and value.
+std::vector<Tensor> with_gradients(std::vector<Tensor> x, const Tensor& g,
+                                   const std::function<Tensor(const std::vector<Tensor>&)>& f) {
+  for (Tensor& leaf : x) leaf = leaf.clone().requires_grad_();
+  const Tensor y = f(x);
+  y.backward(g);
+  return {y.detach(), x[0].grad(), x[1].grad(), x[2].grad()};
+}
+TEST(Attention, EqualsItsFormulaOnAnyThreads) {
+  struct Case {
+    Shape batch;
+    std::int64_t queries, keys, size, values;
+    Shape mask;  // none: causal
+  };
+  const int before = get_num_threads();
+  for (const Case& at : {Case{{1, 2}, 300, 210, 5, 19, {}}, Case{{9}, 70, 150, 33, 8, {70, 1}},
+                         Case{{2, 5}, 40, 700, 16, 3, {5, 1, 700}}, Case{{}, 257, 40, 4, 70, {257, 40}}}) {
+    const auto sizes = [&](std::int64_t rows, std::int64_t columns) {
+      Shape s = at.batch;
+      s.insert(s.size(), rows), s.insert(s.size(), columns);
+      return s;
+    };
+    const Tensor q = sample(sizes(at.queries, at.size), float64), g = sample(sizes(at.queries, at.values), float64),
+                 k = sample(sizes(at.keys, at.size), float64, {.seed = 1}),
+                 v = mT(sample(sizes(at.values, at.keys), float64, {.seed = 2}));
+    const bool causal = at.mask.empty();
+    const Tensor mask = causal ? Tensor() : sample(at.mask, float64, {.seed = 3});
+    const Tensor added = causal ? where(arange(0, at.keys) <= unsqueeze(arange(0, at.queries), 1), 0.0, -1e300) : mask;
+    const auto formula = with_gradients({q, k, v}, g, [&](const std::vector<Tensor>& x) {
+      return matmul(softmax(matmul(x[0], mT(x[1])) * 0.3 + added, -1), x[2]);
+    });
+    std::vector<Tensor> first;
+    for (const int threads : {1, 2, 3}) {
+      set_num_threads(threads);
+      const auto kernel = with_gradients({q, k, v}, g, [&](const std::vector<Tensor>& x) {
+        return scaled_dot_product_attention(x[0], x[1], x[2], {.attn_mask = mask, .is_causal = causal, .scale = 0.3});
+      });
+      for (std::size_t i = 0; i < 4; ++i) {
+        expect_close(kernel[i], formula[i]);
+        if (threads > 1) EXPECT_TRUE(equal(kernel[i], first[i]));
+      }
+      if (threads == 1) first = kernel;
+    }
+  }
+  set_num_threads(before);
 }
 TEST(Attention, StoredAnswers) {
   const auto call = [](const Tensor& q, const Arguments& a) {

@@ -1,9 +1,8 @@
 // Convolution of float and double as a product with patches that are gathered on the way: a few rows or columns of the
 // matrix of patches exist at a time, in the cache.
 #pragma once
-#include "neura/backend/cpu/gemm.h"
+#include "neura/backend/cpu/share.h"
 #include "neura/backend/kernels/conv.h"
-#include "neura/core/parallel.h"
 
 namespace neura {
 
@@ -36,19 +35,6 @@ template <class T> void conv_weight_gradient(Context&, const ConvShape&, const T
 
 inline constexpr int64_t kConvDepth = 512, kConvPixels = 512;  // values summed in one go; results in a block
 inline constexpr int64_t kPatchSlack = 64;                     // bytes that gather writes too much
-
-// f(unit, workspace) for every unit, on all threads, in chunks that have a workspace of `space` elements each. `work`:
-// multiplications of them all.
-template <class T, class F> void share(Context& c, int64_t units, int64_t space, double work, F&& f) {
-  const int64_t chunks = units < 16 ? units : 16;
-  T* const workspace = c.scratch_of<T>(space * chunks);
-  const int64_t grain = work < double(kGemmSerial) ? chunks : 1;
-  parallel_for(chunks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t u = part_begin(units, chunks, i); u < part_begin(units, chunks, i + 1); ++u)
-        f(u, workspace + i * space);
-  });
-}
 
 // An image with zeros around it, so that every window lies inside.
 template <class T> class PaddedImage {

@@ -10,18 +10,6 @@
 namespace neura {
 namespace {
 
-// The matrices of a view in a product whose result has `rank` dimensions.
-template <class T> MatrixBatch<T> matrices(T* data, const Spec& s, int rank) {
-  MatrixBatch<T> x;
-  x.data = data;
-  const auto stride = [&](int d) {  // d of the result
-    const int own = d - (rank - s.rank);
-    return own < 0 || s.shape[own] == 1 ? 0 : s.strides[own];
-  };
-  for (int d = 0; d < rank - 2; ++d) x.batch[d] = stride(d);
-  x.row = stride(rank - 2), x.column = stride(rank - 1);
-  return x;
-}
 // Of a, b, y the strides of a size of 1 may be anything, and are made what packing likes; init's must be 0.
 template <class T> MatrixBatch<T> operand(T* data, const Spec& s, int rank) {
   MatrixBatch<T> x = matrices(data, s, rank);

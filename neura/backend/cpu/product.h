@@ -11,12 +11,22 @@ template <class T> struct MatrixBatch {  // [batch.., rows, columns]; stride 0 w
   std::int64_t batch[kMaxRank] = {}, row = 0, column = 0;
 };
 
-template <class T> struct ProductBatch {  // y = alpha * a b + beta * init
-  int rank = 0;                           // of the batch
-  std::int64_t batch[kMaxRank], m, n, k;
-  MatrixBatch<const T> a, b, init;
-  MatrixBatch<T> y;  // columns are consecutive
-  T alpha = 1, beta = 1;
+// The matrices of a view in a result of `rank` dimensions.
+template <class T> MatrixBatch<T> matrices(T* data, const Spec& s, int rank) {
+  MatrixBatch<T> x;
+  x.data = data;
+  const auto stride = [&](int d) {  // d of the result
+    const int own = d - (rank - s.rank);
+    return own < 0 || s.shape[own] == 1 ? 0 : s.strides[own];
+  };
+  for (int d = 0; d < rank - 2; ++d) x.batch[d] = stride(d);
+  x.row = stride(rank - 2), x.column = stride(rank - 1);
+  return x;
+}
+
+struct BatchSizes {
+  int rank = 0;
+  std::int64_t batch[kMaxRank];
 
   std::int64_t count() const {
     std::int64_t c = 1;
@@ -29,6 +39,13 @@ template <class T> struct ProductBatch {  // y = alpha * a b + beta * init
     for (int d = rank - 1; d >= 0; --d) p += i % batch[d] * x.batch[d], i /= batch[d];
     return p;
   }
+};
+
+template <class T> struct ProductBatch : BatchSizes {  // y = alpha * a b + beta * init
+  std::int64_t m, n, k;
+  MatrixBatch<const T> a, b, init;
+  MatrixBatch<T> y;  // columns are consecutive
+  T alpha = 1, beta = 1;
 };
 
 // Of float and double, by packed products; of the integers, which wrap around, by plain loops.

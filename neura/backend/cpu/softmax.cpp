@@ -1,31 +1,12 @@
 // Softmax, log_softmax and their gradients: a row is read from memory once and stays in the cache for the other passes.
 // Where the dimension is not the last, a vector of neighbouring columns takes the place of a number.
-#include "neura/backend/kernels/softmax.h"
+#include "neura/backend/cpu/softmax.h"
 
 #include "neura/backend/cpu/norm_rows.h"
 #include "neura/backend/number/prelude.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/softmax.cpp"
 #include "neura/backend/cpu/target.h"
-
-#ifndef NEURA_SOFTMAX_LINES
-#define NEURA_SOFTMAX_LINES
-namespace neura {
-inline constexpr std::int64_t kColumns = 64;
-template <class T> struct SoftmaxLines {  // [SoftmaxKind]
-  void (*row[3])(const T* x, T* y, std::int64_t n);
-  void (*row_backward[2])(const T* g, const T* y, T* gx, std::int64_t n);
-  // n rows, `stride` apart, of at most kColumns columns; the buffer has n * kColumns elements for each operand
-  void (*columns[3])(const T* x, T* y, T* buffer, std::int64_t n, std::int64_t stride, std::int64_t columns);
-  void (*columns_backward[2])(const T* g, const T* y, T* gx, T* buffer, std::int64_t n, std::int64_t stride,
-                              std::int64_t columns);
-};
-struct SoftmaxTable {
-  SoftmaxLines<float> singles;
-  SoftmaxLines<double> doubles;
-};
-}  // namespace neura
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {
@@ -111,18 +92,18 @@ template <class N, SoftmaxKind kind, class T>
 void columns(const T* x, T* y, T* buffer, std::int64_t n, std::int64_t stride, std::int64_t count) {
   using L = Lanes<N>;
   constexpr bool logarithm = kind == SoftmaxKind::log_softmax;
-  T m[kColumns], s[kColumns];
+  T m[kSoftmaxColumns], s[kSoftmaxColumns];
   for (T& v : m) v = -T(infinity);
   for (std::int64_t i = 0; i < n; ++i)
     each<N>(count, [&](std::int64_t k, auto part) {
       const N v = part.load(x + i * stride + k, 0);
-      L::store(v, buffer + i * kColumns + k);
+      L::store(v, buffer + i * kSoftmaxColumns + k);
       L::store(larger(L::load(m + k), v), m + k);
     });
   for (std::int64_t k = 0; k < count; k += L::count) {
     const N most = L::load(m + k);
     N sum = L::all(0);
-    for (T* p = buffer + k; p < buffer + n * kColumns; p += kColumns) {
+    for (T* p = buffer + k; p < buffer + n * kSoftmaxColumns; p += kSoftmaxColumns) {
       const N e = exp_below(L::load(p) - most);
       if constexpr (!logarithm) L::store(e, p);
       sum = sum + e;
@@ -132,10 +113,10 @@ void columns(const T* x, T* y, T* buffer, std::int64_t n, std::int64_t stride, s
   if (kind == SoftmaxKind::safe_softmax)
     for (std::int64_t k = 0; k < count; ++k)
       if (hidden(x + k, m[k], n, stride))
-        for (std::int64_t i = s[k] = 0; i < n; ++i) buffer[i * kColumns + k] = 0;
+        for (std::int64_t i = s[k] = 0; i < n; ++i) buffer[i * kSoftmaxColumns + k] = 0;
   for (std::int64_t i = 0; i < n; ++i)
     each<N>(count, [&](std::int64_t k, auto part) {
-      const N v = L::load(buffer + i * kColumns + k), t = L::load(s + k);
+      const N v = L::load(buffer + i * kSoftmaxColumns + k), t = L::load(s + k);
       part.store(logarithm ? v - L::load(m + k) - t : v * t, y + i * stride + k);
     });
 }
@@ -144,18 +125,19 @@ template <class N, bool logarithm, class T> void columns_backward(const T* g, co
                                                                   std::int64_t n, std::int64_t stride,
                                                                   std::int64_t count) {
   using L = Lanes<N>;
-  T s[kColumns] = {};
-  T *gs = buffer, *ys = buffer + n * kColumns;
+  T s[kSoftmaxColumns] = {};
+  T *gs = buffer, *ys = buffer + n * kSoftmaxColumns;
   for (std::int64_t i = 0; i < n; ++i)
     each<N>(count, [&](std::int64_t k, auto part) {
       const N a = part.load(g + i * stride + k, 0), b = part.load(y + i * stride + k, 0), sum = L::load(s + k);
-      L::store(a, gs + i * kColumns + k);
-      L::store(b, ys + i * kColumns + k);
+      L::store(a, gs + i * kSoftmaxColumns + k);
+      L::store(b, ys + i * kSoftmaxColumns + k);
       L::store(logarithm ? sum + a : fma(a, b, sum), s + k);
     });
   for (std::int64_t i = 0; i < n; ++i)
     each<N>(count, [&](std::int64_t k, auto part) {
-      const N a = L::load(gs + i * kColumns + k), b = L::load(ys + i * kColumns + k), sum = L::load(s + k);
+      const N a = L::load(gs + i * kSoftmaxColumns + k), b = L::load(ys + i * kSoftmaxColumns + k),
+              sum = L::load(s + k);
       part.store(logarithm ? a - exp_below(b) * sum : b * (a - sum), gx + i * stride + k);
     });
 }
@@ -166,8 +148,8 @@ template <class N, class T> constexpr SoftmaxLines<T> lines{
     {&columns<N, SoftmaxKind::softmax, T>, &columns<N, SoftmaxKind::log_softmax, T>,
      &columns<N, SoftmaxKind::safe_softmax, T>},
     {&columns_backward<N, false, T>, &columns_backward<N, true, T>}};
-constexpr SoftmaxTable table{lines<Floats, float>, lines<Doubles, double>};
-const SoftmaxTable* softmax_table() { return &table; }
+const SoftmaxLines<float>* singles_table() { return &lines<Floats, float>; }
+const SoftmaxLines<double>* doubles_table() { return &lines<Doubles, double>; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace neura
@@ -175,14 +157,12 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace neura {
-namespace {
+HWY_EXPORT(singles_table);
+HWY_EXPORT(doubles_table);
+template <> const SoftmaxLines<float>& softmax_lines<float>() { return *HWY_DYNAMIC_DISPATCH(singles_table)(); }
+template <> const SoftmaxLines<double>& softmax_lines<double>() { return *HWY_DYNAMIC_DISPATCH(doubles_table)(); }
 
-HWY_EXPORT(softmax_table);
-template <class T> const SoftmaxLines<T>& lines_of() {
-  const SoftmaxTable& table = *HWY_DYNAMIC_DISPATCH(softmax_table)();
-  if constexpr (sizeof(T) == 4) return table.singles;
-  else return table.doubles;
-}
+namespace {
 
 // Contiguous tensors seen as [outer, n, inner]: may columns be taken together?
 struct Columns {
@@ -195,14 +175,14 @@ struct Columns {
   }
   // f(offset, columns, buffer)
   template <class T, class F> void run(Context& c, std::int64_t operands, F&& f) const {
-    const std::int64_t pieces = (inner + kColumns - 1) / kColumns;
-    const Blocks blocks(outer * pieces, 4 * n * kColumns, outer * pieces);
-    const std::int64_t size = n * kColumns * operands;
+    const std::int64_t pieces = (inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
+    const Blocks blocks(outer * pieces, 4 * n * kSoftmaxColumns, outer * pieces);
+    const std::int64_t size = n * kSoftmaxColumns * operands;
     T* buffer = c.scratch_of<T>(size * blocks.slots.count);
     blocks.run([&](Blocks::Block block, std::int64_t piece, std::int64_t end) {
       for (; piece < end; ++piece) {
-        const std::int64_t first = piece % pieces * kColumns;
-        f(piece / pieces * n * inner + first, std::min(kColumns, inner - first), buffer + block.slot * size);
+        const std::int64_t first = piece % pieces * kSoftmaxColumns;
+        f(piece / pieces * n * inner + first, std::min(kSoftmaxColumns, inner - first), buffer + block.slot * size);
       }
     });
   }
@@ -212,14 +192,14 @@ template <class T> void forward(Context& c, const View& x, int dim, SoftmaxKind 
   const Columns columns(x, dim, {&x, &y});
   if (columns.fast) {
     columns.run<T>(c, 1, [&](std::int64_t at, std::int64_t count, T* buffer) {
-      lines_of<T>().columns[int(kind)](x.as<T>() + at, y.as<T>() + at, buffer, columns.n, columns.inner, count);
+      softmax_lines<T>().columns[int(kind)](x.as<T>() + at, y.as<T>() + at, buffer, columns.n, columns.inner, count);
     });
     return;
   }
   const Rows in(x, dim), out(y, dim);
   const Blocks blocks(in.count, 4 * in.length);
   const RowAccess<T> from(c, in, blocks), to(c, out, blocks);
-  const auto line = lines_of<T>().row[int(kind)];
+  const auto line = softmax_lines<T>().row[int(kind)];
   blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
     for (; r < end; ++r) {
       line(from.read(block, r), to.target(block, r), in.length);
@@ -232,15 +212,15 @@ template <class T> void backward(Context& c, const View& g, const View& y, int d
   const Columns columns(y, dim, {&g, &y, &gx});
   if (columns.fast) {
     columns.run<T>(c, 2, [&](std::int64_t at, std::int64_t count, T* buffer) {
-      lines_of<T>().columns_backward[logarithm](g.as<T>() + at, y.as<T>() + at, gx.as<T>() + at, buffer, columns.n,
-                                                columns.inner, count);
+      softmax_lines<T>().columns_backward[logarithm](g.as<T>() + at, y.as<T>() + at, gx.as<T>() + at, buffer, columns.n,
+                                                     columns.inner, count);
     });
     return;
   }
   const Rows gr(g, dim), yr(y, dim), out(gx, dim);
   const Blocks blocks(yr.count, 2 * yr.length);
   const RowAccess<T> gs(c, gr, blocks), ys(c, yr, blocks), to(c, out, blocks);
-  const auto line = lines_of<T>().row_backward[logarithm];
+  const auto line = softmax_lines<T>().row_backward[logarithm];
   blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
     for (; r < end; ++r) {
       line(gs.read(block, r), ys.read(block, r), to.target(block, r), yr.length);
@@ -262,7 +242,10 @@ void softmax_backward(Context& c, View g, View y, int dim, bool logarithm, View 
 }  // namespace
 
 const softmax_kernels* cpu_softmax() {
-  static constexpr softmax_kernels table{.softmax = &softmax, .softmax_backward = &softmax_backward};
+  static constexpr softmax_kernels table{.softmax = &softmax,
+                                         .softmax_backward = &softmax_backward,
+                                         .attention = &cpu_attention,
+                                         .attention_backward = &cpu_attention_backward};
   return &table;
 }
 

@@ -58,7 +58,8 @@ const join_kernels* join() {
   return &table;
 }
 const softmax_kernels* softmax() {
-  static constexpr softmax_kernels table{.softmax = absent, .softmax_backward = absent};
+  static constexpr softmax_kernels table{
+      .softmax = absent, .softmax_backward = absent, .attention = absent, .attention_backward = absent};
   return &table;
 }
 const norm_kernels* norm() {
