@@ -221,6 +221,19 @@ TEST(Reduce, ResultsDoNotDependOnTheNumberOfThreads) {
     EXPECT_EQ(results[0][i].to_vector<float>(), results[1][i].to_vector<float>()) << i;
 }
 
+// Lines are folded side by side; each as it would be alone.
+TEST(Reduce, ALineDoesNotKnowItsNeighbours) {
+  for (const std::int64_t n : {255, 256, 1003, 20000, 70001}) {
+    const Tensor x = sample({7, n});
+    const Tensor sums = sum(x, {1}), largest = amax(x, {1}), spread = var(x, {1});
+    for (std::int64_t r = 0; r < 7; ++r) {
+      expect_same(sums.select(0, r), sum(x.select(0, r)));
+      expect_same(largest.select(0, r), amax(x.select(0, r), {0}));
+      expect_same(spread.select(0, r), var(x.select(0, r), {0}));
+    }
+  }
+}
+
 TEST(Reduce, LongSumsStayExact) {
   const double tenth = double(0.1f);
   const Tensor wide = expand(full({1, 1}, 0.1, {.dtype = float32}), {1 << 20, 4});

@@ -2,6 +2,7 @@
 #include "neura/backend/cpu/reduce.h"
 
 #include <cmath>
+#include <type_traits>
 // clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/reduce.cpp"
@@ -51,45 +52,78 @@ template <class Row, class N> HWY_INLINE typename N::One lanes_to_one(N v) {
   }
 }
 
-template <class Row, class N> HWY_INLINE typename N::One fold_line(const typename N::T* x, std::int64_t n, N p) {
+template <class N> struct Chains { N a, b, c, d; };  // independent, so that they hide the latency
+template <class Row, class N> HWY_INLINE void extend(Chains<N>& s, const typename N::T* x, N p) {
   constexpr std::int64_t step = N::kLanes;
-  std::int64_t i = 0;
-  N c0 = Row::template start<N>();
-  if (n >= 8 * step) {  // independent chains hide the latency, and go home often, so that long sums stay exact
-    const N none = c0;
-    N c1 = c0, c2 = c0, c3 = c0;
-    while (i + 4 * step <= n) {
-      const std::int64_t end = n - i > 64 * step ? i + 64 * step : n;
-      N b0 = none, b1 = none, b2 = none, b3 = none;
-      for (; i + 4 * step <= end; i += 4 * step) {
-        b0 = Row::combine(b0, Row::map(N::load(x + i), p));
-        b1 = Row::combine(b1, Row::map(N::load(x + i + step), p));
-        b2 = Row::combine(b2, Row::map(N::load(x + i + 2 * step), p));
-        b3 = Row::combine(b3, Row::map(N::load(x + i + 3 * step), p));
-      }
-      c0 = Row::combine(c0, b0), c1 = Row::combine(c1, b1);
-      c2 = Row::combine(c2, b2), c3 = Row::combine(c3, b3);
-    }
-    c0 = Row::combine(Row::combine(c0, c1), Row::combine(c2, c3));
-  }
-  for (; i + step <= n; i += step) c0 = Row::combine(c0, Row::map(N::load(x + i), p));
+  s.a = Row::combine(s.a, Row::map(N::load(x), p)), s.b = Row::combine(s.b, Row::map(N::load(x + step), p));
+  s.c = Row::combine(s.c, Row::map(N::load(x + 2 * step), p)),
+  s.d = Row::combine(s.d, Row::map(N::load(x + 3 * step), p));
+}
+template <class Row, class N> HWY_INLINE void merge(Chains<N>& s, const Chains<N>& o) {
+  s.a = Row::combine(s.a, o.a), s.b = Row::combine(s.b, o.b), s.c = Row::combine(s.c, o.c),
+  s.d = Row::combine(s.d, o.d);
+}
+
+// r and what of n elements filled no four vectors.
+template <class Row, class N>
+HWY_INLINE typename N::One with_rest(N r, const typename N::T* x, std::int64_t i, std::int64_t n, N p) {
+  constexpr std::int64_t step = N::kLanes;
+  for (; i + step <= n; i += step) r = Row::combine(r, Row::map(N::load(x + i), p));
   if constexpr (N::kMaskedLoads) {
-    if (i < n) c0 = N::first(n - i, Row::combine(c0, Row::map(N::load_first(n - i, x + i), p)), c0);
-    return lanes_to_one<Row>(c0);
+    if (i < n) r = N::first(n - i, Row::combine(r, Row::map(N::load_first(n - i, x + i), p)), r);
+    return lanes_to_one<Row>(r);
   } else {
     using One = typename N::One;
-    One r = lanes_to_one<Row>(c0);
-    for (; i < n; ++i) r = Row::combine(r, Row::map(One::load(x + i), p.one()));
-    return r;
+    One one = lanes_to_one<Row>(r);
+    for (; i < n; ++i) one = Row::combine(one, Row::map(One::load(x + i), p.one()));
+    return one;
   }
 }
 
-// In halves, so that rounding errors grow with the depth and not with the length.
-template <class Row, class N> typename N::One fold_long(const typename N::T* x, std::int64_t n, N p) {
-  if (n <= 512 * N::kLanes) return fold_line<Row, N>(x, n, p);
-  const std::int64_t half = n / 2 & -N::kLanes;
-  return Row::combine(fold_long<Row, N>(x, half, p), fold_long<Row, N>(x + half, n - half, p));
+template <class Row, class N> HWY_NOINLINE void with_rest_apart(N r, const typename N::T* x, std::int64_t i,
+                                                                std::int64_t n, N p, typename N::T* out) {
+  with_rest<Row>(r, x, i, n, p).store(out);
 }
+
+// Lines of n elements, x[l] with p[l]: each as it would be alone, but side by side, because the memory gives more to
+// who reads at several places. The chains go home often, so that long sums stay exact.
+template <class Row, class N, int... l> HWY_INLINE void fold_lines(const typename N::T* const* x, std::int64_t n,
+                                                                   const N* p, typename N::T* out, Numbers<l...>) {
+  constexpr std::int64_t step = N::kLanes;
+  const N start = Row::template start<N>();
+  const Chains<N> none{start, start, start, start};
+  Chains<N> sums[] = {((void)l, none)...};
+  std::int64_t i = 0;
+  if (n >= 8 * step)
+    while (i + 4 * step <= n) {
+      const std::int64_t end = n - i > 64 * step ? i + 64 * step : n;
+      Chains<N> block[] = {((void)l, none)...};
+      for (; i + 4 * step <= end; i += 4 * step) (extend<Row>(block[l], x[l] + i, p[l]), ...);
+      (merge<Row>(sums[l], block[l]), ...);
+    }
+  const auto whole = [&](const Chains<N>& s) { return Row::combine(Row::combine(s.a, s.b), Row::combine(s.c, s.d)); };
+  if constexpr (sizeof...(l) == 1) (with_rest<Row>(i ? whole(sums[l]) : start, x[l], i, n, p[l]).store(out + l), ...);
+  else (with_rest_apart<Row>(whole(sums[l]), x[l], i, n, p[l], out + l), ...);
+}
+
+// In halves, so that rounding errors grow with the depth and not with the length.
+template <class Row, class N, int lines>
+void fold_long(const typename N::T* const* x, std::int64_t n, const N* p, typename N::T* out) {
+  using One = typename N::One;
+  if (n <= 512 * N::kLanes) return fold_lines<Row>(x, n, p, out, NumbersUpTo<lines>());
+  const std::int64_t half = n / 2 & -N::kLanes;
+  const typename N::T* rest[lines];
+  typename N::T of_rest[lines];
+  for (int l = 0; l < lines; ++l) rest[l] = x[l] + half;
+  fold_long<Row, N, lines>(x, half, p, out);
+  fold_long<Row, N, lines>(rest, n - half, p, of_rest);
+  for (int l = 0; l < lines; ++l) Row::combine(One::load(out + l), One::load(of_rest + l)).store(out + l);
+}
+
+// Folds that people wait for; the others would only make the library larger.
+template <class Row, class... Rows> constexpr bool is_one_of = (std::is_same_v<Row, Rows> || ...);
+template <class Row> constexpr bool often_long =
+    is_one_of<Row, sum_row, mean_row, amax_row, amin_row, norm2_row, spread_row>;
 
 template <class Row, class N> struct Loops {
   using T = typename N::T;
@@ -99,15 +133,32 @@ template <class Row, class N> struct Loops {
 
   static void rows(const char* x, std::int64_t x_step, std::int64_t n, std::int64_t rows, const char* p,
                    std::int64_t p_step, char* out, std::int64_t out_step) {
-    N q = p ? N::splat(at(p)) : N(0_c);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      if (p && p_step) q = N::splat(at(p + r * p_step));
+    constexpr int together = N::kLanes > 1 && hwy::IsFloat<T>() && often_long<Row> ? 4 : 1;
+    std::int64_t r = 0;
+    if (const std::int64_t part = rows / together; together > 1 && n >= 256)
+      for (; r < part; ++r)
+        side_by_side(x + r * x_step, part * x_step, n, p ? p + r * p_step : p, part * p_step, out + r * out_step,
+                     part * out_step, NumbersUpTo<together>());
+    for (r *= together; r < rows; ++r) {
+      const char *line = x + r * x_step, *q = p ? p + r * p_step : p;
       if (n < N::kLanes && n <= 4) {
+        const One one = p ? One::load(at(q)) : One(0_c);
         One a = Row::template start<One>();
-        for (std::int64_t i = 0; i < n; ++i) a = Row::combine(a, Row::map(One::load(at(x + r * x_step) + i), q.one()));
+        for (std::int64_t i = 0; i < n; ++i) a = Row::combine(a, Row::map(One::load(at(line) + i), one));
         a.store(at(out + r * out_step));
-      } else fold_long<Row, N>(at(x + r * x_step), n, q).store(at(out + r * out_step));
+      } else if (n < 8 * N::kLanes) {
+        const N each = p ? N::splat(at(q)) : N(0_c);
+        with_rest<Row>(Row::template start<N>(), at(line), 0, n, each).store(at(out + r * out_step));
+      } else side_by_side(line, 0, n, q, 0, out + r * out_step, 0, NumbersUpTo<1>());
     }
+  }
+  template <int... l> static void side_by_side(const char* x, std::int64_t x_step, std::int64_t n, const char* p,
+                                               std::int64_t p_step, char* out, std::int64_t out_step, Numbers<l...>) {
+    const T* const lines[] = {at(x + l * x_step)...};
+    const N q[] = {(p ? N::splat(at(p + l * p_step)) : N(0_c))...};
+    T results[sizeof...(l)];
+    fold_long<Row, N, int(sizeof...(l))>(lines, n, q, results);
+    (One::load(results + l).store(at(out + l * out_step)), ...);
   }
   // one strip, one vector wide, of eight lines or of one
   template <class M, int lines>

@@ -112,8 +112,8 @@ void Walk::gathered_row(std::int64_t x_offset, std::int64_t begin, std::int64_t 
 
 // The innermost axis is reduced: a line gives a number.
 void Walk::rows() {
-  const bool whole = chunks == 1 && !convert && red_in.x == size && !reduced.count;
-  const std::int64_t run = kept_in.size;
+  const bool one_line = !convert && red_in.x == size && !reduced.count;         // what a result folds lies in one piece
+  const std::int64_t run = kept_in.size, whole = one_line ? count / chunk : 0;  // chunks that are full
   const std::int64_t grain = std::max<std::int64_t>(1, kSerial / std::max<std::int64_t>(1, std::min(count, chunk)));
   parallel_for(outputs * chunks, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end;) {
@@ -121,14 +121,17 @@ void Walk::rows() {
       std::int64_t from = inner * kept_in.x, to = inner * kept_in.y;
       kept.at(o / run, from, to);
       const char* q = p ? p + to * p_scale : nullptr;
-      if (whole) {
+      if (one_line && chunks == 1) {
         const std::int64_t n = std::min(end - t, run - inner);
         loops.rows(x + from, kept_in.x, count, n, q, kept_in.y * p_scale, partial + to, kept_in.y);
         t += n;
-      } else {
-        gathered_row(from, c * chunk, std::min(count, (c + 1) * chunk), q, partial + c * outputs * size + to);
-        ++t;
+        continue;
       }
+      char* out = partial + c * outputs * size + to;
+      const std::int64_t n = std::min(end - t, whole - c);
+      if (n > 0) loops.rows(x + from + c * chunk * size, chunk * size, chunk, n, q, 0, out, outputs * size);
+      else gathered_row(from, c * chunk, std::min(count, (c + 1) * chunk), q, out);
+      t += std::max<std::int64_t>(1, n);
     }
   });
 }
@@ -196,7 +199,7 @@ void Walk::columns() {
 }
 
 // Dense results of the computing dtype go where they belong.
-void deliver(const ConvertFn* convert, const char* from, std::int64_t size, View y) {
+void deliver(ConvertFn* convert, const char* from, std::int64_t size, View y) {
   const std::int64_t y_size = size_of(y.dtype());
   if (y.spec->contiguous) return convert(from, size, y.data, y_size, std::size_t(y.numel()));
   const int last = y.rank() - 1;
