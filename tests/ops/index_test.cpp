@@ -111,6 +111,45 @@ TEST(Index, SumsDoNotDependOnThreads) {
   set_num_threads(before);
 }
 
+// So long that parts of the list are summed apart.
+TEST(Index, ALongListIntoFewPlaces) {
+  manual_seed(3);
+  const std::int64_t n = 300001, m = 1000;
+  for (const DType d : {float32, int64}) {
+    const Tensor x = randint(100, {n}).to(d), g = randint(m - 1, {n});  // nothing goes to the last place
+    std::vector<double> want(std::size_t(m), 1);
+    for (std::int64_t i = 0; i < n; ++i) want[std::size_t(at(g, {i}))] += at(x, {i});
+    expect_close(scatter_add(ones({m}, {.dtype = d}), 0, g, x), want);
+  }
+  Tensor y = full({m}, -0.0);
+  const Tensor x = randn({2 * n}), every_second = slice(x, 0, 0, 2 * n, 2), g = randint(m - 1, {n});
+  const int before = get_num_threads();
+  set_num_threads(1);
+  const Tensor one = scatter_add(y, 0, g, every_second);
+  set_num_threads(3);
+  expect_same(scatter_add(y, 0, g, every_second), one);
+  set_num_threads(before);
+  EXPECT_TRUE(std::signbit(at(one, {m - 1})));
+  g.select(0, n - 1).fill_(m);
+  EXPECT_THROW(scatter_add_(y, 0, g, every_second), IndexError);
+  expect_same(y, full({m}, -0.0));
+}
+
+// So large that the result goes past the caches.
+TEST(Index, ALargeGatherEqualsALoopAndRefusesOneBadIndex) {
+  manual_seed(4);
+  const Tensor x = randn({5, 1000003}), g = randint(1000003, {5, 1000003}), rows = randint(5, {5, 1000003});
+  const Tensor y = gather(x, 1, g), z = gather(x, 0, rows), only = gather(x.select(0, 2), 0, g.select(0, 3));
+  for (std::int64_t r = 0; r < 5; ++r)
+    for (std::int64_t i = 0; i < 1000003; i += r < 4 ? 997 : 1) {
+      ASSERT_EQ(at(y, {r, i}), at(x, {r, std::int64_t(at(g, {r, i}))}));
+      ASSERT_EQ(at(z, {r, i}), at(x, {std::int64_t(at(rows, {r, i})), i}));
+      ASSERT_EQ(at(only, {i}), at(x, {2, std::int64_t(at(g, {3, i}))}));
+    }
+  g.select(0, 4).select(0, 1000002).fill_(-1);
+  EXPECT_THROW(gather(x, 1, g), IndexError);
+}
+
 TEST(Index, ScatterAddEqualsALoop) {
   manual_seed(2);
   const Tensor x = rand({5, 6, 7}, {.dtype = float64}), g = randint(4, {5, 6, 7});

@@ -1,37 +1,40 @@
 #include "neura/backend/cpu/index_read.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "neura/core/parallel.h"
 
 namespace neura {
 
-const std::int64_t* checked_index(Context& c, const View& index, std::int64_t bound) {
+const std::int64_t* dense_index(Context& c, const View& index) {
   const std::int64_t n = index.numel();
-  const std::int64_t* p = index.as<std::int64_t>();
-  if (index.dtype() != DType::int64 || !index.spec->contiguous) {
-    std::int64_t* const to = c.scratch_of<std::int64_t>(n);
-    const auto gather = [&]<class T>(const T* from) {
-      Odometer<1> o;
-      for (int d = 0; d < index.rank(); ++d) o.add(index.size(d), {index.stride(d)});
-      if (n) o.seek(0);
-      for (std::int64_t i = 0; i < n; ++i, o.next()) to[i] = std::int64_t(from[o.at[0]]);
-    };
-    if (index.dtype() == DType::int64) gather(index.as<std::int64_t>());
-    else gather(index.as<std::int32_t>());
-    p = to;
-  }
-  // Below 0 or not below the bound: the sign of one of two differences, which a vector unit of any age can take.
+  if (index.dtype() == DType::int64 && index.spec->contiguous) return index.as<std::int64_t>();
+  std::int64_t* const to = c.scratch_of<std::int64_t>(n);
+  const auto gather = [&]<class T>(const T* from) {
+    Odometer<1> o;
+    for (int d = 0; d < index.rank(); ++d) o.add(index.size(d), {index.stride(d)});
+    if (n) o.seek(0);
+    for (std::int64_t i = 0; i < n; ++i, o.next()) to[i] = std::int64_t(from[o.at[0]]);
+  };
+  if (index.dtype() == DType::int64) gather(index.as<std::int64_t>());
+  else gather(index.as<std::int32_t>());
+  return to;
+}
+
+bool all_inside(Context& c, const std::int64_t* index, std::int64_t n, std::int64_t bound) {
   std::atomic<bool> bad{false};
   parallel_for(n, kSerial, [&](std::int64_t b, std::int64_t e) {
-    std::uint64_t sign = 0;
-    for (std::int64_t i = b; i < e; ++i) sign |= std::uint64_t(p[i]) | (std::uint64_t(bound - 1) - std::uint64_t(p[i]));
-    if (sign >> 63) bad.store(true, std::memory_order_relaxed);
+    if (any_outside(index + b, e - b, bound)) bad.store(true, std::memory_order_relaxed);
   });
-  if (!bad.load(std::memory_order_relaxed)) return p;
-  for (std::int64_t i = 0; i < n; ++i)
-    if (std::uint64_t(p[i]) >= std::uint64_t(bound)) return c.fail_index(p[i], bound), nullptr;
-  return nullptr;
+  if (!bad.load(std::memory_order_relaxed)) return true;
+  const auto outside = [&](std::int64_t i) { return std::uint64_t(i) >= std::uint64_t(bound); };
+  return c.fail_index(*std::find_if(index, index + n, outside), bound), false;
+}
+
+const std::int64_t* checked_index(Context& c, const View& index, std::int64_t bound) {
+  const std::int64_t* const p = dense_index(c, index);
+  return all_inside(c, p, index.numel(), bound) ? p : nullptr;
 }
 
 template <> Small<true>::Small(float x) {

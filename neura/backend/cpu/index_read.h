@@ -9,8 +9,19 @@
 
 namespace neura {
 
-// Elements of an int32 or int64 view in logical order, or null after an index outside [0, bound) has been reported.
-const std::int64_t* checked_index(Context&, const View& index, std::int64_t bound);
+// Elements of an int32 or int64 view in logical order.
+const std::int64_t* dense_index(Context&, const View& index);
+// Whether all are inside [0, bound); the first that is not is reported.
+bool all_inside(Context&, const std::int64_t* index, std::int64_t n, std::int64_t bound);
+const std::int64_t* checked_index(Context&, const View& index, std::int64_t bound);  // both; null if one is outside
+
+// Below 0 or not below the bound: the sign of one of two differences, which a vector unit of any age can take.
+inline bool any_outside(const std::int64_t* index, std::int64_t n, std::int64_t bound) {
+  std::uint64_t sign = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    sign |= std::uint64_t(index[i]) | (std::uint64_t(bound - 1) - std::uint64_t(index[i]));
+  return sign >> 63;
+}
 
 inline Spec at_least_1d(const Spec& s) {
   Spec r = s;

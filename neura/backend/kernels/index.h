@@ -1,5 +1,5 @@
 // Reading and writing by index. Indices are int32 or int64, of any strides; one outside [0, bound) is reported by
-// Context::fail_index before anything is written.
+// Context::fail_index before anything is written, by gather after a part of its new out.
 #pragma once
 #include "neura/backend/backend.h"
 
