@@ -11,15 +11,32 @@
 #include "neura/ops/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
+#include "tests/support/loop.h"
 
 namespace neura {
 namespace {
+using test::at;
 using test::error_of;
 using test::expect_close;
 using test::expect_gradients;
 using test::expect_same;
 
 Tensor uniform(const Shape& s) { return rand(s, {.dtype = float64}) + 0.5; }
+// So large that the result goes past the caches.
+TEST(Join, LargePartsKeepTheirPlaces) {
+  const Tensor a = rand({1030, 1100}), b = rand({1030, 3001});
+  const Tensor y = cat({a, slice(b, 1, 1, 3001), a}, 1);
+  for (std::int64_t r = 0; r < 1030; ++r)
+    for (std::int64_t i = 0; i < 5200; i += 1 + 5 * (r % 97)) {
+      const double want = i < 1100 ? at(a, {r, i}) : i < 4100 ? at(b, {r, i - 1099}) : at(a, {r, i - 4100});
+      ASSERT_EQ(at(y, {r, i}), want);
+    }
+  Tensor z = clone(y);
+  slice(z, 0, 0, 1029).copy_(slice(y, 0, 1, 1030));
+  ASSERT_EQ(at(z, {0, 5199}), at(y, {1, 5199}));
+  ASSERT_EQ(at(z, {1029, 0}), at(y, {1029, 0}));
+}
+
 }  // namespace
 
 TEST(Join, CatOfAnyNumberAndLayoutEqualsItsParts) {

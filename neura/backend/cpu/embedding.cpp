@@ -54,13 +54,19 @@ void backward(Context& c, const View& g, const View& indices, std::int64_t paddi
       T* row = out.target(block, r);
       std::int64_t first = named.starts[r];
       const std::int64_t last = r == padding ? first : named.starts[r + 1];
-      std::fill(row, row + width, T(0));
-      for (std::int64_t k = first; k < last; ++k) {
-        const T* add = gs.read(block, named.places[k]);
+      const std::int64_t count = last - first;
+      if (!count) {
+        std::fill(row, row + width, T(0));
+      } else {
+        const T* one = gs.read(block, named.places[first]);
+        for (std::int64_t i = 0; i < width; ++i) row[i] = T(0) + one[i];
+      }
+      while (++first < last) {
+        const T* add = gs.read(block, named.places[first]);
         for (std::int64_t i = 0; i < width; ++i) row[i] += add[i];
       }
-      if (by_frequency && last > first + 1)
-        for (std::int64_t i = 0; i < width; ++i) row[i] /= T(last - first);
+      if (by_frequency && count > 1)
+        for (std::int64_t i = 0; i < width; ++i) row[i] /= T(count);
       out.written(block, r);
     }
   });

@@ -33,6 +33,14 @@ struct Loops {
     if (!rank) shape[0] = 1, from[0] = to[0] = 1, rank = 1;
     if (rank > 1 && shape[rank - 1] < 8 && shape[rank - 2] > shape[rank - 1]) swap(rank - 1, rank - 2);  // longer lines
   }
+  std::int64_t reach(const std::int64_t* steps) const {  // elements from the first to behind the last
+    std::int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n += (shape[d] - 1) * steps[d];
+    return n;
+  }
+  template <class U> bool apart(const U* f, const U* t) const { return f + reach(from) <= t || t + reach(to) <= f; }
+  // Of the target; of what it is a window of, if it takes a part of each line.
+  std::int64_t target_bytes(std::size_t size) const { return shape[0] * to[0] * std::int64_t(size); }
   void swap(int a, int b) { std::swap(shape[a], shape[b]), std::swap(from[a], from[b]), std::swap(to[a], to[b]); }
 };
 
@@ -116,23 +124,23 @@ void copy(Context&, View from, View to) {
     Odometer<2> outer;
     for (int d = 0; d < last; ++d) outer.add(l.shape[d], {l.from[d], l.to[d]});
     const std::int64_t n = l.shape[last], pieces = (n + kSerial - 1) / kSerial, lines = outer.numel();
-    const bool stream = l.rank == 1 && l.from[0] == 1 && l.to[0] == 1 && n * std::int64_t(sizeof(U)) >= kStreamFrom &&
-                        (f + n <= t || t + n <= f);
+    const std::int64_t line_bytes = n * std::int64_t(sizeof(U));
+    const bool straight = l.from[last] == 1 && l.to[last] == 1 && line_bytes >= 4096;
+    const bool stream = straight && l.target_bytes(sizeof(U)) >= kStreamFrom && l.apart(f, t);
     const auto range = [&](std::int64_t b, std::int64_t e) {  // of pieces of lines
-      if (stream) {
-        const std::int64_t begin = b * kSerial, end = std::min(n, e * kSerial);
-        stream_copy(reinterpret_cast<char*>(t + begin), reinterpret_cast<const char*>(f + begin),
-                    std::size_t(end - begin) * sizeof(U), nullptr, 0);
-        return stream_done();
-      }
       Odometer<2> o = outer;
       for (std::int64_t i = b; i < e; ++i) {
         if (i == b || pieces > 1) o.seek(i / pieces);
-        const std::int64_t begin = i % pieces * kSerial, end = std::min(n, begin + kSerial);
-        line(f + o.at[0] + begin * l.from[last], l.from[last], t + o.at[1] + begin * l.to[last], l.to[last],
-             end - begin);
+        const std::int64_t begin = i % pieces * kSerial, m = std::min(n, begin + kSerial) - begin;
+        const U* source = f + o.at[0] + begin * l.from[last];
+        U* target = t + o.at[1] + begin * l.to[last];
+        if (stream)
+          stream_copy(reinterpret_cast<char*>(target), reinterpret_cast<const char*>(source),
+                      std::size_t(m) * sizeof(U), nullptr, 0);
+        else line(source, l.from[last], target, l.to[last], m);
         if (pieces == 1) o.next();
       }
+      if (stream) stream_done();
     };
     if (to.numel() <= kSerial) return range(0, lines);
     parallel_for(lines * pieces, std::max<std::int64_t>(1, kSerial / n), range);
