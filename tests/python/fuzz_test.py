@@ -115,7 +115,8 @@ class Fuzz:
             self.pool[type(made)] = [made, 0]
         elif callable(made) and not isinstance(made, type):
             self.call(made)
-        drop_handle(made)
+        if isinstance(made, neura.utils.hooks.RemovableHandle):
+            self.attempt(made.remove)
 
     def instance(self):
         r = self.r
@@ -186,11 +187,6 @@ class Fuzz:
                 gc.collect()
             self.function() if self.r.random() < 0.45 else self.instance()
         faulthandler.cancel_dump_traceback_later()
-
-
-def drop_handle(made):
-    if isinstance(made, neura.utils.hooks.RemovableHandle):
-        made.remove()
 
 
 def restore():
