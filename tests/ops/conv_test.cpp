@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "neura/core/parallel.h"
+#include "neura/ops/create.h"
+#include "neura/ops/rows.h"
 #include "tests/support/conformance.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
@@ -107,6 +109,10 @@ TEST(Conv, GradientsOfDepthwise) {  // kernels of their own, by the mirrored wei
 TEST(Conv, FoldAddsWhatUnfoldTookApart) {
   const Tensor x = sample({1, 2, 6, 8}, DType::float64);
   expect_close(fold(unfold(x, 2, {.stride = 2}), {6, 8}, 2, {.stride = 2}), x);
+  for (const UnfoldOptions& o : {UnfoldOptions{}, UnfoldOptions{.padding = 1}, UnfoldOptions{.dilation = 2}}) {
+    const auto around = [&](const Tensor& t) { return fold(unfold(t, {3, 2}, o), {6, 8}, {3, 2}, o); };
+    expect_close(around(x), x * around(ones_like(x)));  // where windows overlap, as often as they do
+  }
 }
 TEST(Conv, Errors) {
   const Tensor x = sample({8, 3, 32, 32}), w = sample({32, 16, 3, 3});

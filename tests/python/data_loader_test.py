@@ -275,6 +275,8 @@ def test_options_are_read_back():
     "options",
     [
         {"num_workers": -1},
+        {"num_workers": 0.5},
+        {"num_workers": 10**6},
         {"timeout": -1},
         {"prefetch_factor": 2},
         {"num_workers": 1, "prefetch_factor": 0},

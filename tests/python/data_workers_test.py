@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from neura.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
+COUNTING = threading.Lock()
 THREADS = {"num_workers": 2, "worker_type": "thread"}
 PROCESSES = {"num_workers": 2, "worker_type": "process"}
 workers = pytest.mark.parametrize("kind", [THREADS, PROCESSES], ids=["threads", "processes"])
@@ -127,6 +128,8 @@ def test_persistent_workers_stay(kind):
     counted = DataLoader(Who(), batch_size=1, collate_fn=list, persistent_workers=True, worker_init_fn=count, **kind)
     first, second = [[b[0][4] for b in counted] for _ in range(2)]
     assert first == second and len(set(first)) == 2 if kind["worker_type"] == "thread" else first == second
+    calls = 2 if kind["worker_type"] == "thread" else 1  # of init: threads share the data set
+    assert [b[0][3] for b in counted] == [calls] * 6
     crew = counted._iterator.crew
     next(iter(counted))  # leaves an epoch in the middle
     assert lists(DataLoader(range(10), batch_size=5, persistent_workers=True, **kind)) == [
@@ -140,7 +143,9 @@ def test_persistent_workers_stay(kind):
 
 
 def count(worker):
-    pass
+    data = get_worker_info().dataset
+    with COUNTING:
+        data.mark = (data.mark or 0) + 1
 
 
 @workers

@@ -7,8 +7,10 @@ from ... import _neura
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .iterator import Single, Worked
-from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, _whole
 from .worker import Recipe, get_worker_info
+
+_MOST_WORKERS = 1024  # as in C++
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -92,7 +94,10 @@ class DataLoader:
         device=None,
         worker_type=None,
     ):
-        _check(num_workers >= 0, f"num_workers of 0 or more, got {num_workers}")
+        _check(
+            _whole(num_workers) and 0 <= num_workers <= _MOST_WORKERS,
+            f"num_workers from 0 to {_MOST_WORKERS}, got {num_workers!r}",
+        )
         _check(timeout >= 0, f"a timeout of 0 or more seconds, got {timeout}")
         _check(num_workers or prefetch_factor is None, "num_workers > 0 where prefetch_factor is given")
         _check(prefetch_factor is None or prefetch_factor > 0, f"a positive prefetch_factor, got {prefetch_factor}")
