@@ -246,8 +246,9 @@ TEST(StateDict, PassesOverBuffersThatAreNotSaved) {
   EXPECT_TRUE(b.load_state_dict(d).missing_keys.empty());
   EXPECT_EQ(sum(b.scratch).item<double>(), 10);
   d.set("scratch", sample({2}));
-  EXPECT_EQ(error_of<ValueError>([&] { b.load_state_dict(d); }),
-            "load_state_dict: expected the keys and shapes of Deep, got\n\tUnexpected key(s) in state_dict: \"scratch\"");
+  EXPECT_EQ(
+      error_of<ValueError>([&] { b.load_state_dict(d); }),
+      "load_state_dict: expected the keys and shapes of Deep, got\n\tUnexpected key(s) in state_dict: \"scratch\"");
   EXPECT_EQ(b.load_state_dict(d, false).unexpected_keys, Names{"scratch"});
   EXPECT_EQ(sum(b.scratch).item<double>(), 10);
   b.float64();

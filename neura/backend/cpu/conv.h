@@ -13,7 +13,7 @@ template <class T> struct PatchRows {  // rows of the matrix of patches, for som
   const int64_t* offsets;              // of each row in the image
   int64_t rows;
   const Segment* segments;
-  int64_t count, step;  // step: in the image, from a result to the next
+  int64_t count;
 };
 
 template <class T> struct ConvKernels {  // of one instruction set
@@ -29,6 +29,13 @@ template <class T> const ConvKernels<T>& conv_kernels_of();
 // Depthwise: a group of one or two filters is too little for a tile.
 inline bool few_filters(const ConvShape& s) { return s.group_filters() <= 2 && s.patch() <= 64; }
 
+inline bool is_product(const ConvShape& s) {  // windows of one value each: the image is the matrix of patches
+  bool yes = true;
+  for (int d = 0; d < 3; ++d)
+    yes = yes && s.kernel[d] == 1 && s.stride[d] == 1 && s.padding[d] == 0 && s.out[d] == s.in[d];
+  return yes;
+}
+
 template <class T> void conv_forward(Context&, const ConvShape&, const T* x, const T* w, const T* bias, T* y);
 template <class T> void conv_input_gradient(Context&, const ConvShape&, const T* g, const T* w, T* x);
 template <class T> void conv_weight_gradient(Context&, const ConvShape&, const T* x, const T* g, T* w);
@@ -36,7 +43,8 @@ template <class T> void conv_weight_gradient(Context&, const ConvShape&, const T
 inline constexpr int64_t kConvDepth = 512, kConvPixels = 512;  // values summed in one go; results in a block
 inline constexpr int64_t kPatchSlack = 64;                     // bytes that gather writes too much
 
-// An image with zeros around it, so that every window lies inside.
+// An image with zeros around it, so that every window lies inside. Steps cut it into phases, each an image of its own:
+// consecutive results see consecutive values of one phase.
 template <class T> class PaddedImage {
  public:
   PaddedImage(const ConvShape& s, int64_t channels);
@@ -52,8 +60,10 @@ template <class T> class PaddedImage {
   int64_t segments(int64_t begin, int64_t end, Segment* to) const;
 
  private:
+  template <class F> void each_run(F f) const;
+
   const ConvShape& s_;
-  int64_t channels_, size_[3], plane_;
+  int64_t channels_, size_[3], phases_[3], phase_, plane_;  // size_: of a phase; phase_, plane_: elements
   int64_t begin_[3], end_[3];  // of the input that lies in the padded image, in each dimension
 };
 

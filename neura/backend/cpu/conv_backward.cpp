@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "neura/backend/cpu/conv.h"
+#include "neura/backend/cpu/product.h"
 
 namespace neura {
 namespace {
 
 constexpr int64_t round16(int64_t n) { return (n + 15) / 16 * 16; }
+constexpr int64_t kSlivers = 4;  // of a first operand that use a sliver of the second while it is in the first cache
 template <class T> constexpr int64_t segment_space() { return kConvPixels * int64_t(sizeof(Segment) / sizeof(T)); }
 
 template <class T> class InputGradient {
@@ -23,7 +25,7 @@ template <class T> class InputGradient {
     int64_t* const offsets = c.scratch_of<int64_t>(channels * s_.kernel_size());
     PaddedImage<T>(s_, channels).offsets(offsets), offsets_ = offsets;
     panel_ = round16(parts(block_, kernels_.width) * kernels_.width * filters_);
-    const int64_t image = PaddedImage<T>(s_, channels).space(), rows = round16(kernels_.height * block_);
+    const int64_t image = PaddedImage<T>(s_, channels).space(), rows = round16(rows_ * block_);
     const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(s_.patch());
     share<T>(c, s_.n * s_.groups * cuts_, image + panel_ + rows + segment_space<T>(), work, [&](int64_t u, T* space) {
       part(u / cuts_ / s_.groups, u / cuts_ % s_.groups, u % cuts_, space, space + image, space + image + panel_,
@@ -44,8 +46,9 @@ template <class T> class InputGradient {
                           rows = first_channel(i % cuts_ + 1) * size - first;
             for (int64_t d = 0; d < depths_; ++d) {
               const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
-              kernels_.pack_a(w_ + (g * filters_ + k) * patch + first, 1, patch, rows, depth,
-                              to + (g * patch + first) * filters_ + rows * k);
+              for (int64_t row = 0; row < rows; row += rows_)
+                kernels_.pack_a(w_ + (g * filters_ + k) * patch + first + row, 1, patch, std::min(rows_, rows - row),
+                                depth, to + (g * patch + first) * filters_ + rows * k + row * depth);
             }
           }
         });
@@ -54,7 +57,7 @@ template <class T> class InputGradient {
 
   void part(int64_t n, int64_t g, int64_t cut, T* image, T* panel, T* line, Segment* segments) const {
     const int64_t first = first_channel(cut), channels = first_channel(cut + 1) - first, size = s_.out_size();
-    const int64_t rows = channels * s_.kernel_size(), width = kernels_.width, slivers = parts(rows, kernels_.height);
+    const int64_t rows = channels * s_.kernel_size(), width = kernels_.width;
     const PaddedImage<T> padded(s_, channels);
     const T* const a = packed_ + (g * s_.patch() + first * s_.kernel_size()) * filters_;
     const T* const gradient = g_ + (n * s_.filters + g * filters_) * size;
@@ -66,10 +69,9 @@ template <class T> class InputGradient {
         const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
         kernels_.pack_b(gradient + k * size + begin, size, 1, depth, columns, panel + k * panel_width);
       }
-      PatchRows<T> p{nullptr, 0, segments, padded.segments(begin, end, segments), s_.stride[2]};
-      for (int64_t r = 0; r < slivers; ++r) {
-        const int64_t row = part_begin(rows, slivers, r);
-        p.rows = part_begin(rows, slivers, r + 1) - row, p.offsets = offsets_ + row;
+      PatchRows<T> p{nullptr, 0, segments, padded.segments(begin, end, segments)};
+      for (int64_t row = 0; row < rows; row += rows_) {
+        p.rows = std::min(rows_, rows - row), p.offsets = offsets_ + row;
         for (int64_t d = 0; d < depths_; ++d) {
           const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
           GemmBlock<T> b{p.rows, columns, depth, a + rows * k + row * depth, 1, 0, panel + k * panel_width, 0,
@@ -90,6 +92,7 @@ template <class T> class InputGradient {
   const int64_t blocks_ = parts(s_.out_size(), kConvPixels), block_ = parts(s_.out_size(), blocks_);
   const GemmKernels<T>& kernels_ = gemm_kernels<T>();
   const ConvKernels<T>& scatter_ = conv_kernels_of<T>();
+  const int64_t rows_ = kSlivers * kernels_.height;  // at a time
   int64_t cuts_ = 1, panel_ = 0;
   const T* packed_ = nullptr;
   const int64_t* offsets_ = nullptr;
@@ -102,15 +105,15 @@ template <class T> class WeightGradient {
 
   void run(Context& c) {
     const int64_t elements = s_.groups * patch_ * filters_;
-    const int64_t fitting = std::max<int64_t>(2, (int64_t{16} << 20) / (elements * int64_t(sizeof(T))));
+    const int64_t fitting = std::max<int64_t>(1, (int64_t{4} << 20) / (elements * int64_t(sizeof(T))));
     sums_ = std::min({s_.n, int64_t{16}, fitting});
     if (few_filters(s_)) return weigh(c, elements);
-    cuts_ = std::clamp<int64_t>(parts(8, sums_ * s_.groups), 1, parts(patch_, kernels_.height));
+    cuts_ = std::clamp<int64_t>(parts(8, sums_ * s_.groups), 1, parts(patch_, rows_));
     T* const sums = c.scratch_of<T>(sums_ * elements);
     int64_t* const offsets = c.scratch_of<int64_t>(patch_);
     image_.offsets(offsets), offsets_ = offsets;
     const int64_t panel = round16(parts(filters_, kernels_.width) * kernels_.width * block_ * images_);
-    const int64_t rows = round16(kernels_.height * pitch_ + kPatchSlack / int64_t(sizeof(T)));
+    const int64_t rows = round16(rows_ * pitch_ + kPatchSlack / int64_t(sizeof(T)));
     const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(patch_);
     share<T>(c, sums_ * s_.groups * cuts_, images_ * image_.space() + panel + rows + segment_space<T>(), work,
              [&](int64_t u, T* space) {
@@ -141,7 +144,7 @@ template <class T> class WeightGradient {
         const T* const g = g_ + (n * s_.filters + u % s_.groups * filters_) * size;
         for (int64_t i = 0; i < blocks_; ++i) {
           const int64_t begin = part_begin(size, blocks_, i), end = part_begin(size, blocks_, i + 1);
-          const PatchRows<T> p{offsets, patch_, segments, image_.segments(begin, end, segments), s_.stride[2]};
+          const PatchRows<T> p{offsets, patch_, segments, image_.segments(begin, end, segments)};
           for (int64_t o = 0; o < filters_; ++o) gather_.weigh(image, p, g + o * size + begin, to + o * patch_);
         }
       }
@@ -155,14 +158,14 @@ template <class T> class WeightGradient {
   // Rows `cut` of [patch, filters], over block `sum` of the images.
   void part(int64_t sum, int64_t g, int64_t cut, T* image, T* panel, T* lines, Segment* segments, T* to) const {
     const int64_t first = part_begin(patch_, cuts_, cut), rows = part_begin(patch_, cuts_, cut + 1) - first;
-    const int64_t size = s_.out_size(), slivers = parts(rows, kernels_.height);
+    const int64_t size = s_.out_size(), values = s_.kernel_size();
     std::fill_n(to + first * filters_, rows * filters_, T(0));
     const int64_t last = part_begin(s_.n, sums_, sum + 1);
     for (int64_t n = part_begin(s_.n, sums_, sum); n < last; n += images_) {
       const int64_t images = std::min(images_, last - n);
       for (int64_t j = 0; j < images; ++j)
-        image_.load(x_ + ((n + j) * s_.channels + g * s_.group_channels()) * s_.in_size(), 0, s_.group_channels(),
-                    image + j * image_.space());
+        image_.load(x_ + ((n + j) * s_.channels + g * s_.group_channels()) * s_.in_size(), first / values,
+                    parts(first + rows, values), image + j * image_.space());
       for (int64_t i = 0; i < blocks_; ++i) {
         const int64_t begin = part_begin(size, blocks_, i), end = part_begin(size, blocks_, i + 1);
         const int64_t width = end - begin, depth = width * images;
@@ -171,10 +174,9 @@ template <class T> class WeightGradient {
             kernels_.pack_b(g_ + ((n + j) * s_.filters + g * filters_ + o) * size + begin, 1, size, width,
                             std::min<int64_t>(kernels_.width, filters_ - o),
                             panel + o * depth + j * width * kernels_.width);
-        PatchRows<T> p{nullptr, 0, segments, image_.segments(begin, end, segments), s_.stride[2]};
-        for (int64_t r = 0; r < slivers; ++r) {
-          const int64_t row = first + part_begin(rows, slivers, r);
-          p.rows = first + part_begin(rows, slivers, r + 1) - row, p.offsets = offsets_ + row;
+        PatchRows<T> p{nullptr, 0, segments, image_.segments(begin, end, segments)};
+        for (int64_t row = first; row < first + rows; row += rows_) {
+          p.rows = std::min(rows_, first + rows - row), p.offsets = offsets_ + row;
           for (int64_t j = 0; j < images; ++j) gather_.gather(image + j * image_.space(), p, lines + j * width, pitch_);
           T* const c = to + row * filters_;
           kernels_.block({p.rows, filters_, depth, lines, pitch_, 1, panel, 0, c, filters_, {1, c, filters_, 1}});
@@ -209,6 +211,7 @@ template <class T> class WeightGradient {
       block_ * images_ + 64 / int64_t(sizeof(T));  // apart from powers of two, which share cache sets
   const GemmKernels<T>& kernels_ = gemm_kernels<T>();
   const ConvKernels<T>& gather_ = conv_kernels_of<T>();
+  const int64_t rows_ = kSlivers * kernels_.height;  // at a time
   int64_t sums_ = 1, cuts_ = 1;
   const int64_t* offsets_ = nullptr;
 };
@@ -228,11 +231,50 @@ bool has_mirror(const ConvShape& s) {
 }
 template <class T> void mirror_weight(const ConvShape& s, const T* w, T* to) {
   const int64_t filters = s.group_filters(), channels = s.group_channels(), size = s.kernel_size();
-  for (int64_t g = 0; g < s.groups; ++g)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t o = 0; o < filters; ++o)
-        for (int64_t k = 0; k < size; ++k) *to++ = w[((g * filters + o) * channels + c) * size + size - 1 - k];
+  parallel_for(s.groups * channels, std::max<int64_t>(1, kSerial / (filters * size)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t o = 0; o < filters; ++o) {
+        const T* const from = w + ((i / channels * filters + o) * channels + i % channels) * size;
+        std::reverse_copy(from, from + size, to + (i * filters + o) * size);
+      }
+  });
 }
+// A tile needs rows: of few channels the values of their windows are more of them.
+bool mirror_pays(const ConvShape& s) { return few_filters(mirrored(s)) || s.group_channels() >= 16; }
+
+// Windows of one value each: plain products.
+template <class T> void product_input_gradient(Context& c, const ConvShape& s, const T* g, const T* w, T* x) {
+  const int64_t size = s.out_size();
+  ProductBatch<T> p;
+  p.rank = 2, p.batch[0] = s.n, p.batch[1] = s.groups;
+  p.m = s.group_channels(), p.n = size, p.k = s.group_filters();
+  p.a = {w, {0, p.m * p.k}, 1, p.m};
+  p.b = {g, {s.filters * size, p.k * size}, size, 1};
+  p.y = {x, {s.channels * size, p.m * size}, size, 1};
+  multiply(c, p);
+}
+// The longer side is the one that is not packed.
+template <class T> void product_weight_gradient(Context& c, const ConvShape& s, const T* x, const T* g, T* w) {
+  const int64_t size = s.out_size(), filters = s.group_filters(), channels = s.group_channels();
+  const bool turned = channels > filters;
+  T* const sum = turned ? c.scratch_of<T>(channels * filters) : nullptr;
+  for (int64_t group = 0; group < s.groups; ++group) {
+    T* const to = w + group * filters * channels;
+    for (int64_t n = 0; n < s.n; ++n) {
+      const T *const xn = x + (n * s.channels + group * channels) * size, *const gn =
+                                                                              g +
+                                                                              (n * s.filters + group * filters) * size;
+      Gemm<T> product{filters, channels, size, gn, size, 1, xn, 1, size, to, channels, {}};
+      if (turned) product = {channels, filters, size, xn, size, 1, gn, 1, size, sum, filters, {}};
+      if (n) product.epilogue = {1, product.c, product.c_row, 1};
+      Context own(c.backend, c.device);
+      gemm(own, product);
+    }
+    for (int64_t o = 0; turned && o < filters; ++o)
+      for (int64_t i = 0; i < channels; ++i) to[o * channels + i] = sum[i * filters + o];
+  }
+}
+constexpr int64_t kDeep = 256;  // results of an image that make a sum worth a product of its own
 
 bool is_empty(const ConvShape& s) { return !s.n || !s.filters || !s.out_size() || !s.patch(); }
 
@@ -240,15 +282,17 @@ bool is_empty(const ConvShape& s) { return !s.n || !s.filters || !s.out_size() |
 
 template <class T> void conv_input_gradient(Context& c, const ConvShape& s, const T* g, const T* w, T* x) {
   if (is_empty(s)) return void(std::fill_n(x, s.n * s.channels * s.in_size(), T(0)));
-  if (const ConvShape m = mirrored(s); has_mirror(s) && few_filters(m)) {
+  if (is_product(s)) return product_input_gradient(c, s, g, w, x);
+  if (has_mirror(s) && mirror_pays(s)) {
     T* const mirror = c.scratch_of<T>(s.filters * s.patch());
     mirror_weight(s, w, mirror);
-    return conv_forward<T>(c, m, g, mirror, nullptr, x);
+    return conv_forward<T>(c, mirrored(s), g, mirror, nullptr, x);
   }
   InputGradient<T>(s, g, w, x).run(c);
 }
 template <class T> void conv_weight_gradient(Context& c, const ConvShape& s, const T* x, const T* g, T* w) {
   if (is_empty(s)) return void(std::fill_n(w, s.filters * s.patch(), T(0)));
+  if (is_product(s) && s.out_size() >= kDeep) return product_weight_gradient(c, s, x, g, w);
   WeightGradient<T>(s, x, g, w).run(c);
 }
 #define NEURA_CONV(T)                                                                       \

@@ -7,12 +7,6 @@
 namespace neura {
 namespace {
 
-bool is_product(const ConvShape& s) {  // windows of one value each: the image is the matrix of patches
-  bool yes = true;
-  for (int d = 0; d < 3; ++d)
-    yes = yes && s.kernel[d] == 1 && s.stride[d] == 1 && s.padding[d] == 0 && s.out[d] == s.in[d];
-  return yes;
-}
 template <class T> void product(Context& c, const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   const int64_t size = s.out_size();
   ProductBatch<T> p;
@@ -101,7 +95,7 @@ template <class T> class Forward {
                Segment* const segments = reinterpret_cast<Segment*>(workspace);
                for (int64_t i = 0; i < blocks; ++i) {
                  const int64_t begin = part_begin(size, blocks, i), end = part_begin(size, blocks, i + 1);
-                 const PatchRows<T> p{offsets_, patch_, segments, image_.segments(begin, end, segments), s_.stride[2]};
+                 const PatchRows<T> p{offsets_, patch_, segments, image_.segments(begin, end, segments)};
                  for (int64_t o = g * rows; o < (g + 1) * rows; ++o)
                    gather_.filter(image, p, w_ + o * patch_, bias_ ? bias_[o] : T(0),
                                   y_ + ((first + n) * s_.filters + o) * size + begin);
@@ -118,7 +112,7 @@ template <class T> class Forward {
         const int64_t at = i % slivers * width;
         const T* const image = images_ + i / slivers * image_.space() + g * s_.group_channels() * image_.plane();
         Segment* const own = segments + (i - begin) * width;
-        PatchRows<T> p{offsets_ + k, depth, own, image_.segments(at, std::min(size, at + width), own), s_.stride[2]};
+        PatchRows<T> p{offsets_ + k, depth, own, image_.segments(at, std::min(size, at + width), own)};
         gather_.gather(image, p, panel + (i - begin) * sliver_space_, width);
       }
       for (int64_t r = 0; r < row_parts_; ++r)

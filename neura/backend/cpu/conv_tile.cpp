@@ -51,7 +51,7 @@ void gather_vector(const T* image, const PatchRows<T>& p, const Segment*& s, int
 
 template <class T> void gather_one(const T* image, const PatchRows<T>& p, const Segment& s, T* to, int64_t pitch) {
   for (int64_t r = 0; r < p.rows; ++r)
-    for (int64_t i = 0; i < s.size; ++i) to[r * pitch + s.to + i] = image[p.offsets[r] + s.from + i * p.step];
+    for (int64_t i = 0; i < s.size; ++i) to[r * pitch + s.to + i] = image[p.offsets[r] + s.from + i];
 }
 template <class T> void gather(const T* image, const PatchRows<T>& all, T* to, int64_t pitch) {
   constexpr int64_t kRows = 32;  // a few rows stay in the cache for all segments
@@ -62,7 +62,7 @@ template <class T> void gather(const T* image, const PatchRows<T>& all, T* to, i
 #ifdef NEURA_MASKS
     constexpr int64_t kL = int64_t(hn::MaxLanes(Tag<T>()));
     const int64_t size = s[p.count - 1].to + s[p.count - 1].size;
-    if (p.step == 1 && (size + kL - 1) / kL * kL <= pitch) {
+    if ((size + kL - 1) / kL * kL <= pitch) {
       for (int64_t at = 0; at < size; at += kL) gather_vector(image, p, s, at, to + at, pitch);
       continue;
     }
@@ -80,10 +80,6 @@ template <class T> void scatter(T* image, const PatchRows<T>& p, const T* from, 
     for (const Segment* s = p.segments; s != end; ++s) {
       T* const line = to + s->from;
       const T* const part = from + s->to;
-      if (p.step != 1) {
-        for (int64_t i = 0; i < s->size; ++i) line[i * p.step] += part[i];
-        continue;
-      }
       int64_t i = 0;
       for (; i + kL <= s->size; i += kL)
         hn::StoreU(hn::Add(hn::LoadU(d, line + i), hn::LoadU(d, part + i)), d, line + i);
@@ -106,15 +102,14 @@ template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w
   for (const Segment* s = p.segments; s != p.segments + p.count; ++s) {
     const T* const from = image + s->from;
     int64_t i = 0;
-    if (p.step == 1)
-      for (; i + kL <= s->size; i += kL) {
-        auto sum = hn::Set(d, bias);
-        for (int64_t r = 0; r < p.rows; ++r)
-          sum = hn::MulAdd(hn::Set(d, w[r]), hn::LoadU(d, from + p.offsets[r] + i), sum);
-        hn::StoreU(sum, d, y + s->to + i);
-      }
+    for (; i + kL <= s->size; i += kL) {
+      auto sum = hn::Set(d, bias);
+      for (int64_t r = 0; r < p.rows; ++r)
+        sum = hn::MulAdd(hn::Set(d, w[r]), hn::LoadU(d, from + p.offsets[r] + i), sum);
+      hn::StoreU(sum, d, y + s->to + i);
+    }
 #ifdef NEURA_MASKS
-    if (p.step == 1 && i < s->size) {
+    if (i < s->size) {
       const auto mask = hn::FirstN(d, std::size_t(s->size - i));
       auto sum = hn::Set(d, bias);
       for (int64_t r = 0; r < p.rows; ++r)
@@ -125,7 +120,7 @@ template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w
 #endif
     for (; i < s->size; ++i) {
       T sum = bias;
-      for (int64_t r = 0; r < p.rows; ++r) sum += w[r] * from[p.offsets[r] + i * p.step];
+      for (int64_t r = 0; r < p.rows; ++r) sum += w[r] * from[p.offsets[r] + i];
       y[s->to + i] = sum;
     }
   }
@@ -142,13 +137,12 @@ template <int64_t kR, class T> void weigh_rows(const T* image, const PatchRows<T
     const T* const from = image + s->from;
     const T* const part = g + s->to;
     int64_t i = 0;
-    if (p.step == 1)
-      for (; i + kL <= s->size; i += kL) {
-        const auto v = hn::LoadU(d, part + i);
-        for (int64_t r = 0; r < kR; ++r) sum[r] = hn::MulAdd(v, hn::LoadU(d, from + p.offsets[r] + i), sum[r]);
-      }
+    for (; i + kL <= s->size; i += kL) {
+      const auto v = hn::LoadU(d, part + i);
+      for (int64_t r = 0; r < kR; ++r) sum[r] = hn::MulAdd(v, hn::LoadU(d, from + p.offsets[r] + i), sum[r]);
+    }
     for (; i < s->size; ++i)
-      for (int64_t r = 0; r < kR; ++r) rest[r] += part[i] * from[p.offsets[r] + i * p.step];
+      for (int64_t r = 0; r < kR; ++r) rest[r] += part[i] * from[p.offsets[r] + i];
   }
   for (int64_t r = 0; r < kR; ++r) w[r] += hn::GetLane(hn::SumOfLanes(d, sum[r])) + rest[r];
 }

@@ -257,8 +257,18 @@ template <class T> void pack_a(const T* a, int64_t row, int64_t k, int64_t rows,
 
 template <class T> void pack_b(const T* b, int64_t k, int64_t column, int64_t depth, int64_t columns, T* to) {
   constexpr Tag<T> d;
-  constexpr int kW = kWidth<T>, kL = kLanes<T>;
-  for (int64_t j = 0; j < columns; j += kW, to += kW * depth) {
+  constexpr int kW = kWidth<T>, kL = kLanes<T>, kTogether = 4;  // slivers: longer pieces of each row
+  int64_t j = 0;
+  if (column == 1)
+    for (; j + kTogether * kW <= columns; j += kTogether * kW, to += kTogether * kW * depth)
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < kTogether; ++i) {
+          const T* const from = b + j + p * k + i * kW;
+          T* const sliver = to + (i * depth + p) * kW;
+          hn::StoreU(hn::LoadU(d, from), d, sliver);
+          hn::StoreU(hn::LoadU(d, from + kL), d, sliver + kL);
+        }
+  for (; j < columns; j += kW, to += kW * depth) {
     const int64_t w = columns - j < kW ? columns - j : kW;
     const T* from = b + j * column;
     if (column == 1 && w == kW) {
