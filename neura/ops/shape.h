@@ -26,6 +26,9 @@ Tensor tril(const Tensor& input, std::int64_t diagonal = 0);  // [..., rows, col
 Tensor triu(const Tensor& input, std::int64_t diagonal = 0);
 Tensor& tril_(Tensor& self, std::int64_t diagonal = 0);
 Tensor& triu_(Tensor& self, std::int64_t diagonal = 0);
+// Writes the main diagonal: where all indices are equal. wrap: in a matrix with more rows than columns it begins anew
+// below a row that is left out. ShapeError below two dimensions, and where more than two differ in size.
+Tensor& fill_diagonal_(Tensor& self, Scalar fill_value, bool wrap = false);
 Tensor diag(const Tensor& input, std::int64_t diagonal = 0);  // a vector becomes a matrix, a matrix its diagonal
 Tensor diag_embed(const Tensor& input, std::int64_t offset = 0, int dim1 = -2, int dim2 = -1);
 Tensor diagflat(const Tensor& input, std::int64_t offset = 0);

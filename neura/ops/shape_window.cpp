@@ -183,4 +183,30 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
   return x.is_same(input) ? clone(input) : x;
 }
 
+Tensor& fill_diagonal_(Tensor& self, Scalar fill_value, bool wrap) {
+  const int rank = self.dim();
+  const std::int64_t rows = rank ? self.size(0) : 0;
+  bool square = true;
+  for (int d = 0; d < rank; ++d) square = square && self.size(d) == rows;
+  check<ShapeError>(rank == 2 || (rank > 2 && square), [&] {
+    return "fill_diagonal_: expected a matrix, or more dimensions of one size, got " + self.spec().str();
+  });
+  const std::int64_t columns = self.size(1), offset = self.storage_offset();
+  std::int64_t step = 0;
+  for (const std::int64_t s : self.strides()) step += s;
+  const auto fill = [&](const Shape& size, const Shape& stride, std::int64_t at) {
+    Tensor diagonal = as_strided(self, size, stride, at);
+    fill_(diagonal, fill_value);
+  };
+  if (!wrap || rank > 2 || rows <= columns + 1) {
+    fill({std::min(rows, columns)}, {step}, offset);
+    return self;
+  }
+  // One diagonal for every columns + 1 rows, and what is left of another one.
+  const std::int64_t blocks = rows / (columns + 1), below = self.strides()[0] * (columns + 1);
+  fill({blocks, columns}, {below, step}, offset);
+  if (const std::int64_t rest = rows % (columns + 1)) fill({std::min(rest, columns)}, {step}, offset + blocks * below);
+  return self;
+}
+
 }  // namespace neura

@@ -198,6 +198,7 @@ void bind_arranged(const Names& n) {
   n.both("fliplr", &fliplr, "input"_a).both("flipud", &flipud, "input"_a);
   n.both("tril", &tril, "input"_a, "diagonal"_a = 0).both("triu", &triu, "input"_a, "diagonal"_a = 0);
   n.method("tril_", &tril_, "self"_a, "diagonal"_a = 0).method("triu_", &triu_, "self"_a, "diagonal"_a = 0);
+  n.method("fill_diagonal_", &fill_diagonal_, "self"_a, "fill_value"_a, "wrap"_a = false);
   n.both("diag", &diag, "input"_a, "diagonal"_a = 0).both("diagflat", &diagflat, "input"_a, "offset"_a = 0);
   n.both("diag_embed", &diag_embed, "input"_a, "offset"_a = 0, "dim1"_a = -2, "dim2"_a = -1);
   n.both("kron", &kron, "input"_a, "other"_a);

@@ -13,6 +13,7 @@
 #include "neura/ops/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
+#include "tests/support/loop.h"
 
 namespace neura {
 namespace {
@@ -43,6 +44,43 @@ TEST(Shape, FlipAndRollEqualIndexing) {
   expect_close(roll(numbers({2, 3}), {1}), {5, 0, 1, 2, 3, 4});
   EXPECT_EQ(flip(zeros({0, 3}), 0).shape(), (Shape{0, 3}));
   EXPECT_EQ(flip(tensor(1.), Dims{}).dim(), 0);
+}
+
+TEST(Shape, DiagonalsAreFilledInEveryLayout) {
+  for (const Shape& size : {Shape{3, 5}, Shape{5, 3}, Shape{4, 3}, Shape{8, 3}, Shape{9, 2}, Shape{7, 1}, Shape{0, 3}})
+    for (const bool wrap : {false, true}) {
+      const Tensor x = numbers(size);
+      const std::int64_t n = size[1];
+      // NumPy's rule for a matrix that wraps: every (n + 1)-th element in order
+      const Tensor want = test::from_loop(size, float64, [&](const Shape& i) {
+        const std::int64_t at = i[0] * n + i[1];
+        return wrap ? at % (n + 1) == 0 ? -1 : double(at) : i[0] == i[1] ? -1 : double(at);
+      });
+      for (const Tensor& layout : test::layouts(x)) {
+        Tensor t = layout;
+        expect_same(fill_diagonal_(t, -1, wrap), want);
+        EXPECT_EQ(t.impl(), layout.impl());
+      }
+    }
+  Tensor cube = zeros({3, 3, 3});
+  fill_diagonal_(cube, 2);
+  expect_close(nonzero(cube), {0, 0, 0, 1, 1, 1, 2, 2, 2});
+  expect_gradients(
+      [](const Tensor& x) {
+        Tensor y = x * x;
+        return fill_diagonal_(y, 7, true);
+      },
+      uniform({5, 2}));
+  EXPECT_EQ(error_of<ShapeError>([] {
+              Tensor t = zeros({2, 3, 2});
+              fill_diagonal_(t, 1);
+            }),
+            "fill_diagonal_: expected a matrix, or more dimensions of one size, got float32 [2, 3, 2]");
+  EXPECT_EQ(error_of<ShapeError>([] {
+              Tensor t = zeros({3});
+              fill_diagonal_(t, 1);
+            }),
+            "fill_diagonal_: expected a matrix, or more dimensions of one size, got float32 [3]");
 }
 
 TEST(Shape, TrianglesOfEveryDiagonalAndLayout) {
