@@ -97,12 +97,7 @@ void Tensor::retain_grad() {
   if (is_leaf()) return;
   const Edge e = hooked(*this);
   if (e.node->hooks->keep.size() <= e.output) e.node->hooks->keep.resize(e.output + 1);
-  if (e.node->hooks->keep[e.output]) return;
-  auto kept = e.node->hooks->keep[e.output] = std::make_shared<Tensor>();
-  register_hook(*this, [kept](const Tensor& g) {
-    *kept = *kept ? neura::add(*kept, g) : g;
-    return Tensor();
-  });
+  if (!e.node->hooks->keep[e.output]) e.node->hooks->keep[e.output] = std::make_shared<Tensor>();
 }
 
 }  // namespace neura

@@ -35,6 +35,8 @@ void run_hooks(const Node& n, Tensor* g) {
     });
     seen = std::move(replaced);
   });
+  for (std::size_t i = 0; i < n.hooks->keep.size(); ++i)  // retain_grad keeps what the hooks have made of it
+    if (const std::shared_ptr<Tensor> kept = n.hooks->keep[i]; kept && g[i]) *kept = *kept ? add(*kept, g[i]) : g[i];
 }
 
 }  // namespace

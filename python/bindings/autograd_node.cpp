@@ -66,7 +66,10 @@ int clear(PyObject* self) {
 }
 PyObject* show(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", Py_TYPE(self)->tp_name, self); }
 PyObject* name(PyObject* self, PyObject*) {
-  return guarded([&] { return PyUnicode_FromString(backward_name(node_in(self).name()).c_str()); });
+  return guarded([&] {  // PyTorch's nodes that are no operation's bear the name of their C++ class; programs compare it
+    const std::string s = backward_name(node_in(self).name());
+    return PyUnicode_FromString((s == "AccumulateGrad" || s == "CopySlices" ? "torch::autograd::" + s : s).c_str());
+  });
 }
 PyObject* sequence(PyObject* self, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(node_in(self).sequence); });
@@ -105,7 +108,9 @@ PyGetSetDef properties[] = {
     {"metadata", metadata, nullptr, "A dict that stays with the node.", nullptr},
     {}};
 PyMethodDef methods[] = {
-    {"name", name, METH_NOARGS, "name($self)\n--\n\nThe name of the derivative, such as 'MulBackward0'."},
+    {"name", name, METH_NOARGS,
+     "name($self)\n--\n\nThe name of the derivative, such as 'MulBackward0'; a leaf's is PyTorch's "
+     "'torch::autograd::AccumulateGrad'."},
     {"_sequence_nr", sequence, METH_NOARGS, "_sequence_nr($self)\n--\n\nBackward runs nodes from high to low."},
     {"register_hook", register_hook, METH_O,
      "register_hook($self, fn, /)\n--\n\nCalls fn(grad_inputs, grad_outputs) after the derivative ran; a tuple it "

@@ -69,6 +69,16 @@ TEST(Graph, IntermediatesKeepTheirGradientOnRequestAlone) {
   plain.backward();
   EXPECT_TRUE(is_near(kept.grad(), {3}) && !plain.grad());
 }
+TEST(Graph, TheGradientThatIsKeptIsWhatTheHooksMadeOfIt) {
+  Tensor x = leaf({2}, {1}), kept = x * 2.0;
+  kept.retain_grad();
+  HookHandle half = register_hook(kept, [](const Tensor& g) { return g * 0.5; });
+  (kept * 3.0).backward({}, true);
+  EXPECT_TRUE(is_near(kept.grad(), {1.5}) && is_near(x.grad(), {3}));
+  half.remove();
+  (kept * 3.0).backward();
+  EXPECT_TRUE(is_near(kept.grad(), {4.5}) && is_near(x.grad(), {9}));
+}
 TEST(Graph, WritesInPlaceAreParts) {
   Tensor x = leaf({1, 2}, {2}), y = x * 2.0, seen = y * y;
   y = y * 1.0;

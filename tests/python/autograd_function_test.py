@@ -38,7 +38,7 @@ def test_the_node_is_the_context_and_has_its_name():
     y = Cube.apply(leaf(1.0))
     assert y.grad_fn.name() == "CubeBackward" and type(y.grad_fn).__name__ == "CubeBackward"
     assert y.grad_fn is y.grad_fn
-    assert y.grad_fn.next_functions[0][0].name() == "AccumulateGrad"
+    assert y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
     assert "grad_fn=<CubeBackward>" in repr(y)
 
 

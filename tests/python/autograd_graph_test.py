@@ -66,7 +66,10 @@ def test_nodes():
     assert isinstance(y.grad_fn, graph.Node) and y.grad_fn is y.grad_fn
     (mul, number), *rest = y.grad_fn.next_functions
     assert mul.name() == "MulBackward0" and number == 0 and all(n is None for n, _ in rest)
-    assert mul.next_functions[0][0].name() == "AccumulateGrad" and mul.next_functions[0][0].next_functions == ()
+    assert (
+        mul.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+        and mul.next_functions[0][0].next_functions == ()
+    )
     y.grad_fn.metadata["a"] = 1
     assert y.grad_fn.metadata == {"a": 1}
     assert x.grad_fn is None and "grad_fn=<AddBackward0>" in repr(y)
