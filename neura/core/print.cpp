@@ -30,10 +30,9 @@ class Notation {
       whole_ = whole_ && v == std::ceil(v);
     }
     if (greatest == 0) return;
-    scientific_ = greatest / least > 1000 || greatest > 1e8 || (!whole_ && least < 1e-4);
+    scientific_ = o.sci_mode.value_or(greatest / least > 1000 || greatest > 1e8 || least < 1e-4);
     for (double v : values)
       if (std::isfinite(v) && v != 0) width_ = std::max(width_, digits(v).size());
-    if (o.sci_mode) scientific_ = *o.sci_mode;
   }
   std::string text(double v) const {
     std::string s = digits(v);

@@ -36,6 +36,15 @@ TEST(Print, NumbersThatDifferWidelyAreScientific) {
   EXPECT_EQ(tensor({1., 1000.}).str(), "tensor([   1., 1000.])");
 }
 
+TEST(Print, TheNotationThatIsAskedForSetsTheWidth) {
+  const Tensor x = tensor({3.14159265, 0.00001234, 1234.5});
+  EXPECT_EQ(repr(x, {.precision = 2, .sci_mode = false}), "tensor([   3.14,    0.00, 1234.50])");
+  EXPECT_EQ(repr(x, {.precision = 2, .sci_mode = true}), "tensor([3.14e+00, 1.23e-05, 1.23e+03])");
+  EXPECT_EQ(repr(tensor({1., 200.}), {.precision = 2, .sci_mode = true}), "tensor([1.00e+00, 2.00e+02])");
+  const std::complex<double> a(1.5, 2), b(1e-6, 3);
+  EXPECT_EQ(repr(tensor({a, b}), {.precision = 2, .sci_mode = false}), "tensor([1.50+2.j, 0.00+3.j])");
+}
+
 TEST(Print, NanAndInfinityHaveNoPoint) {
   EXPECT_EQ(tensor({nan, inf, -inf, 1.}).str(), "tensor([nan, inf, -inf, 1.])");
   EXPECT_EQ(tensor({nan, 0.5}).str(), "tensor([   nan, 0.5000])");

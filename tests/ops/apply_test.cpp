@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "neura/ops/pointwise.h"
+#include "neura/ops/promotion.h"
 #include "neura/ops/strided.h"
 #include "tests/support/engine.h"
 
@@ -36,6 +37,27 @@ TEST(Apply, PromotionOfEveryPairOfDtypes) {
       {10, 10, 10, 10, 10, 10, 10, 10, 10, 11, 10, 11}, {11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11}};
   for (int i = 0; i < 12; ++i)
     for (int j = 0; j < 12; ++j) EXPECT_EQ(promote(d[i], d[j]), d[want[i][j]]) << name(d[i]) << ' ' << name(d[j]);
+}
+TEST(Promotion, OfNumbersAndTensors) {
+  const Tensor i = arange(3), f = ones({2}), h = ones({2}, {.dtype = float16}), d = full({}, 2.0, {.dtype = float64});
+  EXPECT_EQ(result_type(i, 1.0), float32);
+  EXPECT_EQ(result_type(f, d), float32);
+  EXPECT_EQ(result_type(i, d), float64);
+  EXPECT_EQ(result_type(h, 2.5), float16);
+  EXPECT_EQ(result_type(1, 1.5), float32);
+  EXPECT_EQ(result_type(true, 2), int64);
+  EXPECT_EQ(promote_types(int32, bfloat16), bfloat16);
+  EXPECT_EQ(promote_types(float8_e4m3fn, float8_e4m3fn), float8_e4m3fn);
+  EXPECT_ERROR(DTypeError, "promote_types: expected dtypes with arithmetic, got float8_e5m2; convert it with .to()",
+               promote_types(float8_e5m2, float32));
+  EXPECT_ERROR(DTypeError, "result_type: expected dtypes with arithmetic, got float8_e4m3fn",
+               result_type(zeros({2}).to(float8_e4m3fn), 1));
+}
+TEST(Promotion, ResultsAreWrittenIntoNoLowerCategory) {
+  EXPECT_TRUE(can_cast(float64, float16) && can_cast(int64, uint8) && can_cast(boolean, int8));
+  EXPECT_TRUE(can_cast(int64, float16) && can_cast(float64, complex64) && can_cast(float64, float8_e5m2));
+  EXPECT_FALSE(can_cast(float32, int64) || can_cast(complex64, float64) || can_cast(uint8, boolean));
+  EXPECT_FALSE(can_cast(float8_e5m2, int64));
 }
 TEST(Apply, LargeResultsEqualTheirParts) {  // 16 MiB and more are written past the caches, from any address
   const std::int64_t n = (std::int64_t{17} << 20) / 4 + 11, half = n / 2;
