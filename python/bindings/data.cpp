@@ -1,29 +1,44 @@
 // Values across the border: numbers, nested sequences, and back.
 #include "common.h"
+#include "neura/ops/promotion.h"
 
 namespace neura::python {
 namespace {
+
+// The dtype of a tensor or an array, also of one number. A number of Python's has that of its kind instead.
+std::optional<DType> own_dtype(PyObject* o) {
+  if (is_tensor(o)) return tensor_in(o).dtype();
+  if (!is_array(o)) return {};
+  return copy_of_array(o, "tensor").dtype();
+}
 
 struct Nested {  // the numbers of nested sequences
   std::vector<std::complex<double>> wide;
   std::vector<std::int64_t> integers;
   Category category = Category::boolean;
+  std::optional<DType> natural;
   Shape shape;
   bool empty = true;
 
-  void add(Scalar s) {
+  void add(Scalar s, DType d) {
     empty = false;
     category = std::max(category, s.category());
+    natural = natural ? promote_types(*natural, d) : d;
     wide.push_back({s.real(), s.imag()});
     integers.push_back(s.is_floating() || s.is_complex() ? 0 : s.integer());
   }
-  void read(PyObject* o, int depth) {
+  void read(PyObject* o, int depth, std::optional<DType> of_whole = {}) {
+    const std::optional<DType> own = of_whole ? of_whole : own_dtype(o);
     Scalar s;
     if (to_scalar(o, s)) {
       check<ShapeError>(depth == shape.size(), [&] { return ragged(depth); });
-      return add(s);
+      return add(s, own.value_or(s.dtype()));
     }
     if (PyLong_Check(o)) throw nb::value_error("tensor: expected an integer that fits into 64 bits");
+    if (own && !of_whole) {
+      const nb::object numbers = to_python(is_tensor(o) ? tensor_in(o) : copy_of_array(o, "tensor"));
+      return read(numbers.ptr(), depth, own);
+    }
     if (PyUnicode_Check(o) || !PySequence_Check(o)) {
       const std::string type = Py_TYPE(o)->tp_name;
       throw nb::type_error(("tensor: expected numbers or nested sequences of them, got " + type).c_str());
@@ -33,18 +48,14 @@ struct Nested {  // the numbers of nested sequences
     const Py_ssize_t n = PyTuple_GET_SIZE(items.ptr());
     if (depth == shape.size() && empty) shape.push_back(n);
     check<ShapeError>(depth < shape.size() && shape[depth] == n, [&] { return ragged(depth); });
-    for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1);
+    for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1, of_whole);
   }
   std::string ragged(int depth) const {
     return "tensor: expected sequences of one length at depth " + std::to_string(depth) + ", got different ones";
   }
   Tensor make(std::optional<DType> dtype) const {
     if (empty) return zeros(shape, {.dtype = dtype ? *dtype : default_dtype()});
-    const DType natural = category == Category::boolean    ? DType::boolean
-                          : category == Category::integer  ? DType::int64
-                          : category == Category::floating ? default_dtype()
-                                                           : to_complex(default_dtype());
-    const DType wanted = dtype.value_or(natural);
+    const DType wanted = dtype.value_or(*natural);
     if (category <= Category::integer) return tensor_of(integers.data(), DType::int64, shape, {.dtype = wanted});
     if (category == Category::complex) return tensor_of(wide.data(), DType::complex128, shape, {.dtype = wanted});
     std::vector<double> reals(wide.size());

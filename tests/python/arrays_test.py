@@ -25,6 +25,15 @@ def test_every_dtype_both_ways(name):
     assert y.dtype is x.dtype and y.data_ptr() == a.ctypes.data and neura.equal(x, y)
 
 
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_sequence_takes_the_dtypes_of_arrays_in_it(name):
+    dtype = getattr(neura, name)
+    number = np.dtype(name).type(1)
+    assert neura.tensor([number]).dtype is dtype and neura.tensor(number).dtype is dtype
+    x = neura.tensor([np.ones((2, 3), name), np.zeros((2, 3), name)])
+    assert x.dtype is dtype and x.shape == (2, 2, 3) and x.sum().item() == 6 if name != "bool" else x.any()
+
+
 def test_strides_are_kept():
     a = np.arange(24.0).reshape(2, 3, 4)
     for view in (a.transpose(2, 0, 1), a[:, ::2, 1:3], a[1], a[..., 2], np.broadcast_to(a[0], (5, 3, 4))):

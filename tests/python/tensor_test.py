@@ -23,6 +23,25 @@ def test_one_tensor_is_one_object():
     assert neura.add(y, 1, out=y) is y
 
 
+def test_a_sequence_takes_the_dtypes_of_tensors_in_it():
+    i, h, d = (neura.tensor(1, dtype=t) for t in (neura.int32, neura.float16, neura.float64))
+    for data, dtype in (
+        ([i], neura.int32),
+        ([i, 2], neura.int64),
+        ([i, 2.5], neura.float32),
+        ([[h], [3]], neura.float16),
+        ([h, 1.0], neura.float32),
+        ([d, 1.0], neura.float64),
+        ([h, d], neura.float64),
+        ([neura.ones(1, dtype=neura.uint8)], neura.uint8),
+        ([neura.tensor(True), i], neura.int32),
+        ([d, 1j], neura.complex128),
+    ):
+        assert neura.tensor(data).dtype is dtype, data
+    assert neura.tensor([i, h], dtype=neura.int8).tolist() == [1, 1]
+    assert neura.tensor([neura.ones(2), [2, 3]]).tolist() == [[1, 1], [2, 3]]
+
+
 def test_many_tensors_come_and_go():
     kept = [neura.tensor(float(i)) for i in range(5000)]
     for i in range(0, 5000, 3):
