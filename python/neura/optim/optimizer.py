@@ -201,7 +201,10 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict):
-        """Takes over the groups' options and the state, copied; dtype and device become the parameters'.
+        """Takes over the groups' options, copied, and the state, whose dtype and device become the parameters'.
+
+        Tensors of the state that have them already are shared: the next step changes them in `state_dict` too. Load a
+        `copy.deepcopy` of it to keep it as it is.
 
         ValueError, and nothing changed, where the groups do not fit.
         """
@@ -291,14 +294,12 @@ def _copied(value):
 
 
 def _like(parameter, value, name=None):
-    """A copy of state, with the dtype and device of its parameter."""
+    """State with the dtype and device of its parameter: the tensor itself where it has them, as in PyTorch."""
     if isinstance(value, Tensor):
-        value = value.detach()
         if name in _NUMBERS:
-            return value.clone()
+            return value
         dtype = parameter.dtype if parameter.is_floating_point() else value.dtype
-        moved = value.to(device=parameter.device, dtype=dtype)
-        return moved.clone() if moved is value else moved
+        return value.to(device=parameter.device, dtype=dtype)
     if isinstance(value, dict):
         return {key: _like(parameter, v, key) for key, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
