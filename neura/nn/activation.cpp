@@ -63,8 +63,8 @@ Tensor GLU::forward(const Tensor& input) const { return glu(input, dim); }
 std::string GLU::extra_repr() const { return Repr().add("dim", dim); }
 
 Tensor Threshold::forward(const Tensor& input) const {
-  if (Tensor x = input; inplace) return threshold_(x, threshold, value);
-  return neura::threshold(input, threshold, value);
+  if (Tensor x = input; inplace) return threshold_(x, double(threshold), double(value));
+  return neura::threshold(input, double(threshold), double(value));
 }
 std::string Threshold::extra_repr() const {
   return Repr().add("threshold", threshold).add("value", value).add_if(inplace, "inplace", true);

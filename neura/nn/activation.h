@@ -6,7 +6,7 @@
 
 namespace neura::nn {
 
-#define FIELD(name, fallback) double name = fallback;
+#define FIELD(name, fallback) Number name = double(fallback);
 #define ACTIVATION(Name, function) ACTIVATION_WITH(Name, function, )
 #define ACTIVATION_INPLACE(Name, function) ACTIVATION_INPLACE_WITH(Name, function, )
 #define ACTIVATION_WITH(Name, function, fields) \
@@ -28,7 +28,7 @@ namespace neura::nn {
     Name(const Name##Options& o = {}) : Name##Options(o) {}                              \
     template <class... A>                                                                \
     requires(sizeof...(A) > 0 && (std::is_arithmetic_v<A> && ...)) explicit Name(A... a) \
-        : Name##Options{double(a)...} {}                                                 \
+        : Name##Options{Number(a)...} {}                                                 \
     Tensor forward(const Tensor& input) const;                                           \
     std::string extra_repr() const override;                                             \
     NEURA_LAYER(Name __VA_ARGS__)                                                        \
@@ -63,13 +63,13 @@ struct GLU final : Module {  // the first half along dim, gated by the second
 };
 
 struct Threshold final : Module {
-  Threshold(double threshold, double value, bool inplace = false)
+  Threshold(Number threshold, Number value, bool inplace = false)
       : threshold(threshold), value(value), inplace(inplace) {}
   explicit Threshold(Blank) : Threshold(0, 0) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
-  double threshold, value;
+  Number threshold, value;
   bool inplace;
   NEURA_LAYER(Threshold, threshold, value, inplace)
   NEURA_FORWARD("input")
@@ -95,12 +95,12 @@ struct PReLU final : Module {  // leaky_relu with a learned slope
 
 // leaky_relu whose slope is drawn from [lower, upper) for each element in training, and is their mean otherwise.
 struct RReLU final : Module {
-  explicit RReLU(double lower = 1.0 / 8, double upper = 1.0 / 3, bool inplace = false)
+  explicit RReLU(Number lower = 1.0 / 8, Number upper = 1.0 / 3, bool inplace = false)
       : lower(lower), upper(upper), inplace(inplace) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
-  double lower, upper;
+  Number lower, upper;
   bool inplace;
   NEURA_LAYER(RReLU, lower, upper, inplace)
   NEURA_FORWARD("input")

@@ -1,4 +1,4 @@
-// A member that was added at run time. Private to module.cpp, walk.cpp and clone.cpp.
+// A member that was added at run time, or came back. Private to module.cpp, walk.cpp and clone.cpp.
 #pragma once
 #include "neura/nn/module.h"
 
@@ -10,6 +10,7 @@ struct Module::Added {
   Tensor tensor;
   Slot slot;
   bool persistent = true;
+  int listed = -1;  // stands for the listed member of this index, and holds nothing itself
 
   Added(std::string n, Member::Kind k, const Tensor& t) : name(std::move(n)), kind(k), tensor(t) {}
   Member member() {

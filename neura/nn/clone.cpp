@@ -51,7 +51,7 @@ struct Cloner {
     to.added_.clear();
     for (const auto& a : from.added_) {
       auto& b = to.added_.emplace_back(std::make_unique<Module::Added>(a->name, a->kind, copy(a->tensor)));
-      b->persistent = a->persistent;
+      b->persistent = a->persistent, b->listed = a->listed;
       if (a->slot.module) b->slot.set(fresh(*a->slot.module));
     }
     to.training = from.training;
@@ -59,7 +59,7 @@ struct Cloner {
     to.hooks_ = from.hooks_;
     to.backward_hooks_ = from.backward_hooks_;
     to.backward_pre_hooks_ = from.backward_pre_hooks_;
-    to.removed_ = from.removed_;
+    to.removed_ = from.removed_, to.moved_ = from.moved_;
     to.update_hooked();
   }
 };

@@ -5,7 +5,7 @@
 
 namespace neura::nn {
 
-static double probability(const char* name, double p) {
+static Number probability(const char* name, Number p) {
   check<ValueError>(p >= 0 && p <= 1,
                     [&] { return std::string(name) + ": expected a probability in [0, 1], got " + python_text(p); });
   return p;
@@ -13,7 +13,7 @@ static double probability(const char* name, double p) {
 
 #define NEURA_DROPOUT_BODY(Name, function)                                           \
   NEURA_LAYER_BODY(Name)                                                             \
-  Name::Name(double p, bool inplace) : p(probability(#Name, p)), inplace(inplace) {} \
+  Name::Name(Number p, bool inplace) : p(probability(#Name, p)), inplace(inplace) {} \
   Tensor Name::forward(const Tensor& input) const {                                  \
     const Tensor y = function(input, p, training);                                   \
     return inplace && training ? Tensor(input).copy_(y) : y;                         \

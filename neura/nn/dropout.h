@@ -6,11 +6,11 @@ namespace neura::nn {
 
 #define NEURA_DROPOUT(Name)                              \
   struct Name final : Module {                           \
-    explicit Name(double p = 0.5, bool inplace = false); \
+    explicit Name(Number p = 0.5, bool inplace = false); \
     Tensor forward(const Tensor& input) const;           \
     std::string extra_repr() const override;             \
                                                          \
-    double p;                                            \
+    Number p;                                            \
     bool inplace;                                        \
     NEURA_LAYER(Name, p, inplace)                        \
     NEURA_FORWARD("input")                               \

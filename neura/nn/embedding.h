@@ -6,8 +6,8 @@ namespace neura::nn {
 
 struct EmbeddingOptions {
   std::optional<std::int64_t> padding_idx = {};  // this row is zero at first and gets no gradient
-  std::optional<double> max_norm = {};
-  double norm_type = 2;
+  std::optional<Number> max_norm = {};
+  Number norm_type = 2.0;
   bool scale_grad_by_freq = false;
   bool sparse = false;
   Device device = {};
@@ -24,8 +24,8 @@ struct Embedding final : Module {  // numbers of any shape -> that shape and [em
 
   std::int64_t num_embeddings = 0, embedding_dim = 0;
   std::optional<std::int64_t> padding_idx;
-  std::optional<double> max_norm;
-  double norm_type = 2;
+  std::optional<Number> max_norm;
+  Number norm_type = 2.0;
   bool scale_grad_by_freq = false, sparse = false;
   Parameter weight;
   NEURA_LAYER(Embedding, num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,

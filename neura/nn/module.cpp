@@ -65,6 +65,7 @@ Module::Module(Module&& o)
       backward_hooks_(std::move(o.backward_hooks_)),
       backward_pre_hooks_(std::move(o.backward_pre_hooks_)),
       removed_(o.removed_),
+      moved_(o.moved_),
       hooked_(o.hooked_) {
   check<ValueError>(!o.count.shared(), [&] {
     return std::string("module: expected a module that nobody shares, got a shared one; make it with nn::make");
@@ -84,17 +85,24 @@ static void empty(Member& m) {
 
 bool Module::visit(const Visitor& visitor) const {
   auto* self = const_cast<Module*>(this);
+  int only = -1;
+  bool stopped = false;
   auto listed = [&](Member& m) {
-    if (removed_ >> m.index & 1) return false;
+    if (only < 0 ? (removed_ | moved_) >> m.index & 1 : m.index != only) return false;
     if (m.child && !m.slot) m.child->count.belong_to(self);
-    return visitor(m);
+    stopped = visitor(m);
+    return stopped || only >= 0;
   };
   if (self->visit_members(listed)) return true;
-  for (std::size_t i = 0; i < added_.size(); ++i) {
-    Member m = added_[i]->member();
-    if (visitor(m)) return true;
+  for (std::size_t i = 0; i < added_.size() && !stopped; ++i) {
+    if (only = added_[i]->listed; only >= 0) {
+      self->visit_members(listed);
+    } else {
+      Member m = added_[i]->member();
+      stopped = visitor(m);
+    }
   }
-  return false;
+  return stopped;
 }
 
 bool Module::find(std::string_view name, const Visitor& visitor) const {
@@ -143,7 +151,9 @@ bool Module::remove_member(std::string_view name) {
       const auto last = std::move(added_[i]);  // what it owns dies after the list is whole again
       added_.erase(added_.begin() + std::ptrdiff_t(i));
       ++structure_;
-      return true;
+      if (last->listed < 0) return true;
+      moved_ &= ~(std::uint64_t(1) << last->listed);
+      break;
     }
   return find(name, [&](Member& m) {
     removed_ |= std::uint64_t(1) << m.index;
@@ -160,6 +170,9 @@ bool Module::restore_member(std::string_view name, Member::Kind kind) {
   return visit_removed([&](Member& m) {
     if (m.name != name || m.kind != kind) return false;
     removed_ &= ~(std::uint64_t(1) << m.index);
+    moved_ |= std::uint64_t(1) << m.index;  // what is put back stands last, as in a dictionary
+    added_.push_back(std::make_unique<Added>(std::string(name), kind, Tensor()));
+    added_.back()->listed = m.index;
     ++structure_;
     return true;
   });
@@ -167,7 +180,7 @@ bool Module::restore_member(std::string_view name, Member::Kind kind) {
 
 bool Module::set_persistent(std::string_view buffer, bool on) {
   for (const auto& a : added_)
-    if (a->name == buffer && a->kind == Member::buffer) return a->persistent = on, ++structure_, true;
+    if (a->name == buffer && a->kind == Member::buffer && a->listed < 0) return a->persistent = on, ++structure_, true;
   bool done = false;
   find(buffer, [&](Member& m) {
     if (m.type == &detail::kValueType<Buffer>) static_cast<Buffer*>(m.data)->persistent = on, done = true;
@@ -178,6 +191,7 @@ bool Module::set_persistent(std::string_view buffer, bool on) {
 void Module::clear_members() {
   const auto last = std::move(added_);
   added_.clear();
+  moved_ = 0;
   ++structure_;
   visit_members([](Member& m) { empty(m); });
 }

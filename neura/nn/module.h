@@ -57,7 +57,8 @@ class Module {
   Ref<Module> get_submodule(std::string_view path) const;  // "layer.0.conv"; IndexError
   Tensor get_parameter(std::string_view path) const;
 
-  // Members added at run time; they follow the listed ones. ValueError for a name that is taken, empty or has a dot.
+  // Members added at run time; they follow the listed ones, as do those that were removed and put back. ValueError for
+  // a name that is taken, empty or has a dot.
   Tensor register_parameter(std::string name, const Parameter&);
   Tensor register_buffer(std::string name, const Tensor&, bool persistent = true);
   Ref<Module> register_module(std::string name, Ref<Module>);
@@ -162,6 +163,7 @@ class Module {
   std::vector<std::pair<std::uint64_t, BackwardHook>> backward_hooks_;
   std::vector<std::pair<std::uint64_t, BackwardPreHook>> backward_pre_hooks_;
   std::uint64_t removed_ = 0;  // of the listed members, by index
+  std::uint64_t moved_ = 0;    // those that were removed and came back: they stand among the added ones
   std::uint32_t structure_ = 0;
   bool hooked_ = false;
 };

@@ -127,14 +127,14 @@ struct GroupNorm final : Module {  // over groups of channels of [N, C, *]
 };
 
 struct LocalResponseNorm final : Module {
-  explicit LocalResponseNorm(std::int64_t size, double alpha = 1e-4, double beta = 0.75, double k = 1)
+  explicit LocalResponseNorm(std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1.0)
       : size(size), alpha(alpha), beta(beta), k(k) {}
   explicit LocalResponseNorm(Blank) : LocalResponseNorm(1) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
   std::int64_t size;
-  double alpha, beta, k;
+  Number alpha, beta, k;
   NEURA_LAYER(LocalResponseNorm, size, alpha, beta, k)
   NEURA_FORWARD("input")
 };

@@ -7,7 +7,7 @@ namespace neura::nn {
 
 NEURA_LAYER_BODY(PadNd)
 
-PadNd::PadNd(const char* mode, int rank, bool prints_value, const Dims& amounts, double value)
+PadNd::PadNd(const char* mode, int rank, bool prints_value, const Dims& amounts, Number value)
     : padding(amounts.size() == 1 ? Shape::filled(2 * rank, amounts[0]) : Shape(amounts)),
       value(value),
       mode_(mode),
@@ -18,7 +18,7 @@ PadNd::PadNd(const char* mode, int rank, bool prints_value, const Dims& amounts,
   });
 }
 Tensor PadNd::forward(const Tensor& input) const {
-  return pad(input, std::vector<std::int64_t>(padding.begin(), padding.end()), mode_, value);
+  return pad(input, std::vector<std::int64_t>(padding.begin(), padding.end()), mode_, double(value));
 }
 std::string PadNd::extra_repr() const {
   if (prints_value_) return Repr().add("padding", padding).add("value", value);

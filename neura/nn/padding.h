@@ -10,24 +10,24 @@ struct PadNd : Module {
   std::string extra_repr() const override;
 
   Shape padding;
-  double value = 0;  // of constant padding
+  Number value = 0.0;  // of constant padding
   NEURA_LAYER(PadNd, padding, value)
   NEURA_FORWARD("input")
 
  protected:
-  PadNd(const char* mode, int rank, bool prints_value, const Dims& padding, double value);
+  PadNd(const char* mode, int rank, bool prints_value, const Dims& padding, Number value);
   const char* mode_;
   bool prints_value_;
 };
-#define NEURA_PAD(Name, mode, rank)                                                            \
-  struct Name##Pad##rank##d final : PadNd {                                                    \
-    explicit Name##Pad##rank##d(const Dims& padding) : PadNd(mode, rank, false, padding, 0) {} \
-    explicit Name##Pad##rank##d(Blank) : Name##Pad##rank##d(0) {}                              \
-    NEURA_VARIANT(Name##Pad##rank##d)                                                          \
+#define NEURA_PAD(Name, mode, rank)                                                              \
+  struct Name##Pad##rank##d final : PadNd {                                                      \
+    explicit Name##Pad##rank##d(const Dims& padding) : PadNd(mode, rank, false, padding, 0.0) {} \
+    explicit Name##Pad##rank##d(Blank) : Name##Pad##rank##d(0) {}                                \
+    NEURA_VARIANT(Name##Pad##rank##d)                                                            \
   };
 #define NEURA_CONSTANT_PAD(rank)                                                                               \
   struct ConstantPad##rank##d final : PadNd {                                                                  \
-    ConstantPad##rank##d(const Dims& padding, double value) : PadNd("constant", rank, true, padding, value) {} \
+    ConstantPad##rank##d(const Dims& padding, Number value) : PadNd("constant", rank, true, padding, value) {} \
     explicit ConstantPad##rank##d(Blank) : ConstantPad##rank##d(0, 0) {}                                       \
     NEURA_VARIANT(ConstantPad##rank##d)                                                                        \
   };

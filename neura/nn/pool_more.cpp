@@ -7,7 +7,7 @@ namespace neura::nn {
 NEURA_LAYER_BODY(MaxUnpoolNd)
 NEURA_LAYER_BODY(LpPoolNd)
 
-LpPoolNd::LpPoolNd(int rank, double norm_type, const PerDim& kernel_size, const LpPoolOptions& o)
+LpPoolNd::LpPoolNd(int rank, Number norm_type, const PerDim& kernel_size, const LpPoolOptions& o)
     : norm_type(norm_type), kernel_size(kernel_size), stride(o.stride), ceil_mode(o.ceil_mode), rank_(rank) {}
 Tensor LpPoolNd::forward(const Tensor& x) const {
   const LpPoolOptions o{.stride = stride, .ceil_mode = ceil_mode};

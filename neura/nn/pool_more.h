@@ -10,14 +10,14 @@ struct LpPoolNd : Module {
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
-  double norm_type;
+  Number norm_type;
   PerDim kernel_size, stride;  // stride may be empty: the kernel's size
   bool ceil_mode;
   NEURA_LAYER(LpPoolNd, norm_type, kernel_size, stride, ceil_mode)
   NEURA_FORWARD("input")
 
  protected:
-  LpPoolNd(int rank, double norm_type, const PerDim& kernel_size, const LpPoolOptions&);
+  LpPoolNd(int rank, Number norm_type, const PerDim& kernel_size, const LpPoolOptions&);
   int rank_;
 };
 
@@ -40,7 +40,7 @@ struct MaxUnpoolNd : Module {
 
 #define NEURA_POOL(rank)                                                                      \
   struct LPPool##rank##d final : LpPoolNd {                                                   \
-    LPPool##rank##d(double norm_type, const PerDim& kernel_size, const LpPoolOptions& o = {}) \
+    LPPool##rank##d(Number norm_type, const PerDim& kernel_size, const LpPoolOptions& o = {}) \
         : LpPoolNd(rank, norm_type, kernel_size, o) {}                                        \
     explicit LPPool##rank##d(Blank) : LPPool##rank##d(2, 1) {}                                \
     NEURA_VARIANT(LPPool##rank##d)                                                            \

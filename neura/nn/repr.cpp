@@ -18,6 +18,10 @@ std::string python_text(double x) {
   return out;
 }
 
+std::string python_text(const Number& x) {
+  return x.whole ? std::to_string(std::int64_t(x.value)) : python_text(x.value);
+}
+
 std::string python_text(const Shape& x) {
   auto one = [](std::int64_t n) { return n == INT64_MIN ? std::string("None") : std::to_string(n); };
   if (x.size() == 1) return one(x[0]);

@@ -5,6 +5,7 @@
 namespace neura::nn {
 
 std::string python_text(double x);              // 0.01, 1.0, 1e-05
+std::string python_text(const Number& x);       // 2 or 2.0, as it was given
 std::string python_text(const Shape& x);        // 3 for one number, else (3, 3)
 std::string python_text(const std::string& x);  // quoted
 std::string tuple_text(const Shape& x);         // (3,), (3, 3)

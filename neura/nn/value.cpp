@@ -28,6 +28,13 @@ double Value::number() const {
   detail::wrong_type("float", *this);
 }
 
+Value BoxedAs<Number>::value(const Number& n) { return n.whole ? Value(std::int64_t(n.value)) : Value(n.value); }
+Number BoxedAs<Number>::back(const Value& v) {
+  if (const std::int64_t* i = v.get<std::int64_t>()) return *i;
+  if (const double* d = v.get<double>()) return *d;
+  detail::wrong_type("float", v);
+}
+
 const char* Value::type_name() const {
   constexpr const char* kNames[] = {"None", "bool", "int", "float", "str", "Tensor", "list", "dict", "object"};
   return kNames[v.index()];

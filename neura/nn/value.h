@@ -70,6 +70,20 @@ struct Args {  // of a call: by position, then by name
 // Specialised for a type that has no Value of its own, such as an enumeration: value(x) and back(v).
 template <class T> struct BoxedAs;
 
+// A number that is printed as it was given: 2 or 2.0.
+struct Number {
+  double value = 0;
+  bool whole = false;
+  constexpr Number() = default;
+  template <std::floating_point T> constexpr Number(T v) : value(double(v)) {}
+  template <std::integral T> constexpr Number(T v) : value(double(v)), whole(true) {}
+  constexpr operator double() const { return value; }
+};
+template <> struct BoxedAs<Number> {
+  static Value value(const Number&);
+  static Number back(const Value&);
+};
+
 namespace detail {
 template <class T>
 concept boxed_as = requires(const T& x) {

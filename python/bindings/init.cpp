@@ -90,14 +90,6 @@ Further dimensions count as columns. Raises ShapeError below two dimensions.)");
       R"(Normal with deviation std, and in each column this fraction of zeros in random places; returns the tensor.
 
 Raises ShapeError unless it has two dimensions.)");
-  n.function("calculate_gain", &init::calculate_gain, "nonlinearity"_a, "param"_a = nb::none(),
-             R"(By which factor a nonlinearity asks the deviation of its weights to grow.
-
-linear, conv1d to conv3d, conv_transpose1d to conv_transpose3d and sigmoid: 1; tanh: 5 / 3; relu: sqrt(2);
-leaky_relu: sqrt(2 / (1 + param ** 2)), param 0.01 if not given; selu: 3 / 4. ValueError for another.
-
->>> neura.nn.init.calculate_gain('tanh')
-1.6666666666666667)");
   n.function(
       "_calculate_fan_in_and_fan_out",
       [](T t) {
@@ -105,6 +97,24 @@ leaky_relu: sqrt(2 / (1 + param ** 2)), param 0.01 if not given; selu: 3 / 4. Va
         return std::pair(f.in, f.out);
       },
       "tensor"_a, "How many inputs and outputs one element of this weight meets. ShapeError below two dimensions.");
+}
+
+void bind_gain(const Names& n) {
+  n.function(
+      "calculate_gain",
+      [](std::string_view f, std::optional<double> param) -> nb::object {
+        const double gain = init::calculate_gain(f, param);
+        if (gain == 1 && f != "leaky_relu") return nb::int_(1);  // as in PyTorch
+        return nb::float_(gain);
+      },
+      "nonlinearity"_a, "param"_a = nb::none(),
+      R"(By which factor a nonlinearity asks the deviation of its weights to grow.
+
+linear, conv1d to conv3d, conv_transpose1d to conv_transpose3d and sigmoid: 1; tanh: 5 / 3; relu: sqrt(2);
+leaky_relu: sqrt(2 / (1 + param ** 2)), param 0.01 if not given; selu: 3 / 4. ValueError for another.
+
+>>> neura.nn.init.calculate_gain('tanh')
+1.6666666666666667)");
 }
 
 // One tensor, or any iterable of them.
@@ -196,6 +206,7 @@ void bind_init(const Names& initial, const Names& utils) {
   bind_distributions(initial);
   bind_constants(initial);
   bind_fans(initial);
+  bind_gain(initial);
   bind_clipping(utils);
   bind_flattening(utils);
 }

@@ -11,7 +11,7 @@ struct Field {  // a number with a default, as activations.def lists it
   double fallback;
   nb::arg_v argument() const { return nb::arg(name) = fallback; }
 };
-template <class> using Number = double;
+template <class> using Number = nn::Number;
 
 // Layers over a row have its text.
 std::string text_of(const char* function, const char* text) {
@@ -76,7 +76,9 @@ void bind_others(nb::module_& n) {
       [](int dim) { return nn::make<nn::GLU>(dim); }, "dim"_a = -1);
   bind_layer<nn::Threshold>(
       n, "x where it exceeds threshold, else value.\n\nInput and output: any shape.",
-      [](double threshold, double value, bool inplace) { return nn::make<nn::Threshold>(threshold, value, inplace); },
+      [](nn::Number threshold, nn::Number value, bool inplace) {
+        return nn::make<nn::Threshold>(threshold, value, inplace);
+      },
       "threshold"_a, "value"_a, "inplace"_a = false);
   bind_layer<nn::PReLU>(
       n,
@@ -90,7 +92,7 @@ void bind_others(nb::module_& n) {
       n,
       "x where positive, otherwise x times a slope drawn from [lower, upper) in training, their mean in evaluation.\n\n"
       "Input and output: any shape, floating.",
-      [](double lower, double upper, bool inplace) { return nn::make<nn::RReLU>(lower, upper, inplace); },
+      [](nn::Number lower, nn::Number upper, bool inplace) { return nn::make<nn::RReLU>(lower, upper, inplace); },
       "lower"_a = 1.0 / 8, "upper"_a = 1.0 / 3, "inplace"_a = false);
   bind_softmax<nn::Softmax>(n, "exp(x) over its sum along dim: the results lie in [0, 1] and sum to 1.");
   bind_softmax<nn::LogSoftmax>(n, "The logarithm of Softmax, along dim.");

@@ -68,7 +68,7 @@ affine: weight and bias [num_channels] are learned. ValueError unless num_groups
           "reset_parameters", [](nn::GroupNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
   bind_layer<nn::LocalResponseNorm>(
       n, "x / (k + alpha * the mean of squares over `size` neighbouring channels) ** beta, of [N, C, *].",
-      [](std::int64_t size, double alpha, double beta, double k) {
+      [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
         return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
       },
       "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1.0);
@@ -80,7 +80,7 @@ template <class M> void bind_pad(nb::module_& n, const char* doc) {
 }
 template <class M> void bind_constant_pad(nb::module_& n, const char* doc) {
   bind_layer<M>(
-      n, doc, [](const Shape& padding, double value) { return nn::make<M>(dims_of(padding), value); }, "padding"_a,
+      n, doc, [](const Shape& padding, nn::Number value) { return nn::make<M>(dims_of(padding), value); }, "padding"_a,
       "value"_a);
 }
 #define NEURA_AMOUNTS \

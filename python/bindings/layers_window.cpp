@@ -126,7 +126,7 @@ template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
 template <class Lp, class Unpool> void bind_more(nb::module_& n) {
   bind_layer<Lp>(
       n, "(the sum of x ** norm_type under each window) ** (1 / norm_type).",
-      [](double p, const PerDim& kernel, const PerDim& stride, bool ceil) {
+      [](nn::Number p, const PerDim& kernel, const PerDim& stride, bool ceil) {
         return nn::make<Lp>(p, kernel, LpPoolOptions{stride, ceil});
       },
       "norm_type"_a, "kernel_size"_a, "stride"_a = nb::none(), "ceil_mode"_a = false);

@@ -124,6 +124,22 @@ void bind_layers(nb::module_& nn);
 
 namespace nanobind::detail {
 
+template <> struct type_caster<neura::nn::Number> {  // an int of Python's stays one
+  NEURA_CASTER(neura::nn::Number, "float")
+  bool from_python(handle h, uint32_t, cleanup_list*) noexcept {
+    try {
+      neura::Scalar s;
+      if (!neura::python::to_scalar(h.ptr(), s) || s.is_complex()) return false;
+      if (s.is_floating()) value = s.real();
+      else value = s.integer();
+      return true;
+    } catch (...) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+};
+
 template <class M> struct type_caster<M, enable_if_t<std::is_base_of_v<neura::nn::Module, M>>> {
   static constexpr bool IsClass = false;
   using Value = M;

@@ -30,6 +30,27 @@ TEST(Members, AListedMemberThatWasRemovedComesBackEmpty) {
   EXPECT_FALSE(layer.weight.defined());
 }
 
+TEST(Members, WhatIsPutBackStandsLast) {
+  nn::Linear layer(2, 2);
+  layer.register_parameter("scale", nn::Parameter(sample({2})));
+  ASSERT_TRUE(layer.remove_member("weight"));
+  ASSERT_TRUE(layer.restore_member("weight", nn::Member::parameter));
+  layer.weight = nn::Parameter(sample({2, 2}));
+  layer.register_parameter("shift", nn::Parameter(sample({2})));
+  const std::vector<std::string> order{"bias", "scale", "weight", "shift"};
+  EXPECT_EQ(keys(layer), order);
+  EXPECT_EQ(keys(*layer.clone()), order);
+  EXPECT_EQ(layer.get_parameter("weight").impl(), layer.weight.impl());
+  EXPECT_TRUE(layer.remove_member("weight"));
+  EXPECT_FALSE(layer.weight.defined());
+  EXPECT_EQ(keys(layer), (std::vector<std::string>{"bias", "scale", "shift"}));
+  ASSERT_TRUE(layer.restore_member("weight", nn::Member::parameter));
+  layer.weight = nn::Parameter(sample({2, 2}));
+  EXPECT_EQ(keys(layer), (std::vector<std::string>{"bias", "scale", "shift", "weight"}));
+  layer.clear_members();
+  EXPECT_TRUE(keys(layer).empty());
+}
+
 TEST(Members, TheVeryTensorIsAdded) {
   nn::Module m;
   const Tensor t = sample({2});

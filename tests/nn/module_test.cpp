@@ -380,6 +380,9 @@ TEST(Printing, LooksLikeTorchs) {
   EXPECT_EQ(list.str(), "ModuleList(\n  (0-1): 2 x ReLU()\n  (2): LeakyReLU(negative_slope=0.2, inplace=True)\n)");
   EXPECT_EQ(nn::ModuleList().str(), "ModuleList()");
   EXPECT_EQ(nn::Softplus().str(), "Softplus(beta=1.0, threshold=20.0)");
+  EXPECT_EQ(nn::Softplus(2).str(), "Softplus(beta=2, threshold=20.0)");
+  EXPECT_EQ(nn::Dropout(0).str(), "Dropout(p=0, inplace=False)");
+  EXPECT_EQ(nn::LPPool2d(2, 3).str(), "LPPool2d(norm_type=2, kernel_size=3, stride=None, ceil_mode=False)");
   EXPECT_EQ(nn::Softmax(1).str(), "Softmax(dim=1)");
   EXPECT_EQ(nn::GELU().str(), "GELU(approximate='none')");
 }

@@ -48,6 +48,7 @@ def test_bounds_and_deviations_follow_the_arguments():
 def test_gains_and_fans_as_tabled():
     table = {"linear": 1, "conv2d": 1, "sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75}
     assert {f: init.calculate_gain(f) for f in table} == table
+    assert type(init.calculate_gain("linear")) is int and type(init.calculate_gain("leaky_relu", 1)) is float
     assert init.calculate_gain("leaky_relu", 0.2) == pytest.approx(math.sqrt(2 / 1.04))
     fans = {(5, 3): (3, 5), (6, 4, 3): (12, 18), (6, 4, 3, 5): (60, 90), (6, 4, 3, 5, 2): (120, 180)}
     assert {s: init._calculate_fan_in_and_fan_out(neura.empty(s)) for s in fans} == fans

@@ -143,6 +143,15 @@ def test_parameter_list():
     )
 
 
+def test_a_plain_dict_of_parameters_comes_in_order_of_names():
+    given = {"w": neura.ones(1), "b": neura.ones(1)}
+    assert list(nn.ParameterDict(given)) == ["b", "w"]
+    assert list(nn.ParameterDict(OrderedDict(given))) == list(nn.ParameterDict(given.items())) == ["w", "b"]
+    p = nn.ParameterDict(given.items())
+    assert list(nn.ParameterDict(p)) == list(p.copy()) == ["w", "b"]
+    assert list(p.fromkeys(["w", "b"], neura.zeros(1))) == ["w", "b"]
+
+
 def test_parameter_dict():
     p = nn.ParameterDict({"a": neura.ones(2)})
     w = nn.Parameter(neura.zeros(1))

@@ -1,5 +1,7 @@
 """state_dict, load_state_dict and their hooks; conversion of modules."""
 
+import copy
+import pickle
 from collections import OrderedDict
 
 import pytest
@@ -28,6 +30,36 @@ def test_keys_order_and_sharing():
     assert state._metadata == {"": {"version": 1}, "fc": {"version": 1}}
     mine = {}
     assert net.state_dict(destination=mine) is mine and len(mine) == 4
+
+
+@pytest.mark.parametrize("copied", [lambda m: m, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_what_is_deleted_and_put_back_stands_last(copied):
+    layer = nn.Linear(2, 2)
+    layer.scale = nn.Parameter(neura.ones(2))
+    weight = layer.weight
+    del layer.weight
+    assert list(layer.state_dict()) == ["bias", "scale"]
+    layer.register_parameter("weight", weight)
+    layer.shift = nn.Parameter(neura.zeros(2))
+    layer = copied(layer)
+    assert list(layer.state_dict()) == ["bias", "scale", "weight", "shift"]
+    assert [name for name, _ in layer.named_parameters()] == list(layer._parameters) == list(layer.state_dict())
+    assert layer.weight.tolist() == weight.tolist()
+    layer.bias = nn.Parameter(neura.zeros(2))  # assigned to, it keeps its place
+    assert list(layer.state_dict())[0] == "bias"
+    del layer.weight
+    with pytest.raises(AttributeError):
+        layer.weight
+
+
+def test_a_gradient_is_converted_in_place():
+    layer = nn.Linear(2, 2)
+    layer(neura.ones(1, 2)).sum().backward()
+    seen = layer.weight.grad
+    layer.double()
+    assert layer.weight.grad is seen and seen.dtype is neura.float64 and seen.tolist() == [[1, 1], [1, 1]]
+    layer(neura.ones(1, 2).double()).sum().backward()
+    assert seen.tolist() == [[2, 2], [2, 2]]
 
 
 def test_loading():

@@ -2,6 +2,7 @@
 
 import operator
 from collections import OrderedDict
+from collections.abc import Mapping
 from itertools import chain
 
 from .._neura import Tensor
@@ -277,7 +278,7 @@ class ParameterDict(Module):
 
     def copy(self):
         """Another one with the same parameters."""
-        return type(self)(dict(self.items()))
+        return type(self)(OrderedDict(self.items()))
 
     def setdefault(self, key, default=None):
         """The parameter of that name; if there is none, `default` takes the place."""
@@ -307,7 +308,7 @@ class ParameterDict(Module):
 
     def fromkeys(self, keys, default=None):
         """A new one with these names, and `default` under each."""
-        return type(self)({key: default for key in keys})
+        return type(self)((key, default) for key in keys)
 
     def keys(self):
         """The names."""
@@ -322,8 +323,11 @@ class ParameterDict(Module):
         return {key: self[key] for key in self._keys}.values()
 
     def update(self, parameters):
-        """Adds those of a mapping, or of pairs of a name and a tensor."""
-        for pair in parameters.items() if hasattr(parameters, "items") else parameters:
+        """Adds those of a mapping, or of pairs of a name and a tensor. Those of a plain dict come in order of names."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs, key=operator.itemgetter(0))
+        for pair in pairs:
             if len(pair) != 2:
                 raise ValueError(f"update: expected pairs of a name and a parameter, got {len(pair)} entries")
             self[pair[0]] = pair[1]

@@ -58,6 +58,12 @@ def restore_native(module, native):
     for kind, members in enumerate(("parameters", "buffers", "modules", "values")):
         for name, value in native[members]:
             _nn._set_member(module, kind, name, value)
+        names = [name for name, _ in native[members]]
+        if kind < 3 and names != [name for name, _ in _nn._members(module, kind) if name in names]:
+            for name in names:  # some were removed and put back: they stand last
+                _nn._remove_member(module, name)
+            for name, value in native[members]:
+                _nn._set_member(module, kind, name, value)
     for name in native["non_persistent"]:
         _nn._set_persistent(module, name, False)
     for name, state, own in native["inside"]:

@@ -264,7 +264,13 @@ def _replace(tensor, fn):
             tensor.grad = None
         _nn._set_data(tensor, new)
     if grad is not None:
-        tensor.grad = fn(grad)
+        moved = fn(grad)
+        if moved is not grad:
+            try:
+                _nn._set_data(grad, moved)  # whoever holds the gradient sees it converted
+            except (ValueError, RuntimeError):  # a view, or recorded
+                grad = moved
+        tensor.grad = grad
 
 
 def _placement(*args, device=None, dtype=None, non_blocking=False, memory_format=None, tensor=None):
