@@ -7,6 +7,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/pool.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
 
 namespace neura {
 namespace {
@@ -83,6 +84,30 @@ Tensor weighted(const Tensor& x, int dim, const Taps& taps) {
   return sum;
 }
 
+// Bytes are weighted by integers, weight * 2^bits, with as many bits as 16-bit weights allow, and rounded after each
+// dimension: torch's arithmetic, so that pictures come out alike to the last bit.
+Tensor weighted_bytes(const Tensor& x, int dim, Taps taps) {
+  double greatest = 0;
+  for (std::size_t i = 0; i < taps.index[0].size(); ++i)
+    for (std::size_t k = 0; k < taps.index.size(); ++k) {
+      for (std::size_t j = 0; j < k; ++j)  // at the edges taps meet: theirs is one weight
+        if (taps.index[j][i] == taps.index[k][i]) taps.weight[j][i] += std::exchange(taps.weight[k][i], 0);
+      for (std::size_t j = 0; j <= k; ++j) greatest = std::max(greatest, taps.weight[j][i]);
+    }
+  int bits = 0;
+  while (bits < 22 && std::int64_t(0.5 + std::ldexp(greatest, bits + 1)) < 1 << 15) ++bits;
+  Tensor sum;
+  Shape shape = Shape::filled(x.dim() - dim, 1);
+  shape[0] = std::int64_t(taps.index[0].size());
+  for (std::size_t k = 0; k < taps.index.size(); ++k) {
+    std::vector<std::int64_t> weight;
+    for (const double w : taps.weight[k]) weight.push_back(std::int64_t(std::ldexp(w, bits) + (w < 0 ? -0.5 : 0.5)));
+    const Tensor part = picked(x, dim, taps.index[k]) * tensor(weight, shape).to(x.device());
+    sum = sum ? sum + part : part;
+  }
+  return clamp(div(sum + (std::int64_t(1) << bits) / 2, std::int64_t(1) << bits, {"floor"}), {.min = 0, .max = 255});
+}
+
 [[noreturn]] void wrong(const std::string& text) { throw ValueError("interpolate: expected " + text); }
 
 int spatial_dims(const Tensor& x, std::string_view mode) {
@@ -140,18 +165,26 @@ Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
   const bool smooth = o.mode != "nearest" && o.mode != "nearest-exact" && o.mode != "area";
   if (!smooth && o.align_corners)
     wrong("align_corners with the linear and cubic modes only, got it with " + std::string(o.mode));
-  check<DTypeError>(!smooth || is_floating(input.dtype()), [&] {
+  const bool bytes = input.dtype() == DType::uint8 && (o.mode == "bilinear" || o.mode == "bicubic");
+  check<DTypeError>(!smooth || bytes || is_floating(input.dtype()), [&] {
     return "interpolate: expected a floating input for mode " + std::string(o.mode) + ", got " + name(input.dtype());
   });
   const std::vector<Resize> all = resizes(input, dims, o);
   if (o.mode == "area") return area(input, all);
   const bool corners = o.align_corners.value_or(false);
+  const auto taps = [&](int d) {
+    const Resize& r = all[std::size_t(d)];
+    return o.mode == "bicubic" ? cubic_taps(r, corners) : linear_taps(r, corners);
+  };
+  if (bytes) {
+    const Tensor wide = weighted_bytes(input.to(DType::int64), 3, taps(1));  // lines first, as in torch
+    return weighted_bytes(wide, 2, taps(0)).to(DType::uint8);
+  }
   const bool narrow = smooth && size_of(input.dtype()) < 4;  // halves are summed in float
   Tensor y = narrow ? input.to(DType::float32) : input;
   for (int d = 0; d < dims; ++d) {
-    const Resize& r = all[std::size_t(d)];
-    if (!smooth) y = picked(y, d + 2, nearest(r, o.mode == "nearest-exact"));
-    else y = weighted(y, d + 2, o.mode == "bicubic" ? cubic_taps(r, corners) : linear_taps(r, corners));
+    if (!smooth) y = picked(y, d + 2, nearest(all[std::size_t(d)], o.mode == "nearest-exact"));
+    else y = weighted(y, d + 2, taps(d));
   }
   return narrow ? y.to(input.dtype()) : y;
 }
