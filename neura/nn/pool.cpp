@@ -1,6 +1,8 @@
 #include "neura/nn/pool.h"
 
+#include "neura/nn/fractional_pool.h"
 #include "neura/nn/repr.h"
+#include "neura/ops/fractional_pool.h"
 
 namespace neura::nn {
 
@@ -19,6 +21,7 @@ NEURA_LAYER_BODY(AdaptiveAvgPoolNd)
   bool T::forward_tensor(const Tensor& in, Tensor& out) { return !return_indices && call_tensor(*this, in, out); }
 NEURA_INDEXED_BODY(MaxPoolNd)
 NEURA_INDEXED_BODY(AdaptiveMaxPoolNd)
+NEURA_INDEXED_BODY(FractionalMaxPoolNd)
 
 MaxPoolNd::MaxPoolNd(int rank, const PerDim& kernel_size, const MaxPoolOptions& o)
     : kernel_size(kernel_size),
@@ -95,5 +98,30 @@ std::tuple<Tensor, Tensor> AdaptiveMaxPoolNd::forward_with_indices(const Tensor&
   return {r[0], r[1]};
 }
 std::string AdaptiveMaxPoolNd::extra_repr() const { return Repr().add("output_size", output_size); }
+
+static Shape for_each_dimension(int rank, const PerDim& sizes) {
+  return sizes.size() == 1 ? Shape::filled(rank, sizes[0]) : Shape(sizes);
+}
+FractionalMaxPoolNd::FractionalMaxPoolNd(int rank, const PerDim& kernel_size, const FractionalMaxPoolOptions& o)
+    : kernel_size(for_each_dimension(rank, kernel_size)), return_indices(o.return_indices), rank_(rank) {
+  const std::string name = "FractionalMaxPool" + std::to_string(rank) + "d";
+  check<ValueError>(o.output_size.empty() != o.output_ratio.empty(),
+                    [&] { return name + ": expected either output_size or output_ratio"; });
+  if (!o.output_size.empty()) output_size = for_each_dimension(rank, o.output_size);
+  else output_ratio = std::vector<double>(std::size_t(rank), o.output_ratio[0]);
+  if (o.output_ratio.size() > 1) output_ratio = o.output_ratio;
+  for (const double ratio : o.output_ratio)
+    check<ValueError>(ratio > 0 && ratio < 1,
+                      [&] { return name + ": expected an output_ratio between 0 and 1, got " + python_text(ratio); });
+  if (o.random_samples) _random_samples = Buffer(o.random_samples);
+}
+std::tuple<Tensor, Tensor> FractionalMaxPoolNd::forward_with_indices(const Tensor& x) const {
+  const FractionalPoolOptions o{output_size ? PerDim(*output_size) : PerDim(),
+                                output_ratio.value_or(std::vector<double>()), _random_samples};
+  const auto [y, indices] = rank_ == 2 ? fractional_max_pool2d_with_indices(x, kernel_size, o)
+                                       : fractional_max_pool3d_with_indices(x, kernel_size, o);
+  return {y, indices};
+}
+Tensor FractionalMaxPoolNd::forward(const Tensor& x) const { return std::get<0>(forward_with_indices(x)); }
 
 }  // namespace neura::nn

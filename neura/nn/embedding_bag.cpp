@@ -1,0 +1,69 @@
+#include "neura/nn/embedding_bag.h"
+
+#include "neura/nn/init.h"
+#include "neura/nn/repr.h"
+#include "neura/ops/create.h"
+#include "neura/ops/embedding_bag.h"
+
+namespace neura::nn {
+
+NEURA_LAYER_BODY(EmbeddingBag)
+
+EmbeddingBag::EmbeddingBag(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingBagOptions& o)
+    : num_embeddings(num_embeddings),
+      embedding_dim(embedding_dim),
+      max_norm(o.max_norm),
+      norm_type(o.norm_type),
+      scale_grad_by_freq(o.scale_grad_by_freq),
+      mode(o.mode),
+      sparse(o.sparse),
+      include_last_offset(o.include_last_offset),
+      padding_idx(o.padding_idx) {
+  if (padding_idx) {
+    check<ValueError>(*padding_idx >= -num_embeddings && *padding_idx < num_embeddings, [&] {
+      return "EmbeddingBag: expected a padding_idx within " + std::to_string(num_embeddings) + " rows, got " +
+             std::to_string(*padding_idx);
+    });
+    if (*padding_idx < 0) *padding_idx += num_embeddings;
+  }
+  weight = empty({num_embeddings, embedding_dim}, {.dtype = o.dtype, .device = o.device});
+  reset_parameters();
+}
+
+Ref<EmbeddingBag> EmbeddingBag::from_pretrained(const Tensor& embeddings, bool freeze, const EmbeddingBagOptions& o) {
+  check<ShapeError>(embeddings.dim() == 2, [&] {
+    return "from_pretrained: expected a table of 2 dimensions, got " + embeddings.shape().str();
+  });
+  EmbeddingBagOptions options = o;
+  options.dtype = embeddings.dtype(), options.device = embeddings.device();
+  auto m = make<EmbeddingBag>(embeddings.size(0), embeddings.size(1), options);
+  m->weight = Parameter(embeddings, !freeze);
+  return m;
+}
+
+void EmbeddingBag::reset_parameters() {
+  init::normal_(weight);
+  if (padding_idx) weight.detach()[*padding_idx].zero_();
+}
+
+Tensor EmbeddingBag::forward(const Tensor& input, const Tensor& offsets, const Tensor& per_sample_weights) const {
+  const neura::EmbeddingOptions table{.padding_idx = padding_idx,
+                                      .max_norm = max_norm,
+                                      .norm_type = norm_type,
+                                      .scale_grad_by_freq = scale_grad_by_freq,
+                                      .sparse = sparse};
+  return embedding_bag(input, weight, offsets, {table, mode, per_sample_weights, include_last_offset});
+}
+
+std::string EmbeddingBag::extra_repr() const {
+  return Repr()
+      .add("", num_embeddings)
+      .add("", embedding_dim)
+      .add_if(max_norm.has_value(), "max_norm", max_norm)
+      .add_if(norm_type != 2, "norm_type", norm_type)
+      .add_if(scale_grad_by_freq, "scale_grad_by_freq", scale_grad_by_freq)
+      .add("mode", mode)
+      .add_if(padding_idx.has_value(), "padding_idx", padding_idx);
+}
+
+}  // namespace neura::nn

@@ -1,0 +1,92 @@
+#include "neura/ops/matrix.h"
+
+#include <cmath>
+
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+void check_square(const char* op, const Tensor& x) {
+  check<ShapeError>(x.dim() >= 2 && x.size(-1) == x.size(-2),
+                    [&] { return std::string(op) + ": expected square matrices [..., n, n], got " + x.spec().str(); });
+  check<DTypeError>(differentiable(x.dtype()),
+                    [&] { return std::string(op) + ": expected a floating or complex dtype, got " + x.spec().str(); });
+}
+Tensor identity_like(const Tensor& x) {
+  return eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()}).expand(x.shape());
+}
+
+// The sum of x^k / k! for k = 0 … 19, in powers of x^4: seven products.
+Tensor taylor(const Tensor& x) {
+  const Tensor one = identity_like(x), x2 = matmul(x, x), x3 = matmul(x2, x), x4 = matmul(x2, x2);
+  double factor[20];
+  factor[0] = 1;
+  for (int k = 1; k < 20; ++k) factor[k] = factor[k - 1] / k;
+  const auto part = [&](int k) {
+    return one * factor[k] + x * factor[k + 1] + x2 * factor[k + 2] + x3 * factor[k + 3];
+  };
+  Tensor sum = part(16);
+  for (int k = 12; k >= 0; k -= 4) sum = matmul(sum, x4) + part(k);
+  return sum;
+}
+
+}  // namespace
+
+Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
+  check<ShapeError>(input.dim() >= 2 && o.dim.size() == 2, [&] {
+    return "matrix_norm: expected matrices and two dimensions, got " + input.spec().str() + " and dim " + o.dim.str();
+  });
+  const int rows = wrap_dim("matrix_norm", o.dim[0], input.dim());
+  const int columns = wrap_dim("matrix_norm", o.dim[1], input.dim());
+  check<ShapeError>(rows != columns,
+                    [&] { return "matrix_norm: expected two different dimensions, got " + o.dim.str(); });
+  if (!o.ord) return vector_norm(input, 2, {rows, columns}, o.keepdim, o.dtype);
+  const double ord = *o.ord, size = std::abs(ord);
+  check<NotImplementedError>(size != 2, [] {
+    return std::string("matrix_norm: expected ord to be 1, -1, inf, -inf or 'fro'; singular values are not there yet");
+  });
+  check<ValueError>(size == 1 || std::isinf(size), [&] {
+    return "matrix_norm: expected ord to be 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc', got " + std::to_string(ord);
+  });
+  const int inner = size == 1 ? rows : columns, outer = size == 1 ? columns : rows;
+  const Tensor sums = vector_norm(input, 1, inner, true, o.dtype);
+  const Tensor norm = ord > 0 ? amax(sums, outer, true) : amin(sums, outer, true);
+  return o.keepdim ? norm : squeeze(norm, {rows, columns});
+}
+
+Tensor matrix_power(const Tensor& input, std::int64_t n) {
+  check_square("matrix_power", input);
+  check<NotImplementedError>(n >= 0, [&] {
+    return "matrix_power: expected n >= 0, got " + std::to_string(n) + "; inverses are not there yet";
+  });
+  if (n == 0) {
+    Tensor one = clone(input);
+    return copy_(one, identity_like(input));
+  }
+  Tensor power, square = input;
+  for (;; n >>= 1) {
+    if (n & 1) power = power ? matmul(power, square) : square;
+    if (n == 1) return power.is_same(input) ? clone(power) : power;
+    square = matmul(square, square);
+  }
+}
+
+Tensor matrix_exp(const Tensor& input) {
+  check_square("matrix_exp", input);
+  if (input.numel() == 0) return clone(input);
+  if (bit(input.dtype()) & dtypes::halves) return matrix_exp(input.to(DType::float32)).to(input.dtype());
+  double greatest = amax(matrix_norm(input.detach(), {.ord = 1})).item<double>();
+  int squarings = 0;
+  for (; std::isfinite(greatest) && greatest > 1; greatest /= 2) ++squarings;
+  Tensor result = taylor(squarings ? input * std::ldexp(1.0, -squarings) : input);
+  for (int i = 0; i < squarings; ++i) result = matmul(result, result);
+  return result;
+}
+
+}  // namespace neura
