@@ -139,6 +139,7 @@ struct Names {
 
 void bind_lock();
 void bind_types(nb::module_&);
+void bind_print(const Names&);
 void bind_size(nb::module_&);
 void bind_tensor(nb::module_&);
 void bind_errors(nb::module_&);
@@ -167,6 +168,7 @@ void bind_texts(const Names&);
 void bind_network(const Names&);  // of neura.nn.functional
 void bind_losses(const Names&);
 void bind_init(const Names& init, const Names& utils);
+void bind_packed(const Names& utils);
 
 }  // namespace neura::python
 

@@ -7,6 +7,9 @@
 #include "neura/nn/linear.h"
 
 namespace neura::python {
+
+void bind_more_layers(nb::module_&);
+
 namespace {
 
 nn::LinearOptions linear_options(bool bias, AnyDevice device, AnyDType dtype) {
@@ -63,7 +66,7 @@ void bind_shapes(nb::module_& n) {
 
 template <class M> void bind_dropout(nb::module_& n, const char* doc) {
   bind_layer<M>(
-      n, doc, [](double p, bool inplace) { return nn::make<M>(p, inplace); }, "p"_a = 0.5, "inplace"_a = false);
+      n, doc, [](nn::Number p, bool inplace) { return nn::make<M>(p, inplace); }, "p"_a = 0.5, "inplace"_a = false);
 }
 void bind_dropouts(nb::module_& n) {
   bind_dropout<nn::Dropout>(
@@ -98,8 +101,8 @@ IndexError for a number outside the table.
 >>> neura.nn.Embedding(10, 3)(neura.tensor([[1, 2], [4, 5]])).shape
 neura.Size([2, 2, 3]))",
       [](std::int64_t count, std::int64_t width, std::optional<std::int64_t> padding_idx,
-         std::optional<double> max_norm, double norm_type, bool by_freq, bool sparse, const Tensor& weight, bool freeze,
-         AnyDevice device, AnyDType dtype) {
+         std::optional<nn::Number> max_norm, nn::Number norm_type, bool by_freq, bool sparse, const Tensor& weight,
+         bool freeze, AnyDevice device, AnyDType dtype) {
         return table_of(count, width,
                         {padding_idx, max_norm, norm_type, by_freq, sparse, device.value_or(Device()), dtype}, weight,
                         freeze);
@@ -154,6 +157,7 @@ void bind_layers(nb::module_& n) {
   bind_plain_layers(n);
   bind_activation_layers(n);
   bind_window_layers(n);
+  bind_more_layers(n);
   bind_norm_layers(n);
   bind_loss_layers(n);
   bind_transformer_layers(n);

@@ -9,6 +9,7 @@ void bind_attributes_of_tensor(const Names&);
 void bind_out(nb::module_&);
 void bind_devices(nb::module_&);
 void bind_statistics(const Names&);
+void bind_underscored(const Names&);
 
 namespace {
 
@@ -138,6 +139,7 @@ NB_MODULE(_neura, m) {
   bind_dlpack(names);
   bind_pickle(names);
   bind_pointwise(names);
+  bind_print(names);
   bind_create(names);
   bind_random(names);
   bind_loading(names);
@@ -148,6 +150,7 @@ NB_MODULE(_neura, m) {
   bind_index(names);
   bind_products(names);
   bind_statistics(names);
+  bind_underscored(names);
   bind_attributes_of_tensor(names);
   bind_texts(names);
   bind_nodes(names);
@@ -161,7 +164,9 @@ NB_MODULE(_neura, m) {
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_network(network);
   bind_losses(network);
-  bind_init({m.def_submodule("init"), names.methods}, {m.def_submodule("utils"), names.methods});
+  const Names utils{m.def_submodule("utils"), names.methods};
+  bind_init({m.def_submodule("init"), names.methods}, utils);
+  bind_packed(utils);
   nb::module_ layers = m.def_submodule("nn");
   bind_module(layers);
   bind_containers(layers);

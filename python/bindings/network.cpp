@@ -9,6 +9,9 @@
 #include "neura/ops/pool_more.h"
 
 namespace neura::python {
+
+void bind_more_functions(const Names&);
+
 namespace {
 
 using T = const Tensor&;
@@ -356,6 +359,7 @@ void bind_network(const Names& names) {
   bind_noise(n);
   bind_interpolation(n);
   bind_others(n);
+  bind_more_functions(names);
 }
 
 }  // namespace neura::python

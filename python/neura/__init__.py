@@ -24,11 +24,18 @@ _sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 native_layer_norm = _neura.functional.native_layer_norm
 native_batch_norm = _neura.functional.native_batch_norm
 constant_pad_nd = _neura.functional.constant_pad_nd
+for _name in (
+    "_chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
+    "_unsafe_masked_index_put_accumulate"
+).split():
+    globals()[_name] = getattr(_neura, _name)
+del _name
 
 __getattr__, __dir__ = _lazy.names(
     __name__,
     {
         "_limits": "finfo iinfo",
+        "_tensor_str": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "cuda": "",

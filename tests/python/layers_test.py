@@ -16,9 +16,6 @@ STORED = json.loads((HERE / "layers.json").read_text())
 MISSING = {  # PyTorch's, not there yet: the operation behind each is missing
     "CTCLoss",
     "CrossMapLRN2d",
-    "EmbeddingBag",
-    "FractionalMaxPool2d",
-    "FractionalMaxPool3d",
 }
 HELD_ELSEWHERE = {  # attributes that are PyTorch's own affair
     "activation_relu_or_gelu",
@@ -129,6 +126,8 @@ EXAMPLES = {  # constructor arguments and what the layer is called with
     "MaxPool1d": ("3", lambda: [real(1, 2, 9)]),
     "MaxPool2d": ("2, return_indices=True", lambda: [real(1, 2, 4, 4)]),
     "MaxPool3d": ("2", lambda: [real(1, 1, 2, 4, 4)]),
+    "FractionalMaxPool2d": ("2, output_size=3", lambda: [real(1, 2, 6, 7)]),
+    "FractionalMaxPool3d": ("2, output_ratio=0.5, return_indices=True", lambda: [real(1, 1, 5, 6, 7)]),
     "AvgPool1d": ("3", lambda: [real(1, 2, 9)]),
     "AvgPool2d": ("2, 1, 1, count_include_pad=False", lambda: [real(1, 2, 4, 4)]),
     "AvgPool3d": ("2", lambda: [real(1, 1, 2, 4, 4)]),
@@ -159,6 +158,7 @@ EXAMPLES = {  # constructor arguments and what the layer is called with
     "Dropout3d": ("", lambda: [real(2, 3, 2, 2, 2)]),
     "FeatureAlphaDropout": ("", lambda: [real(2, 3, 4)]),
     "Embedding": ("10, 3", lambda: [fixed([1, 2], [9, 1])]),
+    "EmbeddingBag": ("10, 3, mode='sum'", lambda: [fixed([1, 2], [9, 1])]),
     "MultiheadAttention": ("8, 2", lambda: [real(3, 2, 8), real(4, 2, 8), real(4, 2, 8)]),
     "Unfold": ("2", lambda: [real(1, 2, 3, 3)]),
     "Fold": ("(3, 4), 2", lambda: [real(1, 4, 6)]),

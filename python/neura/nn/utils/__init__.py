@@ -3,4 +3,4 @@
 from ... import _lazy
 from ..._neura.utils import *  # noqa: F401,F403
 
-__getattr__, __dir__ = _lazy.names(__name__, {"parametrizations": "", "parametrize": "", "stateless": ""})
+__getattr__, __dir__ = _lazy.names(__name__, {"parametrizations": "", "parametrize": "", "rnn": "", "stateless": ""})

@@ -1,0 +1,169 @@
+// Layers and functions that pick: bags of an embedding, fractional windows; attention with all that its layer holds.
+#include "layers.h"
+#include "network.h"
+
+#include "neura/nn/attention.h"
+#include "neura/nn/embedding_bag.h"
+#include "neura/nn/fractional_pool.h"
+#include "neura/ops/embedding_bag.h"
+#include "neura/ops/fractional_pool.h"
+
+namespace neura::python {
+
+void bind_more_layers(nb::module_&);
+void bind_more_functions(const Names&);
+
+namespace {
+
+using T = const Tensor&;
+using Count = std::optional<std::int64_t>;
+using Size = std::optional<double>;
+
+Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::EmbeddingBagOptions& o, T weight) {
+  if (!weight) return nn::make<nn::EmbeddingBag>(count, width, o);
+  check<ShapeError>(weight.shape() == Shape{count, width}, [&] {
+    return "EmbeddingBag: expected a _weight of shape " + Shape{count, width}.str() + ", got " + weight.shape().str();
+  });
+  return nn::EmbeddingBag::from_pretrained(weight, false, o);
+}
+
+void bind_bag(nb::module_& n) {
+  bind_layer<nn::EmbeddingBag>(
+      n, R"(Sums, means or maxima of rows of a learned table: integers [bags, n] -> [bags, embedding_dim].
+
+Bags of different sizes come as one vector, with the offsets at which they begin. An empty bag gives zeros.
+
+mode: 'mean', 'sum' or 'max'; 'sum' takes per_sample_weights, a factor for each number
+padding_idx: this row is left out of its bags
+include_last_offset: the last offset is where the last bag ends
+max_norm, norm_type, scale_grad_by_freq: as in Embedding
+
+IndexError for a number outside the table.
+
+>>> bags = neura.nn.EmbeddingBag(10, 3, mode='sum')
+>>> bags(neura.tensor([1, 2, 4, 5, 4]), neura.tensor([0, 3])).shape
+neura.Size([2, 3]))",
+      [](std::int64_t count, std::int64_t width, std::optional<nn::Number> max_norm, nn::Number norm_type, bool by_freq,
+         std::string mode, bool sparse, T weight, bool include_last_offset, Count padding_idx, AnyDevice device,
+         AnyDType dtype) {
+        return bag_of(count, width,
+                      {max_norm, norm_type, by_freq, std::move(mode), sparse, include_last_offset, padding_idx,
+                       device.value_or(Device()), dtype},
+                      weight);
+      },
+      "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
+      "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "_weight"_a = nb::none(),
+      "include_last_offset"_a = false, "padding_idx"_a = nb::none(), NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
+          "Draws the table anew; the row of padding_idx is zero.");
+}
+
+template <class M> void bind_fractional(nb::module_& n, const char* samples) {
+  const std::string doc =
+      std::string(
+          "The largest value under each window; windows begin at fractional steps, which are drawn "
+          "at each call.\n\noutput_size or output_ratio: of the spatial dimensions, or the fraction "
+          "of the input's, in (0, 1)\nreturn_indices: the result is (values, places)\n"
+          "_random_samples: where windows begin, ") +
+      samples + " in [0, 1).";
+  const LayerType t = bind_layer<M>(
+      n, doc.c_str(),
+      [](const PerDim& kernel, const PerDim& size, nb::handle ratio, bool indices, T random_samples) {
+        return nn::make<M>(kernel, nn::FractionalMaxPoolOptions{size, factors_of(ratio), indices, random_samples});
+      },
+      "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(), "return_indices"_a = false,
+      "_random_samples"_a = nb::none());
+  property(t, "output_ratio", [](M& m) -> nb::object {
+    if (!m.output_ratio) return nb::none();
+    nb::list l;
+    for (const double f : *m.output_ratio) l.append(f);
+    return nb::tuple(l);
+  });
+}
+
+template <auto f> void fractional(const Names& n, const char* name, const char* text) {
+  const auto both = [](T x, const PerDim& kernel, const PerDim& size, nb::handle ratio, bool, T samples) {
+    const auto [y, indices] = f(x, kernel, {size, factors_of(ratio), samples});
+    return nb::make_tuple(nb::steal(wrap(y)), nb::steal(wrap(indices)));
+  };
+  const auto one = [both](T x, const PerDim& kernel, const PerDim& size, nb::handle ratio, bool indices, T samples) {
+    nb::tuple r = both(x, kernel, size, ratio, true, samples);
+    return indices ? nb::object(r) : nb::object(r[0]);
+  };
+#define ARGUMENTS                                                                                                      \
+  "input"_a, "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(), "return_indices"_a = false, \
+                              "_random_samples"_a = nb::none()
+  const std::string all = std::string("The largest value under each window of ") + text +
+                          "; windows begin at fractional steps. Either output_size or output_ratio; with "
+                          "return_indices the result is (values, places).";
+  nb::module_(n.functions).def(name, one, all.c_str(), ARGUMENTS);
+  nb::module_(n.functions).def((std::string(name) + "_with_indices").c_str(), both, all.c_str(), ARGUMENTS);
+}
+
+// A layer that has what the function is given, without losing its history.
+nb::tuple attention(T query, T key, T value, std::int64_t embed_dim, std::int64_t heads, T weight, T bias, T bias_k,
+                    T bias_v, bool add_zero, double dropout, T out_weight, T out_bias, bool training, T padding,
+                    bool need_weights, T mask, bool separate, T q, T k, T v, T static_k, T static_v, bool average,
+                    bool causal) {
+  check<NotImplementedError>(!static_k && !static_v, [] {
+    return std::string("multi_head_attention_forward: expected static_k and static_v to be None");
+  });
+  check<ValueError>(separate ? q && k && v : weight.defined(), [&] {
+    return std::string("multi_head_attention_forward: expected ") +
+           (separate ? "q_proj_weight, k_proj_weight and v_proj_weight" : "in_proj_weight") + ", got None";
+  });
+  check<ValueError>(embed_dim > 0 && heads > 0 && embed_dim % heads == 0, [&] {
+    return "multi_head_attention_forward: expected embed_dim divisible by num_heads, got " + std::to_string(embed_dim) +
+           " and " + std::to_string(heads);
+  });
+  nn::MultiheadAttention m{nn::Blank()};
+  m.embed_dim = embed_dim, m.num_heads = heads, m.dropout = dropout, m.add_zero_attn = add_zero, m.training = training;
+  const auto put = [](Tensor& to, T from) { to = from; };
+  if (separate) put(m.q_proj_weight, q), put(m.k_proj_weight, k), put(m.v_proj_weight, v);
+  else put(m.in_proj_weight, weight);
+  put(m.in_proj_bias, bias), put(m.bias_k, bias_k), put(m.bias_v, bias_v);
+  put(m.out_proj->weight, out_weight), put(m.out_proj->bias, out_bias);
+  const auto [y, weights] = m.forward(query, key, value, padding, need_weights, mask, average, causal);
+  return nb::make_tuple(nb::steal(wrap(y)), nb::steal(wrap(weights.value_or(Tensor()))));
+}
+
+}  // namespace
+
+void bind_more_layers(nb::module_& n) {
+  bind_bag(n);
+  bind_fractional<nn::FractionalMaxPool2d>(n, "[N, C, 2]");
+  bind_fractional<nn::FractionalMaxPool3d>(n, "[N, C, 3]");
+}
+
+void bind_more_functions(const Names& n) {
+  nb::module_(n.functions)
+      .def(
+          "embedding_bag",
+          [](T x, T w, T offsets, Size max_norm, double type, bool by_freq, const std::string& mode, bool sparse,
+             T weights, bool last, Count padding) {
+            return embedding_bag(x, w, offsets, {{padding, max_norm, type, by_freq, sparse}, mode, weights, last});
+          },
+          "Sums, means or maxima of rows of weight [rows, width]: integers [bags, n], or a vector of them with the "
+          "offsets "
+          "at which bags begin -> [bags, width]. See neura.nn.EmbeddingBag.",
+          "input"_a, "weight"_a, "offsets"_a = nb::none(), "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
+          "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "per_sample_weights"_a = nb::none(),
+          "include_last_offset"_a = false, "padding_idx"_a = nb::none());
+  fractional<&fractional_max_pool2d_with_indices>(n, "fractional_max_pool2d", "[N, C, H, W]");
+  fractional<&fractional_max_pool3d_with_indices>(n, "fractional_max_pool3d", "[N, C, D, H, W]");
+  nb::module_(n.functions)
+      .def("multi_head_attention_forward", &attention,
+           "What neura.nn.MultiheadAttention does, with all that it holds as arguments: the result, and the weights or "
+           "None. "
+           "query [L, N, E], key and value [S, N, ...].",
+           "query"_a, "key"_a, "value"_a, "embed_dim_to_check"_a, "num_heads"_a, "in_proj_weight"_a.none(),
+           "in_proj_bias"_a.none(), "bias_k"_a.none(), "bias_v"_a.none(), "add_zero_attn"_a, "dropout_p"_a,
+           "out_proj_weight"_a, "out_proj_bias"_a.none(), "training"_a = true, "key_padding_mask"_a = nb::none(),
+           "need_weights"_a = true, "attn_mask"_a = nb::none(), "use_separate_proj_weight"_a = false,
+           "q_proj_weight"_a = nb::none(), "k_proj_weight"_a = nb::none(), "v_proj_weight"_a = nb::none(),
+           "static_k"_a = nb::none(), "static_v"_a = nb::none(), "average_attn_weights"_a = true,
+           "is_causal"_a = false);
+}
+
+}  // namespace neura::python
