@@ -20,28 +20,26 @@ TOLERANCES = {
 }
 TOLERANCES |= {"float16": (1e-5, 1e-3), "bfloat16": (1e-5, 1.6e-2)}
 NUMBER = (1e-8, 1e-5)
+COMPUTED_IN = {"modules/tied_weights:gradient": "float32"}  # and converted to a wider dtype afterwards
 
 with numpy.load(collect.STORED) as file:
     STORED = {key: file[key] for key in file.files}
 FACTS = json.loads(bytes(STORED.pop("")))
-WAITING = set((collect.FOLDER / "waiting.txt").read_text().split())  # for parts of the package that are to come
-
-
-def cases():
-    later = pytest.mark.xfail(reason="not yet as in PyTorch", strict=True)
-    return [pytest.param(name, marks=later if name in WAITING else ()) for name in collect.names()]
+# Where ours is another answer on purpose, and why.
+DIFFERENT = {"modules/pickled_net:shared": (True, "pickle keeps that two tensors share memory; PyTorch copies each")}
 
 
 def mine(name, stored):
     return {key: value for key, value in stored.items() if key.startswith((name + ":", name + " "))}
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", collect.names())
 def test_snippet(name):
     arrays, values = collect.run(name, neura)
     stored = mine(name, FACTS["values"])
     assert values.keys() == stored.keys()
     for path, value in stored.items():
+        value = DIFFERENT.get(path, (value,))[0]
         if isinstance(value, float):
             assert values[path] == pytest.approx(value, abs=NUMBER[0], rel=NUMBER[1], nan_ok=True), path
         else:
@@ -51,7 +49,7 @@ def test_snippet(name):
     for path, expected in stored.items():
         dtype, array = arrays[path]
         assert dtype == FACTS["dtypes"][path], path
-        absolute, relative = TOLERANCES.get(dtype.split(".")[-1], (0, 0))
+        absolute, relative = TOLERANCES.get(COMPUTED_IN.get(path, dtype.split(".")[-1]), (0, 0))
         numpy.testing.assert_allclose(array, expected, atol=absolute, rtol=relative, err_msg=path)
 
 
