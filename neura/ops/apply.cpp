@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "neura/backend/transfer.h"
+#include "neura/core/error_details.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
@@ -201,6 +202,13 @@ void write(Call& call, bool recorded, Flat* flat) {
   if (r) finish_record(std::move(r), call);
 }
 
+[[gnu::noinline, gnu::cold, noreturn]] void rethrow(const Call& call) {
+  std::vector<Spec> operands;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) operands.push_back(call.in[i].tensor->spec);
+  rethrow_with_details(call.row->name, std::move(operands));
+}
+
 [[gnu::noinline, gnu::cold]] void intercept(Call& call) {
   Interceptor* top = state.top;
   struct Restore {
@@ -223,13 +231,17 @@ Interceptor::~Interceptor() {
 void apply(Call& call) {
   if (state.active & kIntercepted) [[unlikely]]
     return intercept(call);
-  const bool recorded = needs_record(call);
-  Flat flat;
-  const bool small = flat.fits(call);
-  if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
-  if (!small) return fresh(call, recorded);
-  call.out[0] = flat.make(), flat.run(call.out[0].impl());
-  if (recorded) record(call);
+  try {
+    const bool recorded = needs_record(call);
+    Flat flat;
+    const bool small = flat.fits(call);
+    if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
+    if (!small) return fresh(call, recorded);
+    call.out[0] = flat.make(), flat.run(call.out[0].impl());
+    if (recorded) record(call);
+  } catch (Error&) {
+    rethrow(call);
+  }
 }
 
 }  // namespace neura

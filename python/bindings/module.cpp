@@ -2,6 +2,7 @@
 #include "collector.h"
 #include "modules.h"
 #include "neura/autograd/function.h"
+#include "neura/core/error_details.h"
 
 namespace neura::python {
 
@@ -50,6 +51,22 @@ Kind kind_of(const Error& e) {
   return kError;
 }
 
+// Raises it with what a handler may ask: .op, and .operands as (dtype, shape, device) each.
+void raise(const Error& e) {
+  PyObject* type = types[kind_of(e)];
+  try {
+    nb::object error = nb::handle(type)(nb::str(e.what()));
+    const ErrorDetails details = details_of(e);
+    error.attr("op") = details.op;
+    nb::list operands;
+    for (const Spec& s : details.operands) operands.append(nb::make_tuple(s.dtype, s.sizes(), s.device));
+    error.attr("operands") = nb::tuple(operands);
+    PyErr_SetObject(type, error.ptr());
+  } catch (nb::python_error& other) {
+    other.restore();
+  }
+}
+
 // Each is ours and the built-in that PyTorch raises for the same mistake.
 PyObject* new_error(nb::module_& m, const char* name, std::initializer_list<PyObject*> bases) {
   nb::list l;
@@ -85,7 +102,7 @@ void set_python_error(std::exception_ptr p) {
         return PyErr_SetString(PyExc_RuntimeError, e.what());
     }
   } catch (const Error& e) {
-    PyErr_SetString(types[kind_of(e)], e.what());
+    raise(e);
   } catch (const StopRecomputation&) {
     PyErr_SetNone(stop_recomputation);
   } catch (const std::bad_alloc&) {
@@ -98,6 +115,8 @@ void set_python_error(std::exception_ptr p) {
 void bind_errors(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("errors", "What goes wrong, by kind.");
   PyObject* base = types[kError] = new_error(m, "Error", {PyExc_Exception});
+  nb::handle(base).attr("op") = "";  // of those that Python code raises
+  nb::handle(base).attr("operands") = nb::tuple();
   types[kShape] = new_error(m, "ShapeError", {base, PyExc_RuntimeError, PyExc_ValueError});
   types[kDType] = new_error(m, "DTypeError", {base, PyExc_TypeError, PyExc_RuntimeError});
   types[kDevice] = new_error(m, "DeviceError", {base, PyExc_RuntimeError});
@@ -116,7 +135,7 @@ void bind_errors(nb::module_& parent) {
     try {
       std::rethrow_exception(p);
     } catch (const Error& e) {
-      PyErr_SetString(types[kind_of(e)], e.what());
+      raise(e);
     }
   });
 }

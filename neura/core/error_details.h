@@ -1,0 +1,22 @@
+// What a handler may ask of an error instead of reading its text.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "neura/core/error.h"
+#include "neura/core/spec.h"
+
+namespace neura {
+
+struct ErrorDetails {
+  std::string op;              // what refused, as the text begins: "matmul", or the file's name
+  std::vector<Spec> operands;  // dtype, shape and device of the tensors it was given, if it was an operation
+};
+ErrorDetails details_of(const Error&);
+
+// The exception that is being handled again, of its type, with the operands of `op` and, if it names no more than the
+// step that failed (allocate, scratch, copy), its name. One that has operands stays as it is: it came from a call
+// inside of this one.
+[[noreturn]] void rethrow_with_details(const char* op, std::vector<Spec> operands);
+
+}  // namespace neura
