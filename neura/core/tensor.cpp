@@ -3,6 +3,7 @@
 #include "neura/core/host.h"
 #include "neura/core/memory_fast.h"
 #include "neura/core/state.h"
+#include "neura/core/walk.h"
 
 namespace neura {
 
@@ -85,17 +86,10 @@ template <> std::complex<double> Tensor::item<std::complex<double>>() const {
 template <class T> std::vector<T> Tensor::to_vector() const {
   const Tensor here = to(Device());
   const T* p = here.const_data<T>();
-  const Spec& s = here.spec();
-  std::vector<T> values(std::size_t(s.numel));
-  std::int64_t index[kMaxRank] = {}, at = 0;
-  for (std::int64_t n = 0; n < s.numel; ++n) {
-    values[std::size_t(n)] = p[at];
-    for (int d = s.rank - 1; d >= 0; --d) {
-      at += s.strides[d];
-      if (++index[d] < s.shape[d]) break;
-      at -= s.strides[d] * s.shape[d], index[d] = 0;
-    }
-  }
+  std::vector<T> values;
+  values.reserve(std::size_t(here.numel()));
+  auto o = Odometer<1>::over(here.shape(), {here.strides()});
+  for (std::int64_t n = here.numel(); n > 0; --n, o.next()) values.push_back(p[o.at[0]]);
   return values;
 }
 #define DTYPE_ELEMENT(T) template std::vector<T> Tensor::to_vector<T>() const;

@@ -2,11 +2,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
 
-#include "neura/core/parallel.h"
+#include "neura/core/parallel_reduce.h"
 #include "neura/core/random.h"
 #include "tests/support/engine.h"
 
@@ -47,6 +48,51 @@ TEST(Parallel, ExceptionsComeOutAndThePoolLivesOn) {
                  }));
     EXPECT_TRUE(sum_to(1000) == 499500);
   }
+}
+TEST(Parallel, ReductionsJoinFixedPiecesFromTheLeft) {
+  const auto text = [](std::int64_t n) {  // neither commutative nor associative with other pieces
+    return parallel_reduce(
+        n, 3, std::string("-"),
+        [](std::int64_t b, std::int64_t e) { return std::to_string(b) + "," + std::to_string(e); },
+        [](const std::string& a, const std::string& b) { return "(" + a + b + ")"; });
+  };
+  const int before = get_num_threads();
+  double of_one_thread = 0;
+  for (const int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    EXPECT_EQ(text(0), "-");
+    EXPECT_EQ(text(2), "(-0,2)");
+    EXPECT_EQ(text(7), "(((-0,3)3,6)6,7)");
+    const double harmonic = parallel_reduce(
+        100000, 64, 0.0,
+        [](std::int64_t b, std::int64_t e) {
+          double s = 0;
+          for (; b < e; ++b) s += 1.0 / double(b + 1);
+          return s;
+        },
+        std::plus<>());
+    EXPECT_NEAR(harmonic, 12.090146129863428, 1e-12);
+    if (threads == 1) of_one_thread = harmonic;
+    EXPECT_EQ(harmonic, of_one_thread) << threads << " threads";
+    EXPECT_TRUE(parallel_reduce(
+        1000, 1, false, [](std::int64_t b, std::int64_t) { return b == 999; }, std::logical_or<>()));
+    EXPECT_ERROR(std::runtime_error, "at 70",
+                 parallel_reduce(
+                     100, 10, 0,
+                     [](std::int64_t b, std::int64_t) -> int {
+                       if (b == 70) throw std::runtime_error("at 70");
+                       return 0;
+                     },
+                     std::plus<>()));
+  }
+  set_num_threads(before);
+}
+TEST(Parallel, NestedReductionsAreTheSame) {
+  const auto inner = [](std::int64_t b, std::int64_t e) {
+    return parallel_reduce(
+        e - b, 7, std::int64_t{0}, [&](std::int64_t x, std::int64_t y) { return y - x; }, std::plus<>());
+  };
+  EXPECT_EQ(parallel_reduce(12345, 100, std::int64_t{0}, inner, std::plus<>()), 12345);
 }
 TEST(Parallel, TwoCallersAtOnce) {
   std::atomic<int> wrong{0};

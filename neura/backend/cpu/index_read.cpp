@@ -1,9 +1,9 @@
 #include "neura/backend/cpu/index_read.h"
 
 #include <algorithm>
-#include <atomic>
+#include <functional>
 
-#include "neura/core/parallel.h"
+#include "neura/core/parallel_reduce.h"
 
 namespace neura {
 
@@ -23,11 +23,8 @@ const std::int64_t* dense_index(Context& c, const View& index) {
 }
 
 bool all_inside(Context& c, const std::int64_t* index, std::int64_t n, std::int64_t bound) {
-  std::atomic<bool> bad{false};
-  parallel_for(n, kSerial, [&](std::int64_t b, std::int64_t e) {
-    if (any_outside(index + b, e - b, bound)) bad.store(true, std::memory_order_relaxed);
-  });
-  if (!bad.load(std::memory_order_relaxed)) return true;
+  const auto some_outside = [&](std::int64_t b, std::int64_t e) { return any_outside(index + b, e - b, bound); };
+  if (!parallel_reduce(n, kSerial, false, some_outside, std::logical_or<>())) return true;
   const auto outside = [&](std::int64_t i) { return std::uint64_t(i) >= std::uint64_t(bound); };
   return c.fail_index(*std::find_if(index, index + n, outside), bound), false;
 }
