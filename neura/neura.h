@@ -4,6 +4,8 @@
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/function.h"
 #include "neura/autograd/gradcheck.h"
+#include "neura/core/element.h"
+#include "neura/core/error_details.h"
 #include "neura/core/memory.h"
 #include "neura/core/parallel.h"
 #include "neura/core/print.h"
@@ -35,6 +37,7 @@
 #include "neura/ops/softmax.h"
 #include "neura/ops/sort.h"
 #include "neura/ops/statistics.h"
+#include "neura/ops/to.h"
 #include "neura/ops/view.h"
 #include "neura/ops/window.h"
 // Capabilities that this build may have been made without.
