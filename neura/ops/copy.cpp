@@ -1,6 +1,10 @@
 #include "neura/ops/copy.h"
 
 #include "neura/backend/transfer.h"
+#include "neura/core/error_details.h"
+#include "neura/core/state.h"
+#include "neura/ops/overwrite.h"
+#include "neura/ops/record.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
@@ -56,6 +60,22 @@ struct Copy {
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
+struct Fill : Copy {  // errors and nodes bear the name of what was called
+  static constexpr const char* name = "fill";
+};
+struct Zero : Copy {
+  static constexpr const char* name = "zero";
+};
+
+constexpr const char* kOverwriters[] = {"masked_fill", "put", "masked_scatter", "index_put"};
+template <Overwriter by> struct OverwriteBy : Copy { static constexpr const char* name = kOverwriters[int(by)]; };
+constexpr const Row* kOverwriteRows[] = {
+    &row_of<OverwriteBy<Overwriter::masked_fill>>, &row_of<OverwriteBy<Overwriter::put>>,
+    &row_of<OverwriteBy<Overwriter::masked_scatter>>, &row_of<OverwriteBy<Overwriter::index_put>>};
+
+template <class Op> Tensor& fill_with(Tensor& self, Scalar value) {
+  return apply_to(Destination::in_place, self, Op(), self, number_of(value, self.dtype(), Device()));
+}
 
 }  // namespace
 
@@ -83,11 +103,26 @@ Tensor& fill_(Tensor& self, const Operand& value) {
   if (value.is_tensor())
     check<ShapeError>(value.tensor->spec.rank == 0,
                       [&] { return "fill_: expected a number or a 0-d tensor, got " + value.tensor->spec.str(); });
-  if (value.is_tensor()) return apply_to(Destination::in_place, self, Copy{}, self, value);
-  const Tensor number = number_of(value.scalar, self.dtype(), Device());
-  return apply_to(Destination::in_place, self, Copy{}, self, number);
+  if (value.is_tensor()) return apply_to(Destination::in_place, self, Fill(), self, value);
+  return fill_with<Fill>(self, value.scalar);
 }
-Tensor& zero_(Tensor& self) { return fill_(self, 0); }
+Tensor& zero_(Tensor& self) { return fill_with<Zero>(self, 0); }
+void check_overwrite(Overwriter by, Tensor& self) {
+  if (state.active & (kNoGrad | kInference)) return;
+  Operand in[] = {self};
+  try {
+    check_in_place({kOverwriteRows[int(by)], nullptr, in, 1, &self, Destination::in_place});
+  } catch (const InplaceError&) {
+    rethrow_with_details(kOverwriters[int(by)], {self.spec()});
+  }
+}
+Tensor& overwrite(Overwriter by, Tensor& self, const Tensor& source) {
+  const Copy op;
+  Operand in[] = {self, source};
+  Call call{kOverwriteRows[int(by)], &op, in, 2, &self, Destination::in_place};
+  apply(call);
+  return self;
+}
 Tensor conj(const Tensor& input) { return is_complex(input.dtype()) ? conj_physical(input) : input; }
 
 bool may_overlap(const TensorImpl* a, const TensorImpl* b) {

@@ -188,6 +188,13 @@ Tensor write_at(const WriteAttributes& a, const Tensor& base, const Tensor& inde
                 : fresh<Write::index_reduce>(a, base, index, source);
 }
 
+Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate) {
+  const WriteAttributes a = attributes(kWriteNames[int(name)], target, dim, {accumulate ? Put::add : Put::copy}, false);
+  if (name == Write::put) return in_place<Write::put>(a, target, index, source);
+  if (name == Write::masked_scatter) return in_place<Write::masked_scatter>(a, target, index, source);
+  return in_place<Write::index_put>(a, target, index, source);
+}
+
 Tensor index_select(const Tensor& input, int dim, const Tensor& index) {
   return apply(IndexSelect{wrap_dim("index_select", dim, input.dim())}, input, index);
 }

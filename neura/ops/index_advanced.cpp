@@ -3,6 +3,7 @@
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/index_ops.h"
+#include "neura/ops/overwrite.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -126,7 +127,7 @@ void Brackets::add(int& dim, const Index& i) {
       break;
     case Index::boolean:
       view = unsqueeze(view, dim);
-      dims.push_back(dim++), indices.push_back(i.value ? zeros({1}, {.dtype = int64}) : zeros({0}, {.dtype = int64}));
+      dims.push_back(dim++), indices.push_back(zeros({i.value ? 1 : 0}, {.dtype = int64, .device = view.device()}));
       break;
     case Index::slice:
       check<ValueError>(i.range.step > 0, [&] {
@@ -174,20 +175,23 @@ void Brackets::gather_dims() {
 }
 
 // In place along the flattened dimensions [at, at + n) of target, or, where these cannot be one, of a copy.
-Tensor& write_positions(Tensor& target, int at, int n, const Tensor& position, const Tensor& source, bool accumulate) {
+Tensor& write_positions(Write name, Tensor& target, int at, int n, const Tensor& position, const Tensor& source,
+                        bool accumulate) {
+  const Overwriter by = name == Write::put              ? Overwriter::put
+                        : name == Write::masked_scatter ? Overwriter::masked_scatter
+                                                        : Overwriter::index_put;
+  check_overwrite(by, target);
   Shape flat;
   for (int d = 0; d < at; ++d) flat.push_back(target.size(d));
   flat.push_back(1);
   for (int d = at; d < at + n; ++d) flat[at] *= target.size(d);
   for (int d = at + n; d < target.dim(); ++d) flat.push_back(target.size(d));
-  const auto write = [&](Tensor t) {
-    return accumulate ? index_add_(t, at, position, source) : index_copy_(t, at, position, source);
-  };
+  const auto write = [&](Tensor t) { write_as(name, t, at, position, source, accumulate); };
   if (flat == target.shape()) return write(target), target;
   if (view_strides(target.spec(), flat)) return write(neura::view(target, flat)), target;
   const Tensor changed = accumulate ? index_add(reshape(target, flat), at, position, source)
                                     : index_copy(reshape(target, flat), at, position, source);
-  return copy_(target, reshape(changed, target.shape()));
+  return overwrite(by, target, reshape(changed, target.shape()));
 }
 
 // value, broadcast to `whole`, seen as `flat`; a single number stays one.
@@ -233,8 +237,9 @@ Tensor& index_put_(Tensor& self, const std::vector<Index>& list, const Tensor& v
   b.gather_dims();
   const Tensor position = reshape(b.positions(By::index_put), {-1});
   const Tensor source = spread("index_put", value, b.sizes(b.common), b.sizes({position.numel()}));
+  check_overwrite(Overwriter::index_put, self);
   Tensor target = b.view;
-  write_positions(target, b.at, int(b.dims.size()), position, source, accumulate);
+  write_positions(Write::index_put, target, b.at, int(b.dims.size()), position, source, accumulate);
   return self;
 }
 Tensor& index_put_(Tensor& self, const std::vector<Index>& list, Scalar value) {
@@ -256,9 +261,10 @@ Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accum
   });
   const Tensor position = reshape(flat_positions(By::put, index, self.numel()), {-1});
   if (!position.numel()) return self;
-  if (self.dim()) return write_positions(self, 0, self.dim(), position, reshape(source, {-1}), accumulate);
+  if (self.dim()) return write_positions(Write::put, self, 0, self.dim(), position, reshape(source, {-1}), accumulate);
+  check_overwrite(Overwriter::put, self);
   Tensor line = view(self, {1});
-  write_positions(line, 0, 1, position, reshape(source, {-1}), accumulate);
+  write_positions(Write::put, line, 0, 1, position, reshape(source, {-1}), accumulate);
   return self;
 }
 Tensor put(const Tensor& input, const Tensor& index, const Tensor& source, bool accumulate) {
@@ -302,9 +308,10 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) 
   });
   if (!n) return self;
   const Tensor values = narrow(reshape(source, {-1}), 0, 0, n);
-  if (self.dim()) return write_positions(self, 0, self.dim(), position, values, false);
+  if (self.dim()) return write_positions(Write::masked_scatter, self, 0, self.dim(), position, values, false);
+  check_overwrite(Overwriter::masked_scatter, self);
   Tensor line = view(self, {1});
-  write_positions(line, 0, 1, position, values, false);
+  write_positions(Write::masked_scatter, line, 0, 1, position, values, false);
   return self;
 }
 Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& source) {

@@ -39,9 +39,22 @@ struct WriteAttributes {
   void gradient(Gradient&) const;
 };
 
-enum class Write { index_add, index_copy, index_fill, index_reduce, scatter, scatter_add, scatter_reduce };
-inline constexpr const char* kWriteNames[] = {"index_add", "index_copy",  "index_fill",    "index_reduce",
-                                              "scatter",   "scatter_add", "scatter_reduce"};
+// The last three are made of these writes, and are named as they were called.
+enum class Write {
+  index_add,
+  index_copy,
+  index_fill,
+  index_reduce,
+  scatter,
+  scatter_add,
+  scatter_reduce,
+  put,
+  masked_scatter,
+  index_put
+};
+inline constexpr const char* kWriteNames[] = {"index_add",      "index_copy",  "index_fill",     "index_reduce",
+                                              "scatter",        "scatter_add", "scatter_reduce", "put",
+                                              "masked_scatter", "index_put"};
 
 template <Write w> struct IndexWrite : WriteAttributes {
   static constexpr const char* name = kWriteNames[int(w)];
@@ -54,6 +67,9 @@ template <Write w> struct IndexWrite : WriteAttributes {
   void gradient(Gradient& g) const { WriteAttributes::gradient(g); }
 };
 
+// Along `dim` of target, which may be a view of what the caller was given, in place, as put_, masked_scatter_ or
+// index_put_.
+Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate);
 // The same writes as functions: base (or, undefined, zeros of size) and what is written.
 Tensor write_at(const WriteAttributes&, const Tensor& base, const Tensor& index, const Tensor& source);
 void reduce_gradient(const WriteAttributes&, Gradient&);  // prod, mean, amax, amin

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "neura/core/state.h"
+#include "neura/ops/overwrite.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/reduce.h"
 
@@ -254,7 +255,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
   return where(mask, is_integral(x.dtype()) ? Scalar(value.scalar.integer()) : value.scalar, x);
 }
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, const Operand& value) {
-  return self.copy_(masked_fill(self, mask, value));
+  check_overwrite(Overwriter::masked_fill, self);
+  return overwrite(Overwriter::masked_fill, self, masked_fill(self, mask, value));
 }
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
