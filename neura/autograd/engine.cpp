@@ -129,6 +129,10 @@ void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> gr
     check<ShapeError>(g.spec().same_shape(outputs[i].spec()), [&] {
       return "backward: expected a gradient like " + outputs[i].spec().str() + ", got " + g.spec().str();
     });
+    check<DeviceError>(g.device() == outputs[i].device(), [&] {
+      return "backward: expected a gradient on " + outputs[i].device().str() + ", got " + g.spec().str() +
+             "; move it with .to()";
+    });
     if (g.dtype() != outputs[i].dtype()) g = to(g, outputs[i].dtype());
     if (roots[i].node->leaf && run.to_leaves && roots[i].node->hooks) ++run.ahead[roots[i].node.get()].uses;
     run.deliver(above, roots[i], std::move(g));

@@ -22,6 +22,17 @@ std::vector<Tensor> evaluate(const Differentiable& f, const std::vector<Tensor>&
   return result;
 }
 
+// An element that two inputs show is moved in one of them at a time: inputs that share bytes become copies.
+std::vector<Tensor> apart(std::vector<Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      if (!inputs[i] || !inputs[k] || inputs[i].impl()->storage != inputs[k].impl()->storage) continue;
+      inputs[i] = copy_of(inputs[i].impl()).requires_grad_(inputs[i].requires_grad());
+      break;
+    }
+  return inputs;
+}
+
 // Column `element` (and part: 0 real, 1 imaginary) of the numerical Jacobian: the change of every output.
 std::vector<std::vector<Complex>> difference(const Differentiable& f, const std::vector<Tensor>& inputs, std::size_t i,
                                              std::int64_t element, int part, double eps) {
@@ -30,11 +41,11 @@ std::vector<std::vector<Complex>> difference(const Differentiable& f, const std:
   for (const double step : {eps, -eps}) {
     std::vector<Tensor> moved;
     for (const Tensor& t : inputs) moved.push_back(t.detach());
-    Tensor x = copy_of(inputs[i].impl());
+    Tensor x = copy_of(inputs[i].detach().to(Device()).impl());
     char* at = x.impl()->data() + element * size_of(x.dtype());
     const Scalar old = Scalar::load(x.dtype(), at);
     Scalar(Complex(old.real() + (part ? 0 : step), old.imag() + (part ? step : 0))).store(x.dtype(), at);
-    moved[i] = x;
+    moved[i] = x.to(inputs[i].device());
     const std::vector<Tensor> y = evaluate(f, moved);
     for (std::size_t j = 0; j < y.size(); ++j) {
       const std::vector<Complex> v = values(y[j]);
@@ -57,6 +68,7 @@ struct Check {
     Tensor v = Tensor::empty(Spec::dense(outputs[j].dtype(), outputs[j].shape()));
     zero_(v);
     Scalar(part ? Complex(0, 1) : Complex(1, 0)).store(v.dtype(), v.impl()->data() + k * size_of(v.dtype()));
+    v = v.to(outputs[j].device());
     return grad({&outputs[j], 1}, inputs, {&v, 1}, {.retain_graph = true, .allow_unused = true});
   }
   bool compare(std::size_t i, std::size_t j, std::int64_t element, std::int64_t k, double got, double want) const {
@@ -65,7 +77,8 @@ struct Check {
     throw GradcheckError("gradcheck: expected the derivative of output " + std::to_string(j) + " element " +
                          std::to_string(k) + " with respect to input " + std::to_string(i) + " element " +
                          std::to_string(element) + " to be " + std::to_string(want) + " (central difference), got " +
-                         std::to_string(got));
+                         std::to_string(got) + "; they may differ by atol " + Scalar(o.atol).str() + " and rtol " +
+                         Scalar(o.rtol).str());
   }
   bool run(std::size_t i) const {
     const int parts = is_complex(inputs[i].dtype()) ? 2 : 1;
@@ -100,9 +113,10 @@ bool gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, Gradc
   for (const Tensor& t : inputs) any |= t.defined() && t.requires_grad();
   check<ValueError>(
       any, [] { return "gradcheck: expected an input that requires a gradient, got none; call requires_grad_()"; });
-  const Check check{f, inputs, o, evaluate(f, inputs)};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].requires_grad() && !check.run(i)) return false;
+  const std::vector<Tensor> own = apart(inputs);
+  const Check check{f, own, o, evaluate(f, own)};
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].requires_grad() && !check.run(i)) return false;
   return true;
 }
 
@@ -123,7 +137,7 @@ bool gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, c
         const double a = double(seed >> 11) * 0x1p-53 - 0.5, b = double((seed >> 7) & 1023) / 1024 - 0.5;
         Scalar(Complex(a, b)).store(v.dtype(), v.impl()->data() + k * size_of(v.dtype()));
       }
-    all.push_back(v.requires_grad_());
+    all.push_back(v.to(outputs[j].device()).requires_grad_());
   }
   const auto derivative = [&](const std::vector<Tensor>& args) {
     std::vector<Tensor> x, wanted, y;

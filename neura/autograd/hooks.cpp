@@ -87,6 +87,9 @@ void Tensor::set_grad(const Tensor& g) {
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });
   check<DTypeError>(!g || g.dtype() == dtype(),
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });
+  check<DeviceError>(!g || g.device() == device(), [&] {
+    return "set_grad: expected a gradient on " + device().str() + ", got " + g.spec().str() + "; move it with .to()";
+  });
   Tensor before = g;  // what was there is dropped after the lock: its history may run code of others
   std::lock_guard hold(leaf.mutex);
   std::swap(leaf.grad, before);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "neura/core/device_api.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_fast.h"
 
@@ -228,11 +229,10 @@ std::size_t regions() {
   std::lock_guard hold(central().region_lock);
   return central().regions;
 }
-void check_cpu(const char* op, Device device) {
-  check<DeviceError>(device.is_cpu(), [&] {
-    return std::string(op) + ": expected a device that this build of neura has, got " + device.str() +
-           "; there is the cpu alone";
-  });
+DeviceMemory of_device(Device device) {
+  DeviceMemory m{};
+  throw_failure(device_api(device).memory(device.index, &m), "memory");
+  return m;
 }
 }  // namespace
 
@@ -242,22 +242,22 @@ std::int64_t live_blocks() {
 }  // namespace memory
 
 std::size_t memory_allocated(Device device) {
-  memory::check_cpu("memory_allocated", device);
+  if (!device.is_cpu()) return memory::of_device(device).allocated;
   const std::int64_t small = memory::each_live([](int c) { return std::int64_t(memory::class_size(c)); });
   return memory::pages().live + std::size_t(small);
 }
 std::size_t memory_reserved(Device device) {
-  memory::check_cpu("memory_reserved", device);
+  if (!device.is_cpu()) return memory::of_device(device).reserved;
   const memory::Pages p = memory::pages();
   return p.live + p.cached + memory::regions();
 }
 std::size_t max_memory_allocated(Device device) {
-  memory::check_cpu("max_memory_allocated", device);
+  if (!device.is_cpu()) return memory::of_device(device).allocated_peak;
   return memory::pages().peak + memory::regions();
 }
 void reset_peak_memory_stats(Device device) {
-  memory::check_cpu("reset_peak_memory_stats", device);
-  memory::reset_peak();
+  if (device.is_cpu()) return memory::reset_peak();
+  device_api(device).reset_peak(device.index);
 }
 void empty_cache() { memory::trim(); }
 

@@ -65,7 +65,8 @@ Tensor spread_heads(const Tensor& x, std::int64_t heads) {
 Tensor weights_of(const Tensor& q, const Tensor& k, double scale, const AttentionOptions& o, std::int64_t first = 0) {
   Tensor scores = apply(AddmmOp{0, scale}, Operand(), q, mT(k));
   if (o.is_causal) {
-    const Tensor rows = unsqueeze(arange(first, first + q.size(-2)), 1), columns = arange(0, k.size(-2));
+    const TensorOptions there{.device = q.device()};
+    const Tensor rows = unsqueeze(arange(first, first + q.size(-2), there), 1), columns = arange(0, k.size(-2), there);
     scores = masked_fill(scores, columns > rows, kNothing);
   }
   if (o.attn_mask)

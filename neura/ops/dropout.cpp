@@ -38,7 +38,8 @@ DropoutDraw drawn(double p) {
 }
 Tensor dropout_of(const Tensor& x, double p, std::int64_t group) {
   if (is_complex(x.dtype())) {
-    const Tensor kept = apply(Dropout{drawn(p), group}, ones(x.shape(), {.dtype = to_real(x.dtype())}));
+    const Tensor kept =
+        apply(Dropout{drawn(p), group}, ones(x.shape(), {.dtype = to_real(x.dtype()), .device = x.device()}));
     return x * kept;
   }
   return apply(Dropout{drawn(p), group}, contiguous(x));
@@ -67,7 +68,7 @@ Tensor alpha_of(const char* op, const Tensor& x, double p, bool training, std::i
   if (p == 1) return x * 0;
   constexpr double alpha = 1.7580993408473766;  // scale * alpha of selu
   const double a = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
-  const Tensor ones_there = ones(x.shape(), {.dtype = x.dtype()});
+  const Tensor ones_there = ones(x.shape(), {.dtype = x.dtype(), .device = x.device()});
   const Tensor kept = apply(Dropout{drawn(p), group}, ones_there) * (1 - p);
   const Tensor shift = (kept - 1) * (alpha * a) + alpha * a * p;
   return x * (kept * a) + shift;

@@ -103,6 +103,7 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
     return "embedding: expected indices from 0 to " + std::to_string(c.bound() - 1) + ", got " +
            std::to_string(c.value());
   });
+  throw_failure(c.failure, "embedding");
   w.impl()->storage->written(nullptr);
 }
 

@@ -203,6 +203,10 @@ TensorList meshgrid(const TensorList& tensors, const char* indexing) {
   Shape size;
   for (const Tensor& t : tensors) {
     check<ShapeError>(t.dim() <= 1, [&] { return "meshgrid: expected vectors or numbers, got " + t.spec().str(); });
+    check<DeviceError>(t.device() == tensors[0].device(), [&] {
+      return "meshgrid: expected all tensors on the same device, got " + tensors[0].device().str() + " and " +
+             t.device().str() + "; move one with .to()";
+    });
     size.push_back(t.numel());
   }
   const bool swap = order == "xy" && tensors.size() >= 2;

@@ -137,8 +137,9 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
       });
       places[std::size_t((i * classes + j) * classes + k)] = 1, named[std::size_t(i * classes + k)] = 1;
     }
-  const Tensor at = tensor(places, Shape{n, classes, classes}, {.dtype = x.dtype()});
-  const Tensor other = 1 - tensor(named, Shape{n, 1, classes}, {.dtype = x.dtype()});
+  const TensorOptions like{.dtype = x.dtype(), .device = x.device()};
+  const Tensor at = tensor(places, Shape{n, classes, classes}, like);
+  const Tensor other = 1 - tensor(named, Shape{n, 1, classes}, like);
   const Tensor scores = unsqueeze(x, 1), mine = sum(at * scores, 2, true), label = sum(at, 2, true);
   const Tensor terms = relu(1 - mine + scores) * label * other;
   const Tensor loss = sum(terms, Dims{1, 2}) / double(classes);

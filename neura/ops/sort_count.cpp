@@ -124,7 +124,8 @@ Tensor searchsorted(const Tensor& sorted_sequence, Scalar value, bool out_int32,
   });
   const DType d =
       value.is_floating() && is_integral(sorted_sequence.dtype()) ? DType::float64 : sorted_sequence.dtype();
-  return searchsorted(to(sorted_sequence, d), full({}, value, {.dtype = d}), out_int32, right, sorter);
+  return searchsorted(to(sorted_sequence, d), full({}, value, {.dtype = d, .device = sorted_sequence.device()}),
+                      out_int32, right, sorter);
 }
 Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right) {
   check<ShapeError>(boundaries.dim() == 1, [&] {

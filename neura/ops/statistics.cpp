@@ -94,7 +94,7 @@ Tensor pdist(const Tensor& x, double p) {
   check<ShapeError>(x.dim() == 2, [&] { return "pdist: expected a matrix, got " + x.spec().str(); });
   check<DTypeError>(is_floating(x.dtype()), [&] { return "pdist: expected floating numbers, got " + x.spec().str(); });
   check<ValueError>(p >= 0, [&] { return "pdist: expected p >= 0, got " + Scalar(p).str(); });
-  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1);
+  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1, {.device = x.device()});
   return length(index_select(x, 0, pairs[0]) - index_select(x, 0, pairs[1]), p, 1);
 }
 

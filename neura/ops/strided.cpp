@@ -29,6 +29,14 @@ template <class T> void add_elements(const View& part, const View& x) {
   each(*part.spec, [&](std::int64_t n, std::int64_t o) { offsets[std::size_t(n)] = o; });
   each(*x.spec, [&](std::int64_t n, std::int64_t o) { part.as<T>()[offsets[std::size_t(n)]] += x.as<T>()[o]; });
 }
+// Zeros in all that y spans, gaps included.
+void clear(const View& y) {
+  const Spec all = Spec::dense(y.dtype(), Shape{std::max(y.spec->span(), y.numel())}, y.spec->device);
+  if (all.device.is_cpu()) return void(std::memset(y.data, 0, all.bytes()));
+  const char zero[16] = {};
+  const Spec one = Spec::dense(y.dtype(), {});
+  assign({y.data, &all}, {const_cast<char*>(zero), &one});
+}
 bool same_layout(const Spec& a, const Spec& b) {
   return a.same_shape(b) && std::equal(a.strides, a.strides + a.rank, b.strides);
 }
@@ -63,9 +71,19 @@ void StridedGather::run(Context& c, View x, View y) const {
 }
 void StridedGather::gradient(Gradient& g) const { g.result[0] = apply(StridedSum{base, view}, g.g[0]); }
 
+// Elements that meet in one place are added one after another: other devices have no kernel for that.
+void StridedSum::sum_on_cpu(View x, View y) const {
+  Context here(cpu_backend(), Device());
+  Spec from = Spec::dense(x.dtype(), x.spec->sizes()), to = *y.spec;
+  to.device = Device(), to.offset = 0;
+  const View terms{here.scratch_of<char>(std::int64_t(from.bytes())), &from},
+      sums{here.scratch_of<char>(std::max(to.span(), to.numel) * size_of(to.dtype)), &to};
+  assign(terms, x), run(here, terms, sums), assign(y, sums);
+}
 void StridedSum::infer(const Spec& x, Spec& y) const { y = base, y.offset = 0, y.dtype = x.dtype, y.device = x.device; }
 void StridedSum::run(Context& c, View x, View y) const {
-  std::memset(y.data, 0, std::size_t(std::max(y.spec->span(), y.numel()) * size_of(y.dtype())));
+  if (!y.spec->device.is_cpu() && view.overlaps()) return sum_on_cpu(x, y);
+  clear(y);
   Spec at = view;
   at.dtype = x.dtype();
   const View part = window(y, base, at);
@@ -87,7 +105,7 @@ void StridedSum::run(Context& c, View x, View y) const {
   const std::size_t bytes = std::size_t(std::max(like.span(), like.numel) * 4);
   const View sum{static_cast<char*>(c.scratch(bytes)), &like},
       terms{static_cast<char*>(c.scratch(from.bytes())), &from};
-  std::memset(sum.data, 0, bytes);
+  clear(sum);
   assign(terms, x), add_elements<float>(window(sum, base, wide), terms), assign(y, sum);
 }
 void StridedSum::gradient(Gradient& g) const { g.result[0] = apply(StridedGather{base, view}, g.g[0]); }

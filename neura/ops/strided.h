@@ -26,6 +26,7 @@ struct StridedSum {  // y = zeros like base, plus x at the window, overlapping e
   void infer(const Spec& x, Spec& y) const;
   void run(Context&, View x, View y) const;
   void gradient(Gradient& g) const;
+  void sum_on_cpu(View x, View y) const;
 };
 struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
   static constexpr const char* name = "strided_put";

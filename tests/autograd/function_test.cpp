@@ -65,6 +65,13 @@ TEST(Function, MistakesOfItsAuthorAreNamed) {
   EXPECT_FALSE(gradcheck(wrong, {x}, {.raise_exception = false}));
   EXPECT_ERROR(ValueError, "gradcheck: expected an input that requires a gradient", gradcheck(wrong, {x.detach()}));
 }
+TEST(Gradcheck, TakesInputsThatShareMemory) {
+  const Tensor x = leaf({0.5, -1.5, 2}, {3}, float64);
+  const auto product = [](const std::vector<Tensor>& in) { return std::vector<Tensor>{in[0] * in[1] * in[1]}; };
+  EXPECT_TRUE(gradcheck(product, {x, x}));
+  EXPECT_TRUE(gradcheck(product, {x, x.detach().slice(0, 0, 3).requires_grad_()}));
+  EXPECT_TRUE(gradgradcheck(product, {x, x}));
+}
 TEST(Function, UnrecordedCallsLeaveNothing) {
   NoGrad off;
   EXPECT_FALSE(cube(leaf({1}, {1})).requires_grad());

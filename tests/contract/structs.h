@@ -44,26 +44,34 @@ Inputs listed(const R& r) { return {r.min, r.max}; }
     name, [](const Inputs& x) -> Inputs { return listed(expression); }, Inputs{__VA_ARGS__}, #expression \
   }
 
+// Where the tensors are made that an expression brings along.
+inline Device constants_on = {};
 // Operands: anything, away from 0, positive, all different; complex; whole numbers.
-inline Tensor any(const Shape& s, std::uint64_t seed = 1) { return sample(s, float64, {.seed = seed}); }
+inline Tensor any(const Shape& s, std::uint64_t seed = 1) {
+  return sample(s, float64, {.seed = seed}).to(constants_on);
+}
 inline Tensor off_zero(const Shape& s, std::uint64_t seed = 1) {
-  return sample(s, float64, {.seed = seed, .gap = 0.25});
+  return sample(s, float64, {.seed = seed, .gap = 0.25}).to(constants_on);
 }
 inline Tensor positive(const Shape& s, std::uint64_t seed = 1) {
-  return sample(s, float64, {.low = 0.3, .high = 2, .seed = seed});
+  return sample(s, float64, {.low = 0.3, .high = 2, .seed = seed}).to(constants_on);
 }
 inline Tensor fraction(const Shape& s, std::uint64_t seed = 1) {
-  return sample(s, float64, {.low = 0.1, .high = 0.9, .seed = seed});
+  return sample(s, float64, {.low = 0.1, .high = 0.9, .seed = seed}).to(constants_on);
 }
-inline Tensor distinct(const Shape& s, std::uint64_t seed = 1) { return distinct_sample(s, float64, seed, 0.15); }
-inline Tensor complex_any(const Shape& s, std::uint64_t seed = 1) { return sample(s, complex128, {.seed = seed}); }
+inline Tensor distinct(const Shape& s, std::uint64_t seed = 1) {
+  return distinct_sample(s, float64, seed, 0.15).to(constants_on);
+}
+inline Tensor complex_any(const Shape& s, std::uint64_t seed = 1) {
+  return sample(s, complex128, {.seed = seed}).to(constants_on);
+}
 inline Tensor whole(const std::vector<std::int64_t>& v, const Shape& s) {
   std::size_t i = 0;
-  return from_loop(s, int64, [&](const Shape&) { return v[i++]; });
+  return from_loop(s, int64, [&](const Shape&) { return v[i++]; }).to(constants_on);
 }
 inline Tensor mask(const std::vector<int>& v, const Shape& s) {
   std::size_t i = 0;
-  return from_loop(s, boolean, [&](const Shape&) { return v[i++] != 0; });
+  return from_loop(s, boolean, [&](const Shape&) { return v[i++] != 0; }).to(constants_on);
 }
 
 }  // namespace neura::test

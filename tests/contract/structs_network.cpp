@@ -78,7 +78,7 @@ namespace {
 Tensor classes() { return whole({0, 2}, {2}); }
 Tensor signs(const Shape& s) {
   int i = 0;
-  return from_loop(s, float64, [&](const Shape&) { return i++ % 2 ? 1.0 : -1.0; });
+  return from_loop(s, float64, [&](const Shape&) { return i++ % 2 ? 1.0 : -1.0; }).to(constants_on);
 }
 }  // namespace
 

@@ -1,0 +1,226 @@
+#include "tests/device/host_device.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "neura/backend/kernels/conv.h"
+#include "neura/backend/kernels/dropout.h"
+#include "neura/backend/kernels/embedding.h"
+#include "neura/backend/kernels/index.h"
+#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/loss.h"
+#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/norm.h"
+#include "neura/backend/kernels/optim.h"
+#include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/random.h"
+#include "neura/backend/kernels/reduce.h"
+#include "neura/backend/kernels/scan.h"
+#include "neura/backend/kernels/softmax.h"
+#include "neura/backend/kernels/sort.h"
+#include "neura/backend/plugin.h"
+
+namespace neura::test {
+
+HostDevice& host_device() {
+  static HostDevice device;
+  return device;
+}
+
+namespace {
+
+constexpr std::size_t kArena = std::size_t{64} << 20, kSlack = 256;  // kernels write whole vectors
+constexpr int kDevices = 2;
+
+// Blocks of one mapping, closed but for the time in which the device works.
+class Arena {
+ public:
+  Arena()
+      : base_(
+            static_cast<char*>(mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+    free_[0] = kArena;
+  }
+  void* take(std::size_t bytes, std::size_t& capacity) {
+    std::lock_guard hold(lock_);
+    capacity = (bytes + 63) / 64 * 64;
+    const std::size_t size = capacity + kSlack;
+    for (auto i = free_.begin(); i != free_.end(); ++i) {
+      if (i->second < size) continue;
+      const std::size_t at = i->first, left = i->second - size;
+      free_.erase(i);
+      if (left) free_[at + size] = left;
+      used_[at] = size, held += capacity, peak = std::max(peak, held), ++taken;
+      return base_ + at;
+    }
+    return nullptr;
+  }
+  void give(void* block) {
+    std::lock_guard hold(lock_);
+    const auto at = used_.find(std::size_t(static_cast<char*>(block) - base_));
+    held -= at->second - kSlack;
+    auto here = free_.emplace(at->first, at->second).first;
+    used_.erase(at);
+    if (auto next = std::next(here); next != free_.end() && here->first + here->second == next->first)
+      here->second += next->second, free_.erase(next);
+    if (here == free_.begin()) return;
+    if (auto last = std::prev(here); last->first + last->second == here->first)
+      last->second += here->second, free_.erase(here);
+  }
+  void open() {
+    std::lock_guard hold(lock_);
+    if (++inside_ == 1) mprotect(base_, kArena, PROT_READ | PROT_WRITE);
+  }
+  void close() {
+    std::lock_guard hold(lock_);
+    if (--inside_ == 0) mprotect(base_, kArena, PROT_NONE);
+  }
+  std::size_t held = 0, peak = 0;
+  std::int64_t taken = 0;
+
+ private:
+  std::mutex lock_;
+  std::map<std::size_t, std::size_t> free_, used_;  // offset: size
+  char* base_;
+  int inside_ = 0;
+};
+Arena& arena() {
+  static Arena& a = *new Arena;  // never gone: tensors may outlive everything
+  return a;
+}
+struct Working {
+  Working() { arena().open(); }
+  Working(const Working&) = delete;
+  ~Working() { arena().close(); }
+};
+
+constexpr DeviceFailure kBroken{DeviceFailure::device,
+                                "expected the device to work, got a failure that a test asked for"};
+
+Failed allocate(int index, std::size_t bytes, void** data, std::size_t* capacity) {
+  *data = host_device().memory_fails ? nullptr : arena().take(bytes, *capacity);
+  if (*data) return nullptr;
+  thread_local DeviceFailure failure{DeviceFailure::memory, ""};
+  std::snprintf(failure.text, sizeof failure.text, "expected %zu bytes on cuda:%d, got none", bytes, index);
+  return &failure;
+}
+Failed copy(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes) {
+  const Working on;
+  if (from_device.is_cpu()) ++host_device().to_device;
+  else if (to_device.is_cpu()) ++host_device().from_device;
+  else ++host_device().between_devices;
+  std::memcpy(to, from, bytes);
+  return nullptr;
+}
+Failed memory(int, DeviceMemory* m) {
+  *m = {arena().held, arena().peak, arena().held, arena().peak, kArena - arena().held, kArena, arena().taken};
+  return nullptr;
+}
+Failed about(int, DeviceInfo* i) {
+  *i = {"a device for tests", 0, 0, 0, 0, 1, kArena};
+  return nullptr;
+}
+
+// Rows: the cpu's line kernels; their operands may be numbers in the cpu's memory.
+Failed run_row(int, const Plan& plan, LineFn* fn, const double* attributes, int) {
+  if (host_device().kernels_fail) return &kBroken;
+  const Working on;
+  ++host_device().rows;
+  execute(plan, fn, attributes, 1);
+  return nullptr;
+}
+Failed convert(const View& to, const View& from) {
+  if (host_device().kernels_fail) return &kBroken;
+  const Working on;
+  ++host_device().conversions;
+  assign_on_cpu(to, from);
+  return nullptr;
+}
+
+template <class Kernels> const Kernels& cpu_table();
+#define KERNELS(name) \
+  template <> const name##_kernels& cpu_table() { return *cpu_backend().name; }
+#include "neura/backend/kernels.def"
+#undef KERNELS
+
+template <class Kernels, class Fn> const Kernels& table_of(Entry<Fn> Kernels::*) { return cpu_table<Kernels>(); }
+
+// The cpu's kernel of a table, with the device's memory open while it runs.
+template <auto member> struct Guarded {
+  template <class R, class... A> constexpr operator Entry<R(Context&, A...)>() const {
+    return +[](Context& c, A... a) -> R {
+      if (host_device().kernels_fail) {
+        c.fail(&kBroken);
+        return R();
+      }
+      ++host_device().kernels;
+      const Working on;
+      return (table_of(member).*member)(c, static_cast<A&&>(a)...);
+    };
+  }
+};
+#define K(family, name) .name = Guarded<&family##_kernels::name>()
+
+constexpr reduce_kernels reduce{K(reduce, fold), K(reduce, extreme), K(reduce, moments), K(reduce, logsumexp)};
+constexpr scan_kernels scan{K(scan, cumulate), K(scan, recurrence), K(scan, shift), K(scan, extreme),
+                            K(scan, logcumsumexp)};
+constexpr sort_kernels sort{K(sort, rank), K(sort, rows), K(sort, search)};
+constexpr matmul_kernels matmul{K(matmul, matmul)};
+constexpr conv_kernels conv{K(conv, forward), K(conv, input_gradient), K(conv, weight_gradient), K(conv, unfold),
+                            K(conv, fold)};
+constexpr pool_kernels pool{K(pool, max), K(pool, scatter), K(pool, gather), K(pool, mean), K(pool, mean_gradient)};
+constexpr random_kernels random{K(random, draw), K(random, permutation), K(random, multinomial)};
+constexpr index_kernels index{K(index, select), K(index, write),         K(index, gather), K(index, scatter),
+                              K(index, linear), K(index, count_nonzero), K(index, nonzero)};
+constexpr join_kernels join{K(join, copy), K(join, triangle)};
+constexpr softmax_kernels softmax{K(softmax, softmax), K(softmax, softmax_backward), K(softmax, attention),
+                                  K(softmax, attention_backward)};
+constexpr norm_kernels norm{K(norm, layer_norm),        K(norm, layer_norm_backward), K(norm, rms_norm),
+                            K(norm, rms_norm_backward), K(norm, group_norm),          K(norm, group_norm_backward),
+                            K(norm, batch_norm),        K(norm, batch_norm_backward)};
+constexpr loss_kernels loss{K(loss, cross_entropy), K(loss, cross_entropy_backward),
+                            K(loss, nll_loss),      K(loss, nll_loss_backward),
+                            K(loss, element_loss),  K(loss, element_loss_backward)};
+constexpr embedding_kernels embedding{K(embedding, embedding), K(embedding, embedding_backward), K(embedding, one_hot),
+                                      K(embedding, renormalize)};
+constexpr dropout_kernels dropout{K(dropout, dropout)};
+constexpr optim_kernels optim{
+#define X(name, Step) K(optim, name),
+    NEURA_OPTIM_KERNELS(X)
+#undef X
+};
+#undef K
+
+const Backend& backend() {
+  static const Backend table = [] {
+    Backend b = cpu_backend();
+    b.name = "host device", b.execute = run_row, b.assign = convert;
+#define KERNELS(name) b.name = &test::name;
+#include "neura/backend/kernels.def"
+#undef KERNELS
+    return b;
+  }();
+  return table;
+}
+
+constexpr DeviceApi api{.count = [] { return kDevices; },
+                        .info = about,
+                        .allocate = allocate,
+                        .release = [](int, void* data) { arena().give(data); },
+                        .copy = copy,
+                        .synchronize = [](int) -> Failed { return nullptr; },
+                        .memory = memory,
+                        .reset_peak = [](int) { arena().peak = arena().held; },
+                        .empty_cache = []() -> Failed { return nullptr; }};
+
+}  // namespace
+}  // namespace neura::test
+
+extern "C" const neura::Plugin* neura_plugin() {
+  static const neura::Plugin plugin{neura::layout_of_tables(), neura::test::api, neura::test::backend(),
+                                    []() -> const char* { return nullptr; }};
+  return &plugin;
+}

@@ -1,0 +1,153 @@
+// Memory of another device, what crosses, and creation.
+#include "neura/core/memory.h"
+
+#include "neura/autograd/autograd.h"
+#include "neura/autograd/gradcheck.h"
+#include "neura/core/storage.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/random.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/to.h"
+#include "neura/ops/view.h"
+#include "tests/device/device.h"
+#include "tests/support/loop.h"
+#include "tests/support/sample.h"
+
+namespace neura::test {
+namespace {
+
+TEST(DeviceStorage, KnowsItsKindAndKeepsItsPointerToItself) {
+  const Ref<Storage> s = Ref<Storage>::adopt(Storage::make(100, kOther));
+  EXPECT_TRUE(s->device == kOther && s->bytes == 100 && s->capacity >= 100);
+  const Tensor x = ones({2}).to(kDevice);
+  EXPECT_EQ(error_of<DeviceError>([&] { (void)x.data<float>(); }),
+            "data: expected a tensor on the cpu, got float32 [2] on cuda:0; move it with .to(\"cpu\")");
+  EXPECT_THROW((void)x.const_data<float>(), DeviceError);
+  EXPECT_EQ(error_of<DeviceError>([] { zeros({1}, {.device = "cuda:2"}); }),
+            "device: expected cuda:0 to cuda:1, got cuda:2");
+}
+
+TEST(DeviceMemory, AllocatedGrowsAndShrinksWithTensors) {
+  const std::size_t before = memory_allocated(kDevice);
+  Tensor x = zeros({1000}, {.device = kDevice});
+  EXPECT_EQ(memory_allocated(kDevice), before + 4032);
+  EXPECT_GE(max_memory_allocated(kDevice), before + 4032);
+  const Tensor view = x.slice(0, 0, 5);
+  EXPECT_EQ(memory_allocated(kDevice), before + 4032);
+  x = {};
+  EXPECT_EQ(memory_allocated(kDevice), before + 4032) << "the view keeps its bytes";
+  EXPECT_GE(memory_reserved(kDevice), memory_allocated(kDevice));
+}
+
+TEST(Transfer, EveryDtypeInEveryDirectionAndLayout) {
+  const Tensor wide = sample({5, 6, 7}, float32);
+  for (int i = 0; i < kDTypes; ++i) {
+    SCOPED_TRACE(name(DType(i)));
+    const Tensor h = wide.to(DType(i));
+    for (const Tensor& t : {h, h.transpose(0, 2), h.slice(1, 1, 6, 2), h.select(0, 3), h.narrow(2, 0, 0)}) {
+      const Tensor d = t.to(kDevice), e = d.to(kOther), back = e.to("cpu");
+      EXPECT_TRUE(d.device() == kDevice && e.device() == kOther && back.device().is_cpu());
+      EXPECT_TRUE(d.dtype() == t.dtype() && d.shape() == t.shape());
+      expect_same(back, t);
+      Tensor target = zeros(t.shape());
+      expect_same(target.copy_(d), t.to(float32));  // converts on the way
+    }
+  }
+  EXPECT_EQ(ones({2, 3}).t().to(kDevice).strides(), (Shape{1, 3}));
+}
+
+TEST(Transfer, HasAGradientThatComesBack) {
+  Tensor x = sample({3}).requires_grad_();
+  const Tensor y = x.to(kDevice) * 2, z = y.to(kOther) * 3;
+  z.backward(ones({3}, {.device = kOther}));
+  expect_same(x.grad(), full({3}, 6.0));
+  Tensor wide = sample({2}).requires_grad_();
+  wide.to(kDevice).to(float64).backward(ones({2}, {.dtype = float64, .device = kDevice}));
+  EXPECT_TRUE(wide.grad().dtype() == float32 && wide.grad().device().is_cpu());
+}
+
+TEST(Transfer, NothingToDoIsNoCopyUnlessAskedFor) {
+  const Tensor h = ones({3}), d = h.to(kDevice);
+  const std::int64_t crossed = host_device().to_device + host_device().from_device + host_device().between_devices;
+  EXPECT_TRUE(d.to(kDevice).is_same(d) && h.to("cpu").is_same(h) && d.to(float32).is_same(d));
+  EXPECT_TRUE(to(d, {.dtype = float32, .device = kDevice}).is_same(d));
+  const Tensor copy = to(d, {.device = kDevice, .copy = true});
+  EXPECT_NE(copy.const_raw_data(), d.const_raw_data());
+  EXPECT_EQ(host_device().to_device + host_device().from_device + host_device().between_devices, crossed);
+  expect_there(copy, h);
+  expect_there(to(h, {.dtype = float64, .device = kDevice}), h.to(float64));
+}
+
+TEST(Transfer, ValuesAreFetchedToBeReadAndPrinted) {
+  EXPECT_EQ(full({}, 2.5, {.device = kDevice}).item<double>(), 2.5);
+  EXPECT_EQ(arange(6, {.device = kDevice}).reshape({2, 3}).t().to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(ones({2}, {.device = kDevice}).str(), "tensor([1., 1.], device='cuda:0')");
+  EXPECT_EQ(zeros({2, 0}, {.device = kDevice}).str(), "tensor([], device='cuda:0', size=(2, 0))");
+  EXPECT_NE(ones({2}, {.device = kOther}).debug_str().find("on cuda:1"), std::string::npos);
+  EXPECT_TRUE(equal(ones({2}, {.device = kDevice}), full({2}, 1.0, {.device = kDevice})));
+}
+
+TEST(DeviceViews, AreGeometryAlone) {
+  const Tensor x = arange(24, {.dtype = float32, .device = kDevice}).reshape({2, 3, 4});
+  const Tensor h = x.to("cpu");
+  const std::int64_t before = host_device().work();
+  const auto views = [](const Tensor& t) {
+    return std::vector<Tensor>{t.transpose(0, 2),      t.permute({1, 2, 0}), t.slice(1, 0, 3, 2),
+                               t.select(2, 1),         t.unsqueeze(0),       t.flatten(),
+                               t.expand({2, 2, 3, 4}), t.view({6, 4}),       unbind(t, 1)[2],
+                               chunk(t, 2, 2)[1],      split(t, 1, 1)[0],    squeeze(t.narrow(0, 0, 1))};
+  };
+  const std::vector<Tensor> all = views(x), want = views(h);
+  EXPECT_EQ(host_device().work(), before);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].impl()->storage, x.impl()->storage) << i;
+    expect_there(all[i], want[i]);
+  }
+  expect_there(x.transpose(0, 2).contiguous(), h.transpose(0, 2).contiguous());
+}
+
+TEST(DeviceCreation, MakesWhatTheCpuMakes) {
+  for (const DType d : {float32, float64, bfloat16, int64, boolean, complex64}) {
+    SCOPED_TRACE(name(d));
+    const TensorOptions here{.dtype = d}, there{.dtype = d, .device = kDevice};
+    for (const Shape& s : {Shape{}, Shape{0}, Shape{2, 3}}) {
+      expect_there(zeros(s, there), zeros(s, here));
+      expect_there(ones(s, there), ones(s, here));
+      expect_there(full(s, 1, there), full(s, 1, here));
+      EXPECT_EQ(ones_like(zeros(s, there)).device(), kDevice);
+      EXPECT_TRUE(ones_like(zeros(s, there), {.device = Device()}).device().is_cpu());
+    }
+    if (d == boolean) continue;
+    expect_there(arange(1, 7, 2, there), arange(1, 7, 2, here));
+    expect_there(eye(3, 4, there), eye(3, 4, here));
+    if (!is_complex(d)) expect_there(linspace(0, 8, 5, there), linspace(0, 8, 5, here));
+  }
+  const auto drawn = [](Device device) {
+    manual_seed(3);
+    return std::vector<Tensor>{rand({50}, {.device = device}), randn({50}, {.device = device}),
+                               randint(9, {50}, {.device = device}), randperm(20, {.device = device})};
+  };
+  const std::vector<Tensor> want = drawn(Device()), got = drawn(kDevice);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_there(got[i], want[i]);
+  Tensor leaf = ones({2}, {.device = kDevice, .requires_grad = true});
+  EXPECT_TRUE(leaf.is_leaf());
+  (leaf * leaf).sum().backward();
+  expect_there(leaf.grad(), full({2}, 2.0));
+}
+
+TEST(DeviceGradients, AreCheckedByDifferences) {
+  const Tensor x = sample({2, 3}, float64).to(kDevice).requires_grad_(), w = sample({3, 2}, float64).to(kDevice);
+  const auto f = [&](const std::vector<Tensor>& in) { return std::vector<Tensor>{tanh(matmul(in[0], w))}; };
+  EXPECT_TRUE(gradcheck(f, {x}));
+  EXPECT_TRUE(gradgradcheck(f, {x}));
+  Tensor y = ones({2}, {.device = kDevice, .requires_grad = true});
+  EXPECT_THROW((y * 2).backward(ones({2})), DeviceError);
+  EXPECT_THROW(y.set_grad(ones({2})), DeviceError);
+}
+
+}  // namespace
+}  // namespace neura::test

@@ -1,0 +1,85 @@
+// Every operation that is no row, on another device: values, first and second derivatives, and operands that are apart.
+#include "neura/autograd/autograd.h"
+#include "neura/ops/create.h"
+#include "tests/contract/row_case.h"
+#include "tests/contract/structs.h"
+#include "tests/device/device.h"
+
+namespace neura::test {
+namespace {
+
+class DeviceStructs : public ::testing::TestWithParam<StructCase> {
+ protected:
+  const StructCase& c = GetParam();
+  void TearDown() override { constants_on = Device(); }
+
+  // Results, gradients of all of them together, and gradients of those.
+  std::vector<Inputs> differentiated(Device device) const {
+    constants_on = device;
+    Inputs in;
+    for (const Tensor& t : c.inputs) in.push_back(t.to(device).clone().requires_grad_());
+    std::vector<Inputs> all = {c.f(in)};
+    for (int order = 0; order < 2; ++order) {
+      Inputs roots, seeds;
+      for (const Tensor& t : all.back())
+        if (t && t.requires_grad()) roots.push_back(t), seeds.push_back(ones_like(t));
+      if (roots.empty()) break;
+      all.push_back(grad(roots, in, seeds, {.create_graph = order == 0, .allow_unused = true}));
+    }
+    return all;
+  }
+};
+
+TEST_P(DeviceStructs, ValuesAndDerivativesAreTheSameAndThere) {
+  const std::vector<Inputs> want = differentiated(Device());
+  const std::int64_t work = host_device().work();
+  const std::vector<Inputs> got = differentiated(kDevice);
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t order = 0; order < want.size(); ++order) {
+    ASSERT_EQ(got[order].size(), want[order].size());
+    for (std::size_t i = 0; i < want[order].size(); ++i) {
+      ASSERT_EQ(got[order][i].defined(), want[order][i].defined());
+      if (!want[order][i]) continue;
+      EXPECT_EQ(got[order][i].device(), kDevice) << "order " << order << ", number " << i;
+      expect_close(got[order][i].detach().to(Device()), want[order][i].detach());
+    }
+  }
+  EXPECT_GT(host_device().work(), work);
+  count_case();
+}
+
+TEST_P(DeviceStructs, OperandsOfTwoDevicesDoNotMeet) {
+  constants_on = kOther;
+  for (std::size_t k = 0; k < c.inputs.size(); ++k) {
+    if (c.inputs[k].dim() == 0) continue;  // as good as a number
+    Inputs in = moved(c.inputs, kOther);
+    in[k] = c.inputs[k].to(kDevice);
+    const std::string said = error_of<DeviceError>([&] { c.f(in); });
+    EXPECT_NE(said.find("expected "), said.npos) << said;
+    EXPECT_NE(said.find("cuda:0"), said.npos) << said;
+    EXPECT_NE(said.find("cuda:1"), said.npos) << said;
+  }
+  count_case();
+}
+
+TEST_P(DeviceStructs, FailuresAreTypedAndNamed) {
+  constants_on = kDevice;
+  const Inputs in = moved(c.inputs);
+  const auto expect_named = [](const std::string& said) {  // what needs no memory and no kernel, such as a view, works
+    for (const char* inner : {"allocate", "scratch", "copy: expected the device", "another type"})
+      EXPECT_NE(said.find(inner), 0u) << said;
+  };
+  host_device().kernels_fail = true;
+  expect_named(error_of<CudaError>([&] { c.f(in); }));
+  host_device().kernels_fail = false, host_device().memory_fails = true;
+  expect_named(error_of<OutOfMemoryError>([&] { c.f(in); }));
+  host_device().memory_fails = false;
+  EXPECT_NO_THROW(c.f(in)) << "the device stays usable";
+  count_case();
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, DeviceStructs, ::testing::ValuesIn(struct_cases()),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace neura::test
