@@ -1,5 +1,6 @@
 // Prints docs/operations.md: every pointwise operation, from the tables. tools/docs.sh writes the page, or checks it.
 #include <cstdio>
+#include <iterator>
 #include <string>
 
 #include "neura/ops/rows.h"
@@ -82,6 +83,26 @@ void print_family(int family) {
   }
 }
 
+void print_promotion() {
+  constexpr DType order[] = {boolean, uint8,    int8,    int16,   int32,     int64,
+                             float16, bfloat16, float32, float64, complex64, complex128};
+  std::printf(
+      "\n## Which dtype operands meet in\n\n"
+      "The higher category wins (bool, integers, floating, complex), then the wider dtype. A tensor without dimensions "
+      "does not raise\nthe dtype within a category, nor does a number: `int32 * 2` is int32, `float32 * 0.5` is "
+      "float32, "
+      "`int32 * 0.5` is the default\nfloat.\n\n|");
+  for (const DType column : order) std::printf(" | %s", name(column));
+  std::printf(" |\n|---");
+  for (std::size_t i = 0; i < std::size(order); ++i) std::printf("|---");
+  std::printf("|\n");
+  for (const DType row : order) {
+    std::printf("| **%s**", name(row));
+    for (const DType column : order) std::printf(" | %s", name(promote(row, column)));
+    std::printf(" |\n");
+  }
+}
+
 }  // namespace
 }  // namespace neura
 
@@ -93,6 +114,7 @@ int main() {
       "tensor (`tanh_out(out, x)`). Operands broadcast, and their dtypes meet as in PyTorch; a number takes the dtype "
       "of the tensor\n"
       "it meets. Halves are computed in float32. A derivative can be differentiated again, to any order.\n");
+  neura::print_promotion();
   for (int i = 0; i < int(neura::Family::count); ++i) neura::print_family(i);
   return 0;
 }

@@ -117,7 +117,8 @@ Tensor view(const Tensor& input, const Shape& shape) {
   const Shape to = infer_size("view", shape, input.numel());
   check<ShapeError>(input.is_contiguous() || view_strides(input.spec(), to), [&] {
     return "view: expected sizes that the strides allow, got " + to.str() + " of " + input.spec().str() +
-           " with strides " + input.strides().str() + "; use reshape, which copies where it must";
+           " with strides " + input.strides().str() +
+           "; use reshape, which copies where it must, or contiguous() first";
   });
   return apply(Reshape{to}, input);
 }

@@ -122,4 +122,13 @@ TEST(Print, DebugTextHasTheGeometry) {
   EXPECT_EQ(Tensor().debug_str(), "undefined tensor");
 }
 
+TEST(Print, DebugTextOfASliceThatTracksGradients) {
+  const Tensor x = tensor({{1., 2., 3.}, {4., 5., 6.}}).requires_grad_(), y = x * 2;
+  EXPECT_EQ(y.slice(1, 1, 3).debug_str(),
+            "tensor([[ 4.,  6.],\n        [10., 12.]], grad_fn=<SliceBackward0>)\n"
+            "float32 [2, 2] on cpu, strides [3, 1], offset 1\n"
+            "storage of 24 bytes, version 0, a view\n"
+            "requires_grad true, grad_fn slice\n");
+}
+
 }  // namespace neura

@@ -156,6 +156,47 @@ TEST(Random, BernoulliFollowsItsProbabilities) {
             "bernoulli: expected values of at least 0 and at most 1, got 1.500000");
 }
 
+TEST(Random, BernoulliOfOneProbabilityAndEveryDtype) {
+  for (const DType d : {boolean, uint8, int64, float16, float32, float64}) {
+    SCOPED_TRACE(name(d));
+    Tensor t = zeros({20000}, {.dtype = d});
+    EXPECT_NEAR(Moments(bernoulli_(t, 0.3)).mean, 0.3, 0.02);
+    EXPECT_EQ(t.dtype(), d);
+    EXPECT_EQ(Moments(bernoulli_(t, 0)).greatest, 0);
+    EXPECT_EQ(Moments(bernoulli_(t, 1)).least, 1);
+  }
+  Tensor t = zeros({2});
+  EXPECT_THROW(bernoulli_(t, 1.5), ValueError);
+  EXPECT_THROW(bernoulli_(t, -0.1), ValueError);
+}
+TEST(Random, IntegersOfEveryDtype) {
+  for (const DType d : {uint8, int8, int16, int32, int64, float32, float64}) {
+    const Tensor t = randint(3, 9, {kMany / 20}, {.dtype = d});
+    const Moments m(t);
+    EXPECT_TRUE(t.dtype() == d && m.least == 3 && m.greatest == 8) << name(d);
+  }
+}
+TEST(Random, NormalHasTails) {
+  const std::vector<float> v = randn({kMany}).to_vector<float>();
+  const auto beyond = [&](float x) {
+    return double(std::count_if(v.begin(), v.end(), [x](float z) { return std::abs(z) > x; })) / double(kMany);
+  };
+  EXPECT_NEAR(beyond(1), 0.3173, 0.01);
+  EXPECT_NEAR(beyond(2), 0.0455, 0.004);
+  EXPECT_NEAR(beyond(3), 0.0027, 0.001);
+  EXPECT_GT(beyond(4), 0);
+}
+TEST(Random, StatesComeBack) {
+  Generator g(8);
+  (void)randn({10}, {.generator = &g});
+  const auto state = g.state();
+  const Tensor a = randn({10}, {.generator = &g});
+  g.set_state(state);
+  expect_same(randn({10}, {.generator = &g}), a);
+  Generator other(9);
+  EXPECT_NE(randn({10}, {.generator = &other}).to_vector<float>(), a.to_vector<float>());
+}
+
 TEST(Random, MultinomialFollowsItsWeights) {
   const Tensor w = tensor({1., 0., 3.});
   const std::vector<std::int64_t> v = multinomial(w, 20000, true).to_vector<std::int64_t>();
