@@ -3,10 +3,12 @@
 #include "neura/backend/cpu/conv.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 #include <type_traits>
 
 #include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/visit.h"
 
 namespace neura {
 namespace {
@@ -27,7 +29,7 @@ template <class F> void each_value(const ConvShape& s, int64_t at, F f) {
 // Integers wrap around: the arithmetic is unsigned, and of at least 32 bits.
 template <class T> using Wrapping = std::conditional_t<(sizeof(T) < 4), unsigned, std::make_unsigned_t<T>>;
 
-template <class T> void integer_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+template <std::integral T> void integer_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   using W = Wrapping<T>;
   parallel_for(s.n * s.filters, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -44,7 +46,7 @@ template <class T> void integer_forward(const ConvShape& s, const T* x, const T*
     }
   });
 }
-template <class T> void integer_input_gradient(const ConvShape& s, const T* g, const T* w, T* x) {
+template <std::integral T> void integer_input_gradient(const ConvShape& s, const T* g, const T* w, T* x) {
   using W = Wrapping<T>;
   parallel_for(s.n * s.channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -64,23 +66,6 @@ template <class T> void integer_input_gradient(const ConvShape& s, const T* g, c
     }
   });
 }
-template <class F> void visit_integers(DType d, F f) {
-  switch (d) {
-    case DType::uint8:
-      return f.template operator()<std::uint8_t>();
-    case DType::int8:
-      return f.template operator()<std::int8_t>();
-    case DType::int16:
-      return f.template operator()<std::int16_t>();
-    case DType::int32:
-      return f.template operator()<std::int32_t>();
-    case DType::int64:
-      return f.template operator()<std::int64_t>();
-    default:
-      return;  // infer lets no other through
-  }
-}
-
 template <class T> void add_to(T* sum, const T* more, int64_t n, T sign) {
   for (int64_t i = 0; i < n; ++i) sum[i] += sign * more[i];
 }

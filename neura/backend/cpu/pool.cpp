@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/visit.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -46,26 +47,6 @@ int64_t place_of(const PoolShape& s, int64_t element, int64_t z, int64_t y, int6
   return place;
 }
 
-template <class F> void visit(DType d, F f) {
-  switch (d) {
-    case DType::float32:
-      return f.template operator()<float>();
-    case DType::float64:
-      return f.template operator()<double>();
-    case DType::uint8:
-      return f.template operator()<std::uint8_t>();
-    case DType::int8:
-      return f.template operator()<std::int8_t>();
-    case DType::int16:
-      return f.template operator()<std::int16_t>();
-    case DType::int32:
-      return f.template operator()<std::int32_t>();
-    case DType::int64:
-      return f.template operator()<std::int64_t>();
-    default:
-      return;  // infer lets no other through
-  }
-}
 bool is_half(const View& v) { return bit(v.dtype()) & dtypes::halves; }
 
 // Two spatial dimensions, every window inside, results that fill a vector: as pool_tile wants them.
@@ -103,7 +84,7 @@ void max(Context& c, View x, View y, View places, const PoolShape& s) {
   if (!y.numel()) return;
   const int64_t images = y.numel() / s.out_size(), in = s.in_size(), out = s.out_size();
   const bool fast = has_fast_max(s, x, places), bytes = places.dtype() == DType::uint8;
-  visit(x.dtype(), [&]<class T>() {
+  visit_integers_and_floats(x.dtype(), [&]<class T>() {
     parallel_for(images, grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* const from = x.as<T>() + i * in;
@@ -140,7 +121,7 @@ void scatter(Context& c, View g, View places, View x, const PoolShape& s) {
   if (!x.numel()) return;
   const int64_t images = x.numel() / s.in_size(), in = s.in_size(), out = s.out_size();
   const bool fast = has_fast_scatter(s, x, places);
-  visit(x.dtype(), [&]<class T>() {
+  visit_integers_and_floats(x.dtype(), [&]<class T>() {
     parallel_for(images, grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* const to = x.as<T>() + i * in;
@@ -165,7 +146,7 @@ void gather(Context& c, View x, View places, View y, const PoolShape& s) {
   }
   if (!y.numel()) return;
   const int64_t images = y.numel() / s.out_size(), in = s.in_size(), out = s.out_size();
-  visit(x.dtype(), [&]<class T>() {
+  visit_integers_and_floats(x.dtype(), [&]<class T>() {
     parallel_for(images, grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* const to = y.as<T>() + i * out;
@@ -197,7 +178,7 @@ void mean(Context& c, View x, View y, const PoolShape& s) {
   }
   if (!y.numel()) return;
   const int64_t images = y.numel() / s.out_size(), in = s.in_size(), out = s.out_size();
-  visit(x.dtype(), [&]<class T>() {
+  visit_integers_and_floats(x.dtype(), [&]<class T>() {
     parallel_for(images, grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* const from = x.as<T>() + i * in;
@@ -219,7 +200,7 @@ void mean_gradient(Context& c, View g, View x, const PoolShape& s) {
   }
   if (!x.numel()) return;
   const int64_t images = x.numel() / s.in_size(), in = s.in_size(), out = s.out_size();
-  visit(x.dtype(), [&]<class T>() {
+  visit_integers_and_floats(x.dtype(), [&]<class T>() {
     parallel_for(images, grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* const to = x.as<T>() + i * in;
