@@ -65,26 +65,33 @@ template <class N> struct sgd {
   }
 };
 
-template <class N> struct adam {
-  N decay, weight_decay, rest1, beta2, rest2, eps, sign, step_size, scale;
-  explicit adam(const AdamStep& s)
+// What Adam, NAdam and RAdam do alike: decay, and the moving averages of the gradient and of its square.
+template <class N> struct Moments {
+  N decay, weight_decay, rest1, beta2, rest2, eps, sign;
+  template <class Step> explicit Moments(const Step& s)
       : decay(s.decay),
         weight_decay(s.weight_decay),
         rest1(1 - s.beta1),
         beta2(s.beta2),
         rest2(1 - s.beta2),
         eps(s.eps),
-        sign(s.sign),
-        step_size(s.step_size),
-        scale(1 / s.bias_correction2_sqrt) {}
-  template <int States> HWY_INLINE void step(N& p, N g, N* s) const {
+        sign(s.sign) {}
+  HWY_INLINE void update(N& p, N& g, N* s) const {
     p = p * decay;
     g = g * sign + p * weight_decay;
     s[0] = s[0] + (g - s[0]) * rest1;
     s[1] = s[1] * beta2 + g * g * rest2;
+  }
+};
+
+template <class N> struct adam : Moments<N> {
+  N step_size, scale;
+  explicit adam(const AdamStep& s) : Moments<N>(s), step_size(s.step_size), scale(1 / s.bias_correction2_sqrt) {}
+  template <int States> HWY_INLINE void step(N& p, N g, N* s) const {
+    this->update(p, g, s);
     N v = s[1];
     if constexpr (States > 2) v = s[2] = maximum(s[2], v);
-    p = p - step_size * s[0] / (sqrt(v) * scale + eps);
+    p = p - step_size * s[0] / (sqrt(v) * scale + this->eps);
   }
 };
 
@@ -160,49 +167,28 @@ template <class N> struct adamax {
   }
 };
 
-template <class N> struct nadam {
-  N decay, weight_decay, rest1, beta2, rest2, eps, sign, bias_correction2, grad_factor, average_factor;
+template <class N> struct nadam : Moments<N> {
+  N bias_correction2, grad_factor, average_factor;
   explicit nadam(const NadamStep& s)
-      : decay(s.decay),
-        weight_decay(s.weight_decay),
-        rest1(1 - s.beta1),
-        beta2(s.beta2),
-        rest2(1 - s.beta2),
-        eps(s.eps),
-        sign(s.sign),
+      : Moments<N>(s),
         bias_correction2(s.bias_correction2),
         grad_factor(s.grad_factor),
         average_factor(s.average_factor) {}
   template <int States> HWY_INLINE void step(N& p, N g, N* s) const {
-    p = p * decay;
-    g = g * sign + p * weight_decay;
-    s[0] = s[0] + (g - s[0]) * rest1;
-    s[1] = s[1] * beta2 + g * g * rest2;
-    const N denominator = sqrt(s[1] / bias_correction2) + eps;
+    this->update(p, g, s);
+    const N denominator = sqrt(s[1] / bias_correction2) + this->eps;
     p = p - (grad_factor * g + average_factor * s[0]) / denominator;
   }
 };
 
-template <class N> struct radam {
-  N decay, weight_decay, rest1, beta2, rest2, eps, sign, step_size, rectified;
+template <class N> struct radam : Moments<N> {
+  N step_size, rectified;
   bool plain;
   explicit radam(const RadamStep& s)
-      : decay(s.decay),
-        weight_decay(s.weight_decay),
-        rest1(1 - s.beta1),
-        beta2(s.beta2),
-        rest2(1 - s.beta2),
-        eps(s.eps),
-        sign(s.sign),
-        step_size(s.step_size),
-        rectified(s.rectified),
-        plain(s.rectified == 0) {}
+      : Moments<N>(s), step_size(s.step_size), rectified(s.rectified), plain(s.rectified == 0) {}
   template <int States> HWY_INLINE void step(N& p, N g, N* s) const {
-    p = p * decay;
-    g = g * sign + p * weight_decay;
-    s[0] = s[0] + (g - s[0]) * rest1;
-    s[1] = s[1] * beta2 + g * g * rest2;
-    p = p - step_size * (plain ? s[0] : s[0] * rectified / (sqrt(s[1]) + eps));
+    this->update(p, g, s);
+    p = p - step_size * (plain ? s[0] : s[0] * rectified / (sqrt(s[1]) + this->eps));
   }
 };
 
