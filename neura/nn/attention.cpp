@@ -9,6 +9,7 @@
 #include "neura/ops/dropout.h"
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
+#include "neura/ops/message.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/shape.h"
@@ -50,8 +51,10 @@ MultiheadAttention::MultiheadAttention(Blank) : out_proj(make<Linear>(1, 1)) {}
 void MultiheadAttention::reset_parameters() {
   for (const Parameter* p : {&in_proj_weight, &q_proj_weight, &k_proj_weight, &v_proj_weight})
     if (*p) init::xavier_uniform_(*p);
-  if (in_proj_bias) init::zeros_(in_proj_bias), init::zeros_(out_proj->bias);
-  if (bias_k) init::xavier_normal_(bias_k), init::xavier_normal_(bias_v);
+  if (in_proj_bias) init::zeros_(in_proj_bias);
+  if (in_proj_bias && out_proj.get() && out_proj->bias) init::zeros_(out_proj->bias);
+  for (const Parameter* p : {&bias_k, &bias_v})
+    if (*p) init::xavier_normal_(*p);
 }
 
 namespace {
@@ -121,11 +124,13 @@ std::tuple<Tensor, std::optional<Tensor>> MultiheadAttention::forward(const Tens
   Tensor mask = additive(attn_mask, q.dtype());
 
   auto project = [&](const Tensor& x, const Parameter& own, int part) {
+    if (!own) check_given("MultiheadAttention", "in_proj_weight", in_proj_weight);
     const Tensor w = own ? static_cast<const Tensor&>(own) : in_proj_weight.slice(0, part * E, (part + 1) * E);
     return linear(x, w, in_proj_bias ? in_proj_bias.slice(0, part * E, (part + 1) * E) : Tensor());
   };
   q = project(q, q_proj_weight, 0), k = project(k, k_proj_weight, 1), v = project(v, v_proj_weight, 2);
   if (bias_k) {
+    check_given("MultiheadAttention", "bias_v beside bias_k", bias_v);
     k = cat({k, bias_k.expand({1, N, E})}), v = cat({v, bias_v.expand({1, N, E})});
     mask = one_more(mask), padding = one_more(padding);
   }

@@ -78,7 +78,7 @@ void ModuleList::wrong_type(const Module& got, const char* expected) {
 // Like neighbours are printed once: (0-3): 4 x Linear(...).
 std::string ModuleList::repr() const {
   std::vector<std::string> texts;
-  for (const Ref<Module>& m : *this) texts.push_back(m->str());
+  for (const Ref<Module>& m : *this) texts.push_back(m ? m->str() : "None");
   std::string out;
   for (std::size_t i = 0, next; i < texts.size(); i = next) {
     for (next = i + 1; next < texts.size() && texts[next] == texts[i];) ++next;

@@ -32,11 +32,14 @@ BatchNormNd::BatchNormNd(int least, int most, bool per_sample, std::int64_t num_
 
 void BatchNormNd::reset_running_stats() {
   if (!track_running_stats) return;
-  running_mean.zero_(), running_var.fill_(1), num_batches_tracked.zero_();
+  if (running_mean) running_mean.zero_();
+  if (running_var) running_var.fill_(1);
+  if (num_batches_tracked) num_batches_tracked.zero_();
 }
 void BatchNormNd::reset_parameters() {
   reset_running_stats();
-  if (affine) weight.detach().fill_(1), bias.detach().zero_();
+  if (weight) weight.detach().fill_(1);
+  if (bias) bias.detach().zero_();
 }
 
 Tensor BatchNormNd::forward(const Tensor& input) {

@@ -49,10 +49,20 @@ Tensor attend(const Child<MultiheadAttention>& a, const Tensor& x, const Tensor&
   return std::get<0>(a(x, memory, memory, padding, false, mask, true, causal));
 }
 
-Tensor call_of(Module& m, std::vector<Value> positional, Named named) {
-  return unbox<Tensor>(m.call(Args{std::move(positional), std::move(named)}));
+Tensor call_of(const char* what, Module* m, std::vector<Value> positional, Named named) {
+  check<ValueError>(m, [&] { return std::string(what) + ": expected a module, got none"; });
+  return unbox<Tensor>(m->call(Args{std::move(positional), std::move(named)}));
 }
-Tensor normalised(const Child<Module>& norm, const Tensor& x) { return norm.get() ? call_of(*norm.get(), {x}, {}) : x; }
+Tensor normalised(const Child<Module>& norm, const Tensor& x) {
+  return norm.get() ? call_of("norm", norm.get(), {x}, {}) : x;
+}
+// Of their own: a layer written in another language may change the list.
+std::vector<Ref<Module>> layers_of(const char* op, const Child<ModuleList>& layers) {
+  check<ValueError>(layers.get(), [&] { return std::string(op) + ": expected a ModuleList as layers, got none"; });
+  std::vector<Ref<Module>> all;
+  for (const Ref<Module>& layer : *layers.get()) all.push_back(layer);
+  return all;
+}
 
 }  // namespace
 
@@ -126,9 +136,9 @@ TransformerEncoder::TransformerEncoder(const std::vector<Ref<Module>>& list, con
 Tensor TransformerEncoder::forward(const Tensor& src, const Tensor& mask, const Tensor& src_key_padding_mask,
                                    std::optional<bool> is_causal) {
   Tensor x = src;
-  for (const Ref<Module>& layer : *layers.get())
+  for (const Ref<Module>& layer : layers_of("TransformerEncoder", layers))
     x = call_of(
-        *layer, {x},
+        "layers", layer.get(), {x},
         {{"src_mask", mask}, {"is_causal", is_causal.value_or(false)}, {"src_key_padding_mask", src_key_padding_mask}});
   return normalised(norm, x);
 }
@@ -143,8 +153,8 @@ Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory, cons
                                    const Tensor& memory_key_padding_mask, std::optional<bool> tgt_is_causal,
                                    bool memory_is_causal) {
   Tensor x = tgt;
-  for (const Ref<Module>& layer : *layers.get())
-    x = call_of(*layer, {x, memory},
+  for (const Ref<Module>& layer : layers_of("TransformerDecoder", layers))
+    x = call_of("layers", layer.get(), {x, memory},
                 {{"tgt_mask", tgt_mask},
                  {"memory_mask", memory_mask},
                  {"tgt_key_padding_mask", tgt_key_padding_mask},
@@ -188,9 +198,9 @@ Tensor Transformer::forward(const Tensor& src, const Tensor& tgt, const Tensor& 
            " and " + tgt.shape().str();
   });
   const Tensor memory =
-      call_of(*encoder.get(), {src},
+      call_of("encoder", encoder.get(), {src},
               {{"mask", src_mask}, {"src_key_padding_mask", src_key_padding_mask}, {"is_causal", box(src_is_causal)}});
-  return call_of(*decoder.get(), {tgt, memory},
+  return call_of("decoder", decoder.get(), {tgt, memory},
                  {{"tgt_mask", tgt_mask},
                   {"memory_mask", memory_mask},
                   {"tgt_key_padding_mask", tgt_key_padding_mask},

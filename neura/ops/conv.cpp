@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neura/ops/convolution.h"
+#include "neura/ops/message.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -43,6 +44,7 @@ Tensor with_batch(const Tensor& x, bool batched) { return batched ? x : unsqueez
 // The same for one, two and three dimensions. "same" pads the more at the end where it cannot be even.
 Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                 const ConvOptions& o) {
+  check_given(op, "weight", weight);
   check_operands(op, input, weight, bias, o.groups, dims, weight.dim() ? weight.size(0) : 0);
   const Shape stride = per_dim(op, "stride", o.stride, dims, 1),
               dilation = per_dim(op, "dilation", o.dilation, dims, 1);
@@ -82,6 +84,7 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
 
 Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const ConvTransposeOptions& o) {
+  check_given(op, "weight", weight);
   const std::int64_t filters = weight.dim() > 1 ? weight.size(1) * o.groups : 0;
   check_operands(op, input, weight, bias, o.groups, dims, filters);
   const bool batched = input.dim() == dims + 2;

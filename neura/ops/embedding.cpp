@@ -2,6 +2,7 @@
 
 #include "neura/backend/kernels/embedding.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/message.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
@@ -113,6 +114,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) 
   check<NotImplementedError>(!o.sparse, [&] {
     return std::string("embedding: expected sparse = false, got true; sparse gradients are not there yet");
   });
+  check_given("embedding", "weight", weight);
   check<ShapeError>(weight.dim() == 2,
                     [&] { return "embedding: expected a weight [rows, width], got " + weight.shape().str(); });
   const std::int64_t rows = weight.shape()[0];

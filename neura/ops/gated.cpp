@@ -1,6 +1,7 @@
 #include "neura/ops/gated.h"
 
 #include "neura/ops/einsum.h"
+#include "neura/ops/message.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -16,6 +17,7 @@ Tensor glu(const Tensor& input, int dim) {
 }
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
+  check_given("bilinear", "weight", weight);
   check<ShapeError>(weight.dim() == 3 && input1.dim() > 0 && input1.dim() == input2.dim() &&
                         input1.size(-1) == weight.size(1) && input2.size(-1) == weight.size(2),
                     [&] {

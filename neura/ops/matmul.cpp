@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "neura/ops/message.h"
 #include "neura/ops/product.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
@@ -139,6 +140,7 @@ Tensor addr(const Tensor& input, const Tensor& a, const Tensor& b, const AddProd
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  check_given("linear", "weight", weight);
   if (weight.dim() == 1) {
     const Tensor y = matmul(input, weight);
     return bias ? add(y, bias) : y;

@@ -11,4 +11,9 @@ template <class E> [[gnu::cold, gnu::noinline, noreturn]] void refuse(const Call
   throw E(std::string(call.row->name) + ": " + text + " (" + describe(call) + ")");
 }
 
+// For functions that read an operand's sizes before apply sees it; a module may have lost it.
+inline void check_given(const char* op, const char* what, const Tensor& t) {
+  check<ValueError>(t.defined(), [&] { return std::string(op) + ": expected a tensor as " + what + ", got none"; });
+}
+
 }  // namespace neura

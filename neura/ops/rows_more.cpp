@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "neura/core/state.h"
+#include "neura/ops/message.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/reduce.h"
@@ -260,6 +261,7 @@ Tensor& masked_fill_(Tensor& self, const Tensor& mask, const Operand& value) {
 }
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
+  check_given("prelu", "weight", weight);
   const std::int64_t n = weight.numel();
   check<ShapeError>(weight.dim() <= 1 && (n == 1 || (x.dim() >= 2 && x.size(1) == n)), [&] {
     return "prelu: expected weight of one element or one per channel of input " + x.spec().str() + ", got " +

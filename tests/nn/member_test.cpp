@@ -1,7 +1,10 @@
 // Members that come, go and come back, and modules that contain themselves.
 #include <gtest/gtest.h>
 
+#include "neura/nn/activation.h"
 #include "neura/nn/container.h"
+#include "neura/nn/conv.h"
+#include "neura/nn/embedding.h"
 #include "neura/nn/linear.h"
 #include "neura/ops/create.h"
 #include "neura/ops/reduce.h"
@@ -49,6 +52,17 @@ TEST(Members, WhatIsPutBackStandsLast) {
   EXPECT_EQ(keys(layer), (std::vector<std::string>{"bias", "scale", "shift", "weight"}));
   layer.clear_members();
   EXPECT_TRUE(keys(layer).empty());
+}
+
+TEST(Members, WhatALayerHasLostIsNamed) {
+  const auto lost = [](nn::Module&& m, const char* member, const Tensor& x) {
+    EXPECT_TRUE(m.remove_member(member));
+    return test::error_of<ValueError>([&] { m.call({{x}, {}}); });
+  };
+  EXPECT_EQ(lost(nn::Linear(2, 2), "weight", sample({1, 2})), "linear: expected a tensor as weight, got none");
+  EXPECT_EQ(lost(nn::Conv2d(1, 1, 2), "weight", sample({1, 1, 3, 3})), "conv2d: expected a tensor as weight, got none");
+  EXPECT_EQ(lost(nn::PReLU(), "weight", sample({2})), "prelu: expected a tensor as weight, got none");
+  EXPECT_EQ(lost(nn::Embedding(3, 2), "weight", tensor({1})), "embedding: expected a tensor as weight, got none");
 }
 
 TEST(Members, TheVeryTensorIsAdded) {

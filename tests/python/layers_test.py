@@ -301,3 +301,23 @@ def test_a_result_may_have_a_size_that_is_asked_for():
 def test_mistakes_are_named(call, error, text):
     with pytest.raises(error, match=text):
         make(call)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_members_that_are_missing_are_named_or_left_out(name):
+    args, inputs = EXAMPLES[name]
+    arguments = inputs()
+    whole = make(f"{name}({args})")
+    members = [*whole.named_parameters(), *whole.named_buffers(), *whole.named_modules()]
+    for path in [path for path, _ in members if path]:
+        for remove in (lambda owner, leaf: setattr(owner, leaf, None), delattr):
+            m = make(f"{name}({args})").double()
+            where, _, leaf = path.rpartition(".")
+            remove(m.get_submodule(where), leaf)
+            resets = [getattr(m, n) for n in dir(m) if n.strip("_").startswith("reset_")]
+            for call in [lambda: m(*arguments), *resets]:
+                try:
+                    call()
+                except (ValueError, RuntimeError, TypeError, AttributeError) as error:
+                    assert leaf in str(error) or "expected" in str(error)
+            assert path not in m.state_dict() and repr(m)
