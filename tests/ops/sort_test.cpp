@@ -5,9 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "neura/core/parallel.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
+#include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
 #include "tests/support/conformance.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"
@@ -147,6 +151,28 @@ Tensor mixed(std::int64_t n, DType d) {
     v.push_back(is_floating(d) && state % 19 == 0 ? std::nan("") : double(state >> 8 & 63) - 32);
   }
   return to(tensor(v, {n}, {.dtype = float64}), d);
+}
+
+TEST(Sort, TheFewLeastOfManyLongLinesWithThreads) {
+  manual_seed(5);
+  const int before = get_num_threads();
+  set_num_threads(3);
+  for (const DType d : {float32, float64, int64}) {
+    const Tensor x = to(randn({37, 9001}) * 1000, d);
+    for (const bool largest : {false, true}) {
+      const Tensor want = narrow(sort(x, 1, largest).values, 1, 0, 64);
+      const auto along = topk(x, 64, 1, largest), across = topk(transpose(x, 0, 1), 64, 0, largest);
+      EXPECT_TRUE(all(eq(along.values, want)).item<bool>());
+      EXPECT_TRUE(all(eq(gather(x, 1, along.indices), want)).item<bool>());
+      EXPECT_TRUE(all(eq(transpose(across.values, 0, 1), want)).item<bool>());
+    }
+  }
+  // Every 32nd element makes up the sample: nine of them seem to be the border of the least.
+  const Tensor x = arange(0, 32000, 1, {.dtype = float32});
+  Tensor seen = reshape(x, {1000, 32}).select(1, 0), border = narrow(seen, 0, 0, 9);
+  seen.fill_(1e6), border.fill_(-1);
+  EXPECT_EQ(topk(x, 40, 0, false).values.to_vector<float>().back(), 31);
+  set_num_threads(before);
 }
 
 TEST(Sort, IsStableAndPutsNanLastAtEverySize) {
