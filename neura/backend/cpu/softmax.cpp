@@ -32,10 +32,14 @@ template <class N, SoftmaxKind kind, class T> void row(const T* x, T* y, std::in
     L::store(logarithm ? v - L::all(L::max(v)) - L::all(log(sum)) : e * L::all(T(1) / sum), y, n);
     return;
   }
+  // While a row is computed, memory is asked for what comes next: for the results' lines, then for the next row, of
+  // which the processor knows nothing where it begins on another page.
   N m0 = L::all(least), m1 = m0;
   std::int64_t i = 0;
-  for (; i + 2 * L::count <= n; i += 2 * L::count)
+  for (; i + 2 * L::count <= n; i += 2 * L::count) {
     m0 = larger(m0, L::load(x + i)), m1 = larger(m1, L::load(x + i + L::count));
+    __builtin_prefetch(y + i);
+  }
   each<N>(n - i, [&](std::int64_t k, auto part) { m0 = larger(m0, part.load(x + i + k, least)); });
   const N m = L::all(L::max(larger(m0, m1)));
   if (kind == SoftmaxKind::safe_softmax && hidden(x, L::max(m), n, 1)) {
@@ -47,6 +51,7 @@ template <class N, SoftmaxKind kind, class T> void row(const T* x, T* y, std::in
     const N a = exp_below(L::load(x + i) - m), b = exp_below(L::load(x + i + L::count) - m);
     if constexpr (!logarithm) L::store(a, y + i), L::store(b, y + i + L::count);
     s0 = s0 + a, s1 = s1 + b;
+    __builtin_prefetch(x + n + i);
   }
   each<N>(n - i, [&](std::int64_t k, auto part) {
     const N a = exp_below(part.load(x + i + k, least) - m);
@@ -73,6 +78,7 @@ template <class N, bool logarithm, class T> void row_backward(const T* g, const 
     const N a = L::load(g + i), b = L::load(g + i + L::count);
     if constexpr (logarithm) s0 = s0 + a, s1 = s1 + b;
     else s0 = fma(a, L::load(y + i), s0), s1 = fma(b, L::load(y + i + L::count), s1);
+    __builtin_prefetch(gx + i);
   }
   each<N>(n - i, [&](std::int64_t k, auto part) {
     const N a = part.load(g + i + k, 0);
@@ -83,6 +89,7 @@ template <class N, bool logarithm, class T> void row_backward(const T* g, const 
   each<N>(n, [&](std::int64_t k, auto part) {
     const N a = part.load(g + k, 0), b = part.load(y + k, 0);
     part.store(logarithm ? a - exp_below(b) * s : b * (a - s), gx + k);
+    __builtin_prefetch(g + n + k), __builtin_prefetch(y + n + k);  // the next row's
   });
 }
 
