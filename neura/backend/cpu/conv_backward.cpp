@@ -113,7 +113,7 @@ template <class T> class WeightGradient {
     int64_t* const offsets = c.scratch_of<int64_t>(patch_);
     image_.offsets(offsets), offsets_ = offsets;
     const int64_t panel = round16(parts(filters_, kernels_.width) * kernels_.width * block_ * images_);
-    const int64_t rows = round16(rows_ * pitch_ + kPatchSlack / int64_t(sizeof(T)));
+    const int64_t rows = 2 * round16(rows_ * pitch_ + kPatchSlack / int64_t(sizeof(T)));  // gathered, packed
     const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(patch_);
     share<T>(c, sums_ * s_.groups * cuts_, images_ * image_.space() + panel + rows + segment_space<T>(), work,
              [&](int64_t u, T* space) {
@@ -159,6 +159,7 @@ template <class T> class WeightGradient {
   void part(int64_t sum, int64_t g, int64_t cut, T* image, T* panel, T* lines, Segment* segments, T* to) const {
     const int64_t first = part_begin(patch_, cuts_, cut), rows = part_begin(patch_, cuts_, cut + 1) - first;
     const int64_t size = s_.out_size(), values = s_.kernel_size();
+    T* const packed = lines + round16(rows_ * pitch_ + kPatchSlack / int64_t(sizeof(T)));
     std::fill_n(to + first * filters_, rows * filters_, T(0));
     const int64_t last = part_begin(s_.n, sums_, sum + 1);
     for (int64_t n = part_begin(s_.n, sums_, sum); n < last; n += images_) {
@@ -179,7 +180,8 @@ template <class T> class WeightGradient {
           p.rows = std::min(rows_, first + rows - row), p.offsets = offsets_ + row;
           for (int64_t j = 0; j < images; ++j) gather_.gather(image + j * image_.space(), p, lines + j * width, pitch_);
           T* const c = to + row * filters_;
-          kernels_.block({p.rows, filters_, depth, lines, pitch_, 1, panel, 0, c, filters_, {1, c, filters_, 1}});
+          kernels_.pack_a(lines, pitch_, 1, p.rows, depth, packed);
+          kernels_.block({p.rows, filters_, depth, packed, 1, 0, panel, 0, c, filters_, {1, c, filters_, 1}});
         }
       }
     }

@@ -31,7 +31,9 @@ void gather_vector(const T* image, const PatchRows<T>& p, const Segment*& s, int
     if (last > kL) break;  // it goes on in the next vector
   }
   const int64_t* const offsets = p.offsets;
-  if (count == 1) {
+  if (count == 1 && hn::AllTrue(d, mask[0])) {
+    for (int64_t r = 0; r < p.rows; ++r) hn::StoreU(hn::LoadU(d, from[0] + offsets[r]), d, to + r * pitch);
+  } else if (count == 1) {
     for (int64_t r = 0; r < p.rows; ++r)
       hn::StoreU(hn::MaskedLoad(mask[0], d, from[0] + offsets[r]), d, to + r * pitch);
   } else if (count == 2) {
