@@ -25,7 +25,7 @@ template <class T> class Forward {
       : s_(s), x_(x), w_(w), bias_(bias), y_(y), image_(s, s.channels) {}
 
   void run(Context& c) {
-    if (!few_filters_) pack_weight(c);
+    if (!few_filters_ && !direct_) pack_weight(c);
     int64_t* const offsets = c.scratch_of<int64_t>(s_.channels * s_.kernel_size());
     image_.offsets(offsets), offsets_ = offsets;
     const int64_t at_once = std::clamp<int64_t>((int64_t{4} << 20) / (image_.space() * int64_t(sizeof(T))), 1, s_.n);
@@ -46,9 +46,13 @@ template <class T> class Forward {
   }
 
  private:
-  static constexpr int64_t kRun = 8;     // slivers that a thread takes at once
+  static constexpr int64_t kRun = 8;     // slivers that a thread takes at once, and units wanted
   static constexpr int64_t kRows = 140;  // filters whose weights stay in the cache
   static constexpr int64_t kLarge = 1 << 17;
+
+  struct Part {  // filters of a group
+    int64_t group, first_rows, end_rows;
+  };
 
   int64_t row_begin(int64_t r) const { return part_begin(s_.group_filters(), row_parts_, r); }
   int64_t depth_begin(int64_t d) const { return part_begin(patch_, depths_, d); }
@@ -74,14 +78,18 @@ template <class T> class Forward {
   }
 
   void results(Context& c, int64_t first, int64_t count) const {
-    const int64_t slivers = parts(s_.out_size(), kernels_.width), runs = parts(count * slivers, kRun);
+    const int64_t slivers = parts(s_.out_size(), kernels_.width), all = count * slivers;
+    const int64_t run_size = std::clamp<int64_t>(all / kRun, 1, kRun), runs = parts(all, run_size);
+    const int64_t cuts = std::min(row_parts_, parts(kRun, runs * s_.groups));  // of the filters, where runs are few
     const int64_t panel = at_once_ * sliver_space_ + (kPatchSlack / int64_t(sizeof(T)) + 15) / 16 * 16;
     const int64_t space = panel + at_once_ * kernels_.width * int64_t(sizeof(Segment) / sizeof(T));
     const double work = double(count) * double(s_.filters) * double(s_.out_size()) * double(patch_);
-    share<T>(c, runs * s_.groups, (space + 15) / 16 * 16, work, [&](int64_t unit, T* workspace) {
-      const int64_t g = unit % s_.groups, end = std::min(count * slivers, (unit / s_.groups + 1) * kRun);
-      for (int64_t i = unit / s_.groups * kRun; i < end; i += at_once_)
-        run(first, g, i, std::min(end, i + at_once_), workspace, reinterpret_cast<Segment*>(workspace + panel));
+    share<T>(c, runs * s_.groups * cuts, space, work, [&](int64_t unit, T* workspace) {
+      const int64_t cut = unit % cuts, g = unit / cuts % s_.groups, begin = unit / cuts / s_.groups * run_size;
+      const int64_t end = std::min(all, begin + run_size);
+      const Part filters{g, part_begin(row_parts_, cuts, cut), part_begin(row_parts_, cuts, cut + 1)};
+      for (int64_t i = begin; i < end; i += at_once_)
+        run(first, filters, i, std::min(end, i + at_once_), workspace, reinterpret_cast<Segment*>(workspace + panel));
     });
   }
 
@@ -104,7 +112,8 @@ template <class T> class Forward {
   }
 
   // Slivers [begin, end) of all images: their patches are gathered, then each block of filters sees all of them.
-  void run(int64_t first, int64_t g, int64_t begin, int64_t end, T* panel, Segment* segments) const {
+  void run(int64_t first, const Part& filters, int64_t begin, int64_t end, T* panel, Segment* segments) const {
+    const int64_t g = filters.group;
     const int64_t size = s_.out_size(), width = kernels_.width, slivers = parts(size, width);
     for (int64_t d = 0; d < depths_; ++d) {
       const int64_t k = depth_begin(d), depth = depth_begin(d + 1) - k;
@@ -115,12 +124,13 @@ template <class T> class Forward {
         PatchRows<T> p{offsets_ + k, depth, own, image_.segments(at, std::min(size, at + width), own)};
         gather_.gather(image, p, panel + (i - begin) * sliver_space_, width);
       }
-      for (int64_t r = 0; r < row_parts_; ++r)
+      for (int64_t r = filters.first_rows; r < filters.end_rows; ++r)
         for (int64_t i = begin; i < end; ++i) {
           const int64_t at = i % slivers * width, row = row_begin(r), n = first + i / slivers;
           GemmBlock<T> b;
           b.rows = row_begin(r + 1) - row, b.columns = std::min(width, size - at), b.depth = depth;
-          b.a = packed_ + packed_at(g, k, depth, row), b.a_row = 1, b.a_depth = 0;
+          if (direct_) b.a = w_ + (g * s_.group_filters() + row) * patch_ + k, b.a_row = patch_, b.a_depth = 1;
+          else b.a = packed_ + packed_at(g, k, depth, row), b.a_row = 1, b.a_depth = 0;
           b.b = panel + (i - begin) * sliver_space_, b.b_depth = 0;
           b.c = y_ + (n * s_.filters + g * s_.group_filters() + row) * size + at, b.c_row = size;
           if (k) b.epilogue = {1, b.c, size, 1};
@@ -139,6 +149,8 @@ template <class T> class Forward {
   const GemmKernels<T>& kernels_ = gemm_kernels<T>();
   const ConvKernels<T>& gather_ = conv_kernels_of<T>();
   const int64_t row_parts_ = parts(s_.group_filters(), kRows);
+  // A few slivers of results are too few for packing the weight to pay.
+  const bool direct_ = s_.n * parts(s_.out_size(), kernels_.width) <= 4;
   // One sliver at a time stays in the first cache; of large weights, which do not stay anywhere, several use each part.
   const int64_t at_once_ = s_.group_filters() * patch_ > kLarge ? kRun : 1;
   const int64_t sliver_space_ = parts(patch_, depths_) * kernels_.width;
