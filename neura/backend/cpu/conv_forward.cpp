@@ -22,12 +22,13 @@ template <class T> void product(Context& c, const ConvShape& s, const T* x, cons
 template <class T> class Forward {
  public:
   Forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y)
-      : s_(s), x_(x), w_(w), bias_(bias), y_(y), image_(s, s.channels) {}
+      : s_(s), x_(x), w_(w), bias_(bias), y_(y), image_(s, few_filters(s) ? s.group_channels() : s.channels) {}
 
   void run(Context& c) {
-    if (!few_filters_ && !direct_) pack_weight(c);
     int64_t* const offsets = c.scratch_of<int64_t>(s_.channels * s_.kernel_size());
     image_.offsets(offsets), offsets_ = offsets;
+    if (few_filters(s_)) return filters(c);
+    if (!direct_) pack_weight(c);
     const int64_t at_once = std::clamp<int64_t>((int64_t{4} << 20) / (image_.space() * int64_t(sizeof(T))), 1, s_.n);
     T* const images = c.scratch_of<T>(image_.space() * at_once);
     images_ = images;
@@ -40,8 +41,7 @@ template <class T> class Forward {
               image_.load(x_ + (first + n) * s_.channels * s_.in_size(), ch, ch + 1, images + n * image_.space());
             }
           });
-      if (few_filters_) filters(c, first, count);
-      else results(c, first, count);
+      results(c, first, count);
     }
   }
 
@@ -93,22 +93,21 @@ template <class T> class Forward {
     });
   }
 
-  void filters(Context& c, int64_t first, int64_t count) const {
+  void filters(Context& c) const {  // of each group on its part of each image
     const int64_t size = s_.out_size(), blocks = parts(size, kConvPixels), rows = s_.group_filters();
-    const double work = double(count) * double(s_.filters) * double(size) * double(patch_) * 4;
-    share<T>(c, count * s_.groups, kConvPixels * int64_t(sizeof(Segment) / sizeof(T)), work,
-             [&](int64_t unit, T* workspace) {
-               const int64_t n = unit / s_.groups, g = unit % s_.groups;
-               const T* const image = images_ + n * image_.space() + g * s_.group_channels() * image_.plane();
-               Segment* const segments = reinterpret_cast<Segment*>(workspace);
-               for (int64_t i = 0; i < blocks; ++i) {
-                 const int64_t begin = part_begin(size, blocks, i), end = part_begin(size, blocks, i + 1);
-                 const PatchRows<T> p{offsets_, patch_, segments, image_.segments(begin, end, segments)};
-                 for (int64_t o = g * rows; o < (g + 1) * rows; ++o)
-                   gather_.filter(image, p, w_ + o * patch_, bias_ ? bias_[o] : T(0),
-                                  y_ + ((first + n) * s_.filters + o) * size + begin);
-               }
-             });
+    const double work = double(s_.n) * double(s_.filters) * double(size) * double(patch_) * 4;
+    const int64_t space = image_.space() + kConvPixels * int64_t(sizeof(Segment) / sizeof(T));
+    share<T>(c, s_.n * s_.groups, space, work, [&](int64_t unit, T* image) {
+      const int64_t n = unit / s_.groups, g = unit % s_.groups;
+      image_.load(x_ + (n * s_.channels + g * s_.group_channels()) * s_.in_size(), 0, s_.group_channels(), image);
+      Segment* const segments = reinterpret_cast<Segment*>(image + image_.space());
+      for (int64_t i = 0; i < blocks; ++i) {
+        const int64_t begin = part_begin(size, blocks, i), end = part_begin(size, blocks, i + 1);
+        const PatchRows<T> p{offsets_, patch_, segments, image_.segments(begin, end, segments)};
+        for (int64_t o = g * rows; o < (g + 1) * rows; ++o)
+          gather_.filter(image, p, w_ + o * patch_, bias_ ? bias_[o] : T(0), y_ + (n * s_.filters + o) * size + begin);
+      }
+    });
   }
 
   // Slivers [begin, end) of all images: their patches are gathered, then each block of filters sees all of them.
@@ -145,7 +144,6 @@ template <class T> class Forward {
   T* y_;
   const PaddedImage<T> image_;
   const int64_t patch_ = s_.patch(), depths_ = parts(patch_, kConvDepth);
-  const bool few_filters_ = few_filters(s_);
   const GemmKernels<T>& kernels_ = gemm_kernels<T>();
   const ConvKernels<T>& gather_ = conv_kernels_of<T>();
   const int64_t row_parts_ = parts(s_.group_filters(), kRows);

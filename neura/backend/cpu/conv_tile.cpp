@@ -98,15 +98,22 @@ template <class T> void scatter(T* image, const PatchRows<T>& p, const T* from, 
   }
 }
 
-template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w, T bias, T* y) {
+// kR rows (0: any number, slower): their weights stay in registers.
+template <int kR, class T> void filter_rows(const T* image, const PatchRows<T>& p, const T* w, T bias, T* y) {
   constexpr Tag<T> d;
   constexpr int64_t kL = int64_t(hn::MaxLanes(Tag<T>()));
+  hn::Vec<Tag<T>> weight[kR + 1];
+  const T* row[kR + 1];
+  HWY_UNROLL(9)
+  for (int r = 0; r < kR; ++r) weight[r] = hn::Set(d, w[r]), row[r] = image + p.offsets[r];
   for (const Segment* s = p.segments; s != p.segments + p.count; ++s) {
     const T* const from = image + s->from;
     int64_t i = 0;
     for (; i + kL <= s->size; i += kL) {
       auto sum = hn::Set(d, bias);
-      for (int64_t r = 0; r < p.rows; ++r)
+      HWY_UNROLL(9)
+      for (int r = 0; r < kR; ++r) sum = hn::MulAdd(weight[r], hn::LoadU(d, row[r] + s->from + i), sum);
+      for (int64_t r = kR; r < p.rows; ++r)
         sum = hn::MulAdd(hn::Set(d, w[r]), hn::LoadU(d, from + p.offsets[r] + i), sum);
       hn::StoreU(sum, d, y + s->to + i);
     }
@@ -126,6 +133,10 @@ template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w
       y[s->to + i] = sum;
     }
   }
+}
+
+template <class T> void filter(const T* image, const PatchRows<T>& p, const T* w, T bias, T* y) {
+  p.rows == 9 ? filter_rows<9>(image, p, w, bias, y) : filter_rows<0>(image, p, w, bias, y);
 }
 
 // kR rows at once: their sums stay in registers.
