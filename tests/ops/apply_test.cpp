@@ -47,11 +47,11 @@ TEST(Promotion, OfNumbersAndTensors) {
   EXPECT_EQ(result_type(1, 1.5), float32);
   EXPECT_EQ(result_type(true, 2), int64);
   EXPECT_EQ(promote_types(int32, bfloat16), bfloat16);
-  EXPECT_EQ(promote_types(float8_e4m3fn, float8_e4m3fn), float8_e4m3fn);
+  EXPECT_EQ(promote_types(float8_e4m3, float8_e4m3), float8_e4m3);
   EXPECT_ERROR(DTypeError, "promote_types: expected dtypes with arithmetic, got float8_e5m2; convert it with .to()",
                promote_types(float8_e5m2, float32));
   EXPECT_ERROR(DTypeError, "result_type: expected dtypes with arithmetic, got float8_e4m3fn",
-               result_type(zeros({2}).to(float8_e4m3fn), 1));
+               result_type(zeros({2}).to(float8_e4m3), 1));
 }
 TEST(Promotion, ResultsAreWrittenIntoNoLowerCategory) {
   EXPECT_TRUE(can_cast(float64, float16) && can_cast(int64, uint8) && can_cast(boolean, int8));
