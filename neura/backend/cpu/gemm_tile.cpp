@@ -247,6 +247,10 @@ template <class T> void pack_a(const T* a, int64_t row, int64_t k, int64_t rows,
       // From the last group on: what its whole vectors write too much, the first one corrects.
       for (int64_t i = (h - 1) / kLanes<T> * kLanes<T>; i >= 0; i -= kLanes<T>)
         interleave(from + i * row, row, h - i < kLanes<T> ? h - i : kLanes<T>, depth, to + i, h, h * depth - i);
+    } else if (row == 1 && begin + kHeight + kLanes<T> <= rows) {  // whole vectors; the next k, or sliver, corrects
+      constexpr Tag<T> d;
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < h; i += kLanes<T>) hn::StoreU(hn::LoadU(d, from + p * k + i), d, to + p * h + i);
     } else {
       for (int64_t p = 0; p < depth; ++p)
         for (int64_t i = 0; i < h; ++i) to[p * h + i] = from[i * row + p * k];
