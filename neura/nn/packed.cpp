@@ -79,7 +79,7 @@ void check_lengths(const Tensor& input, const Numbers& lengths, std::int64_t seq
 
 // How many sequences there are at each time; they only get fewer.
 Numbers checked_sizes(const PackedSequence& s) {
-  const Numbers sizes = numbers_of("pad_packed_sequence", "batch_sizes", s.batch_sizes);
+  Numbers sizes = numbers_of("pad_packed_sequence", "batch_sizes", s.batch_sizes);
   check<ShapeError>(s.data && s.data.dim() > 0 && !sizes.empty() &&
                         std::accumulate(sizes.begin(), sizes.end(), std::int64_t(0)) == s.data.size(0),
                     [&] {

@@ -81,7 +81,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
   const Tensor at = tensor(owner, {.device = weight.device()});
   const Tensor start = zeros({bags + 1, weight.size(1)}, {.dtype = rows.dtype(), .device = weight.device()});
   if (o.mode == "max") return index_reduce(start, 0, at, rows, "amax", false).narrow(0, 0, bags);
-  const Tensor sum = index_add(start, 0, at, rows).narrow(0, 0, bags);
+  Tensor sum = index_add(start, 0, at, rows).narrow(0, 0, bags);
   if (o.mode == "sum") return sum;
   const Tensor count = tensor(counts, {.device = weight.device()}).narrow(0, 0, bags);
   return div(sum, clamp(count, {.min = 1}).to(sum.dtype()).unsqueeze(-1));

@@ -87,7 +87,7 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Segment
   check_sizes(data, o.lengths ? o.lengths : o.offsets, axis);
   const Pieces p = pieces_of(data, o, axis);
 
-  Shape outer, whole = data.shape(), each;  // each: one number for each piece, broadcast over what lies behind
+  Shape outer, whole = data.shape();
   for (int d = 0; d < axis; ++d) outer.push_back(data.size(d));
   whole[axis] = p.count + 1;
   const auto aligned = [&](const std::vector<std::int64_t>& v, std::int64_t n) {
@@ -102,7 +102,7 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Segment
     const std::string_view name = reduce == "max" ? "amax" : reduce == "min" ? "amin" : "prod";
     return scatter_reduce(start, axis, owner, data, name).narrow(axis, 0, p.count);
   }
-  const Tensor sum = scatter_add(start, axis, owner, data).narrow(axis, 0, p.count);
+  Tensor sum = scatter_add(start, axis, owner, data).narrow(axis, 0, p.count);
   if (reduce == "sum") return sum;
   const Tensor length = aligned(p.lengths, p.count);
   const Tensor mean = div(sum, clamp(length, {.min = 1}).to(data.dtype()));

@@ -142,7 +142,13 @@ void bind_more_functions(const Names& n) {
           "embedding_bag",
           [](T x, T w, T offsets, Size max_norm, double type, bool by_freq, const std::string& mode, bool sparse,
              T weights, bool last, Count padding) {
-            return embedding_bag(x, w, offsets, {{padding, max_norm, type, by_freq, sparse}, mode, weights, last});
+            const bool swapped =
+                is_floating(x.dtype()) && is_integral(w.dtype());  // the order of PyTorch's first versions
+            if (swapped &&
+                PyErr_WarnEx(PyExc_UserWarning, "embedding_bag: expected (input, weight), got them swapped", 1))
+              throw nb::python_error();
+            return embedding_bag(swapped ? w : x, swapped ? x : w, offsets,
+                                 {{padding, max_norm, type, by_freq, sparse}, mode, weights, last});
           },
           "Sums, means or maxima of rows of weight [rows, width]: integers [bags, n], or a vector of them with the "
           "offsets "

@@ -52,7 +52,7 @@ RAISED = [
         "ValueError",
         (ValueError, RuntimeError),
         lambda: neura.nn.Dropout(2),
-        "Dropout: expected a probability in [0, 1], got 2.0",
+        "Dropout: expected a probability in [0, 1], got 2",
     ),
     (
         "ArgumentError",
