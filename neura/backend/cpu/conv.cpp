@@ -55,7 +55,7 @@ template <std::integral T> void integer_input_gradient(const ConvShape& s, const
       std::fill_n(to, s.in_size(), T(0));
       for (int64_t at = 0; at < s.out_size(); ++at)
         each_value(s, at, [&](int64_t in, int64_t k) {
-          W sum = W(to[in]);
+          W sum = W(std::make_unsigned_t<T>(to[in]));
           for (int64_t f = 0; f < s.group_filters(); ++f) {
             const int64_t o = group * s.group_filters() + f;
             sum += W(g[(n * s.filters + o) * s.out_size() + at]) *
