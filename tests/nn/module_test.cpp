@@ -6,8 +6,10 @@
 
 #include "neura/nn/activation.h"
 #include "neura/nn/container.h"
+#include "neura/nn/dropout.h"
 #include "neura/nn/init.h"
 #include "neura/nn/linear.h"
+#include "neura/nn/pool_more.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/optim/optimizers.h"
