@@ -146,7 +146,8 @@ std::tuple<Tensor, std::optional<Tensor>> MultiheadAttention::forward(const Tens
 
   Tensor out, weights;
   if (need_weights) {
-    const Tensor scores = bmm(q * std::sqrt(1.0 / double(E / H)), k.transpose(1, 2));
+    const std::int64_t width = E / H;
+    const Tensor scores = bmm(q * std::sqrt(1.0 / double(width)), k.transpose(1, 2));
     weights = neura::dropout(softmax(mask ? scores + mask : scores, -1), p, training);
     out = bmm(weights, v).transpose(0, 1).contiguous();
   } else {

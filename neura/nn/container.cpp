@@ -152,7 +152,7 @@ void ModuleDict::insert(std::string key, Ref<Module> m) {
 }
 
 Ref<Module> ModuleDict::pop(std::string_view key) {
-  const Ref<Module> m = operator[](key);
+  Ref<Module> m = operator[](key);
   remove_member(key);
   return m;
 }
