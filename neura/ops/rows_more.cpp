@@ -38,7 +38,7 @@ void check_bounds(const clamp_options& o) {
   throw ValueError(std::string(text) + ", got '" + word + "'");
 }
 bool by_tanh(const char* approximate) {
-  if (!std::strcmp(approximate, "tanh")) return true;
+  if (std::strcmp(approximate, "tanh") == 0) return true;
   if (std::strcmp(approximate, "none")) wrong_word("gelu: expected approximate to be 'none' or 'tanh'", approximate);
   return false;
 }

@@ -158,7 +158,7 @@ Tensor bincount(const Tensor& input, const Tensor& weights, std::int64_t minleng
     });
     bins = std::max(bins, high + 1);
   }
-  const Tensor counts = zeros({bins}, {.dtype = counted, .device = input.device()});
+  Tensor counts = zeros({bins}, {.dtype = counted, .device = input.device()});
   if (!input.numel()) return counts;
   const Tensor each =
       weights ? to(weights.detach(), counted) : ones(input.shape(), {.dtype = counted, .device = input.device()});

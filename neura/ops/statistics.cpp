@@ -131,7 +131,7 @@ Tensor vander(const Tensor& input, std::optional<std::int64_t> N) {
   check<ValueError>(!N || n > 1, [&] { return "vander: expected N > 1, got " + std::to_string(n); });
   Shape shape = x.shape();
   shape.push_back(n > 0 ? n - 1 : 0);
-  const Tensor powers = cumprod(expand(unsqueeze(x, -1), shape), -1);
+  Tensor powers = cumprod(expand(unsqueeze(x, -1), shape), -1);
   if (n < 1) return powers;
   shape[shape.size() - 1] = 1;
   return cat({ones(shape, {.dtype = powers.dtype(), .device = x.device()}), powers}, -1);

@@ -67,7 +67,7 @@ TEST(RandomCalls, Rows) {
       Shape s = whole;
       for (std::int64_t& n : s)
         if (r.chance(0.2) && n) n = 1;
-      while (s.size() && r.chance(0.15)) s.erase(0);
+      while (!s.empty() && r.chance(0.15)) s.erase(0);
       shapes.push_back(s);
     }
     const std::vector<Tensor> in = operands(c, d, shapes, r.bits() % 1000);
@@ -147,7 +147,7 @@ TEST(RandomCalls, Products) {
     Shape batch = r.shape(0, 2, 3), left = batch, right = batch;
     for (std::int64_t& b : left)
       if (r.chance(0.3) && b) b = 1;
-    while (right.size() && r.chance(0.3)) right.erase(0);
+    while (!right.empty() && r.chance(0.3)) right.erase(0);
     const Shape both = broadcast_shapes("test", left, right);
     Shape a_shape = left, b_shape = right, y_shape = both;
     a_shape.push_back(m), a_shape.push_back(k), b_shape.push_back(k), b_shape.push_back(n);
