@@ -61,8 +61,23 @@ template <class T> void finish_columns(const T* sums, const Tile<T>& t, int rows
 }
 #undef NEURA_MASKED_STORE
 
-// H rows, V vectors. Packed: the rows of a lie side by side, else k does.
-template <class T, int H, int V, bool kPacked> void tile(const Tile<T>& t) {
+// sum += a b of one k: H consecutive numbers of a, V vectors of b.
+template <class T, int H, int V> HWY_INLINE void add_products(hn::Vec<Tag<T>> (&sum)[H][V], const T* a, const T* b) {
+  constexpr Tag<T> d;
+  hn::Vec<Tag<T>> bv[V];
+  HWY_UNROLL(2)
+  for (int v = 0; v < V; ++v) bv[v] = hn::LoadU(d, b + v * kLanes<T>);
+  HWY_UNROLL(16)
+  for (int i = 0; i < H; ++i) {
+    const auto av = hn::Set(d, a[i]);
+    HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) sum[i][v] = hn::MulAdd(av, bv[v], sum[i][v]);
+  }
+}
+
+enum Left { kRowByRow, kSideBySide, kPackedToo };  // how the rows of a lie; kPackedToo: both operands are packed
+// H rows, V vectors.
+template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
   constexpr Tag<T> d;
   using Vec = hn::Vec<Tag<T>>;
   constexpr int kL = kLanes<T>;
@@ -75,22 +90,28 @@ template <class T, int H, int V, bool kPacked> void tile(const Tile<T>& t) {
   for (int i = 0; i < H; ++i) HWY_UNROLL(2)
   for (int v = 0; v < V; ++v) hwy::Prefetch(t.c + i * t.c_row + v * kL);
   const T *b = t.b, *a = t.a;
-  const int64_t step = kPacked ? t.a_depth : 1, row = kPacked ? 1 : t.a_row, b_step = t.b_depth;
-  const T* group[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};  // rows by threes: few pointers to step
-  for (int64_t k = 0; k < t.depth; ++k) {
-    Vec bv[V];
-    HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) bv[v] = hn::LoadU(d, b + v * kL);
-    HWY_UNROLL(16)
-    for (int i = 0; i < H; ++i) {
-      const Vec av = hn::Set(d, kPacked ? a[i] : group[i / 3][i % 3 * row]);
+  const int64_t step = t.a_depth, row = t.a_row, b_step = t.b_depth;
+  if constexpr (kLeft == kPackedToo) {
+    HWY_UNROLL(4)
+    for (int64_t k = 0; k < t.depth; ++k, a += H, b += kWidth<T>) add_products<T, H, V>(sum, a, b);
+  } else if constexpr (kLeft == kSideBySide) {
+    for (int64_t k = 0; k < t.depth; ++k, a += step, b += b_step) add_products<T, H, V>(sum, a, b);
+  } else {
+    // rows by threes: few pointers to step
+    const T* group[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};
+    for (int64_t k = 0; k < t.depth; ++k) {
+      Vec bv[V];
       HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) sum[i][v] = hn::MulAdd(av, bv[v], sum[i][v]);
-    }
-    b += b_step;
-    if constexpr (kPacked) a += step;
-    else
+      for (int v = 0; v < V; ++v) bv[v] = hn::LoadU(d, b + v * kL);
+      HWY_UNROLL(16)
+      for (int i = 0; i < H; ++i) {
+        const Vec av = hn::Set(d, group[i / 3][i % 3 * row]);
+        HWY_UNROLL(2)
+        for (int v = 0; v < V; ++v) sum[i][v] = hn::MulAdd(av, bv[v], sum[i][v]);
+      }
+      b += b_step;
       for (const T*& g : group) ++g;
+    }
   }
   if (t.columns < V * kL) {
     alignas(64) T sums[H * kWidth<T>];
@@ -125,13 +146,17 @@ template <class T, int H, int V, bool kPacked> void tile(const Tile<T>& t) {
 
 template <class T> using TileFn = void (*)(const Tile<T>&);
 template <class T> struct TileTable {
-  TileFn<T> fn[kHeight][2][2];  // [rows - 1][vectors - 1][packed]
+  TileFn<T> fn[kHeight][2][3];  // [rows - 1][vectors - 1][Left]
   template <int H = 1> constexpr void fill() {
     if constexpr (H <= kHeight) {
-      fn[H - 1][0][0] = &tile<T, H, 1, false>, fn[H - 1][0][1] = &tile<T, H, 1, true>;
-      fn[H - 1][1][0] = &tile<T, H, 2, false>, fn[H - 1][1][1] = &tile<T, H, 2, true>;
+      fill_vectors<H, 1>(fn[H - 1][0]), fill_vectors<H, 2>(fn[H - 1][1]);
       fill<H + 1>();
     }
+  }
+  template <int H, int V> constexpr void fill_vectors(TileFn<T>* to) {
+    constexpr bool often = V == 2 && H >= kHeight - 1;  // a tile of its own costs space
+    to[kRowByRow] = &tile<T, H, V, kRowByRow>, to[kSideBySide] = &tile<T, H, V, kSideBySide>;
+    to[kPackedToo] = &tile < T, H, V, often ? kPackedToo : kSideBySide > ;
   }
   constexpr TileTable() : fn{} { fill(); }
 };
@@ -139,7 +164,8 @@ template <class T> constexpr TileTable<T> tiles;
 
 template <class T> void block(const GemmBlock<T>& g) {
   const int64_t count = parts(g.rows, kHeight), width = kWidth<T>;
-  const bool a_packed = !g.a_depth, rows_consecutive = a_packed || g.a_row == 1;
+  const bool a_packed = !g.a_depth;
+  const Left left = a_packed && !g.b_depth ? kPackedToo : a_packed || g.a_row == 1 ? kSideBySide : kRowByRow;
   Tile<T> t;
   t.depth = g.depth, t.c_row = g.c_row, t.a_row = g.a_row, t.a_depth = g.a_depth;
   t.b_depth = g.b_depth ? g.b_depth : width;
@@ -154,7 +180,7 @@ template <class T> void block(const GemmBlock<T>& g) {
       else t.a = g.a + begin * g.a_row;
       t.c = g.c + begin * g.c_row + j;
       if (g.epilogue.init) t.epilogue.init = g.epilogue.init + begin * g.epilogue.init_row + j * g.epilogue.init_column;
-      tiles<T>.fn[rows - 1][vectors][rows_consecutive](t);
+      tiles<T>.fn[rows - 1][vectors][left](t);
     }
   }
 }
