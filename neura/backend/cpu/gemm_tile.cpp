@@ -75,6 +75,34 @@ template <class T, int H, int V> HWY_INLINE void add_products(hn::Vec<Tag<T>> (&
   }
 }
 
+template <class T, int H, int V> HWY_INLINE void finish(hn::Vec<Tag<T>> (&sum)[H][V], const Tile<T>& t) {
+  constexpr Tag<T> d;
+  using Vec = hn::Vec<Tag<T>>;
+  constexpr int kL = kLanes<T>;
+  const GemmEpilogue<T>& e = t.epilogue;
+  if (e.alpha != T(1)) {
+    const Vec alpha = hn::Set(d, e.alpha);
+    HWY_UNROLL(16)
+    for (int i = 0; i < H; ++i) HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) sum[i][v] = hn::Mul(sum[i][v], alpha);
+  }
+  if (e.init && e.init_column == 1) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < H; ++i) HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, e.init + i * e.init_row + v * kL));
+  } else if (e.init) {  // one value for a row (the caller copes with other strides)
+    HWY_UNROLL(16)
+    for (int i = 0; i < H; ++i) {
+      const Vec value = hn::Set(d, e.init[i * e.init_row]);
+      HWY_UNROLL(2)
+      for (int v = 0; v < V; ++v) sum[i][v] = hn::Add(sum[i][v], value);
+    }
+  }
+  HWY_UNROLL(16)
+  for (int i = 0; i < H; ++i) HWY_UNROLL(2)
+  for (int v = 0; v < V; ++v) hn::StoreU(sum[i][v], d, t.c + i * t.c_row + v * kL);
+}
+
 enum Left { kRowByRow, kSideBySide, kPackedToo };  // how the rows of a lie; kPackedToo: both operands are packed
 // H rows, V vectors.
 template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
@@ -120,28 +148,7 @@ template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
     for (int v = 0; v < V; ++v) hn::Store(sum[i][v], d, sums + i * kWidth<T> + v * kL);
     return finish_columns(sums, t, H);
   }
-  const GemmEpilogue<T>& e = t.epilogue;
-  if (e.alpha != T(1)) {
-    const Vec alpha = hn::Set(d, e.alpha);
-    HWY_UNROLL(16)
-    for (int i = 0; i < H; ++i) HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) sum[i][v] = hn::Mul(sum[i][v], alpha);
-  }
-  if (e.init && e.init_column == 1) {
-    HWY_UNROLL(16)
-    for (int i = 0; i < H; ++i) HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) sum[i][v] = hn::Add(sum[i][v], hn::LoadU(d, e.init + i * e.init_row + v * kL));
-  } else if (e.init) {  // one value for a row (the caller copes with other strides)
-    HWY_UNROLL(16)
-    for (int i = 0; i < H; ++i) {
-      const Vec value = hn::Set(d, e.init[i * e.init_row]);
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) sum[i][v] = hn::Add(sum[i][v], value);
-    }
-  }
-  HWY_UNROLL(16)
-  for (int i = 0; i < H; ++i) HWY_UNROLL(2)
-  for (int v = 0; v < V; ++v) hn::StoreU(sum[i][v], d, t.c + i * t.c_row + v * kL);
+  finish<T, H, V>(sum, t);
 }
 
 template <class T> using TileFn = void (*)(const Tile<T>&);
