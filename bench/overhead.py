@@ -33,7 +33,7 @@ def cost(f, batches=60):
 
 
 def import_time(backend, rounds=15):
-    """Nanoseconds that `import backend` adds to Python's start, once its files are compiled, as an installation's are."""
+    """Nanoseconds that `import backend` adds to Python's start, once its files are compiled."""
     compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run([sys.executable, "-c", f"import {backend}"], check=True, env=compiled)
     times = {"pass": [], f"import {backend}": []}

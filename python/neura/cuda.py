@@ -133,7 +133,7 @@ def empty_cache():
 
 
 def manual_seed(seed):
-    """Does nothing but check that seed is an integer: one generator, which neura.manual_seed seeds, serves all devices."""
+    """Only checks that seed is an integer: one generator, which neura.manual_seed seeds, serves all devices."""
     import operator
 
     operator.index(seed)
