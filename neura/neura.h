@@ -28,6 +28,7 @@
 #include "neura/ops/pool.h"
 #include "neura/ops/promotion.h"
 #include "neura/ops/random.h"
+#include "neura/ops/recurrent.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"

@@ -17,5 +17,6 @@
 #include "neura/nn/padding.h"
 #include "neura/nn/pool.h"
 #include "neura/nn/pool_more.h"
+#include "neura/nn/recurrent.h"
 #include "neura/nn/transformer.h"
 #include "neura/nn/upsample.h"

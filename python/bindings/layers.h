@@ -21,5 +21,6 @@ void bind_window_layers(nb::module_&);  // convolution, pooling
 void bind_norm_layers(nb::module_&);    // and padding
 void bind_loss_layers(nb::module_&);
 void bind_transformer_layers(nb::module_&);
+void bind_recurrent_layers(nb::module_&);
 
 }  // namespace neura::python

@@ -161,6 +161,7 @@ void bind_layers(nb::module_& n) {
   bind_norm_layers(n);
   bind_loss_layers(n);
   bind_transformer_layers(n);
+  bind_recurrent_layers(n);
 }
 
 }  // namespace neura::python

@@ -11,6 +11,7 @@ void bind_out(nb::module_&);
 void bind_devices(nb::module_&);
 void bind_statistics(const Names&);
 void bind_underscored(const Names&);
+void bind_recurrent(const Names&);
 
 namespace {
 
@@ -170,6 +171,7 @@ NB_MODULE(_neura, m) {
   bind_products(names);
   bind_statistics(names);
   bind_underscored(names);
+  bind_recurrent(names);
   bind_attributes_of_tensor(names);
   bind_texts(names);
   bind_nodes(names);

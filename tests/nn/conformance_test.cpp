@@ -72,6 +72,21 @@ template <class M> Ref<Module> avg_pool(const Arguments& a) {
 template <class M> Ref<Module> lp_pool(const Arguments& a) {
   return make<M>(a.number(0, "norm_type"), a.dims(1, "kernel_size"), LpPoolOptions{.stride = a.dims(2, "stride")});
 }
+template <class M> Ref<Module> recurrent(const Arguments& a) {
+  RNNOptions o{.num_layers = a.integer(2, "num_layers", 1),
+               .bias = a.flag(-1, "bias", true),
+               .batch_first = a.flag(-1, "batch_first", false),
+               .dropout = a.number(-1, "dropout", 0),
+               .bidirectional = a.flag(-1, "bidirectional", false),
+               .proj_size = a.integer(-1, "proj_size", 0)};
+  if (a.named["nonlinearity"]) o.nonlinearity = a.named["nonlinearity"].word;
+  return make<M>(a.integer(0, "input_size"), a.integer(1, "hidden_size"), o);
+}
+template <class M> Ref<Module> cell(const Arguments& a) {
+  RNNCellOptions o{.bias = a.flag(2, "bias", true)};
+  if (a.named["nonlinearity"]) o.nonlinearity = a.named["nonlinearity"].word;
+  return make<M>(a.integer(0, "input_size"), a.integer(1, "hidden_size"), o);
+}
 TransformerLayerOptions layer_options(const Arguments& a) {
   return {.dim_feedforward = a.integer(2, "dim_feedforward"),
           .dropout = a.number(3, "dropout"),
@@ -235,6 +250,12 @@ const std::vector<std::pair<std::string, Make>> kLayers = {
                                 TransformerOptions{layer_options(a), a.integer(9, "num_encoder_layers"),
                                                    a.integer(9, "num_decoder_layers")});
      }},
+    {"RNN", recurrent<RNN>},
+    {"GRU", recurrent<GRU>},
+    {"LSTM", recurrent<LSTM>},
+    {"RNNCell", cell<RNNCell>},
+    {"GRUCell", cell<GRUCell>},
+    {"LSTMCell", cell<LSTMCell>},
     {"MultiheadAttention",
      [](const Arguments& a) -> Ref<Module> {
        return make<MultiheadAttention>(a.integer(0, "embed_dim"), a.integer(1, "num_heads"),
@@ -262,8 +283,11 @@ nn::Value boxed(const Stored& v, std::vector<Tensor>& leaves) {
       leaves.push_back(v.data.detach().requires_grad_());
       return leaves.back();
     }
-    default:
-      return {};
+    default: {
+      List l;
+      for (const Stored& e : v.items) l.items.push_back(boxed(e, leaves));
+      return v.items.empty() ? nn::Value() : nn::Value(std::move(l));
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 """What classes of C++ have in Python alone."""
 
-from .._neura import errors
+from .._neura import Tensor, errors
 from .._neura import nn as _nn
 from .extend import extend
 
@@ -61,6 +61,39 @@ class UpsampleMethods:
     name = property(lambda self: type(self).__name__, doc="The name of the class.")
 
 
+class RecurrentMethods:
+    """Of RNN, GRU and LSTM."""
+
+    def forward(self, input, hx=None):
+        """The outputs of the last layer at every time, and the states after the last one; packed as the input is."""
+        if type(input) is Tensor:
+            return self._forward_tensor(input, hx)
+        from .utils.rnn import PackedSequence
+
+        if not isinstance(input, PackedSequence):
+            return self._forward_tensor(input, hx)
+        fields, states = self._forward_packed(*input, hx)
+        return PackedSequence(*fields), states
+
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction, in one list each."""
+        flat = self._flat_weights
+        each = len(flat) // (self.num_layers * (2 if self.bidirectional else 1))
+        return [flat[i : i + each] for i in range(0, len(flat), each)]
+
+    @property
+    def _flat_weights(self):
+        kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * self.bias + ["weight_hr"] * (self.proj_size > 0)
+        suffixes = ["", "_reverse"] if self.bidirectional else [""]
+        layers = [f"_l{layer}{suffix}" for layer in range(self.num_layers) for suffix in suffixes]
+        return [getattr(self, kind + layer) for layer in layers for kind in kinds]
+
+
+for _class in (_nn.RNN, _nn.GRU, _nn.LSTM):
+    _class._forward_tensor = _class.forward
+    extend(_class, RecurrentMethods)
+_nn.RNN.nonlinearity = property(lambda self: self.mode[4:].lower(), doc="'tanh' or 'relu'.")
 extend(_nn.Embedding, EmbeddingMethods)
 extend(_nn.EmbeddingBag, EmbeddingBagMethods)
 for _class in (_nn.Upsample, _nn.UpsamplingNearest2d, _nn.UpsamplingBilinear2d):

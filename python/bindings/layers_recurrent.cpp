@@ -1,0 +1,138 @@
+// Recurrent layers and functions as Python sees them.
+#include <nanobind/stl/pair.h>
+
+#include "layers.h"
+
+#include "neura/nn/recurrent.h"
+
+namespace neura::python {
+namespace {
+
+using Integer = std::int64_t;
+using Tensors = std::vector<Tensor>;
+using States = std::pair<Tensor, Tensor>;
+using Maybe = std::optional<Tensor>;
+namespace rnn = nn::utils::rnn;
+
+constexpr const char* kArguments = R"(
+
+forward(input, hx=None): input [T, N, input_size], [N, T, input_size] if batch_first, [T, input_size] for one sequence,
+or a PackedSequence. The states, [num_layers * directions, N, hidden_size], are zeros unless they are given. Returns the
+outputs of the last layer, [T, N, directions * hidden_size] or packed like the input, and the states after the last time.
+
+num_layers: one feeds the next; dropout: the probability in between, while training
+bidirectional: a second set of weights runs from the end; both outputs stand side by side)";
+
+nb::tuple fields_of(const rnn::PackedSequence& s) {
+  return nb::make_tuple(s.data, s.batch_sizes, nb::steal(wrap(s.sorted_indices)), nb::steal(wrap(s.unsorted_indices)));
+}
+rnn::PackedSequence packed_of(const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted) {
+  return {data, sizes, sorted.value_or(Tensor()), unsorted.value_or(Tensor())};
+}
+
+template <class M, class State> void more(const LayerType& t) {
+  t.def(
+      "_forward_packed",
+      [](M& m, const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted, const State& hx) {
+        if constexpr (std::same_as<State, Maybe>) {
+          const auto [out, h] = m.forward_packed(packed_of(data, sizes, sorted, unsorted), hx.value_or(Tensor()));
+          return nb::make_tuple(fields_of(out), h);
+        } else {
+          const auto [out, h] = m.forward_packed(packed_of(data, sizes, sorted, unsorted), hx);
+          return nb::make_tuple(fields_of(out), h);
+        }
+      },
+      "data"_a, "batch_sizes"_a, "sorted_indices"_a.none(), "unsorted_indices"_a.none(), "hx"_a.none());
+  t.def(
+      "flatten_parameters", [](M& m) { m.flatten_parameters(); }, "Does nothing: parameters need no order in memory.");
+  t.def(
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
+}
+
+nn::RNNOptions options_of(Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
+                          const AnyDevice& device, const AnyDType& dtype) {
+  return {.num_layers = layers,
+          .bias = bias,
+          .batch_first = batch_first,
+          .dropout = dropout,
+          .bidirectional = bidirectional,
+          .device = device.value_or(Device()),
+          .dtype = dtype};
+}
+#define OPTIONS                                                                                                    \
+  "input_size"_a, "hidden_size"_a, "num_layers"_a = 1, "bias"_a = true, "batch_first"_a = false, "dropout"_a = 0., \
+                                   "bidirectional"_a = false
+
+void bind_sequences(nb::module_& n) {
+  bind_base<nn::RNNBase>(n, "RNNBase", "What RNN, GRU and LSTM share.");
+  more<nn::RNN, Maybe>(bind_layer<nn::RNN, nn::RNNBase>(
+      n, (std::string("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.") + kArguments).c_str(),
+      [](Integer in, Integer hidden, Integer layers, const std::string& nonlinearity, bool bias, bool batch_first,
+         double dropout, bool bidirectional, AnyDevice device, AnyDType dtype) {
+        nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
+        o.nonlinearity = nonlinearity;
+        return nn::make<nn::RNN>(in, hidden, o);
+      },
+      "input_size"_a, "hidden_size"_a, "num_layers"_a = 1, "nonlinearity"_a = "tanh", "bias"_a = true,
+      "batch_first"_a = false, "dropout"_a = 0., "bidirectional"_a = false, NEURA_PLACE));
+  more<nn::GRU, Maybe>(bind_layer<nn::GRU, nn::RNNBase>(
+      n, (std::string("Gated recurrent units (Cho et al., 2014): gates r, z, n.") + kArguments).c_str(),
+      [](Integer in, Integer hidden, Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
+         AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::GRU>(in, hidden,
+                                 options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype));
+      },
+      OPTIONS, NEURA_PLACE));
+  more<nn::LSTM, std::optional<States>>(bind_layer<nn::LSTM, nn::RNNBase>(
+      n,
+      (std::string(
+           "Long short-term memory (Hochreiter and Schmidhuber, 1997): gates i, f, g, o; hx and the states that "
+           "come out are pairs (h, c). proj_size: h is projected to this width (Sak et al., 2014).") +
+       kArguments)
+          .c_str(),
+      [](Integer in, Integer hidden, Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
+         Integer proj_size, AnyDevice device, AnyDType dtype) {
+        nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
+        o.proj_size = proj_size;
+        return nn::make<nn::LSTM>(in, hidden, o);
+      },
+      OPTIONS, "proj_size"_a = 0, NEURA_PLACE));
+}
+
+template <class M> void bind_cell(nb::module_& n, const char* doc) {
+  bind_layer<M>(
+      n, doc,
+      [](Integer in, Integer hidden, bool bias, AnyDevice device, AnyDType dtype) {
+        return nn::make<M>(in, hidden,
+                           nn::RNNCellOptions{.bias = bias, .device = device.value_or(Device()), .dtype = dtype});
+      },
+      "input_size"_a, "hidden_size"_a, "bias"_a = true, NEURA_PLACE)
+      .def(
+          "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
+}
+void bind_cells(nb::module_& n) {
+  bind_layer<nn::RNNCell>(
+      n, "One step of an RNN: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.",
+      [](Integer in, Integer hidden, bool bias, const std::string& nonlinearity, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::RNNCell>(in, hidden,
+                                     nn::RNNCellOptions{bias, nonlinearity, device.value_or(Device()), dtype});
+      },
+      "input_size"_a, "hidden_size"_a, "bias"_a = true, "nonlinearity"_a = "tanh", NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::RNNCell& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
+  bind_cell<nn::GRUCell>(
+      n, "One step of a GRU: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.");
+  bind_cell<nn::LSTMCell>(
+      n,
+      "One step of an LSTM: input [N, input_size] and hx, a pair of [N, hidden_size], all also without N -> the next "
+      "pair (h, c).");
+}
+
+}  // namespace
+
+void bind_recurrent_layers(nb::module_& n) {
+  bind_sequences(n);
+  bind_cells(n);
+}
+
+}  // namespace neura::python
