@@ -27,10 +27,23 @@ std::vector<std::string> words(const std::string& text) {
 
 // The functions declared at the start of a line with a result of tensors.
 std::set<std::string> declared(const files::path& header) {
-  static const std::set<std::string> results = {
-      "Tensor",           "TensorList",   "std::vector<Tensor>", "std::array<Tensor, 2>", "std::array<Tensor, 3>",
-      "MinMaxResult",     "MaxResult",    "MinResult",           "MomentsResult",         "SortResult",
-      "CumulativeResult", "UniqueResult", "HistogramResult",     "HistogramDDResult"};
+  static const std::set<std::string> results = {"Tensor",
+                                                "TensorList",
+                                                "std::vector<Tensor>",
+                                                "std::array<Tensor, 2>",
+                                                "std::array<Tensor, 3>",
+                                                "MinMaxResult",
+                                                "MaxResult",
+                                                "MinResult",
+                                                "MomentsResult",
+                                                "SortResult",
+                                                "CumulativeResult",
+                                                "UniqueResult",
+                                                "HistogramResult",
+                                                "HistogramDDResult",
+                                                "RecurrentResult",
+                                                "LstmResult",
+                                                "std::pair<Tensor, Tensor>"};
   std::set<std::string> names;
   std::ifstream in(header);
   for (std::string line; std::getline(in, line);) {
@@ -53,7 +66,9 @@ const std::set<std::string> kElsewhere = {
     "log_softmax_backward", "_safe_softmax", "embedding_dense_backward", "conv_transpose3d", "adaptive_avg_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool3d", "max_pool1d_with_indices", "max_pool3d_with_indices",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices",
-    "copy_of", "number_of", "unpacked", "zero_gradient", "fit_gradient", "apply_row",
+    "_chunk_cat", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "_softmax_backward_data",
+    "fractional_max_pool3d_with_indices", "copy_of", "number_of", "unpacked", "zero_gradient", "fit_gradient",
+    "apply_row",
     // rows by other names or over rows (rows_more.h)
     "clip", "true_divide", "absolute", "negative", "fix", "positive", "less", "greater", "less_equal", "greater_equal",
     "not_equal", "rsub", "float_power", "ldexp", "isclose", "mvlgamma",

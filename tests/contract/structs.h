@@ -31,12 +31,16 @@ template <std::size_t N> Inputs listed(const std::array<Tensor, N>& a) { return 
 template <class R>
 requires requires(R r) { r.indices; }
 Inputs listed(const R& r) { return {r.values, r.indices}; }
+inline Inputs listed(const std::pair<Tensor, Tensor>& p) { return {p.first, p.second}; }
 template <class R>
-requires requires(R r) { r.first; }
+requires requires(R r) { r.mean; }
 Inputs listed(const R& r) { return {r.first, r.mean}; }
 template <class R>
 requires requires(R r) { r.min; }
 Inputs listed(const R& r) { return {r.min, r.max}; }
+template <class R>
+requires requires(R r) { r.c; }
+Inputs listed(const R& r) { return {r.output, r.h, r.c}; }
 
 // A case: the expression sees its operands as x[0], x[1], ….
 #define CASE(name, expression, ...)                                                                      \

@@ -1,9 +1,13 @@
 // Reductions, scans, order, and products.
+#include <limits>
+
 #include "neura/ops/einsum.h"
 #include "neura/ops/matmul.h"
+#include "neura/ops/matrix.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/scan.h"
+#include "neura/ops/segment.h"
 #include "neura/ops/sort.h"
 #include "neura/ops/statistics.h"
 #include "tests/contract/structs.h"
@@ -22,6 +26,8 @@ std::vector<StructCase> reduction_cases() {
       CASE("prod_dim", prod(x[0], 1), off_zero({2, 3})),
       CASE("prod_complex", prod(x[0], 1), complex_any({2, 3})),
       CASE("trace", trace(x[0]), any({3, 3})),
+      CASE("segment_reduce", segment_reduce(x[0], "mean", {.lengths = whole({2, 1}, {2})}), any({3, 2})),
+      CASE("segment_reduce_max", segment_reduce(x[0], "max", {.offsets = whole({0, 2, 3}, {3})}), distinct({3, 2})),
       CASE("amax", amax(x[0], 1), distinct({2, 3})),
       CASE("amin", amin(x[0], {0, 1}), distinct({2, 3})),
       CASE("aminmax", aminmax(x[0], 1), distinct({2, 3})),
@@ -92,6 +98,10 @@ std::vector<StructCase> product_cases() {
       CASE("vdot", vdot(x[0], x[1]), complex_any({3}), complex_any({3}, 2)),
       CASE("inner", inner(x[0], x[1]), any({2, 3}), any({2, 3}, 2)),
       CASE("outer", outer(x[0], x[1]), any({2}), any({3}, 2)),
+      CASE("matrix_power", matrix_power(x[0], 3), any({2, 2})),
+      CASE("matrix_exp", matrix_exp(x[0]), any({2, 2})),
+      CASE("matrix_norm", matrix_norm(x[0]), any({2, 3})),
+      CASE("matrix_norm_rows", matrix_norm(x[0], {.ord = std::numeric_limits<double>::infinity()}), off_zero({2, 3})),
       CASE("addmm", addmm(x[0], x[1], x[2], {2, 0.5}), any({2}), any({2, 3}, 2), any({3, 2}, 3)),
       CASE("addmv", addmv(x[0], x[1], x[2], {2, 0.5}), any({2}), any({2, 3}, 2), any({3}, 3)),
       CASE("addr", addr(x[0], x[1], x[2], {2, 0.5}), any({2, 3}), any({2}, 2), any({3}, 3)),

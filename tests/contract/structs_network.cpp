@@ -1,14 +1,17 @@
 // Convolutions, pooling, softmax, normalisation, attention, embedding; losses and distances.
 #include "neura/ops/attention.h"
 #include "neura/ops/conv.h"
-#include "neura/ops/statistics.h"
 #include "neura/ops/embedding.h"
+#include "neura/ops/embedding_bag.h"
+#include "neura/ops/fractional_pool.h"
 #include "neura/ops/gated.h"
 #include "neura/ops/interpolate.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/norm.h"
 #include "neura/ops/pool_more.h"
+#include "neura/ops/recurrent.h"
 #include "neura/ops/softmax.h"
+#include "neura/ops/statistics.h"
 #include "tests/contract/structs.h"
 
 namespace neura::test {
@@ -65,12 +68,37 @@ std::vector<StructCase> network_cases() {
       CASE("instance_norm", instance_norm(x[0]), any({2, 2, 3})),
       CASE("local_response_norm", local_response_norm(x[0], 2), any({1, 3, 3})),
       CASE("embedding", embedding(whole({1, 0, 1, 2}, {2, 2}), x[0]), any({3, 2})),
+      CASE("embedding_bag",
+           embedding_bag(whole({1, 0, 1, 2}, {4}), x[0], whole({0, 1}, {2}),
+                         {.mode = "sum", .per_sample_weights = x[1]}),
+           any({3, 2}), any({4}, 2)),
+      CASE("embedding_bag_max", embedding_bag(whole({1, 0, 1, 2}, {2, 2}), x[0], {}, {.mode = "max"}),
+           distinct({3, 2})),
+      CASE("fractional_max_pool2d",
+           fractional_max_pool2d_with_indices(x[0], 2, {.output_size = 2, .random_samples = fraction({1, 1, 2}, 2)}),
+           distinct({1, 1, 4, 4})),
       CASE("attention", scaled_dot_product_attention(x[0], x[1], x[2]), any({1, 2, 3}), any({1, 2, 3}, 2),
            any({1, 2, 2}, 3)),
       CASE("attention_causal", scaled_dot_product_attention(x[0], x[1], x[2], {.is_causal = true}), any({1, 3, 2}),
            any({1, 3, 2}, 2), any({1, 3, 2}, 3)),
       CASE("attention_mask", scaled_dot_product_attention(x[0], x[1], x[2], {.attn_mask = x[3]}), any({1, 2, 2}),
            any({1, 2, 2}, 2), any({1, 2, 2}, 3), any({2, 2}, 4)),
+      CASE("rnn_tanh_cell", rnn_tanh_cell(x[0], x[1], {x[2], x[3], x[4], x[5]}), any({2, 3}), any({2, 2}, 2),
+           any({2, 3}, 3), any({2, 2}, 4), any({2}, 5), any({2}, 6)),
+      CASE("rnn_relu_cell", rnn_relu_cell(x[0], x[1], {x[2], x[3]}), positive({3}), positive({2}, 2),
+           positive({2, 3}, 3), positive({2, 2}, 4)),
+      CASE("gru_cell", gru_cell(x[0], x[1], {x[2], x[3], x[4], x[5]}), any({2, 3}), any({2, 2}, 2), any({6, 3}, 3),
+           any({6, 2}, 4), any({6}, 5), any({6}, 6)),
+      CASE("lstm_cell", lstm_cell(x[0], {x[1], x[2]}, {x[3], x[4]}), any({2, 3}), any({2, 2}, 2), any({2, 2}, 3),
+           any({8, 3}, 4), any({8, 2}, 5)),
+      CASE("rnn_tanh", rnn_tanh(x[0], x[1], {x[2], x[3]}, {.has_biases = false}), any({3, 2, 2}), any({1, 2, 2}, 2),
+           any({2, 2}, 3), any({2, 2}, 4)),
+      CASE("rnn_relu", rnn_relu(x[0], x[1], {x[2], x[3]}, {.has_biases = false}), positive({2, 2, 2}),
+           positive({1, 2, 2}, 2), positive({2, 2}, 3), positive({2, 2}, 4)),
+      CASE("gru", gru(x[0], x[1], {x[2], x[3], x[2], x[3]}, {.has_biases = false, .bidirectional = true}),
+           any({2, 2, 2}), any({2, 2, 2}, 2), any({6, 2}, 3), any({6, 2}, 4)),
+      CASE("lstm", lstm(x[0], {x[1], x[2]}, {x[3], x[4], x[5]}, {.has_biases = false}), any({3, 1, 2}),
+           any({1, 1, 1}, 2), any({1, 1, 2}, 3), any({8, 2}, 4), any({8, 1}, 5), any({1, 2}, 6)),
   };
 }
 

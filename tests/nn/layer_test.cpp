@@ -51,7 +51,7 @@ TEST(Layers, PrintAsInTorch) {
   EXPECT_EQ(Embedding(10, 3, {.padding_idx = -1}).str(), "Embedding(10, 3, padding_idx=9)");
   EXPECT_EQ(ConstantPad1d({1, 2}, 3.5).str(), "ConstantPad1d(padding=(1, 2), value=3.5)");
   EXPECT_EQ(ZeroPad2d(1).str(), "ZeroPad2d((1, 1, 1, 1))");
-  EXPECT_EQ(Threshold(0.1, 20).str(), "Threshold(threshold=0.1, value=20.0)");
+  EXPECT_EQ(Threshold(0.1, 20).str(), "Threshold(threshold=0.1, value=20)");
   EXPECT_EQ(CrossEntropyLoss().str(), "CrossEntropyLoss()");
 }
 
