@@ -79,8 +79,8 @@ std::vector<std::string> RNNBase::weight_names() const {
   for (std::int64_t layer = 0; layer < num_layers; ++layer)
     for (const char* suffix : {"", "_reverse"}) {
       if (*suffix && !bidirectional) continue;
-      for (const char* kind : {"weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"})
-        if ((bias || kind[0] != 'b') && (proj_size || kind[8] != 'r'))
+      for (const std::string_view kind : {"weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"})
+        if ((bias || !kind.starts_with("bias")) && (proj_size || kind != "weight_hr"))
           names.push_back(std::string(kind) + "_l" + number(layer) + suffix);
     }
   return names;
