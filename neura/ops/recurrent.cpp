@@ -51,14 +51,11 @@ Tensor plain_relu(const Tensor& x) { return relu(x); }
 constexpr Cell kTanh{"rnn_tanh", 1, rnn_step<plain_tanh>}, kRelu{"rnn_relu", 1, rnn_step<plain_relu>};
 constexpr Cell kGru{"gru", 3, gru_step}, kLstm{"lstm", 4, lstm_step};
 
-void expect(bool ok, const Cell& cell, const char* what, const Shape& expected, const Tensor& got) {
-  check<ShapeError>(ok && got, [&] {
+void expect_shape(const Cell& cell, const char* what, const Shape& expected, const Tensor& got) {
+  check<ShapeError>(got && got.shape() == expected, [&] {
     return std::string(cell.op) + ": expected " + what + " of shape " + expected.str() + ", got " +
            (got ? got.shape().str() : std::string("none"));
   });
-}
-void expect_shape(const Cell& cell, const char* what, const Shape& expected, const Tensor& got) {
-  expect(got && got.shape() == expected, cell, what, expected, got);
 }
 
 // What the inputs of all times contribute to the gates, in one product.
@@ -84,8 +81,8 @@ State one_step(const Cell& cell, const Tensor& input, const State& hx, const Cel
   check_weights(cell, input.size(-1), hidden, hidden, w);
   Shape state = input.shape();
   state[state.size() - 1] = hidden;
-  for (const Tensor& t : {hx.h, hx.c})
-    if (t || &t == &hx.h) expect_shape(cell, "the state", state, t);
+  expect_shape(cell, "the state", state, hx.h);
+  if (hx.c) expect_shape(cell, "the cell state", state, hx.c);
   const bool alone = input.dim() == 1;
   const auto row = [&](const Tensor& t) { return t && alone ? t.unsqueeze(0) : t; };
   State s = cell.step(projected(cell, row(input), w), {row(hx.h), row(hx.c)}, {w.w_hh, w.b_hh});
@@ -120,8 +117,7 @@ Times times_of(const Cell& cell, const Tensor& input, const Tensor& batch_sizes)
   return t;
 }
 
-State first_rows(const State& s, std::int64_t n) { return {s.h.narrow(0, 0, n), s.c ? s.c.narrow(0, 0, n) : Tensor()}; }
-State rows_from(const State& s, std::int64_t begin, std::int64_t end) {
+State rows_of(const State& s, std::int64_t begin, std::int64_t end) {
   return {s.h.narrow(0, begin, end - begin), s.c ? s.c.narrow(0, begin, end - begin) : Tensor()};
 }
 State joined(const std::vector<State>& parts) {
@@ -140,16 +136,16 @@ std::pair<Tensor, State> run(const Cell& cell, const Tensor& x, const Times& tim
   const auto n = std::int64_t(times.sizes.size());
   std::vector<Tensor> outputs(times.sizes.size());
   std::vector<State> ended;
-  State s = reverse ? first_rows(first, times.sizes.back()) : first;
+  State s = reverse ? rows_of(first, 0, times.sizes.back()) : first;
   std::int64_t active = s.h.size(0), row = reverse ? times.rows : 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::size_t t = std::size_t(reverse ? n - 1 - i : i);
     const std::int64_t size = times.sizes[t];
     if (size < active) {  // some ended with the time before
-      ended.push_back(rows_from(s, size, active));
-      s = first_rows(s, size);
+      ended.push_back(rows_of(s, size, active));
+      s = rows_of(s, 0, size);
     } else if (size > active) {  // from the end: longer ones join in
-      s = joined({s, rows_from(first, active, size)});
+      s = joined({s, rows_of(first, active, size)});
     }
     active = size;
     if (reverse) row -= size;

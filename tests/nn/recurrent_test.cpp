@@ -150,6 +150,11 @@ TEST(Recurrent, SaysWhatDoesNotFit) {
             std::string::npos);
   EXPECT_NE(error_of<ValueError>([] { RNN(2, 3, {.dropout = 2}); }).find("from 0 to 1"), std::string::npos);
   EXPECT_NE(error_of<ShapeError>([] { gru_cell(sample({2}), sample({3}), {}); }).find("weight_hh"), std::string::npos);
+  const CellWeights weights{sample({3, 2}), sample({3, 1})};
+  EXPECT_EQ(error_of<ShapeError>([&] {
+              gru_cell(sample({4, 2}), {}, weights);
+            }),
+            "gru: expected the state of shape [4, 1], got none");
 }
 
 }  // namespace
