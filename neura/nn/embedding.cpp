@@ -1,7 +1,7 @@
 #include "neura/nn/embedding.h"
 
-#include "neura/nn/init.h"
 #include "neura/nn/repr.h"
+#include "neura/nn/table.h"
 #include "neura/ops/create.h"
 #include "neura/ops/embedding.h"
 
@@ -9,40 +9,37 @@ namespace neura::nn {
 
 NEURA_LAYER_BODY(Embedding)
 
+std::optional<std::int64_t> detail::padding_row(const char* layer, std::optional<std::int64_t> padding_idx,
+                                                std::int64_t rows) {
+  if (!padding_idx) return {};
+  check<ValueError>(*padding_idx >= -rows && *padding_idx < rows, [&] {
+    return std::string(layer) + ": expected a padding_idx within " + std::to_string(rows) + " rows, got " +
+           std::to_string(*padding_idx);
+  });
+  return *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
+}
+void detail::reset_table(const Tensor& weight, std::optional<std::int64_t> padding_row) {
+  init::normal_(weight);
+  if (padding_row) weight.detach()[*padding_row].zero_();
+}
+
 Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& o)
     : num_embeddings(num_embeddings),
       embedding_dim(embedding_dim),
-      padding_idx(o.padding_idx),
+      padding_idx(detail::padding_row("Embedding", o.padding_idx, num_embeddings)),
       max_norm(o.max_norm),
       norm_type(o.norm_type),
       scale_grad_by_freq(o.scale_grad_by_freq),
       sparse(o.sparse) {
-  if (padding_idx) {
-    check<ValueError>(*padding_idx >= -num_embeddings && *padding_idx < num_embeddings, [&] {
-      return "Embedding: expected a padding_idx within " + std::to_string(num_embeddings) + " rows, got " +
-             std::to_string(*padding_idx);
-    });
-    if (*padding_idx < 0) *padding_idx += num_embeddings;
-  }
   weight = empty({num_embeddings, embedding_dim}, {.dtype = o.dtype, .device = o.device});
   reset_parameters();
 }
 
 Ref<Embedding> Embedding::from_pretrained(const Tensor& embeddings, bool freeze, const EmbeddingOptions& o) {
-  check<ShapeError>(embeddings.dim() == 2, [&] {
-    return "from_pretrained: expected a table of 2 dimensions, got " + embeddings.shape().str();
-  });
-  EmbeddingOptions options = o;
-  options.dtype = embeddings.dtype(), options.device = embeddings.device();
-  auto m = make<Embedding>(embeddings.size(0), embeddings.size(1), options);
-  m->weight = Parameter(embeddings, !freeze);
-  return m;
+  return detail::from_table<Embedding>(embeddings, freeze, o);
 }
 
-void Embedding::reset_parameters() {
-  init::normal_(weight);
-  if (padding_idx) weight.detach()[*padding_idx].zero_();
-}
+void Embedding::reset_parameters() { detail::reset_table(weight, padding_idx); }
 
 Tensor Embedding::forward(const Tensor& input) const {
   return embedding(input, weight,

@@ -1,7 +1,7 @@
 #include "neura/nn/embedding_bag.h"
 
-#include "neura/nn/init.h"
 #include "neura/nn/repr.h"
+#include "neura/nn/table.h"
 #include "neura/ops/create.h"
 #include "neura/ops/embedding_bag.h"
 
@@ -18,33 +18,16 @@ EmbeddingBag::EmbeddingBag(std::int64_t num_embeddings, std::int64_t embedding_d
       mode(o.mode),
       sparse(o.sparse),
       include_last_offset(o.include_last_offset),
-      padding_idx(o.padding_idx) {
-  if (padding_idx) {
-    check<ValueError>(*padding_idx >= -num_embeddings && *padding_idx < num_embeddings, [&] {
-      return "EmbeddingBag: expected a padding_idx within " + std::to_string(num_embeddings) + " rows, got " +
-             std::to_string(*padding_idx);
-    });
-    if (*padding_idx < 0) *padding_idx += num_embeddings;
-  }
+      padding_idx(detail::padding_row("EmbeddingBag", o.padding_idx, num_embeddings)) {
   weight = empty({num_embeddings, embedding_dim}, {.dtype = o.dtype, .device = o.device});
   reset_parameters();
 }
 
 Ref<EmbeddingBag> EmbeddingBag::from_pretrained(const Tensor& embeddings, bool freeze, const EmbeddingBagOptions& o) {
-  check<ShapeError>(embeddings.dim() == 2, [&] {
-    return "from_pretrained: expected a table of 2 dimensions, got " + embeddings.shape().str();
-  });
-  EmbeddingBagOptions options = o;
-  options.dtype = embeddings.dtype(), options.device = embeddings.device();
-  auto m = make<EmbeddingBag>(embeddings.size(0), embeddings.size(1), options);
-  m->weight = Parameter(embeddings, !freeze);
-  return m;
+  return detail::from_table<EmbeddingBag>(embeddings, freeze, o);
 }
 
-void EmbeddingBag::reset_parameters() {
-  init::normal_(weight);
-  if (padding_idx) weight.detach()[*padding_idx].zero_();
-}
+void EmbeddingBag::reset_parameters() { detail::reset_table(weight, padding_idx); }
 
 Tensor EmbeddingBag::forward(const Tensor& input, const Tensor& offsets, const Tensor& per_sample_weights) const {
   const neura::EmbeddingOptions table{.padding_idx = padding_idx,

@@ -30,8 +30,9 @@ struct RNNBase : Module {
   explicit RNNBase(Blank) {}
   std::pair<Tensor, Tensor> forward(const Tensor& input, const Tensor& hx = {}) const;
   std::pair<PackedSequence, Tensor> forward_packed(const PackedSequence&, const Tensor& hx = {}) const;
-  void reset_parameters();      // uniform within 1 / sqrt(hidden_size)
-  void flatten_parameters() {}  // they need no order in memory
+  void reset_parameters();                        // uniform within 1 / sqrt(hidden_size)
+  void flatten_parameters() {}                    // they need no order in memory
+  std::vector<std::string> weight_names() const;  // in the order that rnn_tanh and its kin take them
   std::vector<Tensor> flat_weights() const;
   std::string extra_repr() const override;
 
@@ -49,9 +50,6 @@ struct RNNBase : Module {
   // A sequence alone, [T, width], is a batch of one; states that are not given are zeros. Rows, if `sizes` are a packed
   // sequence's.
   LstmResult run(const Tensor& input, const Tensor& h, const Tensor& c, const Tensor& sizes = {}) const;
-
- private:
-  std::vector<std::string> weight_names() const;
 };
 struct RNN final : RNNBase {  // Elman, 1990
   RNN(std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& = {});

@@ -4,15 +4,13 @@
 #include "layers.h"
 
 #include "neura/nn/recurrent.h"
+#include "packed.h"
 
 namespace neura::python {
 namespace {
 
 using Integer = std::int64_t;
-using Tensors = std::vector<Tensor>;
 using States = std::pair<Tensor, Tensor>;
-using Maybe = std::optional<Tensor>;
-namespace rnn = nn::utils::rnn;
 
 constexpr const char* kArguments = R"(
 
@@ -23,18 +21,12 @@ outputs of the last layer, [T, N, directions * hidden_size] or packed like the i
 num_layers: one feeds the next; dropout: the probability in between, while training
 bidirectional: a second set of weights runs from the end; both outputs stand side by side)";
 
-nb::tuple fields_of(const rnn::PackedSequence& s) {
-  return nb::make_tuple(s.data, s.batch_sizes, nb::steal(wrap(s.sorted_indices)), nb::steal(wrap(s.unsorted_indices)));
-}
-rnn::PackedSequence packed_of(const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted) {
-  return {data, sizes, sorted.value_or(Tensor()), unsorted.value_or(Tensor())};
-}
-
 template <class M, class State> void more(const LayerType& t) {
   t.def(
       "_forward_packed",
-      [](M& m, const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted, const State& hx) {
-        if constexpr (std::same_as<State, Maybe>) {
+      [](M& m, const Tensor& data, const Tensor& sizes, const MaybeTensor& sorted, const MaybeTensor& unsorted,
+         const State& hx) {
+        if constexpr (std::same_as<State, MaybeTensor>) {
           const auto [out, h] = m.forward_packed(packed_of(data, sizes, sorted, unsorted), hx.value_or(Tensor()));
           return nb::make_tuple(fields_of(out), h);
         } else {
@@ -42,7 +34,12 @@ template <class M, class State> void more(const LayerType& t) {
           return nb::make_tuple(fields_of(out), h);
         }
       },
-      "data"_a, "batch_sizes"_a, "sorted_indices"_a.none(), "unsorted_indices"_a.none(), "hx"_a.none());
+      NEURA_PACKED_FIELDS, "hx"_a.none());
+  property(t, "_flat_weights_names", [](const M& m) {
+    nb::list names;
+    for (const std::string& name : m.weight_names()) names.append(name);
+    return names;
+  });
   t.def(
       "flatten_parameters", [](M& m) { m.flatten_parameters(); }, "Does nothing: parameters need no order in memory.");
   t.def(
@@ -65,7 +62,7 @@ nn::RNNOptions options_of(Integer layers, bool bias, bool batch_first, double dr
 
 void bind_sequences(nb::module_& n) {
   bind_base<nn::RNNBase>(n, "RNNBase", "What RNN, GRU and LSTM share.");
-  more<nn::RNN, Maybe>(bind_layer<nn::RNN, nn::RNNBase>(
+  more<nn::RNN, MaybeTensor>(bind_layer<nn::RNN, nn::RNNBase>(
       n, (std::string("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.") + kArguments).c_str(),
       [](Integer in, Integer hidden, Integer layers, const std::string& nonlinearity, bool bias, bool batch_first,
          double dropout, bool bidirectional, AnyDevice device, AnyDType dtype) {
@@ -75,7 +72,7 @@ void bind_sequences(nb::module_& n) {
       },
       "input_size"_a, "hidden_size"_a, "num_layers"_a = 1, "nonlinearity"_a = "tanh", "bias"_a = true,
       "batch_first"_a = false, "dropout"_a = 0., "bidirectional"_a = false, NEURA_PLACE));
-  more<nn::GRU, Maybe>(bind_layer<nn::GRU, nn::RNNBase>(
+  more<nn::GRU, MaybeTensor>(bind_layer<nn::GRU, nn::RNNBase>(
       n, (std::string("Gated recurrent units (Cho et al., 2014): gates r, z, n.") + kArguments).c_str(),
       [](Integer in, Integer hidden, Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
          AnyDevice device, AnyDType dtype) {

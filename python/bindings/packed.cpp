@@ -1,25 +1,14 @@
 // neura.nn.utils.rnn: what its Python functions call. A packed sequence crosses as its four tensors.
-#include "neura/nn/packed.h"
-
-#include "common.h"
+#include "packed.h"
 
 namespace neura::python {
 namespace {
 
 namespace rnn = nn::utils::rnn;
 using Tensors = std::vector<Tensor>;
-using Maybe = std::optional<Tensor>;
-
-nb::tuple fields_of(const rnn::PackedSequence& s) {
-  return tuple_of(Tensors{s.data, s.batch_sizes, s.sorted_indices, s.unsorted_indices});
-}
-rnn::PackedSequence packed_of(const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted) {
-  return {data, sizes, sorted.value_or(Tensor()), unsorted.value_or(Tensor())};
-}
 
 }  // namespace
 
-#define FIELDS "data"_a, "batch_sizes"_a, "sorted_indices"_a.none(), "unsorted_indices"_a.none()
 void bind_packed(const Names& utils) {
   utils.function("_invert_permutation", &rnn::invert_permutation);
   utils.function("_pad_sequence", [](const Tensors& s, bool batch_first, Scalar value, const std::string& side) {
@@ -34,22 +23,22 @@ void bind_packed(const Names& utils) {
                  });
   utils.function(
       "_pad_packed_sequence",
-      [](const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted, bool batch_first,
-         Scalar value, std::optional<std::int64_t> total) {
+      [](const Tensor& data, const Tensor& sizes, const MaybeTensor& sorted, const MaybeTensor& unsorted,
+         bool batch_first, Scalar value, std::optional<std::int64_t> total) {
         const auto [padded, lengths] =
             rnn::pad_packed_sequence(packed_of(data, sizes, sorted, unsorted), batch_first, value, total);
         return nb::make_tuple(nb::steal(wrap(padded)), nb::steal(wrap(lengths)));
       },
-      FIELDS, "batch_first"_a, "padding_value"_a, "total_length"_a.none());
+      NEURA_PACKED_FIELDS, "batch_first"_a, "padding_value"_a, "total_length"_a.none());
   utils.function("_pack_sequence", [](const Tensors& s, bool enforce_sorted) {
     return fields_of(rnn::pack_sequence(s, enforce_sorted));
   });
   utils.function(
       "_unpack_sequence",
-      [](const Tensor& data, const Tensor& sizes, const Maybe& sorted, const Maybe& unsorted) {
+      [](const Tensor& data, const Tensor& sizes, const MaybeTensor& sorted, const MaybeTensor& unsorted) {
         return tuple_of(rnn::unpack_sequence(packed_of(data, sizes, sorted, unsorted)));
       },
-      FIELDS);
+      NEURA_PACKED_FIELDS);
 }
 
 }  // namespace neura::python

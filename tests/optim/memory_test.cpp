@@ -11,24 +11,13 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/optim/optimizers.h"
+#include "tests/optim/kinds.h"
 #include "tests/support/sample.h"
 
 namespace neura::optim {
 namespace {
 
 constexpr std::int64_t kLarge = 300000;  // floats: more than 1 MiB, so that each allocation counts as pages
-
-using Maker = std::unique_ptr<Optimizer> (*)(std::vector<ParamGroup>);
-struct Kind {
-  const char* name;
-  Maker make;
-};
-#define OPTIMIZER(Name, options) \
-  {#Name, [](std::vector<ParamGroup> g) -> std::unique_ptr<Optimizer> { return std::make_unique<Name>(std::move(g)); }},
-const Kind kKinds[] = {
-#include "neura/optim/optimizers.def"
-};
-#undef OPTIMIZER
 
 // The most that f takes in pages, beyond what it finds.
 template <class F> std::size_t peak_of(F f) {

@@ -9,6 +9,7 @@
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 #include "neura/optim/optimizers.h"
+#include "tests/optim/kinds.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 
@@ -21,18 +22,6 @@ using test::sample;
 Tensor leaf(const Shape& shape, DType dtype = DType::float64, std::uint64_t seed = 1) {
   return sample(shape, dtype, {.seed = seed}).requires_grad_();
 }
-
-using Maker = std::unique_ptr<Optimizer> (*)(std::vector<ParamGroup>);
-struct Kind {
-  const char* name;
-  Maker make;
-};
-#define OPTIMIZER(Name, options) \
-  {#Name, [](std::vector<ParamGroup> g) -> std::unique_ptr<Optimizer> { return std::make_unique<Name>(std::move(g)); }},
-const Kind kKinds[] = {
-#include "neura/optim/optimizers.def"
-};
-#undef OPTIMIZER
 
 class EveryOptimizer : public testing::TestWithParam<Kind> {};
 INSTANTIATE_TEST_SUITE_P(Table, EveryOptimizer, testing::ValuesIn(kKinds), [](const auto& i) { return i.param.name; });
@@ -224,7 +213,7 @@ TEST(Closure, IsCalledWithRecordingOn) {
   SGD o({p}, {.lr = 0.1});
   const Tensor loss = o.step([&] {
     o.zero_grad();
-    const Tensor l = sum(p * p);
+    Tensor l = sum(p * p);
     l.backward();
     return l;
   });

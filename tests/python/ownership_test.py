@@ -6,6 +6,7 @@ import weakref
 
 import neura
 import pytest
+from fuzz_values import Clears
 
 
 class Marked(neura.Tensor):
@@ -142,17 +143,6 @@ def test_hooks_die_without_the_lock():
     gc.collect()
     gc.collect()
     assert died() is None
-
-
-class Clears:
-    """A number that empties the list it stands in while it is read."""
-
-    def __init__(self, owner):
-        self.owner = owner
-
-    def __index__(self):
-        self.owner.clear()
-        return 1
 
 
 class Appends(Clears):

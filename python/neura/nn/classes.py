@@ -5,6 +5,13 @@ from .._neura import nn as _nn
 from .extend import extend
 
 
+def _check_table(embeddings):
+    if embeddings.dim() != 2:
+        raise errors.ShapeError(
+            f"from_pretrained: expected a table of 2 dimensions, got {tuple(embeddings.shape)}; reshape it"
+        )
+
+
 class EmbeddingMethods:
     """Of Embedding."""
 
@@ -20,10 +27,7 @@ class EmbeddingMethods:
         sparse=False,
     ):
         """An Embedding of a table that is there already, [rows, width]; frozen: without gradient."""
-        if embeddings.dim() != 2:
-            raise errors.ShapeError(
-                f"from_pretrained: expected a table of 2 dimensions, got {tuple(embeddings.shape)}; reshape it"
-            )
+        _check_table(embeddings)
         options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         return cls(*embeddings.shape, *options, _weight=embeddings, _freeze=freeze)
 
@@ -45,10 +49,7 @@ class EmbeddingBagMethods:
         padding_idx=None,
     ):
         """An EmbeddingBag of a table that is there already, [rows, width]; frozen: without gradient."""
-        if embeddings.dim() != 2:
-            raise errors.ShapeError(
-                f"from_pretrained: expected a table of 2 dimensions, got {tuple(embeddings.shape)}; reshape it"
-            )
+        _check_table(embeddings)
         options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx)
         bag = cls(*embeddings.shape, *options)
         bag.weight.requires_grad = not freeze
@@ -84,10 +85,7 @@ class RecurrentMethods:
 
     @property
     def _flat_weights(self):
-        kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * self.bias + ["weight_hr"] * (self.proj_size > 0)
-        suffixes = ["", "_reverse"] if self.bidirectional else [""]
-        layers = [f"_l{layer}{suffix}" for layer in range(self.num_layers) for suffix in suffixes]
-        return [getattr(self, kind + layer) for layer in layers for kind in kinds]
+        return [getattr(self, name) for name in self._flat_weights_names]
 
 
 for _class in (_nn.RNN, _nn.GRU, _nn.LSTM):
