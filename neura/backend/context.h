@@ -12,7 +12,7 @@ struct Backend;
 
 class Context {
  public:
-  Context(const Backend& b, Device d) : backend(b), device(d) {}
+  Context(const Backend& b, Device d, const char* o) : backend(b), device(d), op(o) {}
   Context(const Context&) = delete;
   ~Context() {
     if (!blocks_.empty()) release();
@@ -39,6 +39,7 @@ class Context {
 
   const Backend& backend;
   const Device device;
+  const char* const op;  // the operation's name, which lives as long as the program
 
  private:
   void release();

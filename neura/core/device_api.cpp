@@ -11,7 +11,9 @@ const DeviceApi& device_api(Device device) {
 
 void throw_failure(Failed failure, const char* op) {
   if (!failure) return;
-  const std::string text = std::string(op) + ": " + failure->text;
+  const bool late = failure->kind == DeviceFailure::index;
+  const std::string text = std::string(late ? failure->op : op) + ": " + failure->text;
+  if (late) throw IndexError(text);
   if (failure->kind == DeviceFailure::memory) throw OutOfMemoryError(text);
   if (failure->kind == DeviceFailure::absent) throw NotImplementedError(text);
   throw CudaError(text);

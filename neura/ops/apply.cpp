@@ -51,7 +51,7 @@ void run_structured(Call& call, const Spec* spec) {
     in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
     if (!row.across) device = in[i].spec->device;
   }
-  Context context(backend_of(device), device);
+  Context context(backend_of(device), device, row.name);
   const auto run = [&] {
     row.run(call.op, context, in, out);
     if (context.failed)

@@ -97,7 +97,7 @@ void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, d
   });
   const Tensor w = weight.detach();
   w.impl()->storage->own();
-  Context c(backend_of(w.device()), w.device());
+  Context c(backend_of(w.device()), w.device(), "embedding");
   const View at{w.impl()->data(), &w.spec()}, ids{indices.impl()->data(), &indices.spec()};
   c.backend.embedding->renormalize(c, at, ids, max_norm, norm_type);
   check<IndexError>(!c.failed, [&] {

@@ -323,8 +323,9 @@ Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& sou
 
 Tensor nonzero(const Tensor& input) {
   const Tensor x = contiguous(input.detach());
-  Context c(backend_of(x.device()), x.device());
+  Context c(backend_of(x.device()), x.device(), "nonzero");
   const std::int64_t count = c.backend.index->count_nonzero(c, View{x.impl()->data(), &x.spec()});
+  throw_failure(c.failure, "nonzero");
   return apply(Nonzero{count}, x);
 }
 std::vector<Tensor> nonzero_as_tuple(const Tensor& input) {

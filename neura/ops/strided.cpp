@@ -73,7 +73,7 @@ void StridedGather::gradient(Gradient& g) const { g.result[0] = apply(StridedSum
 
 // Elements that meet in one place are added one after another: other devices have no kernel for that.
 void StridedSum::sum_on_cpu(View x, View y) const {
-  Context here(cpu_backend(), Device());
+  Context here(cpu_backend(), Device(), "as_strided");
   Spec from = Spec::dense(x.dtype(), x.spec->sizes()), to = *y.spec;
   to.device = Device(), to.offset = 0;
   const View terms{here.scratch_of<char>(std::int64_t(from.bytes())), &from},

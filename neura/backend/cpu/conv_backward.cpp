@@ -269,7 +269,7 @@ template <class T> void product_weight_gradient(Context& c, const ConvShape& s, 
       Gemm<T> product{filters, channels, size, gn, size, 1, xn, 1, size, to, channels, {}};
       if (turned) product = {channels, filters, size, xn, size, 1, gn, 1, size, sum, filters, {}};
       if (n) product.epilogue = {1, product.c, product.c_row, 1};
-      Context own(c.backend, c.device);
+      Context own(c.backend, c.device, c.op);
       gemm(own, product);
     }
     for (int64_t o = 0; turned && o < filters; ++o)

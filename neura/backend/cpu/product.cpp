@@ -109,7 +109,7 @@ template <class T> void multiply(Context& c, ProductBatch<T> p) {
   if (count == 1 || work >= 4 * kGemmSerial) {  // threads share each item
     for (std::int64_t i = 0; i < count; ++i) {
       const Gemm<T> g = item(p, i);
-      Context own(c.backend, c.device);
+      Context own(c.backend, c.device, c.op);
       if (is_vector(g)) matrix_vector(vector_of(g), own.scratch_of<T>(g.k));
       else gemm(own, g);
     }

@@ -151,7 +151,7 @@ void assign_on_cpu(const View& to, const View& from) {
       const int j = d - (wide.rank - from.spec->rank);
       wide.strides[d] = j < 0 || from.spec->shape[j] == 1 ? 0 : from.spec->strides[j];
     }
-    Context context(cpu_backend(), Device());
+    Context context(cpu_backend(), Device(), "convert");
     return cpu_backend().join->copy(context, View{from.data, &wide}, to);
   }
   const Plan p = make_plan(to, wanted, &from, &wanted, 1);

@@ -5,6 +5,7 @@
 
 #include "neura/backend/cuda/api.h"
 #include "neura/backend/cuda/memory.h"
+#include "neura/backend/cuda/report.h"
 #include "neura/backend/cuda/stream.h"
 
 namespace neura::cuda {
@@ -80,17 +81,21 @@ Failed copy(Device to_device, void* to, Device from_device, const void* from, st
     return failed(cudaStreamSynchronize(stream), "copy");
   }
   NEURA_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy");
-  return to_device.is_cpu() ? failed(cudaStreamSynchronize(stream), "copy") : nullptr;
+  if (!to_device.is_cpu()) return nullptr;
+  if (Failed f = failed(cudaStreamSynchronize(stream), "copy")) return f;
+  return reported(index);
 }
 Failed synchronize(int index) {
   const OnDevice on(index);
-  return failed(cudaDeviceSynchronize(), "synchronize");
+  if (Failed f = failed(cudaDeviceSynchronize(), "synchronize")) return f;
+  return reported(index);
 }
 
 }  // namespace
 
 cudaStream_t current_stream(int index) { return chosen[index] ? chosen[index] : own_stream(index); }
 void set_stream(int index, cudaStream_t stream) { chosen[index] = stream; }
+const std::uint64_t* replay_offset(int) { return nullptr; }
 
 const DeviceApi& api() {
   static const DeviceApi table = {.count = device_count,

@@ -8,6 +8,9 @@ namespace neura::cuda {
 
 Failed fail(DeviceFailure::Kind, const char* format, ...) __attribute__((format(printf, 2, 3)));
 Failed failed(cudaError_t, const char* what);  // null if it is none
+// After the launches of a kernel of this device: null, or why one was refused. With NEURA_CUDA_LAUNCH_BLOCKING=1 it
+// waits, so that every failure is met by the operation that caused it.
+Failed launched(int index);
 #define NEURA_CUDA_TRY(call, what)                                       \
   do {                                                                   \
     if (::neura::Failed f = ::neura::cuda::failed(call, what)) return f; \

@@ -235,7 +235,7 @@ template <class Row, class N> Failed run(FoldArguments& f, bool by_columns, cuda
     const char* partial = std::exchange(f.partial, nullptr);
     merge<Row, N><<<(f.outputs + 7) / 8, kThreads, 0, stream>>>(f, partial);
   }
-  return failed(cudaGetLastError(), "launch");
+  return launched(index);
 }
 
 template <class Row, int D = 0> constexpr FoldFn* fold_of(DType d) {

@@ -69,7 +69,7 @@ void extreme(Context& c, bool largest, int dim, View x, View values, View indice
   find_in(accumulation(x.dtype()), largest, std::uint32_t(outputs), current_stream(c.device.index), x.data, x.dtype(),
           std::uint32_t(outputs), std::uint32_t(count), std::uint32_t(inner), values.data,
           values ? values.dtype() : x.dtype(), indices ? indices.as<std::int64_t>() : nullptr, size_of(x.dtype()));
-  c.fail(failed(cudaGetLastError(), "launch"));
+  c.fail(launched(c.device.index));
 }
 
 }  // namespace neura::cuda
