@@ -12,7 +12,7 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know 
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
 set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG -compress-mode=size")
 file(GLOB sources CONFIGURE_DEPENDS neura/backend/cuda/*.cpp neura/backend/cuda/*.cu)
 list(FILTER sources EXCLUDE REGEX "family.cu$")
 foreach(line IN LISTS families)
