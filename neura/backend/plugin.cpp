@@ -6,6 +6,7 @@
 #include <string>
 
 #include "neura/core/error.h"
+#include "neura/core/precision.h"
 
 namespace neura {
 namespace {
@@ -40,6 +41,8 @@ Loaded load_cuda() {
     return {nullptr, std::string(file) +
                          " was built with another version of Neura; install both from one build, or use the cpu"};
   if (const char* missing = plugin->missing()) return {nullptr, missing};
+  using Precision = void(const detail::Precision*);
+  if (const auto told = reinterpret_cast<Precision*>(dlsym(library, "neura_precision"))) told(&detail::precision());
   return {plugin, ""};
 }
 

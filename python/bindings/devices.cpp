@@ -2,6 +2,7 @@
 #include "common.h"
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
+#include "neura/core/precision.h"
 
 namespace neura::python {
 namespace {
@@ -42,6 +43,8 @@ void bind_devices(nb::module_& neura) {
   m.def(
       "synchronize", [](Device d) { throw_failure(device_api(d).synchronize(d.index), "synchronize"); }, "device"_a,
       nb::call_guard<nb::gil_scoped_release>());
+  m.def("set_cudnn_allow_tf32", &set_cudnn_allow_tf32, "allow"_a);
+  m.def("get_cudnn_allow_tf32", &get_cudnn_allow_tf32);
 }
 
 }  // namespace neura::python

@@ -1,6 +1,7 @@
 // What neura.utils.data and neura.data need of C++: batches of tensors, memory that processes share, files.
 #include "common.h"
 #include "neura/core/parallel.h"
+#include "neura/core/precision.h"
 #include "neura/data/csv.h"
 #include "neura/data/dataset.h"
 #include "neura/data/idx.h"
@@ -184,6 +185,10 @@ void bind_loading(const Names& n) {
   bind_transforms(m);
   n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");
   n.function("set_num_threads", &set_num_threads, "n"_a, "Lets operations use up to n threads, the caller's included.");
+  n.function("get_float32_matmul_precision", &get_float32_matmul_precision);
+  n.function(
+      "set_float32_matmul_precision", [](const std::string& word) { set_float32_matmul_precision(word); },
+      "precision"_a);
 }
 
 }  // namespace neura::python

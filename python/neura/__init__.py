@@ -38,6 +38,7 @@ __getattr__, __dir__ = _lazy.names(
         "_tensor_str": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+        "backends": "",
         "cuda": "",
         "data": "",
         "func": "",

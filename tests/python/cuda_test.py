@@ -33,6 +33,27 @@ def test_a_seed_of_cuda_leaves_the_one_generator_alone():
         neura.cuda.manual_seed("now")
 
 
+def test_tf32_is_for_convolutions_until_products_are_said_to_use_it():
+    matmul, cudnn = neura.backends.cuda.matmul, neura.backends.cudnn
+    assert neura.get_float32_matmul_precision() == "highest" and not matmul.allow_tf32 and cudnn.allow_tf32
+    try:
+        for word in ("high", "medium"):
+            neura.set_float32_matmul_precision(word)
+            assert neura.get_float32_matmul_precision() == word and matmul.allow_tf32
+        with pytest.raises(ValueError, match='expected "highest", "high" or "medium", got "low"'):
+            neura.set_float32_matmul_precision("low")
+        assert neura.get_float32_matmul_precision() == "medium"
+        matmul.allow_tf32 = False
+        assert neura.get_float32_matmul_precision() == "highest"
+        matmul.allow_tf32 = True
+        assert neura.get_float32_matmul_precision() == "high" and cudnn.allow_tf32
+        cudnn.allow_tf32 = False
+        assert not cudnn.allow_tf32 and matmul.allow_tf32
+    finally:
+        neura.set_float32_matmul_precision("highest")
+        cudnn.allow_tf32 = True
+
+
 def test_devices_of_another_kind_are_refused():
     for ask in (neura.cuda.synchronize, neura.cuda.memory_allocated, neura.cuda.get_device_name):
         with pytest.raises(ValueError, match="expected a device of CUDA, got cpu"):

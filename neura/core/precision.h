@@ -1,0 +1,25 @@
+// How exactly float32 is multiplied on devices whose tensor cores can do it faster with fewer bits (TF32: 10 of the 23
+// bits after the point, the same range). The cpu always computes with all of them.
+#pragma once
+#include <atomic>
+#include <string_view>
+
+namespace neura {
+
+// Of products of matrices, of the whole process: "highest" (at first) keeps float32, "high" and "medium" allow TF32.
+// ValueError for other words. The environment variable NEURA_MATMUL_ALLOW_TF32=1 starts with "high".
+void set_float32_matmul_precision(std::string_view precision);
+const char* get_float32_matmul_precision();
+// May convolutions of float32 use TF32? At first they may, unless NEURA_CUDNN_ALLOW_TF32=0.
+void set_cudnn_allow_tf32(bool allow);
+bool get_cudnn_allow_tf32();
+
+namespace detail {
+struct Precision {          // read by back ends at every call
+  std::atomic<int> matmul;  // 0, 1, 2: highest, high, medium
+  std::atomic<bool> convolution_tf32;
+};
+Precision& precision();
+}  // namespace detail
+
+}  // namespace neura
