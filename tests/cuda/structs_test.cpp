@@ -1,5 +1,5 @@
-// Every operation that is no row on CUDA against the CPU: results, first and second derivatives, in every floating dtype
-// that the CPU takes; and strided operands.
+// Every operation that is no row on CUDA against the CPU: results, first and second derivatives, in every floating
+// dtype that the CPU takes; and strided operands.
 #include <cstdlib>
 
 #include "neura/autograd/autograd.h"

@@ -120,7 +120,8 @@ template <class Row, class N> __device__ N fold_packs(const FoldArguments& f, st
   return a;
 }
 template <class N> __device__ N centre(const FoldArguments& f, std::uint32_t output) {
-  return f.p ? number_from<N>(reinterpret_cast<const memory_of<N>*>(f.p)[std::size_t(output) * f.p_step]) : N(0_c);
+  return f.p ? number_from<N>(reinterpret_cast<const memory_of<N>*>(f.p)[std::size_t(output) * f.p_step])
+             : number_of_double<N>(f.centre);
 }
 template <class Row, class N>
 __device__ void deliver(const FoldArguments& f, std::uint32_t output, std::uint32_t chunk, std::int64_t y, N a) {
@@ -285,7 +286,7 @@ Failed arrange(unsigned reduced, const View& x, const View& y, FoldArguments& f)
     return fail(DeviceFailure::absent, "expected fewer than 2^31 results of fewer than 2^31 elements on cuda");
   f.outputs = std::uint32_t(outputs), f.count = std::uint32_t(count);
   f.x = x.data, f.y = y.data, f.x_dtype = x.dtype(), f.y_dtype = y.dtype();
-  f.number = double(count), f.root = false, f.p = nullptr, f.p_step = 0;
+  f.number = double(count), f.root = false, f.p = nullptr, f.p_step = 0, f.centre = 0;
   return nullptr;
 }
 Failed launch_fold(Context& c, FoldFn* fn, FoldArguments& f) {
@@ -325,7 +326,8 @@ void fold(Context& c, Fold row, DType computed, unsigned reduced, View x, View p
   }
   FoldArguments f;
   if (Failed e = arrange(reduced, x, result, f)) return c.fail(e);
-  if (p) f.p = p.data, f.p_step = p.numel() > 1;
+  if (p && p.spec->device.is_cpu()) f.centre = computed == DType::float64 ? *p.as<double>() : double(*p.as<float>());
+  else if (p) f.p = p.data, f.p_step = p.numel() > 1;
   c.fail(launch_fold(c, fold_of(row, computed), f));
   if (result.data != y.data) c.fail(assign(y, result));
 }

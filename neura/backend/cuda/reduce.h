@@ -17,6 +17,7 @@ struct FoldArguments {
   char* partial;  // [chunks, outputs] of the computing dtype; null where one chunk does all
   DType x_dtype, y_dtype;
   std::uint32_t outputs, count, chunks, chunk, p_step;
+  double centre;  // the number for all where p is null
   double number;  // what `finish` takes for n: the count, or what stands for it
   bool packs;     // reduced elements lie densely, lines at multiples of 16 bytes
   bool root;      // of moments: the square root at the end

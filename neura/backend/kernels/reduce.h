@@ -13,7 +13,8 @@ enum class Fold : unsigned char {
 
 struct reduce_kernels {
   // y = fold of x over the dimensions in `reduced` (a bit each). y has x's rank, or lacks those dimensions. Computed in
-  // `computed`, to which x is converted; p, if there, holds one number of that dtype per result, or one for all.
+  // `computed`, to which x is converted; p, if there, holds one number of that dtype per result, or one for all,
+  // which may be in the memory of the cpu.
   Entry<void(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y)> fold;
   // Largest or smallest element along `dim` of a contiguous x, and where the first such stands; either may be absent.
   Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;
