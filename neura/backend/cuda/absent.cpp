@@ -9,7 +9,6 @@
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/norm.h"
 #include "neura/backend/kernels/optim.h"
-#include "neura/backend/kernels/pool.h"
 #include "neura/backend/kernels/random.h"
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
@@ -32,11 +31,6 @@ const sort_kernels* sort() {
 const conv_kernels* conv() {
   static constexpr conv_kernels table{
       .forward = absent, .input_gradient = absent, .weight_gradient = absent, .unfold = absent, .fold = absent};
-  return &table;
-}
-const pool_kernels* pool() {
-  static constexpr pool_kernels table{
-      .max = absent, .scatter = absent, .gather = absent, .mean = absent, .mean_gradient = absent};
   return &table;
 }
 const random_kernels* random() {
