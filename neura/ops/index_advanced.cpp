@@ -163,7 +163,7 @@ void Brackets::add_tensor(int& dim, const Tensor& t) {
 void Brackets::gather_dims() {
   common = indices[0].shape();
   for (const Tensor& t : indices) common = broadcast_shapes("index", common, t.shape());
-  for (Tensor& t : indices) t = expand(t, common);
+  for (Tensor& t : indices) t = expand(t.device().is_cpu() ? t.to(view.device()) : t, common);
   at = dims[0];
   const int n = int(dims.size());
   if (dims.back() - dims[0] + 1 == n) return;

@@ -100,7 +100,7 @@ def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def _count(input, dim, keepdim, mask):
-    ones = _n.ones(tuple(input.shape), dtype=_n.int64)
+    ones = _n.ones(tuple(input.shape), dtype=_n.int64, device=input.device)
     return _n.sum(ones if mask is None else ones * mask, keepdim=keepdim, **_along(dim))
 
 

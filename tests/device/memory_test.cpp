@@ -6,6 +6,7 @@
 #include "neura/core/storage.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/index.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/random.h"
 #include "neura/ops/rows.h"
@@ -137,6 +138,18 @@ TEST(DeviceCreation, MakesWhatTheCpuMakes) {
   EXPECT_TRUE(leaf.is_leaf());
   (leaf * leaf).sum().backward();
   expect_there(leaf.grad(), full({2}, 2.0));
+}
+
+TEST(DeviceIndices, MayComeFromTheCpu) {
+  const Tensor x = sample({4, 5, 6}), d = x.to(kDevice), some = tensor({3, 0, 3}), mask = sample({4, 5}, float32) > 0;
+  expect_there(index(d, {some}), index(x, {some}));
+  expect_there(index(d, {Slice(), some, some}), index(x, {Slice(), some, some}));
+  expect_there(index(d, {mask}), index(x, {mask}));
+  Tensor a = x.clone(), b = d.clone();
+  index_put_(a, {mask, some.slice(0, 0, 1)}, zeros({})),
+      index_put_(b, {mask, some.slice(0, 0, 1)}, zeros({}).to(kDevice));
+  expect_there(b, a);
+  EXPECT_THROW(index(x, {some.to(kDevice)}), DeviceError);
 }
 
 TEST(DeviceGradients, AreCheckedByDifferences) {
