@@ -24,6 +24,7 @@ def cases():
     a, b, half = numbers(SIZE), numbers(SIZE), numbers(SIZE, dtype=torch.bfloat16)
     rows, wide, bias = numbers(8192, 8192), numbers(65536, 1024), numbers(1024)
     square, small = numbers(4096, 4096), numbers(1000)
+    small_leaf = numbers(1000).requires_grad_()
     target, wide_half = torch.empty_like(a), numbers(8192, 8192, dtype=torch.bfloat16)
     return {
         "copy": (lambda: target.copy_(a), 8 * SIZE, 0),
@@ -38,33 +39,37 @@ def cases():
         "matmul_bfloat16_8192": (lambda: wide_half @ wide_half, 0, 2 * 8192**3),
         "matmul_float32_4096": (lambda: square @ square, 0, 2 * 4096**3),
         "small_add": (lambda: small + small, 0, 0),
+        "small_add_recorded": (lambda: small_leaf + small, 0, 0),
+        "small_empty": (lambda: torch.empty_like(small), 0, 0),
     }
 
 
-def seconds(call, waits):
+def seconds(call, small):
+    """Of one call: twenty and a wait; of a small one the host's share, the queue being emptied in between."""
+    calls = 300 if small else 20
     for _ in range(10):
         call()
-    best = []
+    times = []
     for _ in range(15):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        for _ in range(20 if waits else 2000):
+        for _ in range(calls):
             call()
-        if waits:
+        if not small:
             torch.cuda.synchronize()
-        best.append((time.perf_counter() - start) / (20 if waits else 2000))
-    return sorted(best)[len(best) // 2]
+        times.append((time.perf_counter() - start) / calls)
+    return sorted(times)[len(times) // 2]
 
 
 def main():
     ours = {}
     for row in json.load(open(sys.argv[1]))["benchmarks"]:
         name = row["name"].split("/")[0]
-        ours[name] = row["real_time"] * 1e-6 / (1 if name == "small_add" else 20)
+        ours[name] = row["real_time"] * 1e-6 / (300 if name.startswith("small_") else 20)
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__} eager, microseconds a call\n")
     print("| case | Neura | PyTorch | ratio | Neura reaches |\n|---|---|---|---|---|")
     for name, (call, moved, work) in cases().items():
-        theirs, mine = seconds(call, name != "small_add"), ours[name]
+        theirs, mine = seconds(call, name.startswith("small_")), ours[name]
         reach = f"{moved / mine / 1e9:.0f} GB/s" if moved else f"{work / mine / 1e12:.0f} TFLOP/s" if work else ""
         print(f"| {name} | {mine * 1e6:.1f} | {theirs * 1e6:.1f} | {theirs / mine:.2f} | {reach} |")
 
