@@ -27,8 +27,17 @@ template <class O> O options_of(const ParamGroup& g) {
 
 }  // namespace
 
+namespace detail {
+struct Stepping {  // a parameter's state, and where its step goes
+  State& state;
+  Batch& batch;
+  double& number(const char* name, double first = 0) { return state.number(name, first); }
+  Tensor tensor(const char* name, const Tensor& like, double first = 0) { return state.tensor(name, like, first); }
+  bool has(const char* name) const { return state.has(name); }
+};
 // Found by the rules through their argument.
-template <class... T> void take_step(State&, const T&... arguments) { detail::apply_step(arguments...); }
+template <class... T> void take_step(Stepping& s, const T&... arguments) { apply_step(s.batch, arguments...); }
+}  // namespace detail
 
 #define OPTIMIZER(Name, options)                                                                                    \
   Name::Name(std::vector<Tensor> params, const Name##Options& o) : Name(one_group(std::move(params)), o) {}         \
@@ -38,8 +47,14 @@ template <class... T> void take_step(State&, const T&... arguments) { detail::ap
   void Name::check_group(const ParamGroup& g) const { detail::check_options(#Name, options_of<Name##Options>(g)); } \
   void Name::update(ParamGroup& group) {                                                                            \
     const auto o = options_of<Name##Options>(group);                                                                \
-    for (const Tensor& p : group.params)                                                                            \
-      if (const Tensor g = p.grad()) detail::step_of(p, g.detach(), state(p), o);                                   \
+    detail::Batch batch;                                                                                            \
+    for (const Tensor& p : group.params) {                                                                          \
+      const Tensor g = p.grad();                                                                                    \
+      if (!g) continue;                                                                                             \
+      detail::Stepping s{state(p), batch};                                                                          \
+      detail::step_of(p, g.detach(), s, o);                                                                         \
+    }                                                                                                               \
+    batch.run();                                                                                                    \
   }
 #include "neura/optim/optimizers.def"
 #undef OPTIMIZER

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "neura/backend/backend.h"
+
 namespace neura::optim::detail {
 
 bool lie_alike(const Tensor& a, const Tensor& b) {
@@ -45,6 +47,87 @@ void check_step(const char* name, const Spec& param, const Spec& grad, std::span
     check<ShapeError>(s->rank == kAbsent || fits(*s), [&] {
       return std::string(name) + ": expected state like the parameter, " + param.str() + ", got " + s->str();
     });
+}
+
+bool can_wait(const Tensor& param, std::initializer_list<const Tensor*> operands) {
+  if (param.device().is_cpu() || !param.spec().dense()) return false;
+  return std::none_of(operands.begin(), operands.end(),
+                      [&](const Tensor* t) { return *t && t->impl()->storage == param.impl()->storage; });
+}
+
+namespace {
+struct Kind {  // what the tensors of one call have in common
+  Device device;
+  DType dtype;
+  unsigned states;
+  bool operator==(const Kind&) const = default;
+};
+Kind kind_of(const OptimTensors& t) {
+  unsigned states = 0;
+  for (int k = 0; k < 3; ++k) states |= unsigned(bool(t.state[k])) << k;
+  return {t.param.spec->device, t.param.dtype(), states};
+}
+}  // namespace
+
+Batch::~Batch() {
+  try {
+    run();
+  } catch (const Error&) {  // the error that is on its way is the one to see
+  }
+}
+
+void Batch::launch(std::span<const OptimTensors> tensors, const char* steps) const {
+  const Device device = tensors[0].param.spec->device;
+  Context context(backend_of(device), device, name_);
+  call_(context, tensors, steps);
+  throw_failure(context.failure, name_);
+}
+
+// Does no parameter or state lie in what another step reads or writes? One step after the other is right in any case.
+bool Batch::apart() const {
+  constexpr std::size_t kEach = 5;  // param, grad, states
+  const auto is_grad = [](std::size_t i) { return i % kEach == 1; };
+  const auto alone = [](const Tensor& t) { return !t || t.impl()->storage->count == 1; };
+  bool all = true;
+  for (std::size_t i = 0; all && i < kept_.size(); ++i) all = is_grad(i) || alone(kept_[i]);
+  if (all) return true;
+  struct Range {
+    const char *begin, *end;
+    bool written;
+  };
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < kept_.size(); ++i)
+    if (const Tensor& t = kept_[i])
+      ranges.push_back({t.impl()->data(), t.impl()->data() + t.spec().bytes(), !is_grad(i)});
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  const char *end = nullptr, *written = nullptr;
+  for (const Range& r : ranges) {
+    if (r.begin < written || (r.written && r.begin < end)) return false;
+    end = std::max(end, r.end);
+    if (r.written) written = std::max(written, r.end);
+  }
+  return true;
+}
+
+void Batch::run() {
+  if (tensors_.empty()) return;
+  const std::vector<OptimTensors> tensors = std::move(tensors_);
+  const std::vector<char> steps = std::move(steps_);
+  const bool together = apart();
+  const std::vector<Tensor> kept = std::move(kept_);
+  tensors_.clear(), steps_.clear(), kept_.clear();
+  std::vector<bool> taken(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (taken[i]) continue;
+    std::vector<OptimTensors> alike;
+    std::vector<char> numbers;
+    for (std::size_t j = i; j < (together ? tensors.size() : i + 1); ++j) {
+      if (taken[j] || kind_of(tensors[j]) != kind_of(tensors[i])) continue;
+      const char* step = steps.data() + j * step_bytes_;
+      taken[j] = true, alike.push_back(tensors[j]), numbers.insert(numbers.end(), step, step + step_bytes_);
+    }
+    launch(alike, numbers.data());
+  }
 }
 
 }  // namespace neura::optim::detail

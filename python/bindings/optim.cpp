@@ -84,7 +84,9 @@ class Number {  // a tensor without dimensions, as a number to read and assign
 
 class DictState {  // of one parameter; its dictionary is made when something is first asked for
  public:
-  DictState(nb::handle states, nb::handle parameter) : states_(states), parameter_(parameter) {}
+  DictState(nb::handle states, nb::handle parameter, optim::detail::Batch& b)
+      : batch(b), states_(states), parameter_(parameter) {}
+  optim::detail::Batch& batch;  // where the step goes
 
   bool has(const char* name) {
     PyObject* v = find(dict(), name);
@@ -131,7 +133,9 @@ class DictState {  // of one parameter; its dictionary is made when something is
 };
 
 // Found by the rules through their argument.
-template <class... T> void take_step(DictState&, const T&... arguments) { optim::detail::apply_step(arguments...); }
+template <class... T> void take_step(DictState& s, const T&... arguments) {
+  optim::detail::apply_step(s.batch, arguments...);
+}
 
 // f(parameter) for every tensor of a group. The list may change meanwhile.
 template <class F> void each_parameter(nb::handle group, F&& f) {
@@ -147,6 +151,7 @@ template <class F> void each_parameter(nb::handle group, F&& f) {
 }
 template <class O> void step(nb::list groups, nb::handle states, nb::dict defaults) {
   NoGrad unrecorded;
+  optim::detail::Batch batch;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     nb::object group = groups[i];
     if (!PyDict_Check(group.ptr())) throw nb::type_error("optimizer: expected param_groups to hold dicts");
@@ -155,10 +160,11 @@ template <class O> void step(nb::list groups, nb::handle states, nb::dict defaul
       const Tensor parameter = tensor_in(p.ptr());
       const Tensor grad = parameter.grad();
       if (!grad) return;
-      DictState state(states, p);
+      DictState state(states, p, batch);
       optim::detail::step_of(parameter, grad.detach(), state, options);
     });
   }
+  batch.run();
 }
 
 void zero_grad(nb::list groups, bool set_to_none) {

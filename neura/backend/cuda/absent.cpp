@@ -8,7 +8,6 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/norm.h"
-#include "neura/backend/kernels/optim.h"
 #include "neura/backend/kernels/random.h"
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
@@ -83,12 +82,6 @@ const embedding_kernels* embedding() {
 }
 const dropout_kernels* dropout() {
   static constexpr dropout_kernels table{.dropout = absent};
-  return &table;
-}
-const optim_kernels* optim() {
-#define X(name, Step) .name = absent,
-  static constexpr optim_kernels table{NEURA_OPTIM_KERNELS(X)};
-#undef X
   return &table;
 }
 

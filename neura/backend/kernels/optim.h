@@ -1,5 +1,7 @@
-// One step of an optimizer on one parameter, all of its arithmetic in one pass over memory.
+// One step of an optimizer on many parameters, all of its arithmetic in one pass over memory.
 #pragma once
+#include <span>
+
 #include "neura/backend/backend.h"
 
 namespace neura {
@@ -15,6 +17,7 @@ struct OptimTensors {
 struct SgdStep {  // state: momentum_buffer
   double lr, weight_decay, momentum, dampening, sign;
   bool nesterov, first;  // first: the buffer becomes the gradient
+  bool operator==(const SgdStep&) const = default;
 };
 struct AdamStep {       // exp_avg, exp_avg_sq, max_exp_avg_sq
   double decay;         // factor of the parameter: 1 - lr * weight_decay of AdamW, else 1
@@ -22,35 +25,44 @@ struct AdamStep {       // exp_avg, exp_avg_sq, max_exp_avg_sq
   double beta1, beta2, eps, sign;
   double step_size;              // lr / (1 - beta1^t)
   double bias_correction2_sqrt;  // sqrt(1 - beta2^t)
+  bool operator==(const AdamStep&) const = default;
 };
 struct RmspropStep {  // square_avg, momentum_buffer, grad_avg
   double lr, alpha, eps, weight_decay, momentum, sign;
   bool eps_inside_sqrt;
+  bool operator==(const RmspropStep&) const = default;
 };
 struct AdagradStep {                   // sum
   double lr, weight_decay, eps, sign;  // lr: with its decay
+  bool operator==(const AdagradStep&) const = default;
 };
 struct AdadeltaStep {  // square_avg, acc_delta
   double lr, rho, eps, weight_decay, sign;
+  bool operator==(const AdadeltaStep&) const = default;
 };
 struct AdamaxStep {  // exp_avg, exp_inf
   double step_size, beta1, beta2, eps, weight_decay, sign;
+  bool operator==(const AdamaxStep&) const = default;
 };
 struct NadamStep {  // exp_avg, exp_avg_sq
   double decay, weight_decay, beta1, beta2, eps, sign;
   double bias_correction2;
   double grad_factor, average_factor;  // of g / denominator and exp_avg / denominator
+  bool operator==(const NadamStep&) const = default;
 };
 struct RadamStep {  // exp_avg, exp_avg_sq
   double decay, weight_decay, beta1, beta2, eps, sign;
   double step_size;  // of exp_avg
   double rectified;  // factor of 1 / (sqrt(exp_avg_sq) + eps); 0: not rectified yet, exp_avg alone
+  bool operator==(const RadamStep&) const = default;
 };
 struct AsgdStep {  // ax
   double lambd, eta, mu, weight_decay, sign;
+  bool operator==(const AsgdStep&) const = default;
 };
 struct RpropStep {  // prev, step_size
   double etaminus, etaplus, step_size_min, step_size_max, sign;
+  bool operator==(const RpropStep&) const = default;
 };
 
 #define NEURA_OPTIM_KERNELS(X) \
@@ -65,8 +77,9 @@ struct RpropStep {  // prev, step_size
   X(asgd, AsgdStep)            \
   X(rprop, RpropStep)
 
+// Of one dtype and with the same states; one step for each. No two of them share memory that either writes.
 struct optim_kernels {
-#define X(name, Step) Entry<void(Context&, const OptimTensors&, const Step&)> name;
+#define X(name, Step) Entry<void(Context&, std::span<const OptimTensors>, std::span<const Step>)> name;
   NEURA_OPTIM_KERNELS(X)
 #undef X
 };

@@ -1,0 +1,136 @@
+// Optimizers on CUDA against the CPU: every rule, several steps, more tensors than one launch takes, of odd sizes.
+#include "neura/nn/clip.h"
+#include "neura/ops/create.h"
+#include "neura/ops/random.h"
+#include "neura/ops/view.h"
+#include "tests/cuda/device.h"
+#include "tests/optim/kinds.h"
+
+namespace neura::test {
+namespace {
+
+using optim::Value;
+struct Variant {
+  const char* kind;
+  std::vector<std::pair<std::string, Value>> options;
+};
+const std::vector<Variant>& variants() {
+  static const auto* all = [] {
+    auto* v = new std::vector<Variant>;
+    for (const optim::Kind& k : optim::kKinds) v->push_back({k.name, {}});
+    v->push_back({"SGD", {{"momentum", 0.9}, {"dampening", 0.1}, {"weight_decay", 0.1}}});
+    v->push_back({"SGD", {{"momentum", 0.9}, {"nesterov", true}, {"maximize", true}}});
+    v->push_back({"Adam", {{"amsgrad", true}, {"weight_decay", 0.1}, {"maximize", true}}});
+    v->push_back({"RMSprop", {{"momentum", 0.9}, {"weight_decay", 0.1}}});
+    v->push_back({"RMSprop", {{"centered", true}, {"eps_inside_sqrt", true}}});
+    v->push_back({"RMSprop", {{"centered", true}, {"momentum", 0.9}}});
+    v->push_back({"Adagrad", {{"lr_decay", 0.1}, {"initial_accumulator_value", 0.5}}});
+    return v;
+  }();
+  return *all;
+}
+
+struct Side {  // one optimizer with its parameters
+  std::vector<Tensor> params;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  Side(const Variant& v, std::vector<Tensor> p) : params(std::move(p)) {
+    optim::ParamGroup group(params);
+    for (const auto& [name, value] : v.options) group.options[name] = value;
+    for (const optim::Kind& k : optim::kKinds)
+      if (k.name == std::string(v.kind)) optimizer = k.make({group});
+  }
+};
+Tensor leaf(const Tensor& t) { return t.detach().requires_grad_(); }
+
+void expect_alike(const Side& there_, const Side& here, Tolerance t) {
+  for (std::size_t i = 0; i < here.params.size(); ++i) {
+    SCOPED_TRACE(i);
+    expect_close(back(there_.params[i].detach()), here.params[i].detach(), t);
+  }
+  const optim::StateDict got = there_.optimizer->state_dict(), want = here.optimizer->state_dict();
+  ASSERT_EQ(got.state.size(), want.state.size());
+  for (std::size_t i = 0; i < want.state.size(); ++i)
+    for (const auto& [name, value] : want.state[i].second.items) {
+      SCOPED_TRACE(name);
+      const Value* other = got.state[i].second.find(name);
+      ASSERT_TRUE(other);
+      const Tensor& w = *value.get<Tensor>();
+      expect_close(other->get<Tensor>()->to(Device()), w, w.dim() ? t : Tolerance{});
+    }
+}
+void expect_steps(const Variant& v, const std::vector<Tensor>& here, const std::vector<Tensor>& there_) {
+  std::vector<Tensor> h, d;
+  for (const Tensor& t : here) h.push_back(leaf(t));
+  for (const Tensor& t : there_) d.push_back(leaf(t));
+  Side a(v, d), b(v, h);
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      if (step == 1 && i % 7 == 3) {  // its count of steps falls behind
+        h[i].set_grad({}), d[i].set_grad({});
+        continue;
+      }
+      const Tensor g = randn(h[i].shape(), {.dtype = h[i].dtype()});
+      h[i].set_grad(g), d[i].set_grad(there(g));
+    }
+    a.optimizer->step(), b.optimizer->step();
+  }
+  expect_alike(a, b, tolerance(h[0].dtype()).times(16));
+}
+
+using CudaOptimizers = CudaTest;
+
+TEST_F(CudaOptimizers, ManyTensorsOfOddSizes) {
+  manual_seed(3);
+  for (const Variant& v : variants())
+    for (const DType d : {float32, float64, bfloat16, float16, complex64}) {
+      SCOPED_TRACE(std::string(v.kind) + " " + name(d));
+      std::vector<Tensor> h, g;
+      for (const std::int64_t n : {1, 2, 3, 7, 8, 255, 4095, 4097, 20011, 0})
+        for (int k = 0; k < 7; ++k) h.push_back(randn({n}, {.dtype = d}));
+      h.push_back(randn({}, {.dtype = d})), h.push_back(randn({37, 53}, {.dtype = d}).t());
+      for (const Tensor& t : h) g.push_back(there(t));
+      expect_steps(v, h, g);
+    }
+}
+
+TEST_F(CudaOptimizers, ParametersThatLieAnywhere) {
+  manual_seed(4);
+  for (const Variant& v : variants()) {
+    SCOPED_TRACE(v.kind);
+    const Tensor flat = randn({30000}), far = there(flat);
+    std::vector<Tensor> h, g;
+    for (const auto& [begin, end] : {std::pair{0, 5}, {5, 9000}, {9000, 9003}, {9003, 29999}})
+      h.push_back(flat.slice(0, begin, end)), g.push_back(far.slice(0, begin, end));
+    const Tensor wide = randn({40, 30}), wide_there = there(wide);
+    h.push_back(wide.slice(1, 1, 30, 2)), g.push_back(wide_there.slice(1, 1, 30, 2));  // not dense
+    expect_steps(v, h, g);
+  }
+}
+
+TEST_F(CudaOptimizers, GroupsWithRatesOfTheirOwn) {
+  std::vector<optim::ParamGroup> here, far;
+  for (int i = 0; i < 11; ++i) {
+    Tensor h = leaf(randn({100 + i})), d = leaf(there(h.detach()));
+    const Tensor g = randn({100 + i});
+    h.set_grad(g), d.set_grad(there(g));
+    here.push_back({{h}, {{"lr", 0.1 / (i + 1)}}}), far.push_back({{d}, {{"lr", 0.1 / (i + 1)}}});
+  }
+  optim::AdamW a(here), b(far);
+  for (int i = 0; i < 2; ++i) a.step(), b.step();
+  for (std::size_t i = 0; i < here.size(); ++i)
+    expect_close(back(far[i].params[0].detach()), here[i].params[0].detach(), tolerance(float32).times(16));
+}
+
+TEST_F(CudaOptimizers, GradientsAreClipped) {
+  std::vector<Tensor> h, d;
+  for (const std::int64_t n : {1, 1000, 70001}) {
+    h.push_back(leaf(randn({n}))), d.push_back(leaf(there(h.back().detach())));
+    const Tensor g = randn({n});
+    h.back().set_grad(g), d.back().set_grad(there(g));
+  }
+  expect_close(back(nn::utils::clip_grad_norm_(d, 1)), nn::utils::clip_grad_norm_(h, 1), tolerance(float32).times(16));
+  for (std::size_t i = 0; i < h.size(); ++i) expect_close(back(d[i].grad()), h[i].grad(), tolerance(float32).times(16));
+}
+
+}  // namespace
+}  // namespace neura::test
