@@ -29,7 +29,7 @@ set(shared_with_core backend/plan core/device core/error core/shape core/spec)  
 list(TRANSFORM shared_with_core REPLACE "(.+)" "neura/\\1.cpp")
 add_library(neura_cuda SHARED ${sources} ${shared_with_core})
 target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static CUDA::cublas)
+target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
 target_link_options(neura_cuda PRIVATE LINKER:--no-undefined)
 set_target_properties(neura_cuda PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
   CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
