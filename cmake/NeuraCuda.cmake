@@ -25,6 +25,8 @@ foreach(line IN LISTS families)
   file(CONFIGURE OUTPUT ${unit} CONTENT "${defines}#include \"neura/backend/cuda/family.cu\"\n" @ONLY)
   list(APPEND sources ${unit})
 endforeach()
+# Random numbers are the cpu's to the last bit: products and sums are rounded one by one.
+set_source_files_properties(neura/backend/cuda/random.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 set(shared_with_core backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
 list(TRANSFORM shared_with_core REPLACE "(.+)" "neura/\\1.cpp")
 add_library(neura_cuda SHARED ${sources} ${shared_with_core})

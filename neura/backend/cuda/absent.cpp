@@ -8,7 +8,6 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/norm.h"
-#include "neura/backend/kernels/random.h"
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
@@ -30,10 +29,6 @@ const sort_kernels* sort() {
 const conv_kernels* conv() {
   static constexpr conv_kernels table{
       .forward = absent, .input_gradient = absent, .weight_gradient = absent, .unfold = absent, .fold = absent};
-  return &table;
-}
-const random_kernels* random() {
-  static constexpr random_kernels table{.draw = absent, .permutation = absent, .multinomial = absent};
   return &table;
 }
 const index_kernels* index() {
