@@ -2,9 +2,16 @@
 
 #include <charconv>
 
+#include "neura/core/current_device.h"
 #include "neura/core/error.h"
 
 namespace neura {
+namespace {
+thread_local int current = 0;
+}
+
+int current_cuda_index() { return current; }
+void set_current_cuda_index(int index) { current = index; }
 
 Device::Device(std::string_view text) {
   const auto refuse = [&] {
@@ -13,7 +20,7 @@ Device::Device(std::string_view text) {
   };
   if (text == "cpu" || text == "cpu:0") return;
   if (!text.starts_with("cuda")) refuse();
-  type = DeviceType::cuda;
+  type = DeviceType::cuda, index = std::uint8_t(current);
   std::string_view rest = text.substr(4);
   if (rest.empty()) return;
   unsigned value = 0;

@@ -29,11 +29,12 @@ struct Transfer {  // to another device; dimensions keep their order in memory
   static constexpr const char* name = "to";
   static constexpr bool linear = true, across = true;
   Device device;
+  bool non_blocking;
   void infer(const Spec& x, Spec& y) const {
     Cast{x.dtype, true}.infer(x, y);
     y.device = device;
   }
-  void run(Context&, View x, View y) const { assign(y, x); }
+  void run(Context&, View x, View y) const { assign(y, x, non_blocking); }
   void gradient(Gradient& g) const { g.result[0] = to(g.g[0], g.meta[0]->device); }
 };
 
@@ -48,13 +49,14 @@ struct LazyClone {
 struct Copy {
   static constexpr const char* name = "copy";
   static constexpr bool direct = true, across = true;
+  bool non_blocking = false;
   void infer(const Spec& self, const Spec& source, Spec& y) const {
     check<ShapeError>(broadcast_shapes(name, self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
     });
     y = Spec::dense(self.dtype, self.sizes(), self.device);
   }
-  void run(Context&, View, View source, View y) const { assign(y, source); }
+  void run(Context&, View, View source, View y) const { assign(y, source, non_blocking); }
   void gradient(Gradient& g) const {
     if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
@@ -91,13 +93,13 @@ Tensor contiguous(const Tensor& input) {
   return input.is_contiguous() ? input : apply(Cast{input.dtype(), false}, input);
 }
 Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(Cast{dtype, true}, input); }
-Tensor to(const Tensor& input, Device device) {
+Tensor to(const Tensor& input, Device device, bool non_blocking) {
   if (input.device() == device) return input;
-  return apply(Transfer{device}, input);
+  return apply(Transfer{device, non_blocking}, input);
 }
-Tensor& copy_(Tensor& self, const Operand& source) {
+Tensor& copy_(Tensor& self, const Operand& source, bool non_blocking) {
   if (source.is_scalar()) return fill_(self, source);
-  return apply_to(Destination::in_place, self, Copy{}, self, source);
+  return apply_to(Destination::in_place, self, Copy{non_blocking}, self, source);
 }
 Tensor& fill_(Tensor& self, const Operand& value) {
   if (value.is_tensor())

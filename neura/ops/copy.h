@@ -12,9 +12,9 @@ Tensor clone(const Tensor& input);
 Tensor lazy_clone(const Tensor& input);
 // The same values as that dtype; itself if it has it. Floating to integer truncates towards zero; to bool is != 0.
 Tensor to(const Tensor& input, DType dtype);
-Tensor to(const Tensor& input, Device device);
+Tensor to(const Tensor& input, Device device, bool non_blocking = false);  // see ToOptions
 Tensor contiguous(const Tensor& input);
-Tensor& copy_(Tensor& self, const Operand& source);
+Tensor& copy_(Tensor& self, const Operand& source, bool non_blocking = false);
 Tensor& fill_(Tensor& self, const Operand& value);
 Tensor& zero_(Tensor& self);
 // Complex conjugate; itself for real dtypes.

@@ -10,6 +10,9 @@ struct ToOptions {
   std::optional<DType> dtype = {};
   std::optional<Device> device = {};
   bool copy = false;  // new memory in any case
+  // Between a device and pinned memory of the host the call returns before the bytes are there: who reads them on the
+  // host synchronizes the stream before, who writes what is copied from waits as long. Elsewhere it changes nothing.
+  bool non_blocking = false;
 };
 // The same values as that dtype, there; itself where nothing is to do, unless a copy is asked for. Differentiable: the
 // gradient is converted and comes back. What crosses between devices is the narrower of both dtypes.

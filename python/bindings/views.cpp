@@ -1,5 +1,6 @@
 // Views, copies and conversions.
 #include "common.h"
+#include "neura/ops/to.h"
 
 namespace neura::python {
 namespace {
@@ -41,19 +42,18 @@ Tensor in_format(const Tensor& x, nb::handle format) {
 
 // to(dtype), to(device), to(device, dtype), to(other), each also by name
 Tensor convert(const Tensor& x, nb::args args, std::optional<DType> dtype, std::optional<Device> device, nb::handle,
-               bool, bool copy, nb::handle format) {
+               bool non_blocking, bool copy, nb::handle format) {
+  int flags = 0;  // by position: non_blocking, then copy
   for (nb::handle a : args) {
     DType d;
     Device v;
     if (is_tensor(a.ptr())) dtype = tensor_in(a.ptr()).dtype(), device = tensor_in(a.ptr()).device();
     else if (to_dtype(a.ptr(), d)) dtype = d;
     else if (to_device(a.ptr(), v)) device = v;
-    else if (!PyBool_Check(a.ptr()) && !a.is_none()) throw nb::type_error("to: expected a dtype, a device or a tensor");
+    else if (PyBool_Check(a.ptr())) (flags++ ? copy : non_blocking) = a.ptr() == Py_True;
+    else if (!a.is_none()) throw nb::type_error("to: expected a dtype, a device or a tensor");
   }
-  Tensor y = x;
-  if (device) y = y.to(*device);
-  if (dtype) y = y.to(*dtype);
-  y = in_format(y, format);
+  const Tensor y = in_format(to(x, {.dtype = dtype, .device = device, .non_blocking = non_blocking}), format);
   return copy && y.is_same(x) ? y.clone() : y;
 }
 
@@ -71,10 +71,10 @@ void bind_copies(const Names& n) {
   n.method("cpu", [](const Tensor& x) { return x.to(Device()); });
   n.method(
       "cuda",
-      [](const Tensor& x, std::optional<Device> device, bool, nb::handle format) {
-        const Device d = device.value_or(DeviceType::cuda);
+      [](const Tensor& x, std::optional<Device> device, bool non_blocking, nb::handle format) {
+        const Device d = device ? *device : Device("cuda");
         check<ValueError>(d.is_cuda(), [&] { return "cuda: expected a device of CUDA, got " + d.str(); });
-        return in_format(x.to(d), format);
+        return in_format(to(x, d, non_blocking), format);
       },
       "self"_a, "device"_a = nb::none(), "non_blocking"_a = false, "memory_format"_a = nb::none());
   n.method(
@@ -86,8 +86,8 @@ void bind_copies(const Names& n) {
       "contiguous", [](const Tensor& x, nb::handle f) { return channels_last(f) ? in_format(x, f) : contiguous(x); },
       "self"_a, "memory_format"_a = nb::none());
   n.method(
-      "copy_", [](Tensor& x, const Operand& source, bool) { return copy_(x, source); }, "self"_a, "src"_a,
-      "non_blocking"_a = false);
+      "copy_", [](Tensor& x, const Operand& source, bool non_blocking) { return copy_(x, source, non_blocking); },
+      "self"_a, "src"_a, "non_blocking"_a = false);
   n.method(
       "fill_", [](Tensor& x, const Operand& v) { return fill_(x, v); }, "self"_a, "value"_a);
   n.both(

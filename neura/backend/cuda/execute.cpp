@@ -82,7 +82,7 @@ Failed assign(const View& to, const View& from) {
   const int index = to.spec->device.index;
   const DType wanted = to.dtype();
   const Plan p = make_plan(to, wanted, &from, &wanted, 1);
-  if (p.dtype[0] == p.dtype[1] && p.rank == 1 && p.strides[0][0] == p.strides[0][1] &&
+  if (!p.host && p.dtype[0] == p.dtype[1] && p.rank == 1 && p.strides[0][0] == p.strides[0][1] &&
       p.strides[0][0] == size_of(wanted)) {
     const OnDevice on(index);
     return failed(cudaMemcpyAsync(to.data, from.data, std::size_t(p.numel * size_of(wanted)), cudaMemcpyDeviceToDevice,

@@ -1,0 +1,23 @@
+// Work of a device that is recorded once and launched again as a whole.
+#pragma once
+#include "neura/core/device_api.h"
+
+namespace neura {
+
+struct GraphApi {
+  Failed (*create)(int index, void** graph);
+  void (*destroy)(void* graph);
+  // From here this thread's work on its current stream, which must not be the default one, is recorded and not done.
+  // What it allocates comes from the pool, which lives as long as a graph that has it; 0: one of the graph's own.
+  // mode: cudaStreamCaptureMode (0 global, 1 thread local, 2 relaxed).
+  Failed (*begin)(void* graph, std::uint64_t pool, int mode);
+  Failed (*end)(void* graph);                          // makes the graph ready for replay
+  void (*abort)(void* graph);                          // or forgets what was recorded
+  Failed (*replay)(void* graph, std::uint64_t shift);  // on the current stream; see random numbers below
+  void (*reset)(void* graph);
+  std::uint64_t (*pool)(void* graph);  // 0 before a capture
+  std::uint64_t (*new_pool)();
+  bool (*capturing)(int index);  // does this thread's current stream record?
+};
+
+}  // namespace neura

@@ -1,0 +1,31 @@
+// What a device's allocator says of itself, and what may be asked of it.
+#pragma once
+#include "neura/core/device_api.h"
+
+namespace neura {
+
+struct MemoryCounts {                 // so far, but for the last two
+  std::int64_t hits, misses;          // allocations from what was kept, and from the device
+  std::int64_t retries, failures;     // after all that was kept had been given back, and in vain
+  std::int64_t taken, given;          // segments: from the device, and back to it
+  std::size_t largest_free, waiting;  // bytes: the largest block that is kept; released, but another stream is not done
+  std::size_t limit;                  // bytes, of the segments together
+};
+struct MemoryBlock {
+  const void* data;
+  std::size_t size;
+  void* stream;        // in whose order it is given again
+  std::uint64_t pool;  // 0: everybody's; else of captured graphs
+  bool used, first;    // first of its segment: blocks come in order, segment by segment
+};
+
+struct MemoryApi {
+  Failed (*counts)(int index, MemoryCounts*);
+  void (*visit)(int index, void (*see)(void* context, const MemoryBlock&), void* context);
+  Failed (*limit)(int index, double fraction);  // of the device's memory
+  Failed (*empty)(int index);                   // as DeviceApi::empty_cache, of one device
+  // `data` is read or written on a stream that is not its own: it is not given again before that work has ended.
+  Failed (*used_on)(int index, void* data, void* stream);
+};
+
+}  // namespace neura

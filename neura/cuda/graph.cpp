@@ -1,0 +1,105 @@
+#include "neura/cuda/graph.h"
+
+#include <utility>
+
+#include "neura/cuda/tables.h"
+
+namespace neura::cuda {
+namespace {
+
+// The offsets of n draws in a row. Another thread may draw between: then those are left out.
+GeneratorState reserve(Generator& g, std::uint64_t n) {
+  for (;;) {
+    const GeneratorState first = g.reserve();
+    std::uint64_t last = first.offset;
+    for (std::uint64_t i = 1; i < n; ++i) last = g.reserve().offset;
+    if (last == first.offset + n - 1) return first;
+  }
+}
+
+}  // namespace
+
+struct Graph::Parts {
+  Device device;
+  void* handle = nullptr;
+  GeneratorState before{};  // of the default generator, when the capture began
+  std::uint64_t draws = 0;  // that the capture made
+  bool recording = false, captured = false;
+  explicit Parts(Device d) : device(d) { throw_failure(graphs_of(d).create(d.index, &handle), "graph"); }
+  Parts(const Parts&) = delete;
+  ~Parts() { api().destroy(handle); }
+  const GraphApi& api() const { return graphs_of(device); }
+};
+
+Graph::Graph(Device d) : parts_(std::make_unique<Parts>(d)) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+void Graph::capture_begin(GraphPool pool, CaptureMode mode) {
+  Parts& p = *parts_;
+  check<ValueError>(!p.captured, [] {
+    return "capture_begin: expected a graph without a capture, got one that has; call reset() first";
+  });
+  throw_failure(p.api().begin(p.handle, pool, int(mode)), "capture_begin");
+  p.recording = true, p.before = default_generator().state();
+}
+void Graph::capture_end() {
+  Parts& p = *parts_;
+  check<ValueError>(p.recording,
+                    [] { return "capture_end: expected a capture that began; call capture_begin() first"; });
+  p.recording = false;
+  throw_failure(p.api().end(p.handle), "capture_end");
+  const GeneratorState after = default_generator().state();
+  p.draws = after.offset - p.before.offset, p.captured = true;
+}
+void Graph::capture_abort() {
+  if (std::exchange(parts_->recording, false)) parts_->api().abort(parts_->handle);
+}
+
+void Graph::replay() {
+  Parts& p = *parts_;
+  check<ValueError>(p.captured,
+                    [] { return "replay: expected a graph with a capture, got one without; capture first"; });
+  std::uint64_t shift = 0;
+  if (p.draws) {
+    Generator& g = default_generator();
+    const std::uint64_t seed = g.seed();
+    check<ValueError>(seed == p.before.seed, [&] {
+      return "replay: expected the generator's seed to be " + std::to_string(p.before.seed) +
+             ", as when the graph was captured, got " + std::to_string(seed) + "; seed before the capture";
+    });
+    shift = reserve(g, p.draws).offset - p.before.offset;
+  }
+  throw_failure(p.api().replay(p.handle, shift), "replay");
+}
+void Graph::reset() {
+  capture_abort();
+  Parts& p = *parts_;
+  p.api().reset(p.handle);
+  p.captured = false, p.draws = 0;
+}
+bool Graph::captured() const { return parts_->captured; }
+GraphPool Graph::pool() const { return parts_->api().pool(parts_->handle); }
+Device Graph::device() const { return parts_->device; }
+
+Graph::Capture::Capture(Graph& g, GraphPool pool, CaptureMode mode)
+    : graph(g), before(current_stream(g.device())), side(g.device()) {
+  side.wait_stream(before);
+  set_stream(side);
+  try {
+    g.capture_begin(pool, mode);
+  } catch (...) {
+    set_stream(before);
+    throw;
+  }
+}
+Graph::Capture::~Capture() {
+  graph.capture_abort();
+  set_stream(before);
+}
+
+GraphPool new_graph_pool() { return graphs_of(current_device()).new_pool(); }
+bool is_current_stream_capturing(Device d) { return device_count() && graphs_of(d).capturing(d.index); }
+
+}  // namespace neura::cuda

@@ -1,0 +1,16 @@
+// The tables behind neura/cuda. NotImplementedError where a device comes without.
+#pragma once
+#include "neura/core/device_api.h"
+#include "neura/core/graph_api.h"
+#include "neura/core/memory_api.h"
+#include "neura/core/pinned_api.h"
+#include "neura/core/stream_api.h"
+
+namespace neura::cuda {
+
+const StreamApi& streams_of(Device);
+inline const MemoryApi& memory_of(Device d) { return *streams_of(d).memory; }
+const PinnedApi& pinned();
+const GraphApi& graphs_of(Device);
+
+}  // namespace neura::cuda
