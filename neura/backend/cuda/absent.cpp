@@ -2,14 +2,12 @@
 #include "neura/backend/cuda/absent.h"
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/kernels/conv.h"
-#include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/norm.h"
 #include "neura/backend/kernels/scan.h"
-#include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
 
 namespace neura::cuda {
@@ -45,11 +43,6 @@ const join_kernels* join() {
   static constexpr join_kernels table{.copy = copy, .triangle = absent};
   return &table;
 }
-const softmax_kernels* softmax() {
-  static constexpr softmax_kernels table{
-      .softmax = absent, .softmax_backward = absent, .attention = absent, .attention_backward = absent};
-  return &table;
-}
 const norm_kernels* norm() {
   static constexpr norm_kernels table{.layer_norm = absent,
                                       .layer_norm_backward = absent,
@@ -73,10 +66,6 @@ const loss_kernels* loss() {
 const embedding_kernels* embedding() {
   static constexpr embedding_kernels table{
       .embedding = absent, .embedding_backward = absent, .one_hot = absent, .renormalize = absent};
-  return &table;
-}
-const dropout_kernels* dropout() {
-  static constexpr dropout_kernels table{.dropout = absent};
   return &table;
 }
 

@@ -1,0 +1,139 @@
+// Operations on rows: what the elements of a row have in common is found first, then each is written from it. A row is
+// held in registers by lanes of a warp or by a block; a longer one is read twice, by one block or by several.
+//
+// An operation is a struct that its kernel gets by value, with
+//   E, inputs, Stat, Final   the number it computes in; one or two operands; what is combined; what it comes to
+//   part(in, place)          Stat of the elements that this thread holds; it may change them, for `map` with `held`
+//   combine(Stat, Stat)      in a tree that depends on sizes alone
+//   finish(all, mine, place) Final of the row's Stat and of this thread's own
+//   deliver(row, Final)      by one thread of the row
+//   map<held>(Final, row, i, a, b)  a, elements of the first operand from i on, become those of the result
+#pragma once
+#include "neura/backend/cuda/memory.cuh"
+#include "neura/backend/cuda/rows.h"
+
+namespace neura::cuda {
+
+template <class M> using number_of = std::conditional_t<sizeof(M) == 8, double, float>;
+template <class E> constexpr int kHeld = sizeof(E) == 8 ? 16 : 32;  // elements of a thread, at most
+constexpr std::uint32_t kTeam = 512;                                // threads of a row, at most
+
+template <class T> __device__ T from_lane(T a, int step) {  // of the lane whose number differs in that bit
+  constexpr int words = int(sizeof(T) / 4);
+  union Bits {
+    T value;
+    unsigned word[words];
+    __device__ Bits() {}
+  } mine, other;
+  mine.value = a;
+#pragma unroll
+  for (int w = 0; w < words; ++w) other.word[w] = __shfl_xor_sync(~0u, mine.word[w], step);
+  return other.value;
+}
+
+// The threads that share a row: 2^k lanes of a warp, or a whole block.
+struct Team {
+  std::uint32_t width, lane, round = 0;
+  __device__ explicit Team(std::uint32_t w) : width(w), lane(threadIdx.x % w) {}
+  // What all have, combined. Every thread of the block calls it.
+  template <class T, class F> __device__ T all(T a, const F& combine) {
+    for (int step = int(width > 32 ? 32 : width) / 2; step; step /= 2) a = combine(a, from_lane(a, step));
+    if (width <= 32) return a;
+    __shared__ alignas(16) char room[2][kTeam / 32 * sizeof(T)];  // in turn: one barrier a call is enough
+    T* shared = reinterpret_cast<T*>(room[round++ % 2]);
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = a;
+    __syncthreads();
+    a = shared[0];
+    for (std::uint32_t w = 1; w < width / 32; ++w) a = combine(a, shared[w]);
+    return a;
+  }
+};
+
+struct Place {  // of the elements that a team holds: pack k of a lane begins at base + (k * width + lane) * V
+  std::int64_t row;
+  std::uint32_t base, end, n, width, lane;  // those at `end` and beyond are not there; n: of the whole row
+  template <int V> __device__ std::uint32_t at(int k) const { return base + (std::uint32_t(k) * width + lane) * V; }
+};
+
+template <class M, int V, int K> struct Held {
+  using E = number_of<M>;
+  static constexpr int packs = K, pack = V;
+  E v[K][V];
+  __device__ void load(const char* row, const Place& p, E fill) {
+    PackOf<M, V> raw[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (const std::uint32_t i = p.at<V>(k); i < p.end)
+        raw[k] = *reinterpret_cast<const PackOf<M, V>*>(row + std::size_t(i) * sizeof(M));
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+#pragma unroll
+      for (int j = 0; j < V; ++j) v[k][j] = p.at<V>(k) < p.end ? cast<E>(raw[k].v[j]) : fill;
+  }
+};
+
+template <bool held, class Op, class M, int V, int K>
+__device__ void write_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const typename Op::Final& f, const Place& p,
+                          char* out) {
+#pragma unroll
+  for (int k = 0; k < K; ++k)
+    if (const std::uint32_t i = p.at<V>(k); i < p.end) {
+      op.template map<held>(f, p.row, i, in[0].v[k], in[Op::inputs - 1].v[k]);
+      store_as<M, V>(in[0].v[k], out + std::int64_t(i) * std::int64_t(sizeof(M)), 0);
+    }
+}
+template <class Op, class M, int V, int K>
+__device__ void read_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const RowPlan& r, const Place& p) {
+#pragma unroll
+  for (int o = 0; o < Op::inputs; ++o) in[o].load(r.in[o] + p.row * r.pitch[o], p, op.fill());
+}
+
+template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTeam)
+    held_rows(const __grid_constant__ Op op, const __grid_constant__ RowPlan r) {
+  Team team(r.width);
+  const std::int64_t row = std::int64_t(blockIdx.x) * (blockDim.x / r.width) + threadIdx.x / r.width;
+  const bool there = row < r.rows;
+  const Place p{there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
+  Held<M, V, K> in[Op::inputs];
+  read_row(op, in, r, p);
+  const auto mine = op.part(in, p);
+  const auto f = op.finish(team.all(mine, [&](auto a, auto b) { return op.combine(a, b); }), mine, p);
+  if (!there) return;
+  if (team.lane == 0) op.deliver(row, f);
+  write_row<true>(op, in, f, p, r.out + row * std::int64_t(r.n) * std::int64_t(sizeof(M)));
+}
+
+template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTeam)
+    long_rows(const __grid_constant__ Op op, const __grid_constant__ RowPlan r) {
+  using Stat = typename Op::Stat;
+  const auto combine = [&](Stat a, Stat b) { return op.combine(a, b); };
+  Team team(kTeam);
+  const std::int64_t row = blockIdx.x / r.chunks;
+  const std::uint32_t chunk = blockIdx.x % r.chunks, begin = chunk * r.chunk;
+  const std::uint32_t end = r.n - begin < r.chunk ? r.n : begin + r.chunk;
+  Place p{row, begin, end, r.n, kTeam, team.lane};
+  Held<M, V, K> in[Op::inputs];
+  Stat mine = op.none();
+  Stat* partial = reinterpret_cast<Stat*>(r.partial) + row * r.chunks;
+  if (r.stage == RowPlan::write) {
+    for (std::uint32_t c = team.lane; c < r.chunks; c += kTeam) mine = combine(mine, partial[c]);
+  } else {
+    for (; p.base < end; p.base += kTeam * V * K) {
+      read_row(op, in, r, p);
+      mine = combine(mine, op.part(in, p));
+    }
+  }
+  const Stat all = team.all(mine, combine);
+  if (r.stage == RowPlan::read) {
+    if (team.lane == 0) partial[chunk] = all;
+    return;
+  }
+  const auto f = op.finish(all, mine, p);
+  if (team.lane == 0 && chunk == 0) op.deliver(row, f);
+  for (p.base = begin; p.base < end; p.base += kTeam * V * K) {
+    read_row(op, in, r, p);
+    write_row<false>(op, in, f, p, r.out + row * std::int64_t(r.n) * std::int64_t(sizeof(M)));
+  }
+}
+
+}  // namespace neura::cuda
