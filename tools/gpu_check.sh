@@ -1,31 +1,68 @@
 #!/usr/bin/env bash
-# tools/gpu_check.sh [build|tests|sanitizer|bench]...: everything about CUDA that wants a device; without arguments all parts.
-# Results go to the folder GPU_RESULTS, or build/gpu. CMAKE_ARGS is passed to CMake. Each part fits into ten minutes.
+# tools/gpu_check.sh [PART]...: everything about CUDA that wants a device; without arguments all parts, each of which fits
+# into ten minutes:
+#   build        what the others need, into GPU_BUILD (build/cuda); CMAKE_ARGS is passed to CMake
+#   tests        every row and operation against the CPU, with derivatives; streams, memory, graphs, errors
+#   conformance  PyTorch's stored cases with --device cuda
+#   sanitizer    memcheck, racecheck and synccheck on a sample of each family of kernels
+#   soak         allocates, switches streams, runs out of memory, meets bad indices: SOAK_SECONDS (300) of it
+#   bench        bench/cuda_bench.cpp against PyTorch; and, where BENCH names shared/bench/bench.py, its cases from Python
+# Results go to the folder GPU_RESULTS (build/gpu). PYTHON runs Neura's package, TORCH_PYTHON (python3) PyTorch.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 results=${GPU_RESULTS:-build/gpu}
+out=${GPU_BUILD:-build/cuda}
 mkdir -p "$results"
 failed=()
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(build tests sanitizer bench)
+[ ${#parts[@]} -gt 0 ] || parts=(build tests conformance sanitizer soak bench)
+jobs=$(($(nproc) < 8 ? $(nproc) : 8))
+export NEURA_CUDNN_ALLOW_TF32=0 NEURA_MATMUL_ALLOW_TF32=0  # float32 is compared as float32
 
 build() {
   # shellcheck disable=SC2086
-  cmake -B build/cuda -G Ninja -DCMAKE_BUILD_TYPE=Release -DNEURA_CUDA=ON -DNEURA_PYTHON=OFF -DNEURA_EXAMPLES=OFF \
-    -DNEURA_CLI=OFF -DNEURA_DATA=OFF -DNEURA_IO=OFF ${CMAKE_ARGS:-} >"$results/cmake.log" 2>&1 || return 1
-  cmake --build build/cuda --target neura neura_cuda test_cuda neura_cuda_bench >"$results/build.log" 2>&1
+  cmake -B "$out" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNEURA_CUDA=ON ${CMAKE_ARGS:-} >"$results/cmake.log" 2>&1 || return 1
+  cmake --build "$out" >"$results/build.log" 2>&1
 }
-tests() { build/cuda/bin/tests/cuda --gtest_brief=1 2>&1 | tee "$results/tests.log"; return "${PIPESTATUS[0]}"; }
+shard() { GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$1 "$out/bin/tests/cuda" --gtest_brief=1 >"$results/tests.$1.log" 2>&1; }
+tests() {
+  local pids=() bad=0 i
+  for ((i = 0; i < jobs; ++i)); do shard "$i" & pids+=($!); done
+  for i in "${pids[@]}"; do wait "$i" || bad=1; done
+  cat "$results"/tests.*.log >"$results/tests.log" && rm "$results"/tests.*.log
+  grep -hE '^\[  FAILED  \] .*\(' "$results/tests.log" | sort
+  awk '/^\[  PASSED  \]/ { p += $4 } /^\[  SKIPPED \] [0-9]+ test/ { s += $4 } /^\[  FAILED  \] .*ms\)$/ { ++f }
+    /^contract:/ { c += $2 }
+    END { printf "%d tests passed, %d skipped, %d failed; %d cases were compared with the CPU\n", p, s, f, c }' "$results/tests.log"
+  grep -A1 -hE 'Skipped$' "$results/tests.log" | grep -vE '^--|Skipped$' | sort | uniq -c  # and why
+  return "$bad"
+}
+conformance() {
+  "${PYTHON:-build/python/bin/python}" tools/conformance.py "$out/site" --device cuda --jobs "$(nproc)" 2>&1 | tee "$results/conformance.log"
+  return "${PIPESTATUS[0]}"
+}
 sanitizer() {  # a sample: device code under these tools is a hundred times slower
+  local filter='Cuda*.*Sample*:CudaDevice.Copies*:CudaReductions.*:CudaProducts.*' bad=0 tool
   for tool in memcheck racecheck synccheck; do
-    compute-sanitizer --tool $tool --error-exitcode 9 build/cuda/bin/tests/cuda --gtest_brief=1 \
-      --gtest_filter='CudaDevice.Copies*:CudaReductions.*:CudaProducts.*' >"$results/$tool.log" 2>&1 || return 1
-    tail -1 "$results/$tool.log"
+    compute-sanitizer --tool $tool --error-exitcode 9 "$out/bin/tests/cuda" --gtest_brief=1 \
+      --gtest_filter="${SANITIZE:-$filter}" >"$results/$tool.log" 2>&1 || bad=1
+    echo "$tool: $(grep -hE 'ERROR SUMMARY|RACECHECK SUMMARY' "$results/$tool.log" | tail -1)"
   done
+  return "$bad"
+}
+soak() {
+  NEURA_SOAK_SECONDS=${SOAK_SECONDS:-300} "$out/bin/tests/cuda" --gtest_brief=1 --gtest_filter='CudaSoak.*' 2>&1 | tee "$results/soak.log"
+  return "${PIPESTATUS[0]}"
 }
 bench() {
-  build/cuda/bin/neura_cuda_bench --benchmark_format=json --benchmark_min_time=0.2 >"$results/cuda.json" 2>/dev/null || return 1
-  python3 bench/cuda_torch.py "$results/cuda.json" >"$results/cuda.md" && cat "$results/cuda.md"
+  local torch=${TORCH_PYTHON:-python3}
+  "$out/bin/neura_cuda_bench" --benchmark_format=json --benchmark_min_time=0.2 >"$results/cuda.json" 2>/dev/null || return 1
+  $torch bench/cuda_torch.py "$results/cuda.json" >"$results/cuda.md" && cat "$results/cuda.md" || return 1
+  [ -n "${BENCH:-}" ] || return 0
+  unset NEURA_CUDNN_ALLOW_TF32 NEURA_MATMUL_ALLOW_TF32
+  PYTHONPATH=$out/site ${PYTHON:-build/python/bin/python} "$BENCH" --backend neura --device cuda --json "$results/neura.json" >"$results/neura.log" 2>&1
+  $torch "$BENCH" --backend torch --device cuda --json "$results/torch.json" >"$results/torch.log" 2>&1
+  $torch "$BENCH" --compare "$results/neura.json" "$results/torch.json" | tee "$results/compare.txt"
 }
 
 for part in "${parts[@]}"; do
