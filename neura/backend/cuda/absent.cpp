@@ -1,7 +1,6 @@
 // Families of kernels that this back end does not have yet.
 #include "neura/backend/cuda/absent.h"
 #include "neura/backend/cuda/execute.h"
-#include "neura/backend/kernels/conv.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
@@ -22,11 +21,6 @@ const scan_kernels* scan() {
 }
 const sort_kernels* sort() {
   static constexpr sort_kernels table{.rank = absent, .rows = absent, .search = absent};
-  return &table;
-}
-const conv_kernels* conv() {
-  static constexpr conv_kernels table{
-      .forward = absent, .input_gradient = absent, .weight_gradient = absent, .unfold = absent, .fold = absent};
   return &table;
 }
 const index_kernels* index() {

@@ -1,0 +1,189 @@
+// Convolutions on CUDA against the CPU, over a grid of options: results and all three gradients.
+#include "neura/ops/conv.h"
+
+#include <dlfcn.h>
+
+#include <functional>
+
+#include "neura/autograd/autograd.h"
+#include "neura/core/precision.h"
+#include "neura/ops/create.h"
+#include "neura/ops/view.h"
+#include "tests/cuda/device.h"
+#include "tests/support/sample.h"
+
+namespace neura::test {
+namespace {
+
+// A function of the back end's library that is no part of its tables.
+template <class F> F* of_library(const char* name) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void*>(&plugin_of(kCuda).device), &info)) return nullptr;
+  void* const library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  F* const f = library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
+  if (library) dlclose(library);
+  return f;
+}
+std::int64_t cudnn_convolutions() { return of_library<std::int64_t()>("neura_cudnn_convolutions")(); }
+bool has_cudnn() { return of_library<std::int64_t()>("neura_cudnn_version")() != 0; }
+void use_cudnn(bool use) { of_library<void(bool)>("neura_cudnn_use")(use); }
+
+class CudaConv : public CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    tf32_ = get_cudnn_allow_tf32(), set_cudnn_allow_tf32(false);
+  }
+  void TearDown() override {
+    set_cudnn_allow_tf32(tf32_);
+    if (!IsSkipped()) use_cudnn(true);
+  }
+  bool tf32_ = true;
+};
+
+using Convolution = std::function<Tensor(const std::vector<Tensor>&)>;
+
+// The result, every gradient, and the gradients of the first gradient.
+std::vector<Tensor> all_of(const Convolution& f, const std::vector<Tensor>& operands, Device device) {
+  std::vector<Tensor> in;
+  for (const Tensor& t : operands) in.push_back(t.to(device).detach());
+  const bool smooth = differentiable(operands[0].dtype());
+  if (smooth)
+    for (Tensor& t : in) t.requires_grad_();
+  std::vector<Tensor> out = {f(in)};
+  if (smooth) {
+    const Tensor g = sample(out[0].shape(), out[0].dtype(), {.seed = 11}).to(device);
+    const std::vector<Tensor> first = grad({&out[0], 1}, in, {&g, 1}, {.create_graph = true});
+    out.insert(out.end(), first.begin(), first.end());
+    const Tensor v = sample(in[0].shape(), in[0].dtype(), {.seed = 12}).to(device);
+    out.push_back(grad(first[0], in[1], v));
+  }
+  for (Tensor& t : out) t = t.detach().to(Device());
+  return out;
+}
+void expect_the_cpus(const Convolution& f, const std::vector<Tensor>& operands) {
+  const std::vector<Tensor> want = all_of(f, operands, Device()), got = all_of(f, operands, kCuda);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    SCOPED_TRACE("result " + std::to_string(i));
+    // A sum of many products: what rounding leaves grows with what was added, not with what remains.
+    expect_close(got[i], want[i], tolerance(want[i].dtype()).times(8));
+  }
+}
+
+struct Case {
+  const char* name;
+  Shape input, weight;
+  ConvOptions o;
+};
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"plain", {2, 3, 9, 10}, {4, 3, 3, 3}, {}},
+      {"one pixel", {2, 5, 7, 7}, {6, 5, 1, 1}, {}},
+      {"stride", {2, 3, 11, 12}, {4, 3, 3, 2}, {.stride = {2, 3}, .padding = {1, 0}}},
+      {"unused rows", {1, 2, 10, 10}, {3, 2, 3, 3}, {.stride = 2}},
+      {"dilation", {2, 2, 13, 12}, {3, 2, 3, 2}, {.padding = {2, 1}, .dilation = {2, 3}}},
+      {"same, even kernel", {2, 3, 8, 9}, {4, 3, 4, 2}, {.padding = "same"}},
+      {"groups", {2, 6, 8, 8}, {9, 2, 3, 3}, {.padding = 1, .groups = 3}},
+      {"depthwise", {3, 8, 9, 9}, {16, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 8}},
+      {"wide", {4, 33, 17, 15}, {65, 33, 3, 3}, {.padding = 1}},
+      {"whole image", {3, 4, 6, 5}, {7, 4, 6, 5}, {}},
+      {"large kernel", {1, 2, 30, 31}, {3, 2, 11, 9}, {.stride = 3, .padding = 5}},
+      {"line", {2, 3, 40}, {5, 3, 7}, {.stride = 2, .padding = 3}},
+      {"line, groups, dilation", {2, 4, 33}, {6, 2, 3}, {.padding = 2, .dilation = 2, .groups = 2}},
+      {"room", {2, 3, 5, 6, 7}, {4, 3, 2, 3, 3}, {.stride = {1, 2, 1}, .padding = {0, 1, 2}}},
+      {"flat room", {2, 2, 1, 9, 8}, {3, 2, 1, 3, 3}, {.padding = {0, 1, 1}}},
+  };
+  return all;
+}
+Convolution call_of(const Case& c) {
+  return [c](const std::vector<Tensor>& t) {
+    const Tensor bias = t.size() > 2 ? t[2] : Tensor();
+    return c.input.size() == 3   ? conv1d(t[0], t[1], bias, c.o)
+           : c.input.size() == 4 ? conv2d(t[0], t[1], bias, c.o)
+                                 : conv3d(t[0], t[1], bias, c.o);
+  };
+}
+void expect_all_cases(DType d) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(std::string(c.name) + ", " + name(d));
+    const std::vector<Tensor> in = {sample(c.input, d, {.low = -1, .high = 1, .seed = 1}),
+                                    sample(c.weight, d, {.low = -1, .high = 1, .seed = 2}),
+                                    sample({c.weight[0]}, d, {.low = -1, .high = 1, .seed = 3})};
+    expect_the_cpus(call_of(c), in);
+    expect_the_cpus(call_of(c), {in[0], in[1]});
+  }
+}
+
+TEST_F(CudaConv, EveryOptionInFloatingNumbers) {
+  for (const DType d : {float32, float64, float16, bfloat16}) expect_all_cases(d);
+}
+TEST_F(CudaConv, CudnnComputesThem) {
+  if (!has_cudnn()) GTEST_SKIP() << "libcudnn.so.9 is not here; NEURA_CUDNN_LIBRARY may name it";
+  for (const DType d : {float32, float64, float16, bfloat16})
+    for (const Case& c : cases()) {
+      SCOPED_TRACE(std::string(c.name) + ", " + name(d));
+      const std::int64_t before = cudnn_convolutions();
+      all_of(call_of(c), {sample(c.input, d), sample(c.weight, d)}, kCuda);
+      EXPECT_EQ(cudnn_convolutions() - before, 4);  // forward, two gradients, and the first one's with respect to w
+    }
+}
+TEST_F(CudaConv, TransposedConvolutions) {
+  for (const DType d : {float32, float16}) {
+    const auto make = [&](const Shape& s, std::uint64_t seed) {
+      return sample(s, d, {.low = -1, .high = 1, .seed = seed});
+    };
+    expect_the_cpus(
+        [](const std::vector<Tensor>& t) {
+          return conv_transpose2d(t[0], t[1], t[2], {.stride = 2, .padding = 1, .output_padding = 1});
+        },
+        {make({2, 4, 5, 6}, 1), make({4, 3, 3, 3}, 2), make({3}, 3)});
+    expect_the_cpus(
+        [](const std::vector<Tensor>& t) {
+          return conv_transpose1d(t[0], t[1], {}, {.stride = 3, .groups = 2, .dilation = 2});
+        },
+        {make({2, 4, 7}, 1), make({4, 3, 3}, 2)});
+  }
+}
+TEST_F(CudaConv, TheSameTwice) {
+  const Tensor x = there(sample({16, 16, 24, 24})), w = there(sample({32, 16, 3, 3}));
+  const auto once = [&] {
+    Tensor a = x.detach().requires_grad_(), b = w.detach().requires_grad_();
+    const Tensor y = conv2d(a, b, {}, {.padding = 1});
+    const Tensor ins[] = {a, b}, g = ones_like(y);
+    std::vector<Tensor> out = grad({&y, 1}, ins, {&g, 1});
+    out.push_back(y.detach());
+    return out;
+  };
+  const auto first = once();
+  for (int i = 0; i < 3; ++i) {
+    const auto again = once();
+    for (std::size_t k = 0; k < first.size(); ++k) expect_same(back(again[k]), back(first[k]));
+  }
+}
+TEST_F(CudaConv, NothingToConvolve) {
+  const Tensor w = sample({4, 3, 3, 3}), b = sample({4});
+  expect_the_cpus([](const std::vector<Tensor>& t) { return conv2d(t[0], t[1], t[2]); }, {zeros({0, 3, 5, 5}), w, b});
+}
+TEST_F(CudaConv, OperandsThatBeginAnywhere) {
+  for (const DType d : {float32, float16, bfloat16}) {
+    const Tensor x = sample({3 * 8 * 9 * 9 + 1}, d), w = sample({5 * 8 * 3 * 3 + 1}, d);
+    const auto at = [](const Tensor& t, const Shape& s) { return t.slice(0, 1, s.numel() + 1).view(s); };
+    const Shape in = {3, 8, 9, 9}, kernel = {5, 8, 3, 3};
+    const Tensor want = conv2d(at(x, in), at(w, kernel), {}, {.padding = 1});
+    const Tensor got = conv2d(at(there(x), in), at(there(w), kernel), {}, {.padding = 1});
+    expect_close(back(got), want, tolerance(d).times(8));
+  }
+}
+// TF32 keeps 10 bits after the point: less exact, not wrong.
+TEST_F(CudaConv, Tf32IsAllowedUntilItIsNot) {
+  const Tensor x = sample({8, 64, 14, 14}, float32, {.low = -1, .high = 1});
+  const Tensor w = sample({64, 64, 3, 3}, float32, {.low = -1, .high = 1});
+  const Tensor want = conv2d(x, w, {}, {.padding = 1});
+  set_cudnn_allow_tf32(true);
+  expect_close(back(conv2d(there(x), there(w), {}, {.padding = 1})), want, {.absolute = 0.1, .relative = 0.01});
+  set_cudnn_allow_tf32(false);
+  expect_close(back(conv2d(there(x), there(w), {}, {.padding = 1})), want, tolerance(float32).times(8));
+}
+
+}  // namespace
+}  // namespace neura::test
