@@ -75,23 +75,44 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, const Attentio
   return o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
 }
 
+// The gradient once more, of operations that have gradients themselves; in float32 for halves.
+void compose_gradient(Gradient& g, const AttentionShape& shape) {
+  const DType wide = accumulation(g.input(0).dtype());
+  const Tensor h = to(g.g[0], wide), q = to(g.input(0), wide), k = to(g.input(1), wide), v = to(g.input(2), wide);
+  const Tensor weights = weights_of(q, k, shape.scale, {.attn_mask = g.input(3), .is_causal = shape.causal});
+  const auto give = [&](int i, const Tensor& t) { g.result[i] = to(t, g.input(i).dtype()); };
+  if (g.needs(0) || g.needs(1)) {
+    const Tensor slopes = softmax_backward(matmul(h, mT(v)), weights, -1) * shape.scale;
+    if (g.needs(0)) give(0, matmul(slopes, k));
+    if (g.needs(1)) give(1, matmul(mT(slopes), q));
+  }
+  if (g.needs(2)) give(2, matmul(mT(weights), h));
+}
+
 struct AttentionBackward {
   static constexpr const char* name = "scaled_dot_product_attention_backward";
   AttentionShape shape;
+  Tensor y, sums;  // of AttentionKept; beyond what an operation has operands for
   void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& gq, Spec& gk,
              Spec& gv) const {
     gq = Spec::dense(q.dtype, q.sizes(), q.device);
     gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
   }
   void run(Context& c, View g, View q, View k, View v, View mask, View gq, View gk, View gv) const {
-    c.backend.softmax->attention_backward(c, g, q, k, v, mask, shape, gq, gk, gv);
+    c.backend.softmax->attention_backward(c, g, q, k, v, mask, view_of(y), view_of(sums), shape, gq, gk, gv);
+  }
+  static View view_of(const Tensor& t) { return t ? View{t.impl()->data(), &t.spec()} : View(); }
+  void gradient_of(Gradient& g) const {
+    if (g.create_graph) return compose_gradient(g, shape);
+    auto r = apply(*this, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3));
+    for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
   }
 };
 
-// In one kernel; operands as softmax_kernels wants them.
+// In one kernel; operands as softmax_kernels wants them. The mask has no gradient.
 struct Attention {
   static constexpr const char* name = "scaled_dot_product_attention";
-  static constexpr std::uint16_t reads[] = {15, 15, 15, 0};  // the mask has no gradient
+  static constexpr std::uint16_t reads[] = {15, 15, 15, 0};
   AttentionShape shape;
   void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y) const {
     Shape sizes = q.sizes();
@@ -99,23 +120,22 @@ struct Attention {
     y = Spec::dense(q.dtype, sizes, q.device);
   }
   void run(Context& c, View q, View k, View v, View mask, View y) const {
-    c.backend.softmax->attention(c, q, k, v, mask, shape, y);
+    c.backend.softmax->attention(c, q, k, v, mask, shape, y, View());
   }
-  void gradient(Gradient& g) const {
-    const Tensor &h = g.g[0], &q = g.input(0), &k = g.input(1), &v = g.input(2), &mask = g.input(3);
-    if (!g.create_graph) {
-      auto r = apply(AttentionBackward{shape}, h, q, k, v, mask);
-      for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
-      return;
-    }
-    const Tensor weights = weights_of(q, k, shape.scale, {.attn_mask = mask, .is_causal = shape.causal});
-    if (g.needs(0) || g.needs(1)) {
-      const Tensor slopes = softmax_backward(matmul(h, mT(v)), weights, -1) * shape.scale;
-      if (g.needs(0)) g.result[0] = matmul(slopes, k);
-      if (g.needs(1)) g.result[1] = matmul(mT(slopes), q);
-    }
-    if (g.needs(2)) g.result[2] = matmul(mT(weights), h);
+  void gradient(Gradient& g) const { AttentionBackward{shape, {}, {}}.gradient_of(g); }
+};
+struct AttentionKept {  // what AttentionUse::kept is about
+  static constexpr const char* name = Attention::name;
+  static constexpr std::uint16_t reads[] = {0x030f, 0x030f, 0x030f, 0};
+  AttentionShape shape;
+  void infer(const Spec& q, const Spec& k, const Spec& v, const Spec& mask, Spec& y, Spec& sums) const {
+    Attention{shape}.infer(q, k, v, mask, y);
+    sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);
   }
+  void run(Context& c, View q, View k, View v, View mask, View y, View sums) const {
+    c.backend.softmax->attention(c, q, k, v, mask, shape, y, sums);
+  }
+  void gradient(Gradient& g) const { AttentionBackward{shape, g.output(0), g.output(1)}.gradient_of(g); }
 };
 
 // Whether a has sizes that broadcast to those of the scores.
@@ -127,14 +147,18 @@ bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
   }
   return true;
 }
-bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
-  if (!q.device().is_cpu() || k.device() != q.device() || v.device() != q.device()) return false;
-  if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return false;
-  if (q.dim() != k.dim() || q.dim() != v.dim()) return false;
+AttentionUse kernel_for(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
+                        const AttentionOptions& o) {
+  constexpr auto none = AttentionUse::composed;
+  if (k.device() != q.device() || v.device() != q.device()) return none;
+  if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return none;
+  if (q.dim() != k.dim() || q.dim() != v.dim()) return none;
   for (int d = 0; d + 2 < q.dim(); ++d)
-    if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return false;
-  return !o.attn_mask || (!o.attn_mask.requires_grad() && o.attn_mask.device() == q.device() && o.attn_mask.numel() &&
-                          is_mask_of(o.attn_mask, q, k));
+    if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return none;
+  const Tensor& mask = o.attn_mask;
+  if (mask && (mask.requires_grad() || mask.device() != q.device() || !mask.numel() || !is_mask_of(mask, q, k)))
+    return none;
+  return backend_of(q.device()).softmax->attends(q.spec(), k.spec(), v.spec(), bool(mask), shape);
 }
 // A mask to add to the scores, its columns side by side or all the same.
 Tensor added_mask(const Tensor& mask, DType dtype) {
@@ -168,10 +192,6 @@ Tensor attend_causal(const Tensor& q, const Tensor& k, const Tensor& v, double s
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& o) {
   check_operands(query, key, value, o);
-  if (bit(query.dtype()) & dtypes::halves) {  // computed in float32 (torch); the scores of halves would lose too much
-    const DType f = DType::float32;
-    return to(scaled_dot_product_attention(to(query, f), to(key, f), to(value, f), o), query.dtype());
-  }
   Tensor k = key, v = value;
   if (o.enable_gqa) {
     check<ShapeError>(query.dim() >= 3 && key.dim() >= 3 && value.dim() >= 3, [&] {
@@ -182,11 +202,20 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     k = spread_heads(k, heads), v = spread_heads(v, heads);
   }
   const std::int64_t width = query.shape().back();
-  const double scale = o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1;
-  if (has_kernel(query, k, v, o))
-    return apply(Attention{{scale, o.is_causal}}, query, k, v, added_mask(o.attn_mask, query.dtype()));
-  if (o.is_causal && query.size(-2) >= 2 * kQueries) return attend_causal(query, k, v, scale, o);
-  return attend(query, k, v, scale, o);
+  const AttentionShape shape{o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1, o.is_causal};
+  const DType wide = accumulation(query.dtype());
+  switch (kernel_for(query, k, v, shape, o)) {
+    case AttentionUse::plain:
+      return apply(Attention{shape}, query, k, v, added_mask(o.attn_mask, wide));
+    case AttentionUse::kept:
+      return apply(AttentionKept{shape}, query, k, v, added_mask(o.attn_mask, wide))[0];
+    default:
+      break;
+  }
+  if (wide != query.dtype())  // computed in float32 (torch); the scores of halves would lose too much
+    return to(scaled_dot_product_attention(to(query, wide), to(key, wide), to(value, wide), o), query.dtype());
+  if (o.is_causal && query.size(-2) >= 2 * kQueries) return attend_causal(query, k, v, shape.scale, o);
+  return attend(query, k, v, shape.scale, o);
 }
 
 }  // namespace neura

@@ -176,8 +176,11 @@ constexpr random_kernels random{K(random, draw), K(random, permutation), K(rando
 constexpr index_kernels index{K(index, select), K(index, write),         K(index, gather), K(index, scatter),
                               K(index, linear), K(index, count_nonzero), K(index, nonzero)};
 constexpr join_kernels join{K(join, copy), K(join, triangle)};
-constexpr softmax_kernels softmax{K(softmax, softmax), K(softmax, softmax_backward), K(softmax, attention),
-                                  K(softmax, attention_backward)};
+AttentionUse attends(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape& shape) {
+  return cpu_backend().softmax->attends(q, k, v, masked, shape);
+}
+constexpr softmax_kernels softmax{K(softmax, softmax), K(softmax, softmax_backward), .attends = &attends,
+                                  K(softmax, attention), K(softmax, attention_backward)};
 constexpr norm_kernels norm{K(norm, layer_norm),        K(norm, layer_norm_backward), K(norm, rms_norm),
                             K(norm, rms_norm_backward), K(norm, group_norm),          K(norm, group_norm_backward),
                             K(norm, batch_norm),        K(norm, batch_norm_backward)};

@@ -195,12 +195,15 @@ template <class T> class Attention {
 
 }  // namespace
 
-void cpu_attention(Context& c, View q, View k, View v, View mask, const AttentionShape& shape, View y) {
+AttentionUse cpu_attends(const Spec& q, const Spec&, const Spec&, bool, const AttentionShape&) {
+  return bit(q.dtype) & dtypes::halves ? AttentionUse::composed : AttentionUse::plain;
+}
+void cpu_attention(Context& c, View q, View k, View v, View mask, const AttentionShape& shape, View y, View) {
   if (y.dtype() == DType::float64) return Attention<double>(q, k, v, mask, shape).forward(c, y.as<double>());
   Attention<float>(q, k, v, mask, shape).forward(c, y.as<float>());
 }
-void cpu_attention_backward(Context& c, View g, View q, View k, View v, View mask, const AttentionShape& shape, View gq,
-                            View gk, View gv) {
+void cpu_attention_backward(Context& c, View g, View q, View k, View v, View mask, View, View,
+                            const AttentionShape& shape, View gq, View gk, View gv) {
   if (gq.dtype() == DType::float64)
     return Attention<double>(q, k, v, mask, shape).backward(c, g, gq.as<double>(), gk.as<double>(), gv.as<double>());
   Attention<float>(q, k, v, mask, shape).backward(c, g, gq.as<float>(), gk.as<float>(), gv.as<float>());

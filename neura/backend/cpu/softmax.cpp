@@ -251,6 +251,7 @@ void softmax_backward(Context& c, View g, View y, int dim, bool logarithm, View 
 const softmax_kernels* cpu_softmax() {
   static constexpr softmax_kernels table{.softmax = &softmax,
                                          .softmax_backward = &softmax_backward,
+                                         .attends = &cpu_attends,
                                          .attention = &cpu_attention,
                                          .attention_backward = &cpu_attention_backward};
   return &table;

@@ -1,11 +1,21 @@
-// Entries of the table of softmax that stand in a file of their own.
+// Entries of the table of softmax that stand in files of their own.
 #pragma once
+#include "neura/backend/cuda/failure.h"
 #include "neura/backend/kernels/softmax.h"
 
 namespace neura::cuda {
 
-void attention(Context&, View q, View k, View v, View mask, const AttentionShape&, View y);
-void attention_backward(Context&, View g, View q, View k, View v, View mask, const AttentionShape&, View gq, View gk,
-                        View gv);
+AttentionUse attends(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&);
+void attention(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums);
+void attention_backward(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&,
+                        View gq, View gk, View gv);
+
+struct AttentionCall {  // of a forward pass q to sums, of a gradient all
+  View q, k, v, mask, y, sums, g, gq, gk, gv;
+  AttentionShape shape;
+};
+// Own kernels, which compute in float32: widths of up to kAttentionWidth, of float32 and halves. attention_tiles.cu
+constexpr int kAttentionWidth = 256;
+Failed attention_by_tiles(int index, const AttentionCall&);
 
 }  // namespace neura::cuda

@@ -1,7 +1,7 @@
 // Softmax, log_softmax and their gradients.
 #include "neura/backend/cuda/softmax.cuh"
 
-#include "neura/backend/cuda/absent.h"
+#include "neura/backend/cuda/attention.h"
 
 namespace neura::cuda {
 namespace {
@@ -52,8 +52,11 @@ void backward(Context& c, View g, View y, int dim, bool logarithm, View gx) {
 }  // namespace
 
 const softmax_kernels* softmax() {
-  static constexpr softmax_kernels table{
-      .softmax = forward, .softmax_backward = backward, .attention = absent, .attention_backward = absent};
+  static constexpr softmax_kernels table{.softmax = forward,
+                                         .softmax_backward = backward,
+                                         .attends = attends,
+                                         .attention = attention,
+                                         .attention_backward = attention_backward};
   return &table;
 }
 

@@ -10,6 +10,11 @@ struct AttentionShape {
   double scale;
   bool causal;  // query i sees the keys up to i
 };
+enum class AttentionUse : unsigned char {
+  composed,  // there is no kernel for these operands: the operation makes them of products and softmax
+  plain,     // the gradient needs the operands alone
+  kept,      // it also needs the result, and what the forward pass wrote to `sums`: a float32 for each query
+};
 
 struct softmax_kernels {
   // y has x's sizes. Where dim is not the last, contiguous tensors are fast.
@@ -17,10 +22,14 @@ struct softmax_kernels {
   Entry<void(Context&, View g, View y, int dim, bool logarithm, View gx)> softmax_backward;
 
   // y = softmax(scale q kᵀ + mask) v, without a matrix of all scores. q [batch.., L, E], k [batch.., S, E],
-  // v [batch.., S, V] of float32 or float64, of any strides and none empty; mask may be absent, or broadcasts to
-  // [batch.., L, S] and has columns side by side. y [batch.., L, V] and the gradients are contiguous.
-  Entry<void(Context&, View q, View k, View v, View mask, const AttentionShape&, View y)> attention;
-  Entry<void(Context&, View g, View q, View k, View v, View mask, const AttentionShape&, View gq, View gk, View gv)>
+  // v [batch.., S, V] of one floating dtype, of any strides and none empty; mask may be absent, or broadcasts to
+  // [batch.., L, S] and has columns side by side, in float32 where the others are halves. y [batch.., L, V] and the
+  // gradients are contiguous. Which dtypes and sizes: where `attends` does not say composed. `sums` [batch.., L] and,
+  // in the gradient, y are absent unless it says kept.
+  Entry<AttentionUse(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&)> attends;
+  Entry<void(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums)> attention;
+  Entry<void(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&, View gq,
+             View gk, View gv)>
       attention_backward;
 };
 
