@@ -11,9 +11,11 @@ struct GraphApi {
   // What it allocates comes from the pool, which lives as long as a graph that has it; 0: one of the graph's own.
   // mode: cudaStreamCaptureMode (0 global, 1 thread local, 2 relaxed).
   Failed (*begin)(void* graph, std::uint64_t pool, int mode);
-  Failed (*end)(void* graph);                          // makes the graph ready for replay
-  void (*abort)(void* graph);                          // or forgets what was recorded
-  Failed (*replay)(void* graph, std::uint64_t shift);  // on the current stream; see random numbers below
+  Failed (*end)(void* graph);  // makes the graph ready for replay
+  void (*abort)(void* graph);  // or forgets what was recorded
+  // On the current stream. Null, or two numbers for the random draws that were recorded: the first is added to their
+  // offsets, the second changes the bits of their seeds.
+  Failed (*replay)(void* graph, const std::uint64_t* numbers);
   void (*reset)(void* graph);
   std::uint64_t (*pool)(void* graph);  // 0 before a capture
   std::uint64_t (*new_pool)();

@@ -61,17 +61,12 @@ void Graph::replay() {
   Parts& p = *parts_;
   check<ValueError>(p.captured,
                     [] { return "replay: expected a graph with a capture, got one without; capture first"; });
-  std::uint64_t shift = 0;
+  std::uint64_t numbers[2];
   if (p.draws) {
-    Generator& g = default_generator();
-    const std::uint64_t seed = g.seed();
-    check<ValueError>(seed == p.before.seed, [&] {
-      return "replay: expected the generator's seed to be " + std::to_string(p.before.seed) +
-             ", as when the graph was captured, got " + std::to_string(seed) + "; seed before the capture";
-    });
-    shift = reserve(g, p.draws).offset - p.before.offset;
+    const GeneratorState now = reserve(default_generator(), p.draws);
+    numbers[0] = now.offset - p.before.offset, numbers[1] = now.seed ^ p.before.seed;
   }
-  throw_failure(p.api().replay(p.handle, shift), "replay");
+  throw_failure(p.api().replay(p.handle, p.draws ? numbers : nullptr), "replay");
 }
 void Graph::reset() {
   capture_abort();

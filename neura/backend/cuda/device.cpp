@@ -1,12 +1,13 @@
-// Devices, streams, copies: what core asks of a device.
+// Devices and copies: what core asks of a device.
 #include <cstdarg>
 #include <cstdio>
-#include <mutex>
 
 #include "neura/backend/cuda/api.h"
+#include "neura/backend/cuda/capture.h"
+#include "neura/backend/cuda/event.h"
 #include "neura/backend/cuda/memory.h"
+#include "neura/backend/cuda/pinned.h"
 #include "neura/backend/cuda/report.h"
-#include "neura/backend/cuda/stream.h"
 
 namespace neura::cuda {
 
@@ -22,6 +23,11 @@ Failed fail(DeviceFailure::Kind kind, const char* format, ...) {
 Failed failed(cudaError_t e, const char* what) {
   if (e == cudaSuccess) return nullptr;
   cudaGetLastError();  // else the next call reports it again
+  if (e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorCapturedEvent)
+    return fail(DeviceFailure::device,
+                "%s: expected only what a graph can capture, got a call that it cannot (%s); make it before or after "
+                "the capture",
+                what, cudaGetErrorString(e));
   return fail(e == cudaErrorMemoryAllocation ? DeviceFailure::memory : DeviceFailure::device, "%s: %s (%s)", what,
               cudaGetErrorString(e), cudaGetErrorName(e));
 }
@@ -37,18 +43,6 @@ int device_count() {
 
 namespace {
 
-thread_local cudaStream_t chosen[kDevices] = {};
-
-cudaStream_t own_stream(int index) {
-  static std::once_flag made[kDevices];
-  static cudaStream_t streams[kDevices];
-  std::call_once(made[index], [&] {
-    const OnDevice on(index);
-    cudaStreamCreateWithFlags(&streams[index], cudaStreamNonBlocking);
-  });
-  return streams[index];
-}
-
 Failed info(int index, DeviceInfo* out) {
   cudaDeviceProp p;
   NEURA_CUDA_TRY(cudaGetDeviceProperties(&p, index), "device");
@@ -63,39 +57,54 @@ Failed allocate(int index, std::size_t bytes, void** data, std::size_t* capacity
   return memory::allocate(index, current_stream(index), bytes, data, capacity);
 }
 Failed copy(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes) {
-  if (!bytes) return nullptr;
-  const int index = to_device.is_cuda() ? to_device.index : from_device.index;
-  const OnDevice on(index);
-  const cudaStream_t stream = current_stream(index);
-  if (to_device.is_cuda() && from_device.is_cuda() && to_device.index != from_device.index) {
-    // The source's stream must have written before, and must not release while this one reads.
-    cudaEvent_t event;
-    {
-      const OnDevice there(from_device.index);
-      NEURA_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "copy");
-      NEURA_CUDA_TRY(cudaEventRecord(event, current_stream(from_device.index)), "copy");
-    }
-    NEURA_CUDA_TRY(cudaStreamWaitEvent(stream, event), "copy");
-    NEURA_CUDA_TRY(cudaEventDestroy(event), "copy");
-    NEURA_CUDA_TRY(cudaMemcpyPeerAsync(to, to_device.index, from, from_device.index, bytes, stream), "copy");
-    return failed(cudaStreamSynchronize(stream), "copy");
-  }
-  NEURA_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy");
-  if (!to_device.is_cpu()) return nullptr;
-  if (Failed f = failed(cudaStreamSynchronize(stream), "copy")) return f;
-  return reported(index);
+  return copy_bytes(to_device, to, from_device, from, bytes, false);
 }
-Failed synchronize(int index) {
-  const OnDevice on(index);
-  if (Failed f = failed(cudaDeviceSynchronize(), "synchronize")) return f;
-  return reported(index);
+
+// The source's stream must have written before, and must not give the memory to somebody else while this one reads.
+Failed copy_between(int to_index, void* to, int from_index, const void* from, std::size_t bytes) {
+  const cudaStream_t here = current_stream(to_index), there = current_stream(from_index);
+  if (Failed f = event::order(from_index, there, here)) return f;
+  {
+    const OnDevice on(to_index);
+    NEURA_CUDA_TRY(cudaMemcpyPeerAsync(to, to_index, from, from_index, bytes, here), "copy");
+  }
+  return event::order(to_index, here, there);
+}
+
+Failed check_capture(bool to_cpu, bool locked, bool non_blocking) {
+  if (!locked)
+    return fail(DeviceFailure::device,
+                "expected a copy from or to pinned memory while a graph is captured, got memory of the cpu that is not "
+                "pinned; use pin_memory(), or copy before or after the capture");
+  if (non_blocking) return nullptr;
+  return fail(DeviceFailure::device,
+              "expected nothing that waits for the device or reads its values while a graph is captured, got a copy %s "
+              "the cpu; pass non_blocking, or copy before or after the capture",
+              to_cpu ? "to" : "from");
 }
 
 }  // namespace
 
-cudaStream_t current_stream(int index) { return chosen[index] ? chosen[index] : own_stream(index); }
-void set_stream(int index, cudaStream_t stream) { chosen[index] = stream; }
-const std::uint64_t* replay_offset(int) { return nullptr; }
+Failed copy_bytes(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes,
+                  bool non_blocking) {
+  if (!bytes) return nullptr;
+  const bool to_cpu = to_device.is_cpu(), from_cpu = from_device.is_cpu();
+  if (!to_cpu && !from_cpu && to_device.index != from_device.index)
+    return copy_between(to_device.index, to, from_device.index, from, bytes);
+  const int index = to_cpu ? from_device.index : to_device.index;
+  const OnDevice on(index);
+  const cudaStream_t stream = current_stream(index);
+  const void* const host = to_cpu ? to : from_cpu ? from : nullptr;
+  const bool locked = host && pinned_at(host);
+  if (host && capturing_on(index, stream))
+    if (Failed f = check_capture(to_cpu, locked, non_blocking)) return f;
+  NEURA_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy");
+  if (locked) pinned_used_on(host, index, stream);
+  // Memory that is not pinned has been read when the call returns; pinned memory is read later, by the device.
+  if (!host || (from_cpu && !locked) || (locked && non_blocking)) return nullptr;
+  if (Failed f = failed(cudaStreamSynchronize(stream), "copy")) return f;
+  return to_cpu ? reported(index) : nullptr;
+}
 
 const DeviceApi& api() {
   static const DeviceApi table = {.count = device_count,
@@ -106,7 +115,10 @@ const DeviceApi& api() {
                                   .synchronize = synchronize,
                                   .memory = memory::statistics,
                                   .reset_peak = memory::reset_peak,
-                                  .empty_cache = memory::empty_cache};
+                                  .empty_cache = memory::empty_cache,
+                                  .streams = &streams(),
+                                  .pinned = &pinned(),
+                                  .graphs = &graphs()};
   return table;
 }
 

@@ -1,14 +1,10 @@
 #include "neura/backend/cuda/memory.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <set>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/capture.h"
+#include "neura/backend/cuda/memory_pool.h"
 
 namespace neura::cuda::memory {
 namespace {
@@ -18,40 +14,11 @@ constexpr std::size_t kSmall = std::size_t{1} << 20;  // up to here blocks share
 constexpr std::size_t kSmallSegment = std::size_t{2} << 20, kMiddle = std::size_t{10} << 20,
                       kMiddleSegment = std::size_t{20} << 20;
 
+thread_local std::uint64_t pool_in_use[kDevices] = {};
+
 std::size_t rounded(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 std::size_t segment_size(std::size_t n) {
   return n <= kSmall ? kSmallSegment : n <= kMiddle ? kMiddleSegment : rounded(n, kSmallSegment);
-}
-
-struct Block {
-  char* data;
-  std::size_t size;
-  cudaStream_t stream;
-  bool small, used = false;
-  Block *before = nullptr, *behind = nullptr;  // neighbours in the segment
-  std::vector<cudaStream_t> others{};          // streams that use it too
-};
-struct Less {
-  bool operator()(const Block* a, const Block* b) const {
-    return a->size != b->size ? a->size < b->size : a->data < b->data;
-  }
-};
-using Free = std::set<Block*, Less>;
-struct Waiting {  // released, but another stream may still be at work on it
-  cudaEvent_t event;
-  Block* block;
-};
-
-struct Pool {
-  std::mutex mutex;
-  std::map<std::pair<cudaStream_t, bool>, Free> free;  // by stream and smallness
-  std::unordered_map<void*, Block*> used;
-  std::vector<Waiting> waiting;
-  DeviceMemory now{};
-};
-Pool& pool_of(int index) {
-  static Pool* pools = new Pool[kDevices];  // never destroyed: tensors may outlive everything
-  return pools[index];
 }
 
 void reserve(Pool& p, std::ptrdiff_t by) {
@@ -64,7 +31,8 @@ void join(Block* left, Block* right) {
   delete right;
 }
 void put_back(Pool& p, Block* b) {
-  Free& free = p.free[{b->stream, b->small}];
+  b->used = false;
+  Free& free = p.free[{b->pool, b->stream, b->small}];
   if (b->behind && !b->behind->used) free.erase(b->behind), join(b, b->behind);
   if (b->before && !b->before->used) {
     Block* left = b->before;
@@ -72,91 +40,111 @@ void put_back(Pool& p, Block* b) {
   }
   free.insert(b);
 }
+// The ends of the streams that use a released block, which is free when all are reached.
+void mark_end(Pool& p, Block* b) {
+  for (cudaStream_t s : std::exchange(b->others, {})) {
+    cudaEvent_t event;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) {
+      cudaGetLastError(), cudaStreamSynchronize(s);
+      continue;
+    }
+    cudaEventRecord(event, s);
+    p.waiting.push_back({event, b}), ++b->pending;
+  }
+  if (b->pending) p.counts.waiting += b->size;
+  else put_back(p, b);
+}
 // Those whose last use has ended; all of them if `wait`.
 void collect(Pool& p, bool wait) {
+  for (Block* b : std::exchange(p.captured, {})) p.counts.waiting -= b->size, mark_end(p, b);
   std::erase_if(p.waiting, [&](const Waiting& w) {
-    if (wait) cudaEventSynchronize(w.event);
-    else if (cudaEventQuery(w.event) != cudaSuccess) return cudaGetLastError(), false;
+    const cudaError_t e = wait ? cudaEventSynchronize(w.event) : cudaEventQuery(w.event);
+    if (e != cudaSuccess) cudaGetLastError();
+    if (e == cudaErrorNotReady) return false;
     cudaEventDestroy(w.event);
-    if (std::none_of(p.waiting.begin(), p.waiting.end(),
-                     [&](const Waiting& o) { return o.block == w.block && o.event != w.event; }))
-      w.block->used = false, put_back(p, w.block);
+    if (!--w.block->pending) p.counts.waiting -= w.block->size, put_back(p, w.block);
     return true;
   });
 }
-Failed trim(Pool& p) {  // segments that are free as a whole go back to the device
+bool held(const Pool& p, std::uint64_t pool) { return pool && p.graphs.count(pool); }
+// Takes whole segments that no graph uses out of the lists.
+template <class Fn> void each_free_segment(Pool& p, Fn&& fn) {
+  for (auto& [key, free] : p.free) {
+    if (held(p, std::get<0>(key))) continue;
+    std::erase_if(free, [&](Block* b) { return !b->before && !b->behind && fn(b); });
+  }
+  std::erase_if(p.free, [](const auto& list) { return list.second.empty(); });
+}
+Failed trim(Pool& p, int index) {  // segments that are free as a whole go back to the device
+  if (captures(index)) return nullptr;
   collect(p, true);
   NEURA_CUDA_TRY(cudaDeviceSynchronize(), "empty_cache");
-  for (auto& [key, free] : p.free)
-    std::erase_if(free, [&](Block* b) {
-      if (b->before || b->behind) return false;
-      cudaFree(b->data);
-      reserve(p, -std::ptrdiff_t(b->size));
-      delete b;
-      return true;
-    });
+  each_free_segment(p, [&](Block* b) {
+    cudaFree(b->data);
+    reserve(p, -std::ptrdiff_t(b->size)), ++p.counts.given;
+    delete b;
+    return true;
+  });
   return nullptr;
 }
 
-Block* take_free(Pool& p, cudaStream_t stream, std::size_t size) {
-  Free& free = p.free[{stream, size <= kSmall}];
-  Block wanted{nullptr, size, stream, false};
-  const auto at = free.lower_bound(&wanted);
-  if (at == free.end()) return nullptr;
+Block* take_free(Pool& p, std::uint64_t pool, cudaStream_t stream, std::size_t size) {
+  const auto list = p.free.find({pool, stream, size <= kSmall});
+  if (list == p.free.end()) return nullptr;
+  Block wanted{nullptr, size, stream, pool, false};
+  const auto at = list->second.lower_bound(&wanted);
+  if (at == list->second.end()) return nullptr;
   Block* b = *at;
-  free.erase(at);
+  list->second.erase(at);
   return b;
 }
-Block* take_segment(Pool& p, cudaStream_t stream, std::size_t size) {
+Block* take_segment(Pool& p, std::uint64_t pool, cudaStream_t stream, std::size_t size) {
   const std::size_t bytes = segment_size(size);
+  if (p.fraction < 1 && p.now.reserved + bytes > limit_of(p)) return nullptr;
+  const Relaxed relaxed;
   void* data = nullptr;
   if (cudaMalloc(&data, bytes) != cudaSuccess) return cudaGetLastError(), nullptr;
-  reserve(p, std::ptrdiff_t(bytes));
-  return new Block{static_cast<char*>(data), bytes, stream, size <= kSmall};
+  reserve(p, std::ptrdiff_t(bytes)), ++p.counts.taken;
+  return new Block{static_cast<char*>(data), bytes, stream, pool, size <= kSmall};
 }
 void split(Pool& p, Block* b, std::size_t size) {
   const std::size_t rest = b->size - size;
   if (rest < (b->small ? kGrain : kSmall + 1)) return;
-  auto* tail = new Block{b->data + size, rest, b->stream, b->small};
+  auto* tail = new Block{b->data + size, rest, b->stream, b->pool, b->small};
   tail->before = b, tail->behind = b->behind;
   if (tail->behind) tail->behind->before = tail;
   b->behind = tail, b->size = size;
-  p.free[{b->stream, b->small}].insert(tail);
+  p.free[{b->pool, b->stream, b->small}].insert(tail);
 }
-const char* in_words(std::size_t bytes, char (&text)[32]) {
-  const double n = double(bytes);
-  if (bytes >= std::size_t{1} << 30) std::snprintf(text, sizeof text, "%.2f GiB", n / (1 << 30));
-  else if (bytes >= std::size_t{1} << 20) std::snprintf(text, sizeof text, "%.2f MiB", n / (1 << 20));
-  else std::snprintf(text, sizeof text, "%zu bytes", bytes);
-  return text;
-}
-Failed out_of_memory(Pool& p, int index, std::size_t bytes) {
-  std::size_t free = 0, total = 0;
-  cudaMemGetInfo(&free, &total);
-  char asked[32], held[32], kept[32], left[32], all[32];
-  return fail(DeviceFailure::memory,
-              "expected %s on cuda:%d, got none; %s are in tensors, %s more are kept in caches, %s of %s are free; use "
-              "smaller batches, or let go of tensors",
-              in_words(bytes, asked), index, in_words(p.now.allocated, held),
-              in_words(p.now.reserved - p.now.allocated, kept), in_words(free, left), in_words(total, all));
+Failed take(Pool& p, int index, cudaStream_t stream, std::size_t size, Block** found) {
+  const std::uint64_t pool = pool_in_use[index];
+  if ((*found = take_free(p, pool, stream, size))) return ++p.counts.hits, nullptr;
+  ++p.counts.misses;
+  if ((*found = take_segment(p, pool, stream, size))) return nullptr;
+  ++p.counts.retries;
+  if (Failed f = trim(p, index)) return f;
+  *found = take_free(p, pool, stream, size);  // what another stream was using may have been joined to enough
+  if (!*found) *found = take_segment(p, pool, stream, size);
+  return nullptr;
 }
 
 }  // namespace
+
+Pool& pool_of(int index) {
+  static Pool* pools = new Pool[kDevices];  // never destroyed: tensors may outlive everything
+  return pools[index];
+}
 
 Failed allocate(int index, cudaStream_t stream, std::size_t bytes, void** data, std::size_t* capacity) {
   Pool& p = pool_of(index);
   const OnDevice on(index);
   const std::lock_guard lock(p.mutex);
-  if (!p.waiting.empty()) collect(p, false);
+  if (!(p.waiting.empty() && p.captured.empty()) && !captures(index)) collect(p, false);
   const std::size_t size = rounded(std::max(bytes, std::size_t{1}), kGrain);
-  if (size < bytes) return out_of_memory(p, index, bytes);  // near 2^64
-  Block* b = take_free(p, stream, size);
-  if (!b) b = take_segment(p, stream, size);
-  if (!b) {
-    if (Failed f = trim(p)) return f;
-    b = take_segment(p, stream, size);
-  }
-  if (!b) return out_of_memory(p, index, bytes);
+  Block* b = nullptr;
+  if (size >= bytes && segment_size(size) >= size)  // else near 2^64
+    if (Failed f = take(p, index, stream, size, &b)) return f;
+  if (!b) return ++p.counts.failures, out_of_memory(p, index, bytes);
   split(p, b, size);
   b->used = true;
   p.used.emplace(b->data, b);
@@ -170,55 +158,56 @@ void release(int index, void* data) {
   Pool& p = pool_of(index);
   const std::lock_guard lock(p.mutex);
   const auto at = p.used.find(data);
-  if (at == p.used.end()) return;
+  if (at == p.used.end()) return;  // it is not ours, or was released before
   Block* b = at->second;
   p.used.erase(at);
   p.now.allocated -= b->size;
-  if (b->others.empty()) {
-    b->used = false;
-    return put_back(p, b);
-  }
+  if (b->others.empty()) return put_back(p, b);
+  if (captures(index)) return p.counts.waiting += b->size, p.captured.push_back(b);
   const OnDevice on(index);
-  for (cudaStream_t s : std::exchange(b->others, {})) {
-    cudaEvent_t event;
-    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-    cudaEventRecord(event, s);
-    p.waiting.push_back({event, b});
-  }
+  mark_end(p, b);
 }
 
 Failed used_on(int index, void* data, cudaStream_t stream) {
   Pool& p = pool_of(index);
   const std::lock_guard lock(p.mutex);
   const auto at = p.used.find(data);
-  if (at == p.used.end()) return fail(DeviceFailure::device, "record_stream: expected memory of cuda:%d", index);
+  if (at == p.used.end())
+    return fail(DeviceFailure::device, "expected memory that Neura allocated on cuda:%d, got other memory", index);
   Block& b = *at->second;
   if (stream != b.stream && std::find(b.others.begin(), b.others.end(), stream) == b.others.end())
     b.others.push_back(stream);
   return nullptr;
 }
 
-Failed statistics(int index, DeviceMemory* m) {
+Failed empty(int index) {
   Pool& p = pool_of(index);
   const OnDevice on(index);
   const std::lock_guard lock(p.mutex);
-  NEURA_CUDA_TRY(cudaMemGetInfo(&p.now.free, &p.now.total), "memory");
-  *m = p.now;
-  return nullptr;
-}
-void reset_peak(int index) {
-  Pool& p = pool_of(index);
-  const std::lock_guard lock(p.mutex);
-  p.now.allocated_peak = p.now.allocated, p.now.reserved_peak = p.now.reserved;
+  return trim(p, index);
 }
 Failed empty_cache() {
-  for (int i = 0; i < device_count(); ++i) {
-    Pool& p = pool_of(i);
-    const OnDevice on(i);
-    const std::lock_guard lock(p.mutex);
-    if (Failed f = trim(p)) return f;
-  }
+  for (int i = 0; i < device_count(); ++i)
+    if (Failed f = empty(i)) return f;
   return nullptr;
+}
+
+void use(int index, std::uint64_t pool) { pool_in_use[index] = pool; }
+void hold(int index, std::uint64_t pool) {
+  Pool& p = pool_of(index);
+  const std::lock_guard lock(p.mutex);
+  ++p.graphs[pool];
+}
+void drop(int index, std::uint64_t pool) {
+  Pool& p = pool_of(index);
+  const OnDevice on(index);
+  const std::lock_guard lock(p.mutex);
+  if (--p.graphs[pool] == 0) p.graphs.erase(pool);
+  if (held(p, pool) || captures(index)) return;  // during a capture nobody may wait: the next trim finds it
+  if (cudaDeviceSynchronize() != cudaSuccess) return void(cudaGetLastError());
+  std::vector<Block*> mine;
+  each_free_segment(p, [&](Block* b) { return b->pool && (mine.push_back(b), true); });
+  for (Block* b : mine) b->pool = 0, p.free[{0, b->stream, b->small}].insert(b);
 }
 
 }  // namespace neura::cuda::memory

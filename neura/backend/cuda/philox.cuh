@@ -27,7 +27,7 @@ struct PhiloxDraw {
   std::uint64_t seed, offset;
   const std::uint64_t* replay;
   __device__ void begin() {
-    if (replay) offset += *replay;
+    if (replay) offset += replay[0], seed ^= replay[1];
   }
   __device__ uint4 block(std::uint64_t index) const { return philox(seed, offset, index); }
 };

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/capture.h"
 
 namespace neura::cuda {
 namespace {
@@ -60,7 +60,7 @@ Failed launched(int index) {
     return value && *value == '1';
   }();
   if (Failed f = failed(cudaGetLastError(), "launch")) return f;
-  if (!blocking) return nullptr;
+  if (!blocking || capturing(index)) return nullptr;
   if (Failed f = failed(cudaStreamSynchronize(current_stream(index)), "launch")) return f;
   return reported(index);
 }

@@ -1,0 +1,38 @@
+// What streams and captures of graphs have to say to the rest of this back end.
+#pragma once
+#include "neura/backend/cuda/failure.h"
+#include "neura/backend/cuda/stream.h"
+
+namespace neura {
+struct StreamApi;
+struct PinnedApi;
+struct GraphApi;
+}  // namespace neura
+
+namespace neura::cuda {
+
+const StreamApi& streams();
+const PinnedApi& pinned();
+const GraphApi& graphs();
+
+cudaStream_t default_stream(int index);
+Failed synchronize(int index);
+
+int captures(int index);  // of a graph, on this device, by any thread
+void count_capture(int index, int by);
+bool capturing(int index);  // does this thread's current stream record?
+bool capturing_on(int index, cudaStream_t);
+Failed refuse_wait(int index, cudaStream_t);  // why one cannot wait for it now, if it records
+
+// Lets this thread allocate and make handles while a capture of any mode goes on.
+class Relaxed {
+ public:
+  Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+}  // namespace neura::cuda
