@@ -96,6 +96,16 @@ void small_add_recorded(benchmark::State& s) {
   const Tensor a = numbers({1000}).requires_grad_(), b = numbers({1000});
   queued(s, [&] { benchmark::DoNotOptimize(add(a, b)); });
 }
+void small_add_out(benchmark::State& s) {
+  const Tensor a = numbers({1000}), b = numbers({1000});
+  Tensor out = empty_like(a);
+  queued(s, [&] { benchmark::DoNotOptimize(add_out(out, a, b)); });
+}
+void small_copy(benchmark::State& s) {  // no kernel of ours
+  const Tensor a = numbers({1000});
+  Tensor out = empty_like(a);
+  queued(s, [&] { benchmark::DoNotOptimize(out.copy_(a)); });
+}
 void small_empty(benchmark::State& s) {  // memory alone
   const Spec spec = Spec::dense(DType::float32, Shape{1000}, Device("cuda"));
   queued(s, [&] { benchmark::DoNotOptimize(Tensor::empty(spec)); });
@@ -116,6 +126,8 @@ CASE(matmul_float32_4096);
 #define SMALL(name) BENCHMARK(name)->Unit(benchmark::kMicrosecond)->UseRealTime()->Iterations(50)
 SMALL(small_add);
 SMALL(small_add_recorded);
+SMALL(small_add_out);
+SMALL(small_copy);
 SMALL(small_empty);
 
 }  // namespace

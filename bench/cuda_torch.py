@@ -25,6 +25,7 @@ def cases():
     rows, wide, bias = numbers(8192, 8192), numbers(65536, 1024), numbers(1024)
     square, small = numbers(4096, 4096), numbers(1000)
     small_leaf = numbers(1000).requires_grad_()
+    small_out = torch.empty_like(small)
     target, wide_half = torch.empty_like(a), numbers(8192, 8192, dtype=torch.bfloat16)
     return {
         "copy": (lambda: target.copy_(a), 8 * SIZE, 0),
@@ -40,6 +41,8 @@ def cases():
         "matmul_float32_4096": (lambda: square @ square, 0, 2 * 4096**3),
         "small_add": (lambda: small + small, 0, 0),
         "small_add_recorded": (lambda: small_leaf + small, 0, 0),
+        "small_add_out": (lambda: torch.add(small, small, out=small_out), 0, 0),
+        "small_copy": (lambda: small_out.copy_(small), 0, 0),
         "small_empty": (lambda: torch.empty_like(small), 0, 0),
     }
 
