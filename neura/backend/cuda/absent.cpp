@@ -1,40 +1,13 @@
 // Families of kernels that this back end does not have yet.
 #include "neura/backend/cuda/absent.h"
-#include "neura/backend/cuda/execute.h"
 #include "neura/backend/kernels/embedding.h"
-#include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/norm.h"
-#include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/sort.h"
 
 namespace neura::cuda {
-namespace {
-void copy(Context& c, View from, View to) { c.fail(assign(to, from)); }
-}  // namespace
-
-const scan_kernels* scan() {
-  static constexpr scan_kernels table{
-      .cumulate = absent, .recurrence = absent, .shift = absent, .extreme = absent, .logcumsumexp = absent};
-  return &table;
-}
 const sort_kernels* sort() {
   static constexpr sort_kernels table{.rank = absent, .rows = absent, .search = absent};
-  return &table;
-}
-const index_kernels* index() {
-  static constexpr index_kernels table{.select = absent,
-                                       .write = absent,
-                                       .gather = absent,
-                                       .scatter = absent,
-                                       .linear = absent,
-                                       .count_nonzero = absent,
-                                       .nonzero = absent};
-  return &table;
-}
-const join_kernels* join() {
-  static constexpr join_kernels table{.copy = copy, .triangle = absent};
   return &table;
 }
 const norm_kernels* norm() {
