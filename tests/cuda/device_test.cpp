@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "neura/autograd/autograd.h"
+#include "neura/ops/copy.h"
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/random.h"
@@ -54,6 +55,22 @@ TEST_F(CudaDevice, CopiesConvertAndKeepStrides) {
   Tensor leaf = ones({3}).requires_grad_();
   there(leaf).backward(there(tensor({1., 2., 3.}, {.dtype = float32})));
   expect_same(leaf.grad(), tensor({1., 2., 3.}, {.dtype = float32}));
+}
+TEST_F(CudaDevice, CopiesAcrossKeepEveryBit) {
+  for (const DType d : {boolean, bfloat16, float32, int64, complex128})
+    for (const Shape& s : {Shape{67, 129}, Shape{8, 8}, Shape{3, 40, 50}, Shape{5, 33, 2, 64}, Shape{100, 7}}) {
+      SCOPED_TRACE(s.str() + " " + name(d));
+      const Tensor h = (randn(s) * 100).to(d), x = there(h);
+      for (int i = 0; i < h.dim(); ++i)
+        for (int j = 0; j < i; ++j) {
+          const Tensor u = x.transpose(i, j), v = h.transpose(i, j);
+          const std::int64_t some = std::min<std::int64_t>(30, v.size(j) - 1);
+          expect_same(back(contiguous(u)), contiguous(v));
+          expect_same(back(contiguous(u.narrow(j, 1, some))), contiguous(v.narrow(j, 1, some)));
+        }
+      expect_same(back(contiguous(x.narrow(0, 1, 2))), contiguous(h.narrow(0, 1, 2)));
+      expect_same(back(x.flatten().narrow(0, 1, 50).clone()), h.flatten().narrow(0, 1, 50).clone());
+    }
 }
 TEST_F(CudaDevice, PrintsAndGivesItems) {
   EXPECT_EQ(there(ones({2})).str(), "tensor([1., 1.], device='cuda:0')");

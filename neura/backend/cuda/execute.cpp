@@ -1,8 +1,10 @@
 // From a plan to launches: what lies densely is seen, numbers go by value, and 2^30 elements are the most of one
 // launch.
+#include "neura/backend/cuda/execute.h"
+
 #include <cstring>
 
-#include "neura/backend/cuda/execute.h"
+#include "neura/backend/cuda/copy.h"
 #include "neura/backend/cuda/failure.h"
 #include "neura/backend/cuda/stream.h"
 
@@ -82,12 +84,14 @@ Failed assign(const View& to, const View& from) {
   const int index = to.spec->device.index;
   const DType wanted = to.dtype();
   const Plan p = make_plan(to, wanted, &from, &wanted, 1);
-  if (!p.host && p.dtype[0] == p.dtype[1] && p.rank == 1 && p.strides[0][0] == p.strides[0][1] &&
-      p.strides[0][0] == size_of(wanted)) {
+  if (!p.host && p.dtype[0] == p.dtype[1]) {
     const OnDevice on(index);
-    return failed(cudaMemcpyAsync(to.data, from.data, std::size_t(p.numel * size_of(wanted)), cudaMemcpyDeviceToDevice,
-                                  current_stream(index)),
-                  "copy");
+    const cudaStream_t stream = current_stream(index);
+    if (copy_bits(p, stream)) return launched(index);
+    if (p.rank == 1 && p.strides[0][0] == p.strides[0][1] && p.strides[0][0] == size_of(wanted))
+      return failed(
+          cudaMemcpyAsync(to.data, from.data, std::size_t(p.numel * size_of(wanted)), cudaMemcpyDeviceToDevice, stream),
+          "copy");
   }
   return execute(index, p, conversion_to(wanted), nullptr, 0);
 }
