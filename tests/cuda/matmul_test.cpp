@@ -2,9 +2,11 @@
 #include "neura/ops/matmul.h"
 
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "neura/core/precision.h"
+#include "neura/cuda/stream.h"
 #include "neura/ops/join.h"
 #include "neura/ops/product.h"
 #include "neura/ops/random.h"
@@ -163,15 +165,20 @@ TEST_F(CudaMatmul, TF32OnlyWhereItIsAllowed) {
   expect_same(back(matmul(there(a), there(b))), fine);
 }
 
-TEST_F(CudaMatmul, ThreadsMultiplyAtOnce) {
-  const Tensor a = randn({200, 300}), b = randn({300, 100}), want = matmul(a, b);
+TEST_F(CudaMatmul, ThreadsMultiplyAtOnceOnTheirStreams) {
+  const Tensor a = randn({200, 300}), b = randn({300, 100}), c = randn({100});
+  const Tensor want = addmm(c, a, b);
   std::vector<std::thread> threads;
   std::vector<Tensor> got(4);
-  for (Tensor& mine : got)
-    threads.emplace_back([&] {
-      const Tensor x = there(a), y = there(b);
-      for (int i = 0; i < 50; ++i) mine = matmul(x, y);
-      mine = mine.to(Device());
+  for (std::size_t n = 0; n < got.size(); ++n)
+    threads.emplace_back([&, n] {
+      const cuda::Stream own;
+      std::optional<cuda::StreamGuard> guard;
+      if (n) guard.emplace(own);  // the first one works on the device's stream
+      const Tensor x = there(a), y = there(b), z = there(c);
+      Tensor mine;
+      for (int i = 0; i < 50; ++i) mine = addmm(z, x, y);
+      got[n] = mine.to(Device());
     });
   for (std::thread& t : threads) t.join();
   for (const Tensor& t : got) expect_close(t, want, of_sums(float32));
