@@ -6,7 +6,7 @@
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/library.h"
 
 namespace neura::test {
 namespace {
@@ -60,6 +60,25 @@ TEST_F(CudaAttention, SizesThatFillTilesAndThatDoNot) {
         SCOPED_TRACE(std::string(name(d)) + Shape({queries, keys, width, values}).str() + (causal ? " causal" : ""));
         expect_alike(operands({2, 3}, queries, keys, width, values, d), {.is_causal = causal});
       }
+}
+
+TEST_F(CudaAttention, HalvesTakeTheTensorCores) {
+  const auto count = of_library<std::int64_t()>("neura_cudnn_attentions");
+  if (!has_cudnn()) GTEST_SKIP() << "libcudnn.so.9 is not here; NEURA_CUDNN_LIBRARY may name it";
+  for (const DType d : {float16, bfloat16})
+    for (const std::int64_t width : {64, 128})
+      for (const std::int64_t length : {64, 200, 512})
+        for (const bool causal : {false, true}) {
+          SCOPED_TRACE(std::string(name(d)) + Shape({length, width}).str() + (causal ? " causal" : ""));
+          const Operands x = operands({2, 3}, length, length, width, width, d);
+          const std::int64_t before = count();
+          expect_alike(x, {.is_causal = causal});
+          EXPECT_EQ(count() - before, 2);  // forward and backward
+          use_cudnn(false);
+          expect_alike(x, {.is_causal = causal});
+          use_cudnn(true);
+          EXPECT_EQ(count() - before, 2);
+        }
 }
 
 TEST_F(CudaAttention, BatchesAndLayouts) {

@@ -1,32 +1,19 @@
 // Convolutions on CUDA against the CPU, over a grid of options: results and all three gradients.
 #include "neura/ops/conv.h"
 
-#include <dlfcn.h>
-
 #include <functional>
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/precision.h"
 #include "neura/ops/create.h"
 #include "neura/ops/view.h"
-#include "tests/cuda/device.h"
+#include "tests/cuda/library.h"
 #include "tests/support/sample.h"
 
 namespace neura::test {
 namespace {
 
-// A function of the back end's library that is no part of its tables.
-template <class F> F* of_library(const char* name) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void*>(&plugin_of(kCuda).device), &info)) return nullptr;
-  void* const library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  F* const f = library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
-  if (library) dlclose(library);
-  return f;
-}
 std::int64_t cudnn_convolutions() { return of_library<std::int64_t()>("neura_cudnn_convolutions")(); }
-bool has_cudnn() { return of_library<std::int64_t()>("neura_cudnn_version")() != 0; }
-void use_cudnn(bool use) { of_library<void(bool)>("neura_cudnn_use")(use); }
 
 class CudaConv : public CudaTest {
  protected:

@@ -17,5 +17,7 @@ struct AttentionCall {  // of a forward pass q to sums, of a gradient all
 // Own kernels, which compute in float32: widths of up to kAttentionWidth, of float32 and halves. attention_tiles.cu
 constexpr int kAttentionWidth = 256;
 Failed attention_by_tiles(int index, const AttentionCall&);
+// cuDNN's, of halves without a mask. `known` is false, and nothing was done, where it has none or is not there.
+Failed attention_by_cudnn(int index, AttentionCall, bool* known);
 
 }  // namespace neura::cuda

@@ -10,11 +10,10 @@
 
 #ifdef NEURA_CUDNN
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
-#include "neura/backend/cuda/cudnn.h"
+#include "neura/backend/cuda/cudnn_session.h"
 #include "neura/backend/cuda/precision.h"
 #include "neura/backend/cuda/scratch.h"
 #endif
@@ -68,54 +67,9 @@ struct Plan {
   bool biased = false, captured = false;  // a graph may replay its kernels
   std::uint64_t used = 0;
 };
-// What one call at a time uses: cuDNN promises nothing for two threads with one handle or one plan.
-struct Session {
-  cudnnHandle_t handle = nullptr;
-  cudaStream_t stream = nullptr;
+struct Session : CudnnSession {
   std::unordered_map<Key, Plan, HashOfKey> plans;
   std::uint64_t calls = 0;
-};
-
-Failed failed(cudnnStatus_t s, const char* what) {
-  if (s == CUDNN_STATUS_SUCCESS) return nullptr;
-  return fail(DeviceFailure::device, "cuDNN: %s (%s)", cudnn().cudnnGetErrorString(s), what);
-}
-
-class Lease {
- public:
-  explicit Lease(int index) : home_(homes()[index]) {
-    const std::lock_guard lock(home_.mutex);
-    if (home_.sessions.empty()) return;
-    session_ = std::move(home_.sessions.back()), home_.sessions.pop_back();
-  }
-  ~Lease() {
-    const std::lock_guard lock(home_.mutex);
-    home_.sessions.push_back(std::move(session_));
-  }
-  Lease(const Lease&) = delete;
-  Failed open(cudaStream_t stream) {
-    if (!session_) session_ = std::make_unique<Session>();
-    if (!session_->handle) {
-      if (Failed f = failed(cudnn().cudnnCreate(&session_->handle), "a handle")) return f;
-    } else if (session_->stream == stream) {
-      return nullptr;
-    }
-    session_->stream = stream;
-    return failed(cudnn().cudnnSetStream(session_->handle, stream), "the stream");
-  }
-  Session& operator*() const { return *session_; }
-
- private:
-  struct Home {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<Session>> sessions;
-  };
-  static Home* homes() {  // never destroyed: the driver may be gone by then
-    static Home* const all = new Home[kDevices];
-    return all;
-  }
-  Home& home_;
-  std::unique_ptr<Session> session_;
 };
 
 cudnnDataType_t type_of(DType d) {
@@ -348,10 +302,12 @@ Plan& plan_for(Session& session, const Key& k, int index, const ConvData& data, 
 
 }  // namespace
 
+bool cudnn_wanted() { return wanted() && cudnn().loaded; }
+
 bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const ConvData& data, bool* biased,
               Failed* failure) {
   constexpr std::int64_t kMost = INT32_MAX;  // elements of an operand
-  if (!wanted() || !is_floating(dtype) || !cudnn().loaded) return false;
+  if (!cudnn_wanted() || !is_floating(dtype)) return false;
   if (s.n * s.channels * s.in_size() > kMost || s.n * s.filters * s.out_size() > kMost) return false;
   std::uintptr_t bits = 0;
   for (const char* p : {data.image, data.filter, data.result, data.bias}) bits |= reinterpret_cast<std::uintptr_t>(p);
@@ -360,7 +316,7 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   const cudaStream_t stream = current_stream(index);
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cudaStreamIsCapturing(stream, &capture);
-  Lease lease(index);
+  Lease<Session> lease(index);
   if ((*failure = lease.open(stream))) return true;
   Plan& p = plan_for(*lease, key, index, data, capture != cudaStreamCaptureStatusNone);
   if (!p.plan) return false;

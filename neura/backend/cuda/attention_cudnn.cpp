@@ -1,0 +1,362 @@
+// Attention of halves by cuDNN, on tensor cores. It recognises attention in a graph of its parts: products, pointwise
+// operations and reductions, of which only the operands and results are in memory.
+#include "neura/backend/cuda/attention.h"
+
+#include <atomic>
+
+namespace neura::cuda {
+namespace {
+std::atomic<std::int64_t> done{0};  // forward passes and gradients that cuDNN has computed
+}  // namespace
+}  // namespace neura::cuda
+
+#ifdef NEURA_CUDNN
+#include <array>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+#include "neura/backend/cuda/cudnn_session.h"
+#include "neura/backend/cuda/execute.h"
+#include "neura/backend/cuda/scratch.h"
+
+namespace neura::cuda {
+namespace {
+
+using Four = std::array<std::int64_t, 4>;  // of batch, heads, lines, columns
+struct Lie {
+  Four sizes, strides;
+};
+Lie dense(const Four& n) { return {n, {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}}; }
+Lie turned(Lie x) { return std::swap(x.sizes[2], x.sizes[3]), std::swap(x.strides[2], x.strides[3]), x; }
+
+struct Key {
+  Lie q, k, v, g;  // g: all zeros in a forward pass
+  std::int64_t dtype, causal, ordered;
+  bool operator==(const Key& o) const { return !std::memcmp(this, &o, sizeof *this); }
+};
+static_assert(sizeof(Key) == 35 * 8);
+struct HashOfKey {
+  std::size_t operator()(const Key& k) const {
+    std::uint64_t words[sizeof(Key) / 8], h = 0;
+    std::memcpy(words, &k, sizeof k);
+    for (const std::uint64_t w : words) h = (h ^ w) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+    return h;
+  }
+};
+struct Plan {
+  std::vector<Descriptor> graph;
+  Descriptor config, plan;
+  std::int64_t workspace = 0;
+};
+struct Session : CudnnSession {
+  std::unordered_map<Key, Plan, HashOfKey> plans;
+};
+constexpr std::size_t kMostPlans = 1024;  // of a session; others are computed by kernels of our own
+
+enum Id : std::int64_t { q_id = 1, k_id, v_id, y_id, sums_id, g_id, gq_id, gk_id, gv_id, products_id, wide_id };
+enum Number : std::int64_t { scale_id = 16, nothing_id, one_id, first_inner = 32 };
+
+// The graph as it grows. A tensor is its place among the parts.
+class Graph {
+ public:
+  std::vector<Descriptor> parts;
+  explicit Graph(cudnnDataType_t type) : type_(type) {}
+
+  int tensor(std::int64_t id, cudnnDataType_t type, const Lie& l) { return add(describe(id, type, l)); }
+  int tensor(Id id, const Lie& l) { return tensor(id, type_, l); }
+  int inner(const Lie& l, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
+    Descriptor t = describe(next_++, type, l);
+    return add(std::move(t.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true)));
+  }
+  int number(Number id) {
+    Descriptor t = describe(id, CUDNN_DATA_FLOAT, {{1, 1, 1, 1}, {1, 1, 1, 1}});
+    return add(std::move(t.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true)));
+  }
+  void product(int a, int b, int y) {
+    Descriptor m(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+    const int how = add(std::move(m.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT)));
+    Descriptor op(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+    op.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, part(a)).set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, part(b));
+    op.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, part(y)).set(CUDNN_ATTR_OPERATION_MATMUL_DESC, part(how));
+    operation(std::move(op));
+  }
+  struct More {
+    int b = -1, choice = -1;
+    std::int64_t axis = -1;
+    cudnnDataType_t computed = CUDNN_DATA_FLOAT;
+  };
+  int pointwise(cudnnPointwiseMode_t mode, int x, int y, More o) {
+    Descriptor p(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    p.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, o.computed);
+    if (o.axis >= 0) p.set(CUDNN_ATTR_POINTWISE_AXIS, o.axis);
+    const int how = add(std::move(p));
+    Descriptor op(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    op.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, part(how));
+    op.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, part(y));
+    if (o.b >= 0) op.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, part(o.b));
+    if (o.choice >= 0) op.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, part(o.choice));
+    op.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 1.0f).set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1.0f);
+    return operation(std::move(op)), y;
+  }
+  int reduce(cudnnReduceTensorOp_t how, int x, int y) {
+    Descriptor r(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    r.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+    r.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &how);
+    const int described = add(std::move(r));
+    Descriptor op(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+    op.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, part(described));
+    op.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, part(y));
+    return operation(std::move(op)), y;
+  }
+  int reshape(int x, int y) {
+    Descriptor op(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    op.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, part(y));
+    return operation(std::move(op)), y;
+  }
+  // The last of the parts; false if cuDNN refuses it.
+  bool finish(cudnnHandle_t handle) {
+    Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::int64_t(operations_.size()),
+              operations_.data());
+    add(std::move(graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle)));
+    for (const Descriptor& d : parts)
+      if (!d) return false;
+    return true;
+  }
+
+ private:
+  static Descriptor describe(std::int64_t id, cudnnDataType_t type, const Lie& l) {
+    Descriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type).set(CUDNN_ATTR_TENSOR_DIMENSIONS, l.sizes.data(), 4);
+    t.set(CUDNN_ATTR_TENSOR_STRIDES, l.strides.data(), 4).set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
+    t.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
+    return t;
+  }
+  const Descriptor& part(int i) const { return parts[std::size_t(i)]; }
+  int add(Descriptor&& d) { return parts.push_back(std::move(d.finish())), int(parts.size()) - 1; }
+  void operation(Descriptor&& d) { operations_.push_back(part(add(std::move(d))).raw()); }
+
+  const cudnnDataType_t type_;
+  std::vector<cudnnBackendDescriptor_t> operations_;
+  std::int64_t next_ = first_inner;
+};
+
+// Scores of the keys that a causal query does not see become -inf.
+int see(Graph& g, int scores, const Lie& all, bool causal) {
+  if (!causal) return scores;
+  const int row = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 2});
+  const int column = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 3});
+  const int seen = g.pointwise(CUDNN_POINTWISE_CMP_GE, row, g.inner(all, CUDNN_DATA_BOOLEAN),
+                               {.b = column, .computed = CUDNN_DATA_BOOLEAN});
+  return g.pointwise(CUDNN_POINTWISE_BINARY_SELECT, scores, g.inner(all), {.b = g.number(nothing_id), .choice = seen});
+}
+
+struct Shapes {
+  Lie scores, line, y;  // of queries with keys, of queries, of the result
+  explicit Shapes(const Key& k)
+      : scores(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], k.k.sizes[2]})),
+        line(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], 1})),
+        y(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], k.v.sizes[3]})) {}
+};
+
+void build_forward(Graph& g, const Key& key, cudnnDataType_t type) {
+  const Shapes of(key);
+  const int q = g.tensor(q_id, key.q), k = g.tensor(k_id, turned(key.k)), v = g.tensor(v_id, key.v);
+  const int y = g.tensor(y_id, of.y), sums = g.tensor(sums_id, CUDNN_DATA_FLOAT, of.line);
+  const int product = g.inner(of.scores);
+  g.product(q, k, product);
+  const int scaled = g.pointwise(CUDNN_POINTWISE_MUL, product, g.inner(of.scores), {.b = g.number(scale_id)});
+  const int scores = see(g, scaled, of.scores, key.causal);
+  const int largest = g.reduce(CUDNN_REDUCE_TENSOR_MAX, scores, g.inner(of.line));
+  const int below = g.pointwise(CUDNN_POINTWISE_SUB, scores, g.inner(of.scores), {.b = largest});
+  const int weights = g.pointwise(CUDNN_POINTWISE_EXP, below, g.inner(of.scores), {});
+  const int total = g.reduce(CUDNN_REDUCE_TENSOR_ADD, weights, g.inner(of.line));
+  const int logarithm = g.pointwise(CUDNN_POINTWISE_LOG, total, g.inner(of.line), {});
+  g.pointwise(CUDNN_POINTWISE_ADD, largest, sums, {.b = logarithm});
+  const int shares = g.pointwise(CUDNN_POINTWISE_DIV, weights, g.inner(of.scores, type), {.b = total});
+  g.product(shares, v, y);
+}
+
+void build_backward(Graph& g, const Key& key, cudnnDataType_t type) {
+  const Shapes of(key);
+  const Lie by_keys = turned(of.scores);
+  const int q = g.tensor(q_id, key.q), k = g.tensor(k_id, turned(key.k)), v = g.tensor(v_id, turned(key.v));
+  const int gy = g.tensor(g_id, key.g), y = g.tensor(y_id, of.y), sums = g.tensor(sums_id, CUDNN_DATA_FLOAT, of.line);
+  const int gq = g.tensor(gq_id, dense(key.q.sizes)), gk = g.tensor(gk_id, dense(key.k.sizes));
+  const int gv = g.tensor(gv_id, dense(key.v.sizes)), scale = g.number(scale_id);
+  // products: of every query's result and its gradient
+  const int each = g.pointwise(CUDNN_POINTWISE_MUL, gy, g.inner(of.y), {.b = y});
+  const int summed = g.reduce(CUDNN_REDUCE_TENSOR_ADD, each, g.inner(of.line));
+  const int products = g.tensor(products_id, CUDNN_DATA_FLOAT, of.line);
+  g.pointwise(CUDNN_POINTWISE_MUL, summed, products, {.b = g.number(one_id)});
+  // the weights once more, and the values' gradient
+  const int product = g.inner(of.scores);
+  g.product(q, k, product);
+  const int scaled = g.pointwise(CUDNN_POINTWISE_MUL, product, g.inner(of.scores), {.b = scale});
+  const int below = g.pointwise(CUDNN_POINTWISE_SUB, scaled, g.inner(of.scores), {.b = sums});
+  const int seen = see(g, below, of.scores, key.causal);
+  const int weights = g.pointwise(CUDNN_POINTWISE_EXP, seen, g.inner(of.scores), {});
+  g.product(g.reshape(weights, g.inner(by_keys, type)), gy, gv);
+  // the slopes of the scores, and the gradients of keys and queries
+  const int slopes = g.inner(of.scores);
+  g.product(gy, v, slopes);
+  const int centred = g.pointwise(CUDNN_POINTWISE_SUB, slopes, g.inner(of.scores), {.b = products});
+  const int weighed = g.pointwise(CUDNN_POINTWISE_MUL, centred, g.inner(of.scores), {.b = weights});
+  const int ready = g.pointwise(CUDNN_POINTWISE_MUL, weighed, g.inner(of.scores), {.b = scale});
+  g.product(g.reshape(ready, g.inner(by_keys, type)), q, gk);
+  const int keys = g.reshape(k, g.inner(dense(key.k.sizes)));
+  if (key.ordered) return g.product(ready, keys, gq);
+  const int wide = g.tensor(wide_id, CUDNN_DATA_FLOAT, dense(key.q.sizes));  // added to by many blocks
+  g.product(ready, keys, wide);
+  g.pointwise(CUDNN_POINTWISE_IDENTITY, wide, gq, {});
+}
+
+Plan make_plan(cudnnHandle_t handle, const Key& key) {
+  const cudnnDataType_t type = DType(key.dtype) == DType::float16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    Graph g(type);
+    (key.g.sizes[0] ? build_backward : build_forward)(g, key, type);
+    if (!g.finish(handle)) return {};
+    Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, g.parts.back());
+    heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, mode).finish();
+    Descriptor configs[8];
+    cudnnBackendDescriptor_t raw[8];
+    for (int i = 0; i < 8; ++i) configs[i] = Descriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR), raw[i] = configs[i].raw();
+    const std::int64_t n = heuristics.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 8, raw);
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(n, 8); ++i) {
+      Plan p;
+      p.plan = Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      p.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
+      p.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[i]).finish();
+      if (!p.plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &p.workspace)) continue;
+      p.config = std::move(configs[i]), p.graph = std::move(g.parts);
+      return p;
+    }
+  }
+  return {};
+}
+
+// x as [batch, heads, lines, columns] that cuDNN can read in place: columns side by side, all else in steps of 16
+// bytes.
+bool lies_well(const View& x, Lie& l) {
+  const int r = x.rank();
+  l = {{1, 1, 1, 1}, {0, 0, 0, 0}};
+  for (int d = std::max(r - 3, 0); d < r; ++d) l.sizes[d + 4 - r] = x.size(d), l.strides[d + 4 - r] = x.stride(d);
+  for (int d = r - 4; d >= 0; --d) {  // the outer ones are one batch
+    if (x.size(d) == 1) continue;
+    if (l.sizes[0] > 1 && x.stride(d) != l.strides[0] * l.sizes[0]) return false;
+    if (l.sizes[0] == 1) l.strides[0] = x.stride(d);
+    l.sizes[0] *= x.size(d);
+  }
+  const Lie tight = dense(l.sizes);
+  bool well = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  for (int d = 0; d < 4; ++d) {
+    if (l.sizes[d] == 1) l.strides[d] = tight.strides[d];
+    well = well && (d == 3 ? l.strides[d] == 1 : l.strides[d] > 0 && l.strides[d] % 8 == 0);
+  }
+  return well;
+}
+Failed prepare(View& x, Spec& own, Lie& l, Scratch& scratch) {
+  if (lies_well(x, l)) return nullptr;
+  own = Spec::dense(x.dtype(), x.spec->sizes(), x.spec->device);
+  View copy{nullptr, &own};
+  if (Failed f = scratch.take(own.bytes(), &copy.data)) return f;
+  if (Failed f = assign(copy, x)) return f;
+  x = copy;
+  lies_well(x, l);
+  return nullptr;
+}
+
+struct Pointers {
+  std::int64_t ids[16];
+  void* data[16];
+  int count = 0;
+  void add(std::int64_t id, const void* p) { ids[count] = id, data[count++] = const_cast<void*>(p); }
+};
+Failed execute_plan(cudnnHandle_t handle, const Plan& p, Pointers& at, Scratch& scratch) {
+  void* workspace = nullptr;
+  if (p.workspace)
+    if (Failed f = scratch.take(std::size_t(p.workspace), &workspace)) return f;
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, at.ids, at.count);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, at.data, at.count);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, workspace).finish();
+  if (!pack) return fail(DeviceFailure::device, "cuDNN: an attention's operands were refused");
+  return failed(cudnn().cudnnBackendExecute(handle, p.plan.raw(), pack.raw()), "attention");
+}
+
+bool taken(const AttentionCall& c) {
+  const int r = c.q.rank();
+  const std::int64_t width = c.q.size(r - 1), values = c.v.size(r - 1);
+  constexpr std::int64_t kMost = INT32_MAX;  // elements of an operand
+  return cudnn_wanted() && c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost &&
+         cudnn().cudnnGetVersion() >= 90000 && bit(c.q.dtype()) & dtypes::halves && !c.mask && c.sums &&
+         width % 8 == 0 && values % 8 == 0 && width <= 256 && values <= 256 &&
+         reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
+}
+bool ordered_gradients() {
+  const char* const value = std::getenv("NEURA_CUDNN_DETERMINISTIC");
+  return value && *value && *value != '0';
+}
+
+}  // namespace
+
+Failed attention_by_cudnn(int index, AttentionCall c, bool* known) {
+  if (!(*known = taken(c))) return nullptr;
+  cudaStream_t stream = current_stream(index);
+  Scratch scratch(index, stream);
+  Key key{};
+  Spec own[4];
+  if (Failed f = prepare(c.q, own[0], key.q, scratch)) return f;
+  if (Failed f = prepare(c.k, own[1], key.k, scratch)) return f;
+  if (Failed f = prepare(c.v, own[2], key.v, scratch)) return f;
+  if (c.g)
+    if (Failed f = prepare(c.g, own[3], key.g, scratch)) return f;
+  static const bool ordered = ordered_gradients();
+  key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = ordered && c.g;
+  Lease<Session> lease(index);
+  if (Failed f = lease.open(stream)) return f;
+  auto& session = *lease;
+  auto found = session.plans.find(key);
+  if (found == session.plans.end() && session.plans.size() >= kMostPlans) return *known = false, nullptr;
+  if (found == session.plans.end())
+    found = session.plans.emplace(key, make_plan(session.handle, key)).first;  // also one that is not there
+  const Plan& plan = found->second;
+  if (!(*known = bool(plan.plan))) return nullptr;
+  const bool recent = cudnn().cudnnGetVersion() >= 91000;  // before, -inf made NaN
+  const float scale = float(c.shape.scale), one = 1,
+              nothing = recent ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest();
+  Pointers at;
+  for (const auto& [id, view] : {std::pair{q_id, &c.q}, {k_id, &c.k}, {v_id, &c.v}, {y_id, &c.y}, {sums_id, &c.sums}})
+    at.add(id, view->data);
+  at.add(scale_id, &scale);
+  if (key.causal) at.add(nothing_id, &nothing);
+  if (c.g) {
+    for (const auto& [id, view] : {std::pair{g_id, &c.g}, {gq_id, &c.gq}, {gk_id, &c.gk}, {gv_id, &c.gv}})
+      at.add(id, view->data);
+    at.add(one_id, &one);
+    float *products = nullptr, *wide = nullptr;
+    if (Failed f = scratch.take(std::size_t(c.sums.numel()) * sizeof(float), &products)) return f;
+    at.add(products_id, products);
+    if (!key.ordered) {
+      const std::size_t bytes = std::size_t(c.q.numel()) * sizeof(float);
+      if (Failed f = scratch.take(bytes, &wide)) return f;
+      if (cudnn().cudnnGetVersion() < 90600)  // later ones clear it themselves
+        if (Failed f = failed(cudaMemsetAsync(wide, 0, bytes, stream), "attention")) return f;
+      at.add(wide_id, wide);
+    }
+  }
+  ++done;
+  return execute_plan(session.handle, plan, at, scratch);
+}
+
+}  // namespace neura::cuda
+#else
+namespace neura::cuda {
+Failed attention_by_cudnn(int, AttentionCall, bool* known) { return *known = false, nullptr; }
+}  // namespace neura::cuda
+#endif
+
+extern "C" __attribute__((visibility("default"))) std::int64_t neura_cudnn_attentions() { return neura::cuda::done; }
