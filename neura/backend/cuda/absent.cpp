@@ -2,23 +2,11 @@
 #include "neura/backend/cuda/absent.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/loss.h"
-#include "neura/backend/kernels/norm.h"
 #include "neura/backend/kernels/sort.h"
 
 namespace neura::cuda {
 const sort_kernels* sort() {
   static constexpr sort_kernels table{.rank = absent, .rows = absent, .search = absent};
-  return &table;
-}
-const norm_kernels* norm() {
-  static constexpr norm_kernels table{.layer_norm = absent,
-                                      .layer_norm_backward = absent,
-                                      .rms_norm = absent,
-                                      .rms_norm_backward = absent,
-                                      .group_norm = absent,
-                                      .group_norm_backward = absent,
-                                      .batch_norm = absent,
-                                      .batch_norm_backward = absent};
   return &table;
 }
 const loss_kernels* loss() {

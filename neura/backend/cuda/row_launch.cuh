@@ -16,18 +16,22 @@ inline std::uint32_t power_from(std::uint32_t n) {  // the least power of two th
   return p;
 }
 
+// A row is cut where there are few, or where the cache would not keep it for the second reading anyway.
+inline std::uint32_t chunks_of(const RowPlan& r, int size) {
+  constexpr std::int64_t least = 1 << 13, most = 1 << 18, alone = 1 << 20, kept = 1 << 17;
+  const bool few = r.rows < kEnough / 2 || (r.rows < 4 * kEnough && std::int64_t(r.n) * size > kept);
+  if (!few && r.n <= alone && r.stage != RowPlan::given) return 1;
+  return std::max(ceiling(r.n, most), std::min(ceiling(4 * kEnough, r.rows), ceiling(r.n, least)));
+}
 template <class Op, class M, int V> Failed launch_long(const Op& op, RowPlan r, int index, cudaStream_t stream) {
-  constexpr std::int64_t least = 1 << 14, most = 1 << 18, alone = 1 << 20;  // elements of a block
   constexpr int K = kHeld<typename Op::E> / 2 / V;
-  r.chunks = 1;
-  if (r.rows < kEnough / 2 || r.n > alone)
-    r.chunks = std::max(ceiling(r.n, most), std::min(ceiling(kEnough, r.rows), ceiling(r.n, least)));
+  r.stage = op.given() ? RowPlan::given : RowPlan::both;
+  r.chunks = chunks_of(r, sizeof(M));
   r.chunk = ceiling(ceiling(r.n, r.chunks), V) * V;
   r.chunks = ceiling(r.n, r.chunk);
   Scratch scratch(index, stream);
   const auto blocks = std::uint32_t(r.rows * r.chunks);
-  r.stage = RowPlan::both;
-  if (r.chunks > 1) {
+  if (r.chunks > 1 && !op.given()) {
     if (Failed f = scratch.take(blocks * sizeof(typename Op::Stat), &r.partial)) return f;
     r.stage = RowPlan::read;
     long_rows<Op, M, V, K><<<blocks, kTeam, 0, stream>>>(op, r);
@@ -57,7 +61,8 @@ template <class Op, class M, int V> Failed launch_rows(const Op& op, RowPlan r, 
 template <class Op, class M>
 Failed run_rows(const Op& op, const RowPlan& r, bool packs, int index, cudaStream_t stream) {
   if constexpr (constexpr int V = 16 / sizeof(M); V > 2) {
-    packs = packs && r.n % V == 0 && reinterpret_cast<std::uintptr_t>(r.out) % 16 == 0;
+    packs = packs && (Op::segmented ? r.segment.divisor : r.n) % V == 0;
+    packs = packs && reinterpret_cast<std::uintptr_t>(r.out) % 16 == 0;
     for (int o = 0; o < Op::inputs; ++o)
       packs = packs && reinterpret_cast<std::uintptr_t>(r.in[o]) % 16 == 0 && (r.pitch[o] % 16 == 0 || r.rows == 1);
     if (packs) return launch_rows<Op, M, V>(op, r, index, stream);

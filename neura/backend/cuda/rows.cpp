@@ -43,7 +43,7 @@ Failed RowStaging::plan(std::initializer_list<View*> in, int first, char* out, R
   r.rows = 1, r.out = out;
   for (int d = 0; d < x.rank(); ++d) (d < first ? r.rows : n) *= x.size(d);
   if (n >> 31) return fail(DeviceFailure::absent, "expected rows of fewer than 2^31 elements on cuda, got more");
-  r.n = std::uint32_t(n);
+  r.n = std::uint32_t(n), r.out_pitch = n * size_of(x.dtype());
   int o = 0;
   for (View* v : in) {
     if (!as_rows(*v, first, r.pitch[o])) {

@@ -8,6 +8,8 @@
 //   finish(all, mine, place) Final of the row's Stat and of this thread's own
 //   deliver(row, Final)      by one thread of the row
 //   map<held>(Final, row, i, a, b)  a, elements of the first operand from i on, become those of the result
+//   given()                  Final needs no Stat: a long row is read once
+//   segmented                rows are made of pieces that lie apart
 #pragma once
 #include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/rows.h"
@@ -55,16 +57,26 @@ struct Place {  // of the elements that a team holds: pack k of a lane begins at
   template <int V> __device__ std::uint32_t at(int k) const { return base + (std::uint32_t(k) * width + lane) * V; }
 };
 
+// Bytes from the beginning of a row to its element i.
+template <class Op, class M> __device__ std::int64_t offset_of(const RowPlan& r, std::uint32_t i) {
+  if constexpr (Op::segmented) {
+    const std::uint32_t q = quotient(i, r.segment);
+    return q * r.segment_pitch + std::int64_t(i - q * r.segment.divisor) * std::int64_t(sizeof(M));
+  } else {
+    return std::int64_t(i) * std::int64_t(sizeof(M));
+  }
+}
+
 template <class M, int V, int K> struct Held {
   using E = number_of<M>;
   static constexpr int packs = K, pack = V;
   E v[K][V];
-  __device__ void load(const char* row, const Place& p, E fill) {
+  template <class Op> __device__ void load(const RowPlan& r, const char* row, const Place& p, E fill) {
     PackOf<M, V> raw[K];
 #pragma unroll
     for (int k = 0; k < K; ++k)
       if (const std::uint32_t i = p.at<V>(k); i < p.end)
-        raw[k] = *reinterpret_cast<const PackOf<M, V>*>(row + std::size_t(i) * sizeof(M));
+        raw[k] = *reinterpret_cast<const PackOf<M, V>*>(row + offset_of<Op, M>(r, i));
 #pragma unroll
     for (int k = 0; k < K; ++k)
 #pragma unroll
@@ -74,18 +86,18 @@ template <class M, int V, int K> struct Held {
 
 template <bool held, class Op, class M, int V, int K>
 __device__ void write_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const typename Op::Final& f, const Place& p,
-                          char* out) {
+                          const RowPlan& r) {
 #pragma unroll
   for (int k = 0; k < K; ++k)
     if (const std::uint32_t i = p.at<V>(k); i < p.end) {
       op.template map<held>(f, p.row, i, in[0].v[k], in[Op::inputs - 1].v[k]);
-      store_as<M, V>(in[0].v[k], out + std::int64_t(i) * std::int64_t(sizeof(M)), 0);
+      store_as<M, V>(in[0].v[k], r.out + p.row * r.out_pitch + offset_of<Op, M>(r, i), 0);
     }
 }
 template <class Op, class M, int V, int K>
 __device__ void read_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const RowPlan& r, const Place& p) {
 #pragma unroll
-  for (int o = 0; o < Op::inputs; ++o) in[o].load(r.in[o] + p.row * r.pitch[o], p, op.fill());
+  for (int o = 0; o < Op::inputs; ++o) in[o].template load<Op>(r, r.in[o] + p.row * r.pitch[o], p, op.fill());
 }
 
 template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTeam)
@@ -100,29 +112,36 @@ template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTe
   const auto f = op.finish(team.all(mine, [&](auto a, auto b) { return op.combine(a, b); }), mine, p);
   if (!there) return;
   if (team.lane == 0) op.deliver(row, f);
-  write_row<true>(op, in, f, p, r.out + row * std::int64_t(r.n) * std::int64_t(sizeof(M)));
+  if (r.out) write_row<true>(op, in, f, p, r);
 }
 
+// What the block of a long row, or of a chunk of it, has in common.
+template <class Op, class M, int V, int K>
+__device__ typename Op::Stat read_chunk(const Op& op, Held<M, V, K> (&in)[Op::inputs], const RowPlan& r, Place p) {
+  typename Op::Stat s = op.none();
+  for (; p.base < p.end; p.base += kTeam * V * K) {
+    read_row(op, in, r, p);
+    s = op.combine(s, op.part(in, p));
+  }
+  return s;
+}
 template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTeam)
     long_rows(const __grid_constant__ Op op, const __grid_constant__ RowPlan r) {
   using Stat = typename Op::Stat;
   const auto combine = [&](Stat a, Stat b) { return op.combine(a, b); };
   Team team(kTeam);
-  const std::int64_t row = blockIdx.x / r.chunks;
-  const std::uint32_t chunk = blockIdx.x % r.chunks, begin = chunk * r.chunk;
+  // What was read last may still be in the cache: it is written first.
+  const std::uint32_t task = r.stage == RowPlan::write ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const std::int64_t row = task / r.chunks;
+  const std::uint32_t chunk = task % r.chunks, begin = chunk * r.chunk;
   const std::uint32_t end = r.n - begin < r.chunk ? r.n : begin + r.chunk;
   Place p{row, begin, end, r.n, kTeam, team.lane};
   Held<M, V, K> in[Op::inputs];
   Stat mine = op.none();
   Stat* partial = reinterpret_cast<Stat*>(r.partial) + row * r.chunks;
-  if (r.stage == RowPlan::write) {
+  if (r.stage == RowPlan::both || r.stage == RowPlan::read) mine = read_chunk(op, in, r, p);
+  else if (r.stage == RowPlan::write)
     for (std::uint32_t c = team.lane; c < r.chunks; c += kTeam) mine = combine(mine, partial[c]);
-  } else {
-    for (; p.base < end; p.base += kTeam * V * K) {
-      read_row(op, in, r, p);
-      mine = combine(mine, op.part(in, p));
-    }
-  }
   const Stat all = team.all(mine, combine);
   if (r.stage == RowPlan::read) {
     if (team.lane == 0) partial[chunk] = all;
@@ -130,9 +149,12 @@ template <class Op, class M, int V, int K> __global__ void __launch_bounds__(kTe
   }
   const auto f = op.finish(all, mine, p);
   if (team.lane == 0 && chunk == 0) op.deliver(row, f);
-  for (p.base = begin; p.base < end; p.base += kTeam * V * K) {
+  if (!r.out) return;
+  constexpr std::uint32_t tile = kTeam * V * K;
+  for (std::uint32_t t = (end - begin + tile - 1) / tile; t-- > 0;) {
+    p.base = begin + t * tile;
     read_row(op, in, r, p);
-    write_row<false>(op, in, f, p, r.out + row * std::int64_t(r.n) * std::int64_t(sizeof(M)));
+    write_row<false>(op, in, f, p, r);
   }
 }
 

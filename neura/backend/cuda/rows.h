@@ -10,11 +10,13 @@ namespace neura::cuda {
 struct RowPlan {  // of one launch
   const char* in[2];
   char* out;
-  std::int64_t pitch[2];  // of operands, in bytes; results lie densely
+  std::int64_t pitch[2], out_pitch;  // from row to row, in bytes
+  Division segment;                  // elements of a piece, and from one to the next in bytes
+  std::int64_t segment_pitch;
   std::int64_t rows;
   std::uint32_t n, width;
   std::uint32_t chunk, chunks;  // of a row that several blocks read
-  enum Stage : std::uint8_t { both, read, write } stage;
+  enum Stage : std::uint8_t { both, read, write, given } stage;
   char* partial;  // [rows, chunks]
 };
 

@@ -1,6 +1,6 @@
 // Softmax and its gradient as operations of rows.cuh.
 #pragma once
-#include "neura/backend/cuda/row_launch.cuh"
+#include "neura/backend/cuda/columns.cuh"
 #include "neura/backend/kernels/softmax.h"
 
 namespace neura::cuda {
@@ -8,6 +8,7 @@ namespace neura::cuda {
 template <class N> struct SoftmaxOp {
   using E = N;
   static constexpr int inputs = 1;
+  static constexpr bool segmented = false;
   struct Stat {
     E most, sum;  // of exp(x - centre(most))
   };
@@ -19,6 +20,7 @@ template <class N> struct SoftmaxOp {
 
   // A NaN hides from the maximum, but not from the sum.
   static __device__ E larger(E a, E b) { return a > b ? a : b; }
+  static bool given() { return false; }
   static __device__ E fill() { return -E(infinity); }
   static __device__ E centre(E most) { return most == fill() ? E(0) : most; }
   static __device__ Stat none() { return {fill(), E(0)}; }
@@ -71,8 +73,10 @@ template <class N> struct SoftmaxGradientOp {
   using Stat = E;
   using Final = E;
   static constexpr int inputs = 2;
+  static constexpr bool segmented = false;
   bool logarithm;
 
+  static bool given() { return false; }
   static __device__ E fill() { return E(0); }
   static __device__ Stat none() { return E(0); }
   template <class H> __device__ Stat part(H (&in)[2], const Place&) const {
@@ -93,10 +97,7 @@ template <class N> struct SoftmaxGradientOp {
   }
 };
 
-// Along a dimension that is not the last, of contiguous tensors: [outer, n, inner].
-struct ColumnSizes {
-  std::int64_t outer, n, inner;
-};
+// Along a dimension that is not the last, of contiguous tensors.
 Failed softmax_columns(DType, SoftmaxKind, const char* x, char* y, const ColumnSizes&, int index, cudaStream_t);
 Failed softmax_columns_backward(DType, bool logarithm, const char* g, const char* y, char* gx, const ColumnSizes&,
                                 int index, cudaStream_t);

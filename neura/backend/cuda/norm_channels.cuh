@@ -1,0 +1,87 @@
+// batch_norm and the sums over channels as operations of rows.cuh: a row is a channel of [N, C, ...], in N pieces.
+#pragma once
+#include "neura/backend/cuda/columns.cuh"
+#include "neura/backend/cuda/norm.cuh"
+
+namespace neura::cuda {
+
+template <class N> struct BatchOp : NormOp<N> {
+  using E = N;
+  using typename NormOp<N>::Stat;
+  using typename NormOp<N>::Final;
+  static constexpr bool segmented = true;
+  bool fixed;  // mean and variance were given
+
+  bool given() const { return fixed; }
+  __device__ Final finish(Stat all, Stat mine, const Place& p) const {
+    if (!fixed) return NormOp<N>::finish(all, mine, p);
+    const E var = this->second[p.row];
+    return {this->mean[p.row], var, E(1) / sqrt(var + this->eps), first_channel(this->affine, p.row)};
+  }
+  __device__ void deliver(std::int64_t row, const Final& f) const {
+    if (!fixed) NormOp<N>::deliver(row, f);
+  }
+};
+
+// Of g and x: what weight, bias and input get. Grouped: statistics are those of groups of group_norm, and the input's
+// gradient is not computed here.
+template <class N, bool grouped> struct ChannelGradientOp {
+  using E = N;
+  static constexpr int inputs = 2;
+  static constexpr bool segmented = true;
+  struct Stat {
+    E g, gx;
+  };
+  struct Final {
+    E mean, factor, first, second, gw, gb;
+  };
+  Affine affine;  // one weight for each channel; grouped: `channels` of a group, `groups` of a sample
+  Division inner;
+  const E *mean, *variance;
+  E eps;
+  bool fixed;
+  ParameterGradients to;
+
+  bool given() const { return fixed && !to.w && !to.b; }
+  static __device__ E fill() { return E(0); }
+  static __device__ Stat none() { return {E(0), E(0)}; }
+  __device__ E rstd(std::int64_t i) const { return E(1) / sqrt(variance[i] + eps); }
+  template <class H> __device__ Stat part(H (&in)[2], const Place& p) const {
+    E m = grouped ? E(0) : mean[p.row], s = 1;
+    Stat sum = none();
+#pragma unroll
+    for (int k = 0; k < H::packs; ++k)
+      if (const std::uint32_t i = p.at<H::pack>(k); i < p.end) {
+        if constexpr (grouped) {
+          const std::int64_t at = std::int64_t(quotient(i, inner)) * affine.groups + p.row / affine.channels;
+          m = mean[at], s = rstd(at);
+        }
+#pragma unroll
+        for (int j = 0; j < H::pack; ++j) sum.g += in[0].v[k][j], sum.gx += in[0].v[k][j] * ((in[1].v[k][j] - m) * s);
+      }
+    return sum;
+  }
+  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx}; }
+  __device__ Final finish(Stat all, Stat, const Place& p) const {
+    if constexpr (grouped) {
+      return {E(0), E(0), E(0), E(0), all.gx, all.g};
+    } else {
+      const E s = rstd(p.row), n = E(p.n);
+      const E w = affine.w ? load_simple<E>(affine.w, affine.w_dtype, std::uint32_t(p.row)) : E(1);
+      return {mean[p.row], s * w, fixed ? E(0) : all.g / n, fixed ? E(0) : all.gx / n * s * s, all.gx * s, all.g};
+    }
+  }
+  __device__ void deliver(std::int64_t row, const Final& f) const {
+    store_weight(to, row, f.gw), store_bias(to, row, f.gb);
+  }
+  template <bool held, int V>
+  __device__ void map(const Final& f, std::int64_t, std::uint32_t, E (&g)[V], const E (&x)[V]) const {
+#pragma unroll
+    for (int j = 0; j < V; ++j) g[j] = f.factor * (g[j] - f.first - (x[j] - f.mean) * f.second);
+  }
+};
+
+// A contiguous tensor's channels.
+Failed channel_rows(const View& x, RowPlan&, ColumnSizes&);
+
+}  // namespace neura::cuda
