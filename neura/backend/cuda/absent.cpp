@@ -1,21 +1,11 @@
 // Families of kernels that this back end does not have yet.
 #include "neura/backend/cuda/absent.h"
 #include "neura/backend/kernels/embedding.h"
-#include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/sort.h"
 
 namespace neura::cuda {
 const sort_kernels* sort() {
   static constexpr sort_kernels table{.rank = absent, .rows = absent, .search = absent};
-  return &table;
-}
-const loss_kernels* loss() {
-  static constexpr loss_kernels table{.cross_entropy = absent,
-                                      .cross_entropy_backward = absent,
-                                      .nll_loss = absent,
-                                      .nll_loss_backward = absent,
-                                      .element_loss = absent,
-                                      .element_loss_backward = absent};
   return &table;
 }
 const embedding_kernels* embedding() {
