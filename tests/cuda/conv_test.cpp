@@ -1,10 +1,12 @@
 // Convolutions on CUDA against the CPU, over a grid of options: results and all three gradients.
 #include "neura/ops/conv.h"
 
+#include <cmath>
 #include <functional>
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/precision.h"
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/view.h"
 #include "tests/cuda/library.h"
@@ -48,12 +50,16 @@ std::vector<Tensor> all_of(const Convolution& f, const std::vector<Tensor>& oper
   for (Tensor& t : out) t = t.detach().to(Device());
   return out;
 }
+// What rounding leaves grows with how much was added, not with what remains: with the root of the number of products
+// in a result's longest sum.
 void expect_the_cpus(const Convolution& f, const std::vector<Tensor>& operands) {
   const std::vector<Tensor> want = all_of(f, operands, Device()), got = all_of(f, operands, kCuda);
+  double longest = 64;
+  for (const Tensor& t : {operands[0], operands[1], want[0]})  // channels play no part in one of the sums
+    if (t.numel()) longest = std::max(longest, double(t.numel()) / double(std::min(t.size(0), t.size(1))));
   for (std::size_t i = 0; i < want.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
-    // A sum of many products: what rounding leaves grows with what was added, not with what remains.
-    expect_close(got[i], want[i], tolerance(want[i].dtype()).times(8));
+    expect_close(got[i], want[i], tolerance(want[i].dtype()).times(std::sqrt(longest)));
   }
 }
 
@@ -112,6 +118,55 @@ TEST_F(CudaConv, CudnnComputesThem) {
       const std::int64_t before = cudnn_convolutions();
       all_of(call_of(c), {sample(c.input, d), sample(c.weight, d)}, kCuda);
       EXPECT_EQ(cudnn_convolutions() - before, 4);  // forward, two gradients, and the first one's with respect to w
+    }
+}
+TEST_F(CudaConv, WithoutCudnnTheyAreTheSame) {
+  use_cudnn(false);
+  const std::int64_t before = cudnn_convolutions();
+  for (const DType d : {float32, float64, float16, bfloat16}) expect_all_cases(d);
+  EXPECT_EQ(cudnn_convolutions(), before);
+}
+TEST_F(CudaConv, ComplexNumbersAndIntegers) {
+  for (const DType d : {complex64, complex128, uint8, int8, int16, int32, int64}) expect_all_cases(d);
+}
+TEST_F(CudaConv, ConjugatesAreTakenOnTheFly) {
+  const Tensor x = sample({2, 4, 7, 6}, complex64, {.low = -1, .high = 1}), w = sample({6, 2, 3, 2}, complex64);
+  for (const bool first : {false, true})
+    for (const bool second : {false, true})
+      expect_the_cpus(
+          [&](const std::vector<Tensor>& t) {
+            return conv2d(first ? conj(t[0]) : t[0], second ? conj(t[1]) : t[1], {}, {.padding = 1, .groups = 2});
+          },
+          {x, w});
+}
+// The patches of so many images are more than are kept at a time.
+TEST_F(CudaConv, LargeBatchesAreCut) {
+  use_cudnn(false);
+  const Tensor x = sample({130, 8, 128, 130}, float16, {.low = -1, .high = 1}), w = sample({2, 8, 3, 3}, float16);
+  const auto f = [&](Device device) {
+    Tensor a = x.to(device).requires_grad_(), b = w.to(device).requires_grad_();
+    const Tensor y = conv2d(a, b, {}, {.stride = 1, .padding = 1}), ins[] = {a, b};
+    const Tensor g = full(y.shape(), 1.0 / 1024, {.dtype = float16, .device = device});
+    std::vector<Tensor> out = grad({&y, 1}, ins, {&g, 1});
+    out.push_back(y.detach());
+    for (Tensor& t : out) t = t.to(Device());
+    return out;
+  };
+  const std::vector<Tensor> want = f(Device()), got = f(kCuda);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_close(got[i], want[i], tolerance(float16).times(16));
+}
+TEST_F(CudaConv, PatchesOfEveryDtypeAndTheirSum) {
+  const UnfoldOptions o[] = {
+      {}, {.padding = 1, .stride = 2}, {.dilation = {2, 1}, .padding = {2, 0}, .stride = {1, 3}}};
+  for (int d = 0; d < kDTypes; ++d)
+    for (const UnfoldOptions& options : o) {
+      if (!(bit(DType(d)) & dtypes::all)) continue;
+      SCOPED_TRACE(name(DType(d)));
+      const Tensor x = sample({2, 3, 9, 11}, DType(d), {.seed = 5});
+      const Tensor columns = unfold(x, {3, 2}, options), got = unfold(there(x), {3, 2}, options);
+      expect_same(back(got), columns);
+      if (!differentiable(DType(d))) continue;
+      expect_same(back(fold(got, {9, 11}, {3, 2}, options)), fold(columns, {9, 11}, {3, 2}, options));
     }
 }
 TEST_F(CudaConv, TransposedConvolutions) {

@@ -15,4 +15,19 @@ struct ConvData {  // one of image, filter and result is made of the other two
 // way, or has failed. `biased` says whether the bias was added.
 bool by_cudnn(Convolve, int index, DType, const ConvShape&, const ConvData&, bool* biased, Failed*);
 
+// Where patches go: from one image to the next, and from one row (a channel's value of the kernel) to the next.
+struct PatchLayout {
+  std::int64_t image, row;
+};
+// conv_patches.cu. The columns that are added lie as those of conv_kernels::fold.
+Failed take_patches(int index, const ConvShape&, const char* x, char* columns, int element_bytes, PatchLayout);
+Failed add_patches(int index, const ConvShape&, DType, const char* columns, char* x);
+
+// conv_integer.cu
+Failed convolve_integers(int index, DType, const ConvShape&, const ConvData&);
+Failed convolve_integers_back(int index, DType, const ConvShape&, const ConvData&);
+
+// Of floating and complex numbers, as products of patches. A part of the batch at a time. conv_product.cpp
+void convolve_by_products(Convolve, Context&, DType, const ConvShape&, const ConvData&, Conjugated);
+
 }  // namespace neura::cuda

@@ -1,50 +1,24 @@
-// Pooling's windows on a device, and how its launches are cut.
+// Pooling's windows on a device.
 #pragma once
-#include <algorithm>
 #include <type_traits>
 
-#include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/windows.cuh"
 #include "neura/backend/kernels/pool.h"
 
 namespace neura::cuda::pooling {
 
-using std::int64_t;
+using namespace windows;
 
-constexpr int64_t kMostSize = int64_t{1} << 29;     // of a dimension with its padding: coordinates are of 32 bits
-constexpr int64_t kMostResults = int64_t{1} << 30;  // of one launch
-
-struct Grid {  // of the input's or the results' spatial dimensions
-  Division plane, slice, row;
-};
-struct Pool {
-  int in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
-  Division by_stride[3];
-  Grid x, y;
+struct Pool : Windows {
   bool adaptive, count_include_pad, bytes;
   DType dtype;
   std::uint8_t size;  // of an element
   int64_t divisor;
 };
-struct Place {
-  int at[3];
-};
-
-__device__ inline std::uint32_t split(const Grid& g, std::uint32_t i, std::uint32_t& image, Place& p) {
-  image = quotient(i, g.plane);
-  const std::uint32_t in_plane = i - image * g.plane.divisor, z = quotient(in_plane, g.slice);
-  const std::uint32_t in_slice = in_plane - z * g.slice.divisor, y = quotient(in_slice, g.row);
-  p = {{int(z), int(y), int(in_slice - y * g.row.divisor)}};
-  return in_plane;
-}
 __device__ inline int divided(int64_t product, int by) {  // the product of two sizes
   return int(product >> 32 ? product / by : std::uint32_t(product) / std::uint32_t(by));
 }
-__device__ inline int lesser(int a, int b) { return a < b ? a : b; }
-__device__ inline int greater(int a, int b) { return a > b ? a : b; }
-__device__ inline int steps(int n, int by) { return by == 1 ? n : (n + by - 1) / by; }
-
 struct Window {  // in one dimension: elements first + k * dilation for k in [begin, end)
   int first, begin, end;
 };
@@ -120,48 +94,16 @@ template <class N> __device__ N over(N sum, N divisor) {
   if constexpr (is_same<N, int64_t>) return divisor == -1 ? int64_t(-std::uint64_t(sum)) : sum / divisor;
   else return sum / divisor;
 }
-inline Grid grid_of(const int64_t (&n)[3]) {
-  return {division(std::uint32_t(n[0] * n[1] * n[2])), division(std::uint32_t(n[1] * n[2])),
-          division(std::uint32_t(n[2]))};
-}
 inline Failed pool_of(const PoolShape& s, DType dtype, bool bytes, Pool* p) {
-  int64_t in = 1, out = 1;
-  for (int d = 0; d < 3; ++d) {
-    const bool windows = !s.adaptive;
-    // What is of no consequence may be of any size.
-    const int64_t stride = windows && s.out[d] > 1 ? s.stride[d] : 1;
-    const int64_t kernel = windows ? s.kernel[d] : 1, dilation = kernel > 1 ? s.dilation[d] : 1;
-    const int64_t padding = windows ? s.padding[d] : 0;
-    const int64_t most = std::max({s.in[d], s.out[d], kernel, stride, padding, dilation});
-    if (most >= kMostSize || (kernel - 1) * dilation >= kMostSize || in * s.in[d] > kMostResults ||
-        out * s.out[d] > kMostResults)
-      return fail(DeviceFailure::absent,
-                  "expected images of at most 2^30 elements and windows below 2^29 on cuda; move the tensor with "
-                  ".to(\"cpu\")");
-    in *= s.in[d], out *= s.out[d];
-    p->in[d] = int(s.in[d]), p->out[d] = int(s.out[d]), p->kernel[d] = int(kernel), p->stride[d] = int(stride);
-    p->padding[d] = int(padding), p->dilation[d] = int(dilation);
-    p->by_stride[d] = division(std::uint32_t(stride));
-  }
-  p->x = grid_of(s.in), p->y = grid_of(s.out);
   p->adaptive = s.adaptive, p->count_include_pad = s.count_include_pad, p->divisor = s.divisor;
   p->bytes = bytes, p->dtype = dtype, p->size = std::uint8_t(size_of(dtype));
-  return nullptr;
+  return windows_of(s, !s.adaptive, p);
 }
 // f(element type, how it is computed in) for the dtypes of which pooling knows.
 template <class F> void visit(DType dtype, F f) {
   if (accumulation(dtype) == DType::float32) f(float());
   else if (dtype == DType::float64) f(double());
   else f(int64_t());
-}
-// f(first image, how many): as many as one launch may hold, of images that have `each` results.
-template <class F> void in_parts(int64_t images, int64_t each, F f) {
-  const int64_t most = std::max<int64_t>(1, kMostResults / each);
-  for (int64_t i = 0; i < images; i += most) f(i, std::min(most, images - i));
-}
-inline std::uint32_t blocks(std::uint32_t count, int lanes = 1) {
-  const std::uint32_t each = std::uint32_t(kThreads / lanes);
-  return (count + each - 1) / each;
 }
 inline bool has_fours(const PoolShape& s, const View& x, const View& y, const View& places) {
   const auto aligned = [](const View& v, unsigned to) { return reinterpret_cast<std::uintptr_t>(v.data) % to == 0; };

@@ -5,28 +5,16 @@
 namespace neura::cuda::pooling {
 namespace {
 
-struct Windows {
-  int first, last;  // none: last < first
-};
-__device__ Windows seen_by(const Pool& p, int d, int at) {
+__device__ Seen seen_by(const Pool& p, int d, int at) {
   if (p.adaptive)
     return {divided(int64_t(at) * p.out[d], p.in[d]), divided(int64_t(at + 1) * p.out[d] + p.in[d] - 1, p.in[d]) - 1};
-  const int t = at + p.padding[d], before = t - (p.kernel[d] - 1) * p.dilation[d];  // of the first that reaches it
-  return {before <= 0 ? 0 : int(quotient(std::uint32_t(before + p.stride[d] - 1), p.by_stride[d])),
-          lesser(p.out[d] - 1, int(quotient(std::uint32_t(t), p.by_stride[d])))};
+  return windows::seen_by(p, d, at);
 }
-// Where in window o of dimension d an element stands; -1: between the window's elements.
-__device__ int inside(const Pool& p, int d, int o, int at) {
-  if (p.adaptive) return 0;
-  const int distance = at + p.padding[d] - o * p.stride[d];
-  if (p.dilation[d] == 1) return distance;
-  const int k = distance / p.dilation[d];
-  return k * p.dilation[d] == distance ? k : -1;
-}
+__device__ int inside(const Pool& p, int d, int o, int at) { return p.adaptive ? 0 : windows::inside(p, d, o, at); }
 
 // f(window, its coordinates) for every window that may see element e, in order.
 template <class F> __device__ void each_window(const Pool& p, const Place& e, F f) {
-  const Windows z = seen_by(p, 0, e.at[0]), y = seen_by(p, 1, e.at[1]), x = seen_by(p, 2, e.at[2]);
+  const Seen z = seen_by(p, 0, e.at[0]), y = seen_by(p, 1, e.at[1]), x = seen_by(p, 2, e.at[2]);
   for (int a = z.first; a <= z.last; ++a)
     for (int b = y.first; b <= y.last; ++b)
       for (int c = x.first; c <= x.last; ++c) f((a * p.out[1] + b) * p.out[2] + c, a, b, c);
