@@ -54,9 +54,8 @@ std::vector<Tensor> all_of(const Convolution& f, const std::vector<Tensor>& oper
 // in a result's longest sum.
 void expect_the_cpus(const Convolution& f, const std::vector<Tensor>& operands) {
   const std::vector<Tensor> want = all_of(f, operands, Device()), got = all_of(f, operands, kCuda);
-  double longest = 64;
-  for (const Tensor& t : {operands[0], operands[1], want[0]})  // channels play no part in one of the sums
-    if (t.numel()) longest = std::max(longest, double(t.numel()) / double(std::min(t.size(0), t.size(1))));
+  const auto per = [](const Tensor& t, int dim) { return t.numel() ? double(t.numel()) / double(t.size(dim)) : 0.0; };
+  const double longest = std::max({64.0, per(operands[1], 0), per(operands[1], 1), per(want[0], 1)});
   for (std::size_t i = 0; i < want.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     expect_close(got[i], want[i], tolerance(want[i].dtype()).times(std::sqrt(longest)));
