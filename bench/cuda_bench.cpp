@@ -1,10 +1,13 @@
 // The CUDA back end: what is bandwidth, what is arithmetic, what a small call costs the host. See cuda_torch.py.
 #include <benchmark/benchmark.h>
 
+#include "neura/autograd/autograd.h"
 #include "neura/backend/plugin.h"
+#include "neura/ops/conv.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/matmul.h"
+#include "neura/ops/pool.h"
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
@@ -77,6 +80,42 @@ void matmul_float32_4096(benchmark::State& s) {
   const Tensor a = numbers({4096, 4096});
   measure(s, 0, [&] { matmul(a, a); });
 }
+// Convolutions of 3 x 3, with padding 1: the two of the Fashion-MNIST network, and one of a ResNet in bfloat16.
+struct Conv {
+  Tensor x, w, b;
+  Conv(std::int64_t n, std::int64_t c, std::int64_t f, std::int64_t size, DType d = DType::float32)
+      : x(numbers({n, c, size, size}, d)), w(numbers({f, c, 3, 3}, d)), b(numbers({f}, d)) {}
+  Tensor operator()(const Tensor& bias) const { return conv2d(x, w, bias, {.padding = 1}); }
+};
+void forward(benchmark::State& s, const Conv& c, bool bias) {
+  measure(s, 0, [&] { c(bias ? c.b : Tensor()); });
+}
+void backward(benchmark::State& s, Conv c) {
+  c.x.requires_grad_(), c.w.requires_grad_();
+  const Tensor y = c({}), ins[] = {c.x, c.w}, g = ones_like(y);
+  measure(s, 0, [&] { grad({&y, 1}, ins, {&g, 1}, {.retain_graph = true}); });
+}
+void conv_first(benchmark::State& s) { forward(s, {128, 1, 32, 28}, true); }
+void conv_first_no_bias(benchmark::State& s) { forward(s, {128, 1, 32, 28}, false); }
+void conv_second(benchmark::State& s) { forward(s, {128, 32, 64, 14}, true); }
+void conv_second_no_bias(benchmark::State& s) { forward(s, {128, 32, 64, 14}, false); }
+void conv_second_backward(benchmark::State& s) { backward(s, {128, 32, 64, 14}); }
+void conv_bfloat16(benchmark::State& s) { forward(s, {64, 64, 64, 56, DType::bfloat16}, true); }
+void conv_bfloat16_backward(benchmark::State& s) { backward(s, {64, 64, 64, 56, DType::bfloat16}); }
+void max_pool(benchmark::State& s) {
+  const Tensor x = numbers({512, 64, 56, 56});
+  measure(s, 5.25 * double(x.numel()), [&] { max_pool2d(x, 2); });
+}
+void max_pool_backward(benchmark::State& s) {
+  Tensor x = numbers({512, 64, 56, 56}).requires_grad_();
+  const Tensor y = max_pool2d(x, 2), g = ones_like(y);
+  measure(s, 5.25 * double(x.numel()), [&] { grad(y, x, g, {.retain_graph = true}); });
+}
+void max_pool_overlapping(benchmark::State& s) {
+  const Tensor x = numbers({512, 64, 56, 56});
+  measure(s, 5.25 * double(x.numel()), [&] { max_pool2d(x, 3, {.stride = 2, .padding = 1}); });
+}
+
 // The host's share of small calls: fewer than fill the device's queue, which is emptied in between.
 template <class F> void queued(benchmark::State& state, F&& call) {
   const DeviceApi& api = device_api(Device("cuda"));
@@ -111,6 +150,15 @@ void small_empty(benchmark::State& s) {  // memory alone
   queued(s, [&] { benchmark::DoNotOptimize(Tensor::empty(spec)); });
 }
 
+void small_conv(benchmark::State& s) {
+  const Conv c(1, 4, 4, 6);
+  queued(s, [&] { benchmark::DoNotOptimize(c(c.b)); });
+}
+void small_pool(benchmark::State& s) {
+  const Tensor x = numbers({1, 4, 8, 8});
+  queued(s, [&] { benchmark::DoNotOptimize(max_pool2d(x, 2)); });
+}
+
 #define CASE(name) BENCHMARK(name)->Unit(benchmark::kMicrosecond)->UseRealTime()
 CASE(copy);
 CASE(add_floats);
@@ -123,12 +171,24 @@ CASE(sum_rows);
 CASE(sum_columns);
 CASE(matmul_bfloat16_8192);
 CASE(matmul_float32_4096);
+CASE(conv_first);
+CASE(conv_first_no_bias);
+CASE(conv_second);
+CASE(conv_second_no_bias);
+CASE(conv_second_backward);
+CASE(conv_bfloat16);
+CASE(conv_bfloat16_backward);
+CASE(max_pool);
+CASE(max_pool_backward);
+CASE(max_pool_overlapping);
 #define SMALL(name) BENCHMARK(name)->Unit(benchmark::kMicrosecond)->UseRealTime()->Iterations(50)
 SMALL(small_add);
 SMALL(small_add_recorded);
 SMALL(small_add_out);
 SMALL(small_copy);
 SMALL(small_empty);
+SMALL(small_conv);
+SMALL(small_pool);
 
 }  // namespace
 

@@ -44,7 +44,43 @@ def cases():
         "small_add_out": (lambda: torch.add(small, small, out=small_out), 0, 0),
         "small_copy": (lambda: small_out.copy_(small), 0, 0),
         "small_empty": (lambda: torch.empty_like(small), 0, 0),
+        **network_cases(),
     }
+
+
+def network_cases():
+    """Convolutions and pooling, as in cuda_bench.cpp."""
+    conv2d, max_pool2d = torch.nn.functional.conv2d, torch.nn.functional.max_pool2d
+    result = {}
+
+    def convolution(name, n, c, f, size, dtype=torch.float32):
+        x, w, b = numbers(n, c, size, size, dtype=dtype), numbers(f, c, 3, 3, dtype=dtype), numbers(f, dtype=dtype)
+        ops = 2 * n * c * f * size * size * 9
+        result[name] = (lambda: conv2d(x, w, b, padding=1), 0, ops)
+        result[name + "_no_bias"] = (lambda: conv2d(x, w, padding=1), 0, ops)
+        x_leaf, w_leaf = x.clone().requires_grad_(), w.clone().requires_grad_()
+        y = conv2d(x_leaf, w_leaf, padding=1)
+        g = torch.ones_like(y)
+        result[name + "_backward"] = (
+            lambda: torch.autograd.grad(y, [x_leaf, w_leaf], g, retain_graph=True),
+            0,
+            2 * ops,
+        )
+
+    convolution("conv_first", 128, 1, 32, 28)
+    convolution("conv_second", 128, 32, 64, 14)
+    convolution("conv_bfloat16", 64, 64, 64, 56, torch.bfloat16)
+    convolution("small_conv", 1, 4, 4, 6)
+    image, tiny = numbers(512, 64, 56, 56), numbers(1, 4, 8, 8)
+    leaf = image.clone().requires_grad_()
+    pooled = max_pool2d(leaf, 2)
+    gradient = torch.ones_like(pooled)
+    moved = 5.25 * image.numel()
+    result["max_pool"] = (lambda: max_pool2d(image, 2), moved, 0)
+    result["max_pool_backward"] = (lambda: torch.autograd.grad(pooled, leaf, gradient, retain_graph=True), moved, 0)
+    result["max_pool_overlapping"] = (lambda: max_pool2d(image, 3, 2, 1), moved, 0)
+    result["small_pool"] = (lambda: max_pool2d(tiny, 2), 0, 0)
+    return result
 
 
 def seconds(call, small):
@@ -72,6 +108,8 @@ def main():
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__} eager, microseconds a call\n")
     print("| case | Neura | PyTorch | ratio | Neura reaches |\n|---|---|---|---|---|")
     for name, (call, moved, work) in cases().items():
+        if name not in ours:
+            continue
         theirs, mine = seconds(call, name.startswith("small_")), ours[name]
         reach = f"{moved / mine / 1e9:.0f} GB/s" if moved else f"{work / mine / 1e12:.0f} TFLOP/s" if work else ""
         print(f"| {name} | {mine * 1e6:.1f} | {theirs * 1e6:.1f} | {theirs / mine:.2f} | {reach} |")
