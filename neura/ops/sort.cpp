@@ -78,13 +78,11 @@ struct MedianOfAll {
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(x.dtype, {}, x.device); }
   void run(Context& c, View x, View y) const {
     const Spec flat = Spec::dense(x.dtype(), Shape{x.numel()}), one = Spec::dense(DType::int64, {});
-    std::int64_t place;
-    c.backend.sort->rank(c, skip_nan ? Rank::nanmedian : Rank::median, 0, 0, View{x.data, &flat}, y,
-                         {reinterpret_cast<char*>(&place), &one});
+    c.backend.sort->rank(c, skip_nan ? Rank::nanmedian : Rank::median, 0, 0, View{x.data, &flat}, y, {nullptr, &one});
   }
   void gradient(Gradient& g) const {
     const Tensor &x = g.input(0), &y = g.output();
-    const Tensor best = isnan(y).item<bool>() ? isnan(x) : eq(x, y);
+    const Tensor best = eq(x, y) | (isnan(x) & isnan(y));
     g.result[0] = g.g[0] / sum(best) * best;
   }
 };

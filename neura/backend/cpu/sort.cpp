@@ -189,7 +189,7 @@ struct Call {
   void put(std::int64_t outer, std::int64_t inner, std::int64_t i, std::int64_t place) const {
     const std::int64_t from = (outer * lines.n + place) * lines.inner + inner;
     const std::int64_t to = (outer * room + i) * lines.inner + inner;
-    indices[to] = place;
+    if (indices) indices[to] = place;
     if (!values) return;
     char* v = values.data + to * size;
     const char* f = x.data + from * size;

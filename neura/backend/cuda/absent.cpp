@@ -1,13 +1,8 @@
 // Families of kernels that this back end does not have yet.
 #include "neura/backend/cuda/absent.h"
 #include "neura/backend/kernels/embedding.h"
-#include "neura/backend/kernels/sort.h"
 
 namespace neura::cuda {
-const sort_kernels* sort() {
-  static constexpr sort_kernels table{.rank = absent, .rows = absent, .search = absent};
-  return &table;
-}
 const embedding_kernels* embedding() {
   static constexpr embedding_kernels table{
       .embedding = absent, .embedding_backward = absent, .one_hot = absent, .renormalize = absent};

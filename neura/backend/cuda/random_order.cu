@@ -128,6 +128,13 @@ __global__ void __launch_bounds__(kThreads)
     out[s] = i;
   }
 }
+// The order of E / w, E exponential, is that of drawing one after the other (Efraimidis and Spirakis, 2006).
+__global__ void __launch_bounds__(kThreads)
+    waits(PhiloxDraw d, const double* weights, std::int64_t count, double* keys) {
+  d.begin();
+  for (std::int64_t i = first_index(); i < count; i += index_step())
+    keys[i] = weights[i] > 0 ? -::log1p(-unit_at(d, i)) / weights[i] : __longlong_as_double(0x7ff0000000000000);
+}
 }  // namespace
 
 void permutation(Context& c, const Draw& d, View out) {
@@ -164,12 +171,18 @@ void multinomial(Context& c, const Draw& d, bool replacement, View weights, View
   const OnDevice on(index);
   const cudaStream_t stream = current_stream(index);
   Scratch scratch(index, stream);
-  if (!replacement)
-    return c.fail(fail(DeviceFailure::absent, "expected replacement=True on cuda, got False; draw on the cpu"));
+  const double* const w = weights.as<double>();
+  const unsigned blocks = blocks_for(rows * n);
+  if (!replacement) {
+    const Spec spec = Spec::dense(DType::float64, weights.spec->sizes(), c.device);
+    View keys{nullptr, &spec};
+    if (Failed f = scratch.take(spec.bytes(), &keys.data)) return c.fail(f);
+    waits<<<blocks, kThreads, 0, stream>>>(drawn(d, index), w, rows * n, keys.as<double>());
+    return rank(c, Rank::smallest, 1, 0, keys, {}, out);
+  }
   double *sums, *totals;
   if (Failed f = scratch.take(std::size_t(rows * n) * 8, &sums)) return c.fail(f);
   if (Failed f = scratch.take(std::size_t(rows * tiles) * 8, &totals)) return c.fail(f);
-  const double* const w = weights.as<double>();
   tile_sums<<<unsigned(rows * tiles), kThreads, 0, stream>>>(w, n, tiles, sums, totals);
   scan_totals<<<unsigned(rows), kThreads, 0, stream>>>(tiles, totals);
   sample<<<blocks_for(out.numel()), kThreads, 0, stream>>>(drawn(d, index), w, sums, totals, n, tiles, samples,

@@ -14,6 +14,7 @@ enum class Rank : unsigned char {
 };
 
 struct sort_kernels {
+  // Values and indices have one shape; either may have no data, and is then not written.
   Entry<void(Context&, Rank, int dim, std::int64_t k, View x, View values, View indices)> rank;
   // indices: the order in which the rows of a contiguous matrix ascend, compared from their first elements on
   Entry<void(Context&, View x, View indices)> rows;

@@ -1,0 +1,155 @@
+// Sorting and selection on CUDA: every sort is stable there as on the cpu, so that values and indices are the same. Of
+// equal elements topk and kthvalue take the first.
+#include <cmath>
+#include <limits>
+
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/index.h"
+#include "neura/ops/random.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/sort.h"
+#include "neura/ops/view.h"
+#include "tests/cuda/device.h"
+#include "tests/support/loop.h"
+#include "tests/support/sample.h"
+
+namespace neura::test {
+namespace {
+
+using CudaSort = CudaTest;
+
+constexpr DType kOrdered[] = {float32, float64, float16, bfloat16, boolean, uint8, int8, int16, int32, int64};
+// Lines of every length at which the kernels change their ways, few and many, along each dimension.
+const Shape kShapes[] = {{},          {1},          {7},       {8},          {9},         {5, 33},   {700, 3},
+                         {3, 257, 5}, {40, 256},    {2, 2047}, {2048, 4},    {1, 2049},   {3, 5000}, {2500, 7},
+                         {70003},     {2, 3000, 3}, {300, 64}, {1, 1, 4097}, {4, 2100, 1}};
+
+// Many equal elements, and what is special in a floating dtype.
+Tensor numbers(const Shape& shape, DType d, std::uint64_t seed, bool nan = true) {
+  const Tensor t = sample(shape, float32, {.low = -40, .high = 40, .seed = seed}), coarse = round(t);
+  Dice dice{seed};
+  Tensor x = (dice.below(2) ? coarse : t).to(d);
+  if (!is_floating(d) || !x.numel()) return x;
+  const double special[] = {nan ? std::nan("") : 1.0, INFINITY, -INFINITY, -0.0, 0.0};
+  Tensor flat = reshape(x, {x.numel()});
+  for (std::int64_t i = 0; i < x.numel() / 4; ++i) store_at(flat, {dice.below(x.numel())}, special[dice.below(5)]);
+  return reshape(flat, shape);
+}
+template <class F> void for_lines(F&& f) {
+  std::uint64_t seed = 1;
+  for (const DType d : kOrdered)
+    for (const Shape& shape : kShapes)
+      for (int dim = 0; dim < std::max(1, shape.size()); ++dim) {
+        SCOPED_TRACE(std::string(name(d)) + " " + shape.str() + " along " + std::to_string(dim));
+        const std::int64_t n = shape.empty() ? 1 : shape[dim];
+        f(numbers(shape, d, seed++), dim, n);
+      }
+}
+void expect_equal(const SortResult& got, const SortResult& want) {
+  expect_same(back(got.values), want.values);
+  expect_same(back(got.indices), want.indices);
+}
+SortResult first(const SortResult& sorted, int dim, std::int64_t k) {
+  if (!sorted.values.dim()) return sorted;
+  return {narrow(sorted.values, dim, 0, k), narrow(sorted.indices, dim, 0, k)};
+}
+
+TEST_F(CudaSort, SortsAreTheCpus) {
+  for_lines([](const Tensor& h, int dim, std::int64_t) {
+    for (const bool descending : {false, true}) expect_equal(sort(there(h), dim, descending), sort(h, dim, descending));
+  });
+}
+TEST_F(CudaSort, TheFirstOfASortAreTheTop) {
+  for_lines([](const Tensor& h, int dim, std::int64_t n) {
+    const Tensor x = there(h);
+    for (const bool largest : {false, true}) {
+      const SortResult sorted = sort(h, dim, largest);
+      for (const std::int64_t k : {std::int64_t{1}, std::min<std::int64_t>(n, 5), n / 3, n})
+        expect_equal(topk(x, k, dim, largest), first(sorted, dim, k));
+    }
+  });
+}
+TEST_F(CudaSort, TheKthIsWhereASortHasIt) {
+  for_lines([](const Tensor& h, int dim, std::int64_t n) {
+    const Tensor x = there(h);
+    const SortResult sorted = sort(h, dim);
+    for (const std::int64_t k : {std::int64_t{1}, (n + 1) / 2, n}) {
+      const SortResult want =
+          h.dim() ? SortResult{narrow(sorted.values, dim, k - 1, 1), narrow(sorted.indices, dim, k - 1, 1)} : sorted;
+      expect_equal(kthvalue(x, k, dim, true), want);
+    }
+  });
+}
+TEST_F(CudaSort, MediansAreTheCpus) {
+  for_lines([](const Tensor& h, int dim, std::int64_t) {
+    const auto check = [&](const SortResult& got, const SortResult& want) {
+      expect_same(back(got.values), want.values);  // which of equal elements it is, is left open
+      if (h.dim()) expect_same(gather(h, dim, back(got.indices)), want.values);
+    };
+    check(median(there(h), dim, true), median(h, dim, true));
+    check(nanmedian(there(h), dim, true), nanmedian(h, dim, true));
+    expect_same(back(median(there(h))), median(h));
+    expect_same(back(nanmedian(there(h))), nanmedian(h));
+  });
+}
+TEST_F(CudaSort, ModesAreTheCpus) {
+  for_lines([](const Tensor& h, int dim, std::int64_t) { expect_equal(mode(there(h), dim), mode(h, dim)); });
+}
+TEST_F(CudaSort, LinesWithoutElementsAndNoLines) {
+  for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}, Shape{0, 5000}}) {
+    const Tensor h = zeros(shape);
+    expect_equal(sort(there(h), -1), sort(h, -1));
+    expect_equal(topk(there(h), 0, -1), topk(h, 0, -1));
+  }
+}
+TEST_F(CudaSort, LongOnesAreTheCpus) {
+  const auto equal = [](const Tensor& got, const Tensor& want) { return all(eq(back(got), want)).item<bool>(); };
+  for (const Shape& shape : {Shape{(1 << 21) + 3}, Shape{300, 9001}})
+    for (const DType d : {float32, float64, int16}) {
+      SCOPED_TRACE(shape.str() + " " + name(d));
+      const Tensor h = sample(shape, d, {.low = -1e4, .high = 1e4, .seed = 5}), x = there(h);
+      const SortResult want = sort(h), got = sort(x), top = topk(x, 100), down = sort(h, -1, true);
+      EXPECT_TRUE(equal(got.values, want.values));
+      EXPECT_TRUE(equal(got.indices, want.indices));
+      EXPECT_TRUE(equal(top.values, first(down, h.dim() - 1, 100).values));
+      EXPECT_TRUE(equal(top.indices, first(down, h.dim() - 1, 100).indices));
+      EXPECT_TRUE(equal(median(x, -1).values, median(h, -1).values));
+    }
+}
+TEST_F(CudaSort, RowsAreUniqueAsOnTheCpu) {
+  for (const DType d : kOrdered)
+    for (const Shape& shape : {Shape{1, 1}, Shape{300, 2}, Shape{5000, 3}, Shape{40, 2, 5}}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + shape.str());
+      const Tensor h = sample(shape, int64, {.low = 0, .high = 3, .seed = 8}).to(d);
+      for (const std::optional<int> dim : {std::optional<int>(), std::optional<int>(0), std::optional<int>(-1)}) {
+        const UniqueResult want = unique(h, true, true, true, dim), got = unique(there(h), true, true, true, dim);
+        expect_same(back(got.values), want.values);
+        expect_same(back(got.inverse), want.inverse);
+        expect_same(back(got.counts), want.counts);
+      }
+    }
+}
+TEST_F(CudaSort, PlacesInASequenceAreTheCpus) {
+  for (const DType d : {float32, float64, float16, uint8, int32, int64})
+    for (const auto& [s, v] : std::vector<std::pair<Shape, Shape>>{{{1}, {5}},
+                                                                   {{0}, {3}},
+                                                                   {{100}, {4, 70}},
+                                                                   {{3, 40}, {3, 9}},
+                                                                   {{2, 3, 7}, {2, 3, 300}},
+                                                                   {{50000}, {100001}}}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + s.str() + " " + v.str());
+      const Tensor sequence = s.numel()
+                                  ? sort(round(sample(s, float32, {.low = 0, .high = 60, .seed = 1})).to(d)).values
+                                  : zeros(s, {.dtype = d});
+      const Tensor values = numbers(v, d, 3);
+      for (const bool right : {false, true})
+        for (const bool narrow_result : {false, true})
+          expect_same(back(searchsorted(there(sequence), there(values), narrow_result, right)),
+                      searchsorted(sequence, values, narrow_result, right));
+    }
+}
+
+}  // namespace
+}  // namespace neura::test
