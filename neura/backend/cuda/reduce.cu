@@ -6,8 +6,7 @@
 
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
-#include "neura/backend/cuda/reduce.h"
+#include "neura/backend/cuda/reduce.cuh"
 #include "neura/backend/cuda/scratch.h"
 
 namespace neura::cuda {
@@ -47,14 +46,6 @@ struct moments_fold : spread_fold {  // n is the divisor here
 };
 
 __device__ inline std::uint32_t lesser(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
-__device__ inline void locate(const Axes& a, std::uint32_t i, std::int64_t& x, std::int64_t& y) {
-#pragma unroll 1
-  for (int d = a.rank - 1; d >= 0; --d) {
-    const std::uint32_t q = d ? quotient(i, a.size[d]) : 0, r = i - q * a.size[d].divisor;
-    x += std::int64_t(r) * a.x[d], y += std::int64_t(r) * a.y[d];
-    i = q;
-  }
-}
 template <class N> __device__ N element(const FoldArguments& f, std::int64_t at) {
   return number_from<N>(load_simple<memory_of<N>>(f.x + at, f.x_dtype, 0));
 }
@@ -287,14 +278,14 @@ Failed arrange(unsigned reduced, const View& x, const View& y, FoldArguments& f)
   f.outputs = std::uint32_t(outputs), f.count = std::uint32_t(count);
   f.x = x.data, f.y = y.data, f.x_dtype = x.dtype(), f.y_dtype = y.dtype();
   f.number = double(count), f.root = false, f.p = nullptr, f.p_step = 0, f.centre = 0;
+  f.packs =
+      f.reduced.rank == 1 && f.reduced.x[0] == size_of(f.x_dtype) && reinterpret_cast<std::uintptr_t>(f.x) % 16 == 0;
+  for (int d = 0; d < f.kept.rank; ++d) f.packs = f.packs && f.kept.x[d] % 16 == 0;
   return nullptr;
 }
 Failed launch_fold(Context& c, FoldFn* fn, FoldArguments& f) {
   if (!f.outputs) return nullptr;
   const OnDevice on(c.device.index);
-  f.packs =
-      f.reduced.rank == 1 && f.reduced.x[0] == size_of(f.x_dtype) && reinterpret_cast<std::uintptr_t>(f.x) % 16 == 0;
-  for (int d = 0; d < f.kept.rank; ++d) f.packs = f.packs && f.kept.x[d] % 16 == 0;
   const std::int64_t kept = f.kept.rank ? std::abs(f.kept.x[f.kept.rank - 1]) : INT64_MAX;
   const std::int64_t inner = f.reduced.rank ? std::abs(f.reduced.x[f.reduced.rank - 1]) : 0;
   return fn(f, kept < inner && f.count > 1, current_stream(c.device.index), c.device.index);
@@ -336,17 +327,26 @@ Spec results_of(DType dtype, const View& y) { return Spec::dense(dtype, y.spec->
 
 void moments(Context& c, double correction, bool root, unsigned reduced, View x, View y, View mean) {
   const DType computed = accumulation(x.dtype());
-  Scratch scratch(c.device.index, current_stream(c.device.index));
+  const int index = c.device.index;
+  const cudaStream_t stream = current_stream(index);
+  Scratch scratch(index, stream);
   const Spec dense = results_of(computed, y);
   View centre{nullptr, &dense};
   if (Failed e = scratch.take(dense.bytes(), &centre.data)) return c.fail(e);
-  FoldArguments f;
-  if (Failed e = arrange(reduced, x, centre, f)) return c.fail(e);
-  if (Failed e = launch_fold(c, fold_of<mean_fold>(computed), f)) return c.fail(e);
-  if (mean) c.fail(assign(mean, centre));
+  FoldArguments f, g;
   if (Failed e = arrange(reduced, x, y, f)) return c.fail(e);
-  f.p = centre.data, f.p_step = 1, f.number = std::max(0.0, double(f.count) - correction), f.root = root;
-  c.fail(launch_fold(c, fold_of<moments_fold>(computed), f));
+  f.number = std::max(0.0, double(f.count) - correction), f.root = root;
+  if (!f.outputs) return;
+  const OnDevice on(index);
+  if (moments_in_one_pass(f, computed, centre.data, stream)) {
+    c.fail(launched(index));
+  } else {
+    if (Failed e = arrange(reduced, x, centre, g)) return c.fail(e);
+    if (Failed e = launch_fold(c, fold_of<mean_fold>(computed), g)) return c.fail(e);
+    f.p = centre.data, f.p_step = 1;
+    c.fail(launch_fold(c, fold_of<moments_fold>(computed), f));
+  }
+  if (mean) c.fail(assign(mean, centre));
 }
 
 template <class N> __global__ void finite_or_zero(N* p, std::uint32_t n) {

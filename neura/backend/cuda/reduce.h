@@ -24,6 +24,8 @@ struct FoldArguments {
   Axes kept, reduced;
 };
 
+// Launches mean (dense, of the computing dtype) and spread of dense lines, if that is what f describes.
+bool moments_in_one_pass(const FoldArguments& f, DType computed, char* means, cudaStream_t);
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);  // kernels/reduce.h
 
 }  // namespace neura::cuda

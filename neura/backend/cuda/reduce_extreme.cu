@@ -22,10 +22,24 @@ template <bool largest, class N> __device__ Found<N> better(Found<N> a, Found<N>
   if (equal) return a.at <= b.at ? a : b;
   return (largest ? a.value > b.value : a.value < b.value) ? a : b;
 }
+template <class T, int n> struct alignas(16) Room { char bytes[n * sizeof(T)]; };  // for what has a constructor
+// The best of a block's threads is its result.
+template <bool largest, class N, int n> __device__ void finish_search(Found<N> best, Room<Found<N>, n>& room,
+                                                                      char* values, DType values_dtype,
+                                                                      std::int64_t* indices, int bytes) {
+  best = across_warp(best, [](Found<N> a, Found<N> b) { return better<largest>(a, b); });
+  auto* shared = reinterpret_cast<Found<N>*>(room.bytes);
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = best;
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int w = 1; w < n; ++w) best = better<largest>(best, shared[w]);
+  if (values) store_one(values + std::size_t(blockIdx.x) * bytes, values_dtype, memory_from(best.value));
+  if (indices) indices[blockIdx.x] = best.at;
+}
 template <bool largest, class N> __global__ void __launch_bounds__(kThreads)
     find(const char* x, DType dtype, std::uint32_t outputs, std::uint32_t count, std::uint32_t inner, char* values,
          DType values_dtype, std::int64_t* indices, int bytes) {
-  __shared__ char room[kThreads / 32 * sizeof(Found<N>)];
+  __shared__ Room<Found<N>, kThreads / 32> room;
   const std::uint32_t o = blockIdx.x, outer = o / inner, column = o % inner;
   const auto load = [&](std::uint32_t i) {
     return number_from<N>(
@@ -34,25 +48,42 @@ template <bool largest, class N> __global__ void __launch_bounds__(kThreads)
   Found<N> best{load(threadIdx.x < count ? threadIdx.x : 0), threadIdx.x < count ? threadIdx.x : 0};
   for (std::uint32_t i = threadIdx.x + kThreads; i < count; i += kThreads)
     best = better<largest>(best, Found<N>{load(i), i});
-  best = across_warp(best, [](Found<N> a, Found<N> b) { return better<largest>(a, b); });
-  auto* shared = reinterpret_cast<Found<N>*>(room);
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = best;
-  __syncthreads();
-  if (threadIdx.x) return;
-  for (int w = 1; w < kThreads / 32; ++w) best = better<largest>(best, shared[w]);
-  if (values) store_one(values + std::size_t(o) * bytes, values_dtype, memory_from(best.value));
-  if (indices) indices[o] = best.at;
+  finish_search<largest>(best, room, values, values_dtype, indices, bytes);
 }
-template <int D = 0> void find_in(DType computed, bool largest, std::uint32_t outputs, cudaStream_t stream, auto... a) {
+// The same of lines that lie densely, at multiples of 16 bytes: packs, several of them in flight.
+template <bool largest, class N> __global__ void __launch_bounds__(kThreads)
+    find_in_rows(const char* x, DType dtype, std::uint32_t, std::uint32_t count, std::uint32_t, char* values,
+                 DType values_dtype, std::int64_t* indices, int bytes) {
+  using E = memory_of<N>;
+  constexpr std::uint32_t V = kPack<E>, K = 4;
+  __shared__ Room<Found<N>, kThreads / 32> room;
+  const char* line = x + std::size_t(blockIdx.x) * count * bytes;
+  Found<N> best{number_from<N>(load_simple<E>(line, dtype, 0)), 0};
+  std::uint32_t i = threadIdx.x * V;
+  for (; i + (K - 1) * kThreads * V + V <= count; i += K * kThreads * V) {
+    E e[K][V];
+#pragma unroll
+    for (std::uint32_t k = 0; k < K; ++k) load_pack(e[k], line, dtype, i + k * kThreads * V);
+#pragma unroll
+    for (std::uint32_t k = 0; k < K * V; ++k)
+      best = better<largest>(best, Found<N>{number_from<N>(e[k / V][k % V]), i + k / V * kThreads * V + k % V});
+  }
+  for (; i < count; i += kThreads * V)
+    for (std::uint32_t j = i; j < i + V && j < count; ++j)
+      best = better<largest>(best, Found<N>{number_from<N>(load_simple<E>(line, dtype, j)), j});
+  finish_search<largest>(best, room, values, values_dtype, indices, bytes);
+}
+template <int D = 0>
+void find_in(DType computed, bool largest, bool rows, std::uint32_t outputs, cudaStream_t stream, auto... a) {
   if constexpr (D < kDTypes) {
     if constexpr (ordered >> D & 1)
       if (computed == DType(D)) {
         using N = typename NumberOf<DType(D)>::type;
-        if (largest) find<true, N><<<outputs, kThreads, 0, stream>>>(a...);
-        else find<false, N><<<outputs, kThreads, 0, stream>>>(a...);
-        return;
+        const auto kernel = rows ? (largest ? find_in_rows<true, N> : find_in_rows<false, N>)
+                                 : (largest ? find<true, N> : find<false, N>);
+        return kernel<<<outputs, kThreads, 0, stream>>>(a...);
       }
-    find_in<D + 1>(computed, largest, outputs, stream, a...);
+    find_in<D + 1>(computed, largest, rows, outputs, stream, a...);
   }
 }
 }  // namespace
@@ -66,9 +97,13 @@ void extreme(Context& c, bool largest, int dim, View x, View values, View indice
   if (outputs >> 31 || count >> 31)
     return c.fail(fail(DeviceFailure::absent, "expected fewer than 2^31 results of fewer than 2^31 elements on cuda"));
   const OnDevice on(c.device.index);
-  find_in(accumulation(x.dtype()), largest, std::uint32_t(outputs), current_stream(c.device.index), x.data, x.dtype(),
-          std::uint32_t(outputs), std::uint32_t(count), std::uint32_t(inner), values.data,
-          values ? values.dtype() : x.dtype(), indices ? indices.as<std::int64_t>() : nullptr, size_of(x.dtype()));
+  const DType computed = accumulation(x.dtype());
+  const bool read = x.dtype() == computed || bit(x.dtype()) & (bit(DType::float16) | bit(DType::bfloat16));
+  const auto places = reinterpret_cast<std::uintptr_t>(x.data) | std::uintptr_t(count * size_of(x.dtype()));
+  find_in(computed, largest, read && inner == 1 && places % 16 == 0, std::uint32_t(outputs),
+          current_stream(c.device.index), x.data, x.dtype(), std::uint32_t(outputs), std::uint32_t(count),
+          std::uint32_t(inner), values.data, values ? values.dtype() : x.dtype(),
+          indices ? indices.as<std::int64_t>() : nullptr, size_of(x.dtype()));
   c.fail(launched(c.device.index));
 }
 
