@@ -18,7 +18,7 @@ LOWER = {
     "graph": ["ops"],
     "cuda": ["ops"],
     "nn": ["autograd"],
-    "optim": ["nn"],
+    "optim": ["nn", "cuda"],
     "data": ["autograd", "cuda"],
     "amp": ["nn"],
     "io": ["nn", "optim", "data", "amp", "graph"],

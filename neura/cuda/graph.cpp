@@ -1,6 +1,8 @@
 #include "neura/cuda/graph.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "neura/cuda/tables.h"
 
@@ -25,11 +27,19 @@ struct Graph::Parts {
   GeneratorState before{};  // of the default generator, when the capture began
   std::uint64_t draws = 0;  // that the capture made
   bool recording = false, captured = false;
+  std::vector<std::function<void()>> hooks;  // called before every replay
+  std::optional<Stream> last;                // where it was replayed, if there are hooks
   explicit Parts(Device d) : device(d) { throw_failure(graphs_of(d).create(d.index, &handle), "graph"); }
   Parts(const Parts&) = delete;
-  ~Parts() { api().destroy(handle); }
+  ~Parts() {
+    if (now == this) now = nullptr;
+    api().destroy(handle);
+  }
+  static thread_local Parts* now;  // what this thread captures
   const GraphApi& api() const { return graphs_of(device); }
 };
+
+thread_local Graph::Parts* Graph::Parts::now = nullptr;
 
 Graph::Graph(Device d) : parts_(std::make_unique<Parts>(d)) {}
 Graph::Graph(Graph&&) noexcept = default;
@@ -42,25 +52,35 @@ void Graph::capture_begin(GraphPool pool, CaptureMode mode) {
     return "capture_begin: expected a graph without a capture, got one that has; call reset() first";
   });
   throw_failure(p.api().begin(p.handle, pool, int(mode)), "capture_begin");
-  p.recording = true, p.before = default_generator().state();
+  p.recording = true, p.before = default_generator().state(), Parts::now = &p, p.hooks.clear();
 }
 void Graph::capture_end() {
   Parts& p = *parts_;
   check<ValueError>(p.recording,
                     [] { return "capture_end: expected a capture that began; call capture_begin() first"; });
-  p.recording = false;
-  throw_failure(p.api().end(p.handle), "capture_end");
+  const Failed f = p.api().end(p.handle);
+  if (f && p.api().pool(p.handle)) throw_failure(f, "capture_end");  // it goes on: it was called at another place
+  p.recording = false, Parts::now = nullptr;
+  throw_failure(f, "capture_end");
   const GeneratorState after = default_generator().state();
   p.draws = after.offset - p.before.offset, p.captured = true;
 }
 void Graph::capture_abort() {
-  if (std::exchange(parts_->recording, false)) parts_->api().abort(parts_->handle);
+  if (!std::exchange(parts_->recording, false)) return;
+  Parts::now = nullptr, parts_->hooks.clear();
+  parts_->api().abort(parts_->handle);
 }
 
 void Graph::replay() {
   Parts& p = *parts_;
   check<ValueError>(p.captured,
                     [] { return "replay: expected a graph with a capture, got one without; capture first"; });
+  if (!p.hooks.empty()) {
+    const Stream here = current_stream(p.device);
+    if (p.last && *p.last != here) here.wait_stream(*p.last);  // what the hooks write may still be read there
+    p.last = here;
+    for (const auto& f : p.hooks) f();
+  }
   std::uint64_t numbers[2];
   if (p.draws) {
     const GeneratorState now = reserve(default_generator(), p.draws);
@@ -72,7 +92,7 @@ void Graph::reset() {
   capture_abort();
   Parts& p = *parts_;
   p.api().reset(p.handle);
-  p.captured = false, p.draws = 0;
+  p.captured = false, p.draws = 0, p.hooks.clear(), p.last.reset();
 }
 bool Graph::captured() const { return parts_->captured; }
 GraphPool Graph::pool() const { return parts_->api().pool(parts_->handle); }
@@ -94,6 +114,11 @@ Graph::Capture::~Capture() {
   set_stream(before);
 }
 
+void on_replay(std::function<void()> f) {
+  check<ValueError>(Graph::Parts::now,
+                    [] { return "on_replay: expected a capture by this thread, got none; call it while one goes on"; });
+  Graph::Parts::now->hooks.push_back(std::move(f));
+}
 GraphPool new_graph_pool() { return graphs_of(current_device()).new_pool(); }
 bool is_current_stream_capturing(Device d) { return device_count() && graphs_of(d).capturing(d.index); }
 

@@ -1,5 +1,6 @@
 // CUDA graphs: a step of work on the device is captured once and then launched as a whole, at the cost of one launch.
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "neura/core/random.h"
@@ -48,6 +49,7 @@ class Graph {
   Device device() const;
 
  private:
+  friend void on_replay(std::function<void()>);
   struct Parts;
   struct Capture {  // a side stream, and the end of what was not ended
     Capture(Graph&, GraphPool, CaptureMode);
@@ -60,5 +62,8 @@ class Graph {
 };
 
 bool is_current_stream_capturing(Device = current_device());
+// For the graph that this thread captures now: `f` is called at the beginning of every replay, on the host, with the
+// replay's stream current. It may copy new numbers to memory that the capture reads. ValueError outside of a capture.
+void on_replay(std::function<void()> f);
 
 }  // namespace neura::cuda
