@@ -3,31 +3,45 @@
 #include <cmath>
 #include <cstring>
 
+#include "neura/backend/backend.h"
+#include "neura/core/error_details.h"
 #include "neura/core/host.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
 namespace {
 
-// A new dense tensor whose values are written here, on the cpu, and which `placed` brings where it belongs.
-Tensor make(const char* op, const Shape& size, DType dtype) {
+Tensor allocated(const char* op, const Spec& s) {
+  try {
+    return Tensor::empty(s);
+  } catch (const Error&) {
+    rethrow_with_details(op, {});
+  }
+}
+// A new dense tensor. What is computed here, element by element, is made on the cpu, and `placed` brings it where it
+// belongs.
+Tensor make(const char* op, const Shape& size, DType dtype, Device device = {}) {
   for (std::int64_t s : size)
     check<ShapeError>(s >= 0, [&] { return std::string(op) + ": expected sizes of at least 0, got " + size.str(); });
-  return Tensor::empty(Spec::dense(dtype, size));
+  return allocated(op, Spec::dense(dtype, size, device));
 }
 Tensor placed(Tensor t, const TensorOptions& o) {
-  if (!o.device.is_cpu()) t = t.to(o.device);
+  if (t.device() != o.device) t = t.to(o.device);
   if (o.requires_grad) t.requires_grad_();
   return t;
 }
 
-void fill(Tensor& t, Scalar value) {
+void fill(const char* op, Tensor& t, Scalar value) {
   char* data = t.impl()->data();
   const std::int64_t bytes = std::int64_t(t.nbytes());
   Unlocked unlocked(bytes > 1 << 19);
   const std::int64_t width = size_of(t.dtype());
   char one[16];
   value.store(t.dtype(), one);
+  if (!t.device().is_cpu()) {
+    const Spec number = Spec::dense(t.dtype(), {});
+    return throw_failure(backend_of(t.device()).assign({data, &t.spec()}, {one, &number}), op);
+  }
   if (std::all_of(one, one + width, [&](char c) { return c == one[0]; })) {
     return parallel_for(bytes, 1 << 20,
                         [&](std::int64_t b, std::int64_t e) { std::memset(data + b, one[0], std::size_t(e - b)); });
@@ -75,7 +89,7 @@ TensorOptions options(const Tensor& input, const LikeOptions& o) {
 
 // Strides of `input` squeezed to a dense tensor: the same order of dimensions in memory.
 Spec like(const Tensor& input, const TensorOptions& o) {
-  Spec s = Spec::dense(*o.dtype, input.shape());
+  Spec s = Spec::dense(*o.dtype, input.shape(), o.device);
   const Spec& from = input.spec();
   if (from.contiguous || !from.dense()) return s;
   std::copy(from.strides, from.strides + from.rank, s.strides);
@@ -113,7 +127,7 @@ Tensor spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, Tens
 }  // namespace
 
 Tensor empty(const Shape& size, const TensorOptions& o) {
-  return placed(make("empty", size, o.dtype.value_or(default_dtype())), o);
+  return placed(make("empty", size, o.dtype.value_or(default_dtype()), o.device), o);
 }
 
 Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions& o) {
@@ -127,7 +141,7 @@ Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions
     });
     if (last >= 0) last += (size[i] - 1) * stride[i];
   }
-  Tensor whole = make("empty_strided", {last + 1}, o.dtype.value_or(default_dtype()));
+  Tensor whole = make("empty_strided", {last + 1}, o.dtype.value_or(default_dtype()), o.device);
   Spec s = whole.spec();
   s.rank = std::uint8_t(size.size());
   std::copy(size.begin(), size.end(), s.shape);
@@ -156,18 +170,18 @@ Tensor empty_permuted(const Shape& size, const Dims& layout, const TensorOptions
 }
 
 Tensor full(const Shape& size, Scalar value, const TensorOptions& o) {
-  Tensor t = make("full", size, o.dtype.value_or(value.dtype()));
-  fill(t, value);
+  Tensor t = make("full", size, o.dtype.value_or(value.dtype()), o.device);
+  fill("full", t, value);
   return placed(t, o);
 }
 Tensor zeros(const Shape& size, const TensorOptions& o) {
-  Tensor t = make("zeros", size, o.dtype.value_or(default_dtype()));
-  fill(t, 0);
+  Tensor t = make("zeros", size, o.dtype.value_or(default_dtype()), o.device);
+  fill("zeros", t, 0);
   return placed(t, o);
 }
 Tensor ones(const Shape& size, const TensorOptions& o) {
-  Tensor t = make("ones", size, o.dtype.value_or(default_dtype()));
-  fill(t, 1);
+  Tensor t = make("ones", size, o.dtype.value_or(default_dtype()), o.device);
+  fill("ones", t, 1);
   return placed(t, o);
 }
 Tensor scalar_tensor(Scalar value, const TensorOptions& o) {
@@ -177,12 +191,12 @@ Tensor scalar_tensor(Scalar value, const TensorOptions& o) {
 
 Tensor empty_like(const Tensor& input, const LikeOptions& l) {
   const TensorOptions o = options(input, l);
-  return placed(Tensor::empty(like(input, o)), o);
+  return placed(allocated("empty_like", like(input, o)), o);
 }
 Tensor full_like(const Tensor& input, Scalar value, const LikeOptions& l) {
   const TensorOptions o = options(input, l);
-  Tensor t = Tensor::empty(like(input, o));
-  fill(t, value);
+  Tensor t = allocated("full_like", like(input, o));
+  fill("full_like", t, value);
   return placed(t, o);
 }
 Tensor zeros_like(const Tensor& input, const LikeOptions& o) { return full_like(input, 0, o); }
@@ -235,7 +249,7 @@ Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const
 
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& o) {
   Tensor t = make("eye", {n, m}, o.dtype.value_or(default_dtype()));
-  fill(t, 0);
+  fill("eye", t, 0);
   char* p = t.impl()->data();
   for (std::int64_t i = 0; i < std::min(n, m); ++i) Scalar(1).store(t.dtype(), p + i * (m + 1) * size_of(t.dtype()));
   return placed(t, o);
