@@ -23,6 +23,7 @@
 #include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
 #include "neura/backend/plugin.h"
+#include "tests/device/host_streams.h"
 
 namespace neura::test {
 
@@ -114,6 +115,10 @@ Failed copy(Device to_device, void* to, Device from_device, const void* from, st
   else ++host_device().between_devices;
   std::memcpy(to, from, bytes);
   return nullptr;
+}
+Failed copy_non_blocking(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes) {
+  ++host_device().non_blocking;
+  return copy(to_device, to, from_device, from, bytes);
 }
 Failed memory(int, DeviceMemory* m) {
   *m = {arena().held, arena().peak, arena().held, arena().peak, kArena - arena().held, kArena, arena().taken};
@@ -209,15 +214,17 @@ const Backend& backend() {
   return table;
 }
 
-constexpr DeviceApi api{.count = [] { return kDevices; },
-                        .info = about,
-                        .allocate = allocate,
-                        .release = [](int, void* data) { arena().give(data); },
-                        .copy = copy,
-                        .synchronize = [](int) -> Failed { return nullptr; },
-                        .memory = memory,
-                        .reset_peak = [](int) { arena().peak = arena().held; },
-                        .empty_cache = []() -> Failed { return nullptr; }};
+const DeviceApi api{.count = [] { return kDevices; },
+                    .info = about,
+                    .allocate = allocate,
+                    .release = [](int, void* data) { arena().give(data); },
+                    .copy = copy,
+                    .synchronize = [](int) -> Failed { return nullptr; },
+                    .memory = memory,
+                    .reset_peak = [](int) { arena().peak = arena().held; },
+                    .empty_cache = []() -> Failed { return nullptr; },
+                    .streams = &host_streams(),
+                    .pinned = &host_pinned(copy_non_blocking)};
 
 }  // namespace
 }  // namespace neura::test

@@ -11,6 +11,7 @@ namespace neura::test {
 struct HostDevice {
   // so far
   std::atomic<std::int64_t> to_device{0}, from_device{0}, between_devices{0};  // copies
+  std::atomic<std::int64_t> non_blocking{0};                                   // of them, that need not wait
   std::atomic<std::int64_t> rows{0}, kernels{0}, conversions{0};               // pointwise lines, others, assignments
   // from now on
   std::atomic<bool> kernels_fail{false}, memory_fails{false};

@@ -1,0 +1,249 @@
+// Streams, events and copies that do not wait, on a real device.
+#include "neura/cuda/stream.h"
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "neura/cuda/memory.h"
+#include "neura/ops/create.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/random.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/to.h"
+#include "tests/cuda/device.h"
+
+namespace neura::test {
+namespace {
+
+// Some tens of milliseconds of work on the current stream.
+Tensor busy() {
+  static const Tensor w = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
+  cuda::synchronize();
+  Tensor x = w;
+  for (int i = 0; i < 20; ++i) x = matmul(x, w);
+  return x;
+}
+
+using CudaStreams = CudaTest;
+
+TEST_F(CudaStreams, WorkGoesToTheCurrentOneAndDoesNotWaitForOthers) {
+  const cuda::Stream own = cuda::current_stream(), side(kCuda);
+  EXPECT_TRUE(own == cuda::default_stream() && own != side && side.query());
+  const Tensor late = busy();
+  EXPECT_FALSE(own.query()) << "operations return when they are queued";
+  {
+    const cuda::StreamGuard on(side);
+    EXPECT_TRUE(cuda::current_stream() == side);
+    const Tensor x = full({1000}, 3.0, {.device = kCuda});
+    expect_same(back(x * 2), full({1000}, 6.0));  // waits for the side stream alone
+    EXPECT_FALSE(own.query());
+    std::thread([&] { EXPECT_TRUE(cuda::current_stream() == own); }).join();
+  }
+  EXPECT_TRUE(cuda::current_stream() == own);
+  own.synchronize();
+  EXPECT_TRUE(own.query());
+  EXPECT_NEAR(late.select(0, 0).select(0, 0).item<float>(), 1.0 / 4096, 1e-6);
+}
+
+TEST_F(CudaStreams, AnEventOrdersTwoOfThemAndMeasures) {
+  const cuda::Stream a(kCuda), b(kCuda, -1);
+  EXPECT_EQ(a.priority(), 0);
+  EXPECT_EQ(b.priority(), -1);
+  EXPECT_EQ(cuda::Stream(kCuda, 99).priority(), 0);
+  Tensor x = zeros({1 << 20}, {.device = kCuda});
+  cuda::synchronize();
+  cuda::Event begin({.enable_timing = true}), end({.enable_timing = true});
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const cuda::StreamGuard on(a);
+    begin.record();
+    busy();
+    x.fill_(7.0);
+    end.record();
+  }
+  EXPECT_FALSE(end.query());
+  Tensor y;
+  {
+    const cuda::StreamGuard on(b);
+    b.wait_event(end);
+    y = x + 1;
+    EXPECT_FALSE(b.query());
+    expect_same(back(y), full({1 << 20}, 8.0));
+  }
+  EXPECT_TRUE(end.query());
+  const double host = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double measured = begin.elapsed_time(end);
+  EXPECT_GT(measured, 0);
+  EXPECT_LE(measured, host);
+}
+
+TEST_F(CudaStreams, DestroyedOnesAreGivenOutAgain) {
+  std::set<void*> handles;
+  for (int i = 0; i < 500; ++i) {
+    const cuda::Stream s(kCuda);
+    const cuda::StreamGuard on(s);
+    handles.insert(s.handle());
+    const Tensor x = ones({100}, {.device = kCuda}) * 2;
+  }
+  EXPECT_LE(handles.size(), 32u);
+}
+
+TEST_F(CudaStreams, BlocksThatAnotherOneReadsAreNotGivenAgainBefore) {
+  const cuda::Stream a(kCuda), b(kCuda);
+  constexpr int n = 1 << 20;
+  Tensor wrong = zeros({}, {.dtype = int64, .device = kCuda});
+  cuda::synchronize();
+  for (int round = 0; round < 60; ++round) {
+    Tensor x;
+    {
+      const cuda::StreamGuard on(a);
+      x = full({n}, double(round), {.device = kCuda});
+    }
+    b.wait_stream(a);
+    Tensor y;
+    {
+      const cuda::StreamGuard on(b);
+      if (round % 20 == 0) busy();
+      y = x + 1;
+      cuda::record_stream(x, b);
+      wrong += sum(y != double(round + 1));
+    }
+    x = {};
+    const cuda::StreamGuard on(a);
+    for (int i = 0; i < 3; ++i) full({n}, -1.0, {.device = kCuda});  // would take the block of x
+  }
+  b.synchronize();
+  EXPECT_EQ(wrong.item<std::int64_t>(), 0);
+}
+
+TEST_F(CudaStreams, EveryThreadHasItsOwn) {
+  std::vector<std::thread> all;
+  std::vector<double> got(8);
+  for (int t = 0; t < 8; ++t)
+    all.emplace_back([t, &got] {
+      const cuda::DeviceGuard device(kCuda);
+      const cuda::StreamGuard on{cuda::Stream(kCuda)};
+      Tensor x = zeros({10000}, {.device = "cuda"});
+      for (int i = 0; i < 200; ++i) x += double(t);
+      got[std::size_t(t)] = x.sum().item<double>();
+    });
+  for (std::thread& t : all) t.join();
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(got[std::size_t(t)], 2e6 * t);
+}
+
+TEST_F(CudaStreams, MistakesSayWhatWouldBeRight) {
+  cuda::Event a, b({.enable_timing = true});
+  EXPECT_TRUE(a.query());
+  a.record();
+  EXPECT_EQ(error_of<ValueError>([&] { a.elapsed_time(b); }),
+            "elapsed_time: expected two events that measure time, got one that does not; make both with enable_timing");
+  const Tensor h = ones({2});
+  const std::string said = error_of<DeviceError>([&] { cuda::record_stream(h, cuda::current_stream()); });
+  EXPECT_EQ(said, "record_stream: expected a tensor on cuda:0, where the stream is, got float32 [2]");
+  EXPECT_THROW(cuda::set_device("cuda:99"), DeviceError);
+  EXPECT_THROW(cuda::Stream(Device("cuda:99")), DeviceError);
+}
+
+using CudaCopies = CudaTest;
+
+TEST_F(CudaCopies, OfEverySizeInEveryDirection) {
+  for (const std::int64_t n : {0, 1, 3, 511, 4096, 100003, 1 << 22, 1 << 26}) {
+    SCOPED_TRACE(n);
+    const Tensor h = arange(n, {.dtype = int32}), p = cuda::pin_memory(h);
+    for (const bool non_blocking : {false, true})
+      for (const Tensor& from : {h, p}) {
+        const Tensor d = to(from, {.device = kCuda, .non_blocking = non_blocking});
+        const Tensor e = d.clone();
+        Tensor back_there = cuda::empty_pinned({n}, int32);
+        copy_(back_there, e, non_blocking);
+        cuda::current_stream().synchronize();
+        expect_same(back_there, h);
+        expect_same(e.to("cpu"), h);
+      }
+  }
+}
+
+TEST_F(CudaCopies, FromPinnedMemoryReturnBeforeTheyAreDone) {
+  const cuda::Stream side(kCuda);
+  const Tensor p = cuda::pin_memory(arange(1 << 22, {.dtype = float32}));
+  Tensor got = cuda::empty_pinned({1 << 22}, float32);
+  const cuda::StreamGuard on(side);
+  busy();
+  const Tensor d = to(p, {.device = kCuda, .non_blocking = true});
+  EXPECT_FALSE(side.query());
+  copy_(got, d, true);
+  EXPECT_FALSE(side.query());
+  side.synchronize();
+  expect_same(got, p);
+  const Tensor e = cuda::to(p, kCuda, side);
+  side.synchronize();
+  expect_same(back(e), p);
+}
+
+TEST_F(CudaCopies, TheSourceMayBeWrittenAfterOneThatIsNotAskedToReturnEarly) {
+  for (const bool pinned : {false, true}) {
+    SCOPED_TRACE(pinned);
+    for (const std::int64_t n : {16, 10000, 1 << 22}) {
+      Tensor h = full({n}, 1.0);
+      if (pinned) h = cuda::pin_memory(h);
+      busy();
+      const Tensor d = h.to(kCuda);
+      h.fill_(2.0);
+      expect_same(back(d), full({n}, 1.0));
+    }
+  }
+  Tensor h = full({1000}, 1.0);  // not pinned: as if non_blocking were not asked for
+  busy();
+  const Tensor d = to(h, {.device = kCuda, .non_blocking = true});
+  h.fill_(2.0);
+  expect_same(back(d), full({1000}, 1.0));
+}
+
+TEST_F(CudaCopies, ConvertAndGatherWithoutWaitingToo) {
+  const Tensor p = cuda::pin_memory(arange(60, {.dtype = float64}).reshape({3, 4, 5}));
+  for (const Tensor& from : {p, p.transpose(0, 2), p.slice(1, 0, 4, 2)}) {
+    const Tensor d = to(from, {.dtype = float32, .device = kCuda, .non_blocking = true});
+    cuda::synchronize();
+    expect_same(back(d), from.to(float32));
+    Tensor into = cuda::pin_memory(zeros({5, 4, 3}, {.dtype = float64})).transpose(0, 2);
+    if (from.shape() == into.shape()) copy_(into, d, true), cuda::synchronize(), expect_same(into, from);
+  }
+}
+
+TEST_F(CudaCopies, APinnedBlockIsGivenAgainOnlyWhenItsCopyIsDone) {
+  std::vector<Tensor> all;
+  for (int i = 0; i < 30; ++i) {  // each is let go of while its copy waits behind the work before
+    if (i % 10 == 0) busy();
+    Tensor p = cuda::empty_pinned({1 << 18}, float32);
+    p.fill_(double(i));
+    all.push_back(to(p, {.device = kCuda, .non_blocking = true}));
+  }
+  for (int i = 0; i < 30; ++i) expect_same(back(all[std::size_t(i)]), full({1 << 18}, double(i)));
+  const std::int64_t taken = cuda::pinned_memory().taken;
+  for (int i = 0; i < 10; ++i) cuda::empty_pinned({1 << 18}, float32);
+  EXPECT_EQ(cuda::pinned_memory().taken, taken) << "blocks are kept";
+}
+
+TEST_F(CudaCopies, KnowWhatIsPinned) {
+  const Tensor h = arange(5000, {.dtype = float32});
+  EXPECT_FALSE(cuda::is_pinned(h));
+  const Tensor p = cuda::pin_memory(h);
+  EXPECT_TRUE(cuda::is_pinned(p) && cuda::is_pinned(p.slice(0, 10)) && cuda::pin_memory(p).is_same(p));
+  expect_same(p, h);
+  EXPECT_FALSE(cuda::is_pinned(p.clone()));
+  const Tensor big = zeros({1 << 20});
+  {
+    const cuda::PinnedRange range(big);
+    EXPECT_TRUE(cuda::is_pinned(big));
+    EXPECT_THROW(cuda::PinnedRange again(big), CudaError);
+    const Tensor d = to(big, {.device = kCuda, .non_blocking = true});
+    expect_same(back(d), big);
+  }
+  EXPECT_FALSE(cuda::is_pinned(big));
+  EXPECT_THROW(cuda::pin_memory(there(h)), DeviceError);
+}
+
+}  // namespace
+}  // namespace neura::test
