@@ -65,7 +65,7 @@ bool write_window(const Tensor& into, const Tensor& g, const Gradient& c) {
   Tensor part = apply(AsStrided{c.base, c.window}, into);
   return ++counted.added_in_place, add_(part, g), true;
 }
-Tensor spread(const Tensor& g, const Gradient& c) { return apply(StridedSum{c.base, c.window}, g); }
+Tensor spread(const Tensor& g, const Gradient& c) { return strided_sum(c.base, c.window, g); }
 
 Slot& Run::slot_of(Node* n) {
   if (int* at = index.find(n)) return slots[std::size_t(*at)];

@@ -5,6 +5,10 @@
 
 #include "neura/backend/transfer.h"
 #include "neura/core/memory.h"
+#include "neura/ops/create.h"
+#include "neura/ops/index.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
 
 namespace neura {
 namespace {
@@ -43,9 +47,23 @@ bool same_layout(const Spec& a, const Spec& b) {
 
 }  // namespace
 
+Tensor strided_sum(const Spec& base, const Spec& view, const Tensor& x) {
+  if (x.device().is_cpu() || !view.overlaps()) return apply(StridedSum{base, view}, x);
+  const TensorOptions numbers{.dtype = DType::int64, .device = x.device()};
+  Tensor at = full({}, view.offset - base.offset, numbers);
+  for (int d = view.rank - 1; d >= 0; --d) {  // the innermost first: only the last sum is as large as x
+    Shape along = Shape::filled(view.rank - d, 1);
+    along[0] = view.shape[d];
+    at = reshape(mul(arange(view.shape[d], numbers), view.strides[d]), along) + at;
+  }
+  const Tensor none = zeros({std::max(base.span(), base.numel)}, {.dtype = x.dtype(), .device = x.device()});
+  return as_strided(index_add(none, 0, reshape(at, {-1}), reshape(x, {-1})), base.sizes(), {base.strides, base.rank},
+                    0);
+}
+
 void scatter_window(Gradient& g, const Spec& base, Spec window) {
   window.finish();
-  if (g.create_graph) g.result[0] = apply(StridedSum{base, window}, g.g[0]);
+  if (g.create_graph) g.result[0] = strided_sum(base, window, g.g[0]);
   else g.result[0] = g.g[0], g.windowed = true, g.base = base, g.window = window;
 }
 
@@ -69,20 +87,11 @@ void StridedGather::run(Context& c, View x, View y) const {
   const View buffer{c.scratch_of<char>(std::max(like.span(), like.numel) * size_of(like.dtype)), &like};
   assign(buffer, x), assign(y, window(buffer, base, at));
 }
-void StridedGather::gradient(Gradient& g) const { g.result[0] = apply(StridedSum{base, view}, g.g[0]); }
+void StridedGather::gradient(Gradient& g) const { g.result[0] = strided_sum(base, view, g.g[0]); }
 
-// Elements that meet in one place are added one after another: other devices have no kernel for that.
-void StridedSum::sum_on_cpu(View x, View y) const {
-  Context here(cpu_backend(), Device(), "as_strided");
-  Spec from = Spec::dense(x.dtype(), x.spec->sizes()), to = *y.spec;
-  to.device = Device(), to.offset = 0;
-  const View terms{here.scratch_of<char>(std::int64_t(from.bytes())), &from},
-      sums{here.scratch_of<char>(std::max(to.span(), to.numel) * size_of(to.dtype)), &to};
-  assign(terms, x), run(here, terms, sums), assign(y, sums);
-}
 void StridedSum::infer(const Spec& x, Spec& y) const { y = base, y.offset = 0, y.dtype = x.dtype, y.device = x.device; }
 void StridedSum::run(Context& c, View x, View y) const {
-  if (!y.spec->device.is_cpu() && view.overlaps()) return sum_on_cpu(x, y);
+  NEURA_ASSERT(y.spec->device.is_cpu() || !view.overlaps());  // strided_sum
   clear(y);
   Spec at = view;
   at.dtype = x.dtype();

@@ -19,14 +19,13 @@ struct StridedGather {  // y = the window of x, as a new tensor
   void run(Context&, View x, View y) const;
   void gradient(Gradient& g) const;
 };
-struct StridedSum {  // y = zeros like base, plus x at the window, overlapping elements added
+struct StridedSum {  // y = zeros like base, plus x at the window; on the cpu overlapping elements are added
   static constexpr const char* name = "strided_sum";
   static constexpr bool linear = true;
   Spec base, view;
   void infer(const Spec& x, Spec& y) const;
   void run(Context&, View x, View y) const;
   void gradient(Gradient& g) const;
-  void sum_on_cpu(View x, View y) const;
 };
 struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
   static constexpr const char* name = "strided_put";
@@ -35,6 +34,9 @@ struct StridedPut {  // y = x with the window replaced by `part` (absent: by zer
   void run(Context&, View x, View part, View y) const;
   void gradient(Gradient& g) const;
 };
+
+// The same on any device: elsewhere overlapping elements are added by index, from positions made there.
+Tensor strided_sum(const Spec& base, const Spec& view, const Tensor& x);
 
 // The gradient of a view that keeps elements: back to their places in zeros, which first order leaves to the engine.
 void scatter_window(Gradient& g, const Spec& base, Spec window);

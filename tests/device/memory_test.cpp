@@ -162,5 +162,24 @@ TEST(DeviceGradients, AreCheckedByDifferences) {
   EXPECT_THROW(y.set_grad(ones({2})), DeviceError);
 }
 
+TEST(DeviceGradients, OfOverlappingWindowsAreAddedThere) {
+  const auto gradient = [](const Tensor& of, const auto& f) {
+    Tensor x = of.detach().clone().requires_grad_();
+    const Tensor y = f(x), up = arange(y.numel(), {.dtype = y.dtype(), .device = y.device()}).reshape(y.shape());
+    const std::int64_t before = host_device().from_device;
+    y.backward(up);
+    EXPECT_EQ(host_device().from_device, before);
+    return x.grad();
+  };
+  const auto windows = [](const Tensor& x) { return unfold(unfold(x, 0, 3, 2), 1, 4, 1); };
+  const auto repeated = [](const Tensor& x) { return as_strided(x, {3, 1, 2, 4}, {6, 5, 0, 2}, 3); };
+  for (const DType d : {float32, float64, float16, complex64}) {
+    const Tensor x = sample({7, 9}, d);
+    expect_there(gradient(x.to(kDevice), windows), gradient(x, windows));
+    expect_there(gradient(x.to(kDevice), repeated), gradient(x, repeated));
+    expect_there(gradient(x.to(kDevice).t(), windows), gradient(x.t(), windows));
+  }
+}
+
 }  // namespace
 }  // namespace neura::test
