@@ -1,5 +1,7 @@
 // Reading and writing by index on CUDA: the CPU's results, byte for byte where nothing is computed, repeated indices in
 // their order, and indices outside of their range.
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
@@ -238,6 +240,26 @@ TEST_F(CudaIndexErrors, OnlyTheFirstIsToldAndGoodIndicesAreServed) {
             0u);
   z = y.to(Device());  // told once
   expect_same(z[2], h[0]), expect_same(z[0], h[2]), expect_same(z[1], h[1]);
+}
+
+// The variable is read once per process: the test runs itself again with it.
+TEST_F(CudaIndexErrors, WithLaunchBlockingTheCallItselfThrows) {
+  const char* blocking = std::getenv("NEURA_CUDA_LAUNCH_BLOCKING");
+  if (!blocking || *blocking != '1') {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    const std::string command =
+        "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX -u GTEST_OUTPUT "
+        "NEURA_CUDA_LAUNCH_BLOCKING=1 '" +
+        self + "' --gtest_brief=1 --gtest_filter='CudaIndexErrors.WithLaunch*'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    return;
+  }
+  const Tensor x = there(h), bad = there(tensor({1, 7}));
+  for (int again = 0; again < 2; ++again) {
+    const std::string said = error_of<IndexError>([&] { index_select(x, 0, bad); });
+    EXPECT_EQ(said.find("index_select: expected indices from 0 to 2, got 7"), 0u) << said;
+  }
+  expect_same(back(x), h);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ template <class Op, int W> __global__ void __launch_bounds__(kThreads)
   scan_group<Op, W>(l, 0, l.segments, carry, false, load, store);
 }
 
-// A thread for each line, or segment of one; neighbours side by side.
+// A thread for each line, or segment of one; neighbours side by side, or so short that a cache line has them whole.
 template <class Op, bool parts_only> __global__ void __launch_bounds__(kThreads)
     columns_kernel(const __grid_constant__ Lines l, typename Op::State* parts) {
   using S = typename Op::State;
@@ -115,7 +115,7 @@ template <class Op> void cut(Lines& l) {
 }
 template <class Op, bool parts_only> void pass(const Lines& l, typename Op::State* parts, cudaStream_t stream) {
   const std::int64_t groups = l.outer * l.segments;
-  if (l.inner > 1)
+  if (l.inner > 1 || l.n <= 16)
     columns_kernel<Op, parts_only><<<blocks_for(groups * l.inner, kThreads), kThreads, 0, stream>>>(l, parts);
   else if (l.segment <= 1024 || groups >= 4096)
     rows_kernel<Op, 32, parts_only><<<blocks_for(groups, kThreads / 32), kThreads, 0, stream>>>(l, parts);
