@@ -313,7 +313,7 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   for (const char* p : {data.image, data.filter, data.result, data.bias}) bits |= reinterpret_cast<std::uintptr_t>(p);
   const Key key{
       s, what, dtype, data.bias != nullptr, bits % 16 == 0, dtype == DType::float32 && convolution_may_use_tf32()};
-  const cudaStream_t stream = current_stream(index);
+  cudaStream_t stream = current_stream(index);
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   cudaStreamIsCapturing(stream, &capture);
   Lease<Session> lease(index);
