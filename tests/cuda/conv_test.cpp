@@ -3,9 +3,12 @@
 
 #include <cmath>
 #include <functional>
+#include <thread>
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/precision.h"
+#include "neura/cuda/memory.h"
+#include "neura/cuda/stream.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/view.h"
@@ -200,6 +203,37 @@ TEST_F(CudaConv, TheSameTwice) {
     const auto again = once();
     for (std::size_t k = 0; k < first.size(); ++k) expect_same(back(again[k]), back(first[k]));
   }
+}
+TEST_F(CudaConv, ThreadsConvolveAtTheSameTime) {
+  const Tensor w = sample({8, 4, 3, 3}, float32, {.low = -1, .high = 1});
+  std::vector<Tensor> in, got(4);
+  for (std::int64_t n = 0; n < 4; ++n)
+    in.push_back(sample({2 + n % 2, 4, 20, 21}, float32, {.seed = std::uint64_t(n)}));
+  std::vector<std::thread> threads;
+  for (std::size_t n = 0; n < got.size(); ++n)
+    threads.emplace_back([&, n] {
+      const cuda::Stream own;
+      const cuda::StreamGuard guard(own);
+      const Tensor x = there(in[n]), filters = there(w);
+      for (int i = 0; i < 30; ++i) got[n] = conv2d(x, filters, {}, {.padding = 1});
+      got[n] = got[n].to(Device());
+    });
+  for (std::thread& t : threads) t.join();
+  for (std::size_t n = 0; n < got.size(); ++n)
+    expect_close(got[n], conv2d(in[n], w, {}, {.padding = 1}), tolerance(float32).times(8));
+}
+TEST_F(CudaConv, WithoutMemoryForAWorkspaceTheyAreTheSame) {
+  const Tensor x = sample({32, 64, 28, 28}, bfloat16, {.low = -1, .high = 1}), w = sample({64, 64, 3, 3}, bfloat16);
+  const Tensor a = there(x), b = there(w);
+  cuda::empty_cache(kCuda);
+  empty({32, 64, 28, 28}, {.dtype = bfloat16, .device = kCuda});  // stays in the cache, for the result
+  const cuda::MemoryStats m = cuda::memory_stats(kCuda);
+  cuda::set_per_process_memory_fraction(double(m.reserved) / double(m.total), kCuda);
+  Tensor y;
+  const std::string said = error_of<Error>([&] { y = conv2d(a, b, {}, {.padding = 1}); });
+  cuda::set_per_process_memory_fraction(1, kCuda);
+  EXPECT_EQ(said, "no error");
+  expect_close(back(y), conv2d(x, w, {}, {.padding = 1}), tolerance(bfloat16).times(24));
 }
 TEST_F(CudaConv, NothingToConvolve) {
   const Tensor w = sample({4, 3, 3, 3}), b = sample({4});

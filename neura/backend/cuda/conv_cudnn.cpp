@@ -10,9 +10,11 @@
 
 #ifdef NEURA_CUDNN
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "neura/backend/cuda/capture.h"
 #include "neura/backend/cuda/cudnn_session.h"
 #include "neura/backend/cuda/precision.h"
 #include "neura/backend/cuda/scratch.h"
@@ -44,7 +46,8 @@ struct Key {
   Convolve what;
   DType dtype;
   bool bias, aligned, tf32;
-  std::uint8_t unused[3] = {};  // every byte counts
+  bool frugal = false;          // without a workspace
+  std::uint8_t unused[2] = {};  // every byte counts
 
   bool operator==(const Key& o) const { return !std::memcmp(this, &o, sizeof *this); }
 };
@@ -227,7 +230,7 @@ std::vector<Plan> plans_of(const Session& session, const Key& k, bool biased, st
       p.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, session.handle);
       p.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[std::size_t(i)]).finish();
       if (!p.plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &p.workspace)) continue;
-      if (p.workspace > kMostWorkspace) continue;
+      if (p.workspace > (k.frugal ? 0 : kMostWorkspace)) continue;
       p.graph = parts, p.config = std::move(configs[std::size_t(i)]), p.biased = biased;
       plans.push_back(std::move(p));
     }
@@ -284,19 +287,23 @@ Plan best_plan(Session& session, const Key& k, int index, const ConvData& data, 
   }
   return std::move(plans[best]);
 }
-Plan& plan_for(Session& session, const Key& k, int index, const ConvData& data, bool capturing) {
+// Drops the half that was not used for longest, but for what a graph may replay.
+void make_room(Session& session) {
+  std::vector<std::uint64_t> times;
+  for (const auto& [key, plan] : session.plans) times.push_back(plan.used);
+  const auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  cudaDeviceSynchronize();  // some may still be running
+  std::erase_if(session.plans,
+                [&](const auto& entry) { return !entry.second.captured && entry.second.used < *middle; });
+}
+Plan& plan_for(Session& session, const Key& k, int index, const ConvData& data, bool may_wait) {
   auto at = session.plans.find(k);
   if (at == session.plans.end()) {
-    if (session.plans.size() >= kMostPlans) {  // the one that was not used for longest makes room
-      auto oldest = session.plans.end();
-      for (auto i = session.plans.begin(); i != session.plans.end(); ++i)
-        if (!i->second.captured && (oldest == session.plans.end() || i->second.used < oldest->second.used)) oldest = i;
-      if (oldest != session.plans.end()) session.plans.erase(oldest);
-    }
-    at = session.plans.emplace(k, best_plan(session, k, index, data, !capturing)).first;
+    if (session.plans.size() >= kMostPlans && may_wait) make_room(session);
+    at = session.plans.emplace(k, best_plan(session, k, index, data, may_wait)).first;
   }
   at->second.used = ++session.calls;
-  at->second.captured |= capturing;
   return at->second;
 }
 
@@ -311,17 +318,22 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   if (s.n * s.channels * s.in_size() > kMost || s.n * s.filters * s.out_size() > kMost) return false;
   std::uintptr_t bits = 0;
   for (const char* p : {data.image, data.filter, data.result, data.bias}) bits |= reinterpret_cast<std::uintptr_t>(p);
-  const Key key{
-      s, what, dtype, data.bias != nullptr, bits % 16 == 0, dtype == DType::float32 && convolution_may_use_tf32()};
-  cudaStream_t stream = current_stream(index);
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  cudaStreamIsCapturing(stream, &capture);
+  Key key{s, what, dtype, data.bias != nullptr, bits % 16 == 0, dtype == DType::float32 && convolution_may_use_tf32()};
+  const bool may_wait = !captures(index), recorded = !may_wait && capturing(index);
+  std::optional<Relaxed> relaxed;
+  if (!may_wait) relaxed.emplace();
   Lease<Session> lease(index);
-  if ((*failure = lease.open(stream))) return true;
-  Plan& p = plan_for(*lease, key, index, data, capture != cudaStreamCaptureStatusNone);
-  if (!p.plan) return false;
-  *biased = p.biased;
-  if (!(*failure = run(*lease, p, index, data))) ++done;
+  if ((*failure = lease.open(current_stream(index)))) return true;
+  for (const bool frugal : {false, true}) {  // where memory runs out
+    key.frugal = frugal;
+    Plan& p = plan_for(*lease, key, index, data, may_wait);
+    if (!p.plan) return *failure = nullptr, false;
+    p.captured |= recorded;
+    *biased = p.biased;
+    *failure = run(*lease, p, index, data);
+    if (!*failure || (*failure)->kind != DeviceFailure::memory) break;
+  }
+  done += !*failure;
   return true;
 }
 #else
