@@ -15,6 +15,7 @@ struct Operand {  // a matrix for each head, of any strides; in elements
   const char* data;
   DType dtype;
   std::uint8_t bytes;
+  bool packed;  // four numbers of a line may be read at once
   std::int64_t row, column, step[kMaxRank];
 };
 struct Arguments {
@@ -44,6 +45,19 @@ __device__ const char* matrix(const Operand& x, const Arguments& a, std::int64_t
 // side, or turned.
 template <int D, bool turned>
 __device__ void load(float* to, const Operand& x, const char* data, std::int64_t first, std::int64_t lines, int width) {
+  if (x.packed) {
+#pragma unroll 4
+    for (int e = int(threadIdx.x) * 4; e < kTile * D; e += kSide * kSide * 4) {
+      const int line = e / D, d = e % D;
+      float v[4] = {};
+      if (first + line < lines && d < width)
+        load_pack<float, 4>(v, data + ((first + line) * x.row + d) * x.bytes, x.dtype, 0);
+      if constexpr (!turned) *reinterpret_cast<float4*>(to + line * (D + 4) + d) = {v[0], v[1], v[2], v[3]};
+#pragma unroll
+      for (int i = 0; turned && i < 4; ++i) to[(d + i) * kPitch + line] = v[i];
+    }
+    return;
+  }
 #pragma unroll 4
   for (int e = int(threadIdx.x); e < kTile * D; e += kSide * kSide) {
     const int line = e / D, d = e % D;
@@ -307,8 +321,11 @@ Operand operand(const View& x, const View& like) {
   if (!x) return {};
   const int r = x.rank(), ahead = like.rank() - r;
   const auto step = [&](int d) { return d < 0 || x.size(d) == 1 ? 0 : x.stride(d); };
-  Operand o{x.data, x.dtype(), std::uint8_t(size_of(x.dtype())), step(r - 2), step(r - 1), {}};
+  Operand o{x.data, x.dtype(), std::uint8_t(size_of(x.dtype())), false, step(r - 2), step(r - 1), {}};
   for (int d = 0; d < like.rank() - 2; ++d) o.step[d] = step(d - ahead);
+  o.packed = r >= 2 && o.column == 1 && x.size(r - 1) % 4 == 0 && o.row % 4 == 0 &&
+             reinterpret_cast<std::uintptr_t>(x.data) % (4 * o.bytes) == 0;
+  for (int d = 0; d < like.rank() - 2; ++d) o.packed = o.packed && o.step[d] % 4 == 0;
   return o;
 }
 
@@ -351,7 +368,10 @@ Failed attention_by_tiles(int index, const AttentionCall& c) {
   for (int d = 0; d < a.rank; ++d) heads *= a.size[d] = c.q.size(d);
   const int wider = std::max(a.width, a.values);
   const cudaStream_t stream = current_stream(index);
-  return (wider <= 64 ? run<64> : wider <= 128 ? run<128> : run<256>)(index, c, a, heads, stream);
+  return (wider <= 32    ? run<32>
+          : wider <= 64  ? run<64>
+          : wider <= 128 ? run<128>
+                         : run<256>)(index, c, a, heads, stream);
 }
 
 }  // namespace neura::cuda
