@@ -160,11 +160,12 @@ AttentionUse kernel_for(const Tensor& q, const Tensor& k, const Tensor& v, const
     return none;
   return backend_of(q.device()).softmax->attends(q.spec(), k.spec(), v.spec(), bool(mask), shape);
 }
-// A mask to add to the scores, its columns side by side or all the same.
+// A mask to add to the scores, its columns side by side or all the same; not rounded to a half.
 Tensor added_mask(const Tensor& mask, DType dtype) {
   if (!mask) return {};
+  const bool exact = mask.dtype() == DType::boolean || mask.dtype() == dtype;
   const Tensor numbers = mask.dtype() == DType::boolean ? where(mask, 0.0, kNothing) : mask;
-  const Tensor x = to(numbers, dtype);
+  const Tensor x = to(numbers, exact ? dtype : accumulation(dtype));
   return !x.dim() || x.size(-1) == 1 || x.spec().strides[x.dim() - 1] == 1 ? x : contiguous(x);
 }
 
@@ -206,9 +207,9 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   const DType wide = accumulation(query.dtype());
   switch (kernel_for(query, k, v, shape, o)) {
     case AttentionUse::plain:
-      return apply(Attention{shape}, query, k, v, added_mask(o.attn_mask, wide));
+      return apply(Attention{shape}, query, k, v, added_mask(o.attn_mask, query.dtype()));
     case AttentionUse::kept:
-      return apply(AttentionKept{shape}, query, k, v, added_mask(o.attn_mask, wide))[0];
+      return apply(AttentionKept{shape}, query, k, v, added_mask(o.attn_mask, query.dtype()))[0];
     default:
       break;
   }

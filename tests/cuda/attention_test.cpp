@@ -81,6 +81,30 @@ TEST_F(CudaAttention, HalvesTakeTheTensorCores) {
         }
 }
 
+TEST_F(CudaAttention, MasksOnTheTensorCores) {
+  if (!has_cudnn()) GTEST_SKIP() << "libcudnn.so.9 is not here; NEURA_CUDNN_LIBRARY may name it";
+  const auto count = of_library<std::int64_t()>("neura_cudnn_attentions");
+  for (const DType d : {float16, bfloat16})
+    for (const std::int64_t keys : {64, 203}) {
+      SCOPED_TRACE(std::string(name(d)) + Shape({keys}).str());
+      const Operands x = operands({2, 3}, 128, keys, 64, 64, d);
+      Tensor seen = rand({2, 1, 128, keys}) > 0.3;
+      seen.slice(2, 5, 9).fill_(false);
+      const std::int64_t before = count();
+      expect_alike(x, {.attn_mask = seen});
+      EXPECT_EQ(count() - before, 2);
+      expect_alike(x, {.attn_mask = randn({2, 3, 128, keys}).to(d)});
+      expect_alike(x, {.attn_mask = randn({128, keys}).to(d)});
+      EXPECT_EQ(count() - before, 6);
+      Tensor padding = rand({2, 1, 1, keys}) > 0.5;
+      expect_alike(x, {.attn_mask = padding});
+      padding.slice(0, 0, 1).fill_(false);
+      expect_alike(x, {.attn_mask = padding});
+      expect_alike(x, {.attn_mask = rand({3, 128, 1}) > 0.5});
+      expect_alike(x, {.attn_mask = randn({128, keys})});  // of float32: not rounded
+    }
+}
+
 TEST_F(CudaAttention, BatchesAndLayouts) {
   for (const DType d : {float32, bfloat16}) {
     SCOPED_TRACE(name(d));

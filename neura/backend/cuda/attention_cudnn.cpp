@@ -31,11 +31,11 @@ Lie dense(const Four& n) { return {n, {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}
 Lie turned(Lie x) { return std::swap(x.sizes[2], x.sizes[3]), std::swap(x.strides[2], x.strides[3]), x; }
 
 struct Key {
-  Lie q, k, v, g;  // g: all zeros in a forward pass
+  Lie q, k, v, g, bias;  // all zeros: g in a forward pass, bias without a mask
   std::int64_t dtype, causal, ordered;
   bool operator==(const Key& o) const { return !std::memcmp(this, &o, sizeof *this); }
 };
-static_assert(sizeof(Key) == 35 * 8);
+static_assert(sizeof(Key) == 43 * 8);
 struct HashOfKey {
   std::size_t operator()(const Key& k) const {
     std::uint64_t words[sizeof(Key) / 8], h = 0;
@@ -54,7 +54,20 @@ struct Session : CudnnSession {
 };
 constexpr std::size_t kMostPlans = 1024;  // of a session; others are computed by kernels of our own
 
-enum Id : std::int64_t { q_id = 1, k_id, v_id, y_id, sums_id, g_id, gq_id, gk_id, gv_id, products_id, wide_id };
+enum Id : std::int64_t {
+  q_id = 1,
+  k_id,
+  v_id,
+  y_id,
+  sums_id,
+  g_id,
+  gq_id,
+  gk_id,
+  gv_id,
+  products_id,
+  wide_id,
+  bias_id
+};
 enum Number : std::int64_t { scale_id = 16, nothing_id, one_id, first_inner = 32 };
 
 // The graph as it grows. A tensor is its place among the parts.
@@ -142,6 +155,11 @@ class Graph {
   std::int64_t next_ = first_inner;
 };
 
+// The mask is added to the scores.
+int masked(Graph& g, int scores, const Lie& all, const Lie& bias) {
+  if (!bias.sizes[0]) return scores;
+  return g.pointwise(CUDNN_POINTWISE_ADD, scores, g.inner(all), {.b = g.tensor(bias_id, bias)});
+}
 // Scores of the keys that a causal query does not see become -inf.
 int see(Graph& g, int scores, const Lie& all, bool causal) {
   if (!causal) return scores;
@@ -167,7 +185,7 @@ void build_forward(Graph& g, const Key& key, cudnnDataType_t type) {
   const int product = g.inner(of.scores);
   g.product(q, k, product);
   const int scaled = g.pointwise(CUDNN_POINTWISE_MUL, product, g.inner(of.scores), {.b = g.number(scale_id)});
-  const int scores = see(g, scaled, of.scores, key.causal);
+  const int scores = see(g, masked(g, scaled, of.scores, key.bias), of.scores, key.causal);
   const int largest = g.reduce(CUDNN_REDUCE_TENSOR_MAX, scores, g.inner(of.line));
   const int below = g.pointwise(CUDNN_POINTWISE_SUB, scores, g.inner(of.scores), {.b = largest});
   const int weights = g.pointwise(CUDNN_POINTWISE_EXP, below, g.inner(of.scores), {});
@@ -194,7 +212,8 @@ void build_backward(Graph& g, const Key& key, cudnnDataType_t type) {
   const int product = g.inner(of.scores);
   g.product(q, k, product);
   const int scaled = g.pointwise(CUDNN_POINTWISE_MUL, product, g.inner(of.scores), {.b = scale});
-  const int below = g.pointwise(CUDNN_POINTWISE_SUB, scaled, g.inner(of.scores), {.b = sums});
+  const int whole = masked(g, scaled, of.scores, key.bias);
+  const int below = g.pointwise(CUDNN_POINTWISE_SUB, whole, g.inner(of.scores), {.b = sums});
   const int seen = see(g, below, of.scores, key.causal);
   const int weights = g.pointwise(CUDNN_POINTWISE_EXP, seen, g.inner(of.scores), {});
   g.product(g.reshape(weights, g.inner(by_keys, type)), gy, gv);
@@ -292,13 +311,49 @@ bool taken(const AttentionCall& c) {
   const std::int64_t width = c.q.size(r - 1), values = c.v.size(r - 1);
   constexpr std::int64_t kMost = INT32_MAX;  // elements of an operand
   return cudnn_wanted() && c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost &&
-         cudnn().cudnnGetVersion() >= 90000 && bit(c.q.dtype()) & dtypes::halves && !c.mask && c.sums &&
-         width % 8 == 0 && values % 8 == 0 && width <= 256 && values <= 256 &&
-         reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
+         cudnn().cudnnGetVersion() >= 90000 && bit(c.q.dtype()) & dtypes::halves && c.sums &&
+         (!c.mask || (c.mask.dtype() == c.q.dtype() && r <= 4)) && width % 8 == 0 && values % 8 == 0 && width <= 256 &&
+         values <= 256 && reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
 }
 bool ordered_gradients() {
-  const char* const value = std::getenv("NEURA_CUDNN_DETERMINISTIC");
-  return value && *value && *value != '0';
+  static const bool ordered = [] {
+    const char* const value = std::getenv("NEURA_CUDNN_DETERMINISTIC");
+    return value && *value && *value != '0';
+  }();
+  return ordered;
+}
+
+// Copies of what cuDNN cannot read where it lies, and the key of the call.
+Failed prepare_all(AttentionCall& c, Key& key, Spec (&own)[4], Scratch& scratch) {
+  key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = c.g && ordered_gradients();
+  if (Failed f = prepare(c.q, own[0], key.q, scratch)) return f;
+  if (Failed f = prepare(c.k, own[1], key.k, scratch)) return f;
+  if (Failed f = prepare(c.v, own[2], key.v, scratch)) return f;
+  return c.g ? prepare(c.g, own[3], key.g, scratch) : nullptr;
+}
+Failed prepare_mask(int index, const View& mask, Key& key, Bias& bias, Scratch& scratch) {
+  const int r = mask.rank();
+  for (int d = 0; d < 3; ++d) bias.sizes[d] = r >= 4 - d ? mask.size(d + r - 4) : 1;
+  bias.sizes[3] = key.k.sizes[2], bias.pitch = (bias.sizes[3] + 7) / 8 * 8;
+  const std::int64_t rows = bias.sizes[0] * bias.sizes[1] * bias.sizes[2], numbers = rows * bias.pitch * 2;
+  if (Failed f = scratch.take(std::size_t(numbers + rows), &bias.data)) return f;
+  bias.hidden = reinterpret_cast<unsigned char*>(bias.data + numbers);
+  key.bias = dense({bias.sizes[0], bias.sizes[1], bias.sizes[2], bias.pitch});
+  key.bias.sizes[3] = bias.sizes[3];
+  return make_bias(index, mask, bias);
+}
+Failed add_gradients(Pointers& at, const AttentionCall& c, const Key& key, cudaStream_t stream, Scratch& scratch) {
+  for (const auto& [id, view] : {std::pair{g_id, &c.g}, {gq_id, &c.gq}, {gk_id, &c.gk}, {gv_id, &c.gv}})
+    at.add(id, view->data);
+  const std::size_t queries = std::size_t(c.sums.numel()) * sizeof(float), aligned = (queries + 255) / 256 * 256,
+                    wide = key.ordered ? 0 : std::size_t(c.q.numel()) * sizeof(float);
+  char* space = nullptr;
+  if (Failed f = scratch.take(aligned + wide, &space)) return f;
+  at.add(products_id, space);
+  if (!wide) return nullptr;
+  at.add(wide_id, space + aligned);
+  const bool clears_itself = cudnn().cudnnGetVersion() >= 90600;
+  return clears_itself ? nullptr : failed(cudaMemsetAsync(space + aligned, 0, wide, stream), "attention");
 }
 
 }  // namespace
@@ -309,22 +364,19 @@ Failed attention_by_cudnn(int index, AttentionCall c, bool* known) {
   Scratch scratch(index, stream);
   Key key{};
   Spec own[4];
-  if (Failed f = prepare(c.q, own[0], key.q, scratch)) return f;
-  if (Failed f = prepare(c.k, own[1], key.k, scratch)) return f;
-  if (Failed f = prepare(c.v, own[2], key.v, scratch)) return f;
-  if (c.g)
-    if (Failed f = prepare(c.g, own[3], key.g, scratch)) return f;
-  static const bool ordered = ordered_gradients();
-  key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = ordered && c.g;
+  Bias bias;
+  if (Failed f = prepare_all(c, key, own, scratch)) return f;
+  if (c.mask)
+    if (Failed f = prepare_mask(index, c.mask, key, bias, scratch)) return f;
   Lease<Session> lease(index);
   if (Failed f = lease.open(stream)) return f;
   auto& session = *lease;
   auto found = session.plans.find(key);
-  if (found == session.plans.end() && session.plans.size() >= kMostPlans) return *known = false, nullptr;
-  if (found == session.plans.end())
+  if (found == session.plans.end()) {
+    if (session.plans.size() >= kMostPlans) return *known = false, nullptr;
     found = session.plans.emplace(key, make_plan(session.handle, key)).first;  // also one that is not there
-  const Plan& plan = found->second;
-  if (!(*known = bool(plan.plan))) return nullptr;
+  }
+  if (!(*known = bool(found->second.plan))) return nullptr;
   const bool recent = cudnn().cudnnGetVersion() >= 91000;  // before, -inf made NaN
   const float scale = float(c.shape.scale), one = 1,
               nothing = recent ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest();
@@ -333,23 +385,14 @@ Failed attention_by_cudnn(int index, AttentionCall c, bool* known) {
     at.add(id, view->data);
   at.add(scale_id, &scale);
   if (key.causal) at.add(nothing_id, &nothing);
+  if (c.mask) at.add(bias_id, bias.data);
   if (c.g) {
-    for (const auto& [id, view] : {std::pair{g_id, &c.g}, {gq_id, &c.gq}, {gk_id, &c.gk}, {gv_id, &c.gv}})
-      at.add(id, view->data);
     at.add(one_id, &one);
-    float *products = nullptr, *wide = nullptr;
-    if (Failed f = scratch.take(std::size_t(c.sums.numel()) * sizeof(float), &products)) return f;
-    at.add(products_id, products);
-    if (!key.ordered) {
-      const std::size_t bytes = std::size_t(c.q.numel()) * sizeof(float);
-      if (Failed f = scratch.take(bytes, &wide)) return f;
-      if (cudnn().cudnnGetVersion() < 90600)  // later ones clear it themselves
-        if (Failed f = failed(cudaMemsetAsync(wide, 0, bytes, stream), "attention")) return f;
-      at.add(wide_id, wide);
-    }
+    if (Failed f = add_gradients(at, c, key, stream, scratch)) return f;
   }
+  if (Failed f = execute_plan(session.handle, found->second, at, scratch)) return f;
   ++done;
-  return execute_plan(session.handle, plan, at, scratch);
+  return c.mask && !c.g ? clear_hidden(index, bias, c.y, c.sums) : nullptr;
 }
 
 }  // namespace neura::cuda

@@ -135,7 +135,8 @@ template <int D> __device__ void store(char* to, const Arguments& a, const float
 __device__ float score(const Arguments& a, const char* mask, float product, std::int64_t query, std::int64_t key) {
   if (key >= a.keys || query >= a.queries || (a.causal && key > query)) return kNothing;
   float s = product * a.scale;
-  if (a.masked) s += *reinterpret_cast<const float*>(mask + (query * a.mask.row + key * a.mask.column) * 4);
+  if (a.masked)
+    s += load_simple<float>(mask + (query * a.mask.row + key * a.mask.column) * a.mask.bytes, a.mask.dtype, 0);
   return s;
 }
 template <class F> __device__ float across_line(float v, F&& combine) {  // of the 16 threads of a line
