@@ -49,6 +49,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
    private:
     friend class DataLoader;
     std::unique_ptr<Made> make() {
+      const DeviceScope here{Device()};  // as in workers, whatever the scope of this thread
       const auto ticket = source_->draw(*progress_);
       return ticket ? source_->make(*ticket, *progress_) : nullptr;
     }

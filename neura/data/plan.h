@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "neura/core/device.h"
+#include "neura/core/device_scope.h"
 #include "neura/data/sampler.h"
 #include "neura/data/workers.h"
 
@@ -23,7 +23,7 @@ struct DataLoaderOptions {
   std::optional<std::uint64_t> seed = {};                  // else each epoch draws its seed from default_generator()
   int prefetch_factor = 2;                                 // batches per worker that are made ahead
   bool persistent_workers = false;                         // threads stay from epoch to epoch
-  Device device = {};                                      // where batches are put
+  Device device = default_device();                        // where batches are put
 };
 
 namespace detail {

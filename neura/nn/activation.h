@@ -2,6 +2,7 @@
 //
 //   nn::ReLU()   nn::LeakyReLU(0.2)   nn::Hardtanh({.min_val = 0, .inplace = true})   nn::Softmax(1)
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
@@ -78,7 +79,7 @@ struct Threshold final : Module {
 struct PReluOptions {
   std::int64_t num_parameters = 1;  // or as many as channels
   double init = 0.25;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct PReLU final : Module {  // leaky_relu with a learned slope

@@ -1,5 +1,6 @@
 // Attention with several heads.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/linear.h"
 
 namespace neura::nn {
@@ -10,7 +11,7 @@ struct MultiheadAttentionOptions {
   bool add_bias_kv = false, add_zero_attn = false;   // one learned, one zero key and value more
   std::optional<std::int64_t> kdim = {}, vdim = {};  // widths of key and value; else embed_dim
   bool batch_first = false;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 // query [L, N, E], key [S, N, kdim], value [S, N, vdim] ([N, L, E] … if batch_first; without N for one sample) -> the

@@ -1,5 +1,6 @@
 // Convolutions and their transposes over one, two and three spatial dimensions.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 #include "neura/nn/sizes.h"
 
@@ -12,7 +13,7 @@ struct ConvOptions {
   std::int64_t groups = 1;
   bool bias = true;
   std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular"
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 // [N, in_channels, spatial..] or without N -> [N, out_channels, spatial..].
@@ -53,7 +54,7 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   bool bias = true;
   PerDim dilation = 1;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct ConvTransposeNd : Module {

@@ -1,5 +1,6 @@
 // Embedding: rows of a learned table by number.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
@@ -10,7 +11,7 @@ struct EmbeddingOptions {
   Number norm_type = 2.0;
   bool scale_grad_by_freq = false;
   bool sparse = false;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct Embedding final : Module {  // numbers of any shape -> that shape and [embedding_dim]

@@ -1,5 +1,6 @@
 // EmbeddingBag: sums, means or maxima of rows of a learned table.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
@@ -12,7 +13,7 @@ struct EmbeddingBagOptions {
   bool sparse = false;
   bool include_last_offset = false;
   std::optional<std::int64_t> padding_idx = {};  // this row is left out of its bags
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct EmbeddingBag final : Module {  // numbers [bags, n], or a vector and its offsets -> [bags, embedding_dim]

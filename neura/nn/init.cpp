@@ -165,9 +165,10 @@ Tensor orthogonal_(const Tensor& tensor, double gain, Generator* generator) {
   if (tensor.numel() == 0) return tensor;
   const std::int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
   const std::int64_t tall = std::max(rows, columns), narrow = std::min(rows, columns);
-  const Tensor random = randn({tall, narrow}, {.generator = from(generator), .dtype = DType::float64});
+  const Tensor random =
+      randn({tall, narrow}, {.generator = from(generator), .dtype = DType::float64, .device = Device()});
   const std::vector<double> q = orthonormal_columns(random.to_vector<double>(), tall, narrow);
-  Tensor result = neura::tensor(q, {tall, narrow});
+  Tensor result = neura::tensor(q, {tall, narrow}, {.device = Device()});
   if (rows < columns) result = result.t();
   tensor.detach().copy_((result * gain).reshape(tensor.shape()).to(tensor.device()));
   return tensor;
@@ -179,7 +180,7 @@ Tensor sparse_(const Tensor& tensor, double sparsity, double std, Generator* gen
   Tensor t = tensor.detach();
   const std::int64_t rows = t.size(0), zeros = std::min(rows, std::int64_t(std::ceil(sparsity * double(rows))));
   for (std::int64_t c = 0; c < t.size(1); ++c) {
-    const auto order = randperm(rows, {.generator = from(generator)}).to_vector<std::int64_t>();
+    const auto order = randperm(rows, {.generator = from(generator), .device = Device()}).to_vector<std::int64_t>();
     for (std::int64_t i = 0; i < zeros; ++i) t[order[std::size_t(i)]][c].zero_();
   }
   return tensor;

@@ -1,12 +1,13 @@
 // Linear, and the layers that only change a shape.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
 
 struct LinearOptions {
   bool bias = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 // y = x weightᵀ + bias: [..., in_features] -> [..., out_features].

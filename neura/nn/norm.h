@@ -1,5 +1,6 @@
 // Normalisation layers.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
@@ -9,7 +10,7 @@ struct BatchNormOptions {
   std::optional<double> momentum = 0.1;  // nothing: the plain average over all batches
   bool affine = true;
   bool track_running_stats = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 // By the statistics of the batch in training, which the running ones follow; by the running ones in evaluation.
@@ -39,7 +40,7 @@ struct InstanceNormOptions {
   std::optional<double> momentum = 0.1;
   bool affine = false;
   bool track_running_stats = false;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 #define NEURA_NORM(Name, Options, least, most, per_sample)                                        \
@@ -62,7 +63,7 @@ struct LayerNormOptions {
   double eps = 1e-5;
   bool elementwise_affine = true;
   bool bias = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct LayerNorm final : Module {  // over the last dimensions
@@ -85,7 +86,7 @@ struct LayerNorm final : Module {  // over the last dimensions
 struct RmsNormOptions {
   std::optional<double> eps = {};  // the dtype's
   bool elementwise_affine = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct RMSNorm final : Module {
@@ -108,7 +109,7 @@ struct RMSNorm final : Module {
 struct GroupNormOptions {
   double eps = 1e-5;
   bool affine = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct GroupNorm final : Module {  // over groups of channels of [N, C, *]

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-Tensor vector_of(const Numbers& v) { return tensor(v, {.dtype = DType::int64}); }
+Tensor vector_of(const Numbers& v) { return tensor(v, {.dtype = DType::int64, .device = Device()}); }
 std::string text(std::int64_t n) { return std::to_string(n); }
 
 // A vector of integers, wherever it lies.

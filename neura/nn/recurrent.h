@@ -1,6 +1,7 @@
 // Recurrent layers and their cells. Parameters carry PyTorch's names: weight_ih_l0, weight_hh_l0, bias_ih_l0,
 // bias_hh_l0, then those with _reverse of the second direction, then layer 1.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 #include "neura/nn/packed.h"
 #include "neura/ops/recurrent.h"
@@ -15,7 +16,7 @@ struct RNNOptions {
   double dropout = 0;        // of what goes from one layer to the next, while training
   bool bidirectional = false;
   std::int64_t proj_size = 0;  // of an LSTM: h is projected to this width
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 
@@ -77,7 +78,7 @@ struct LSTM final : RNNBase {
 struct RNNCellOptions {
   bool bias = true;
   std::string nonlinearity = "tanh";  // of an RNNCell: or "relu"
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct RNNCellBase : Module {

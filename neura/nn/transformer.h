@@ -1,6 +1,7 @@
 // Transformer layers (Vaswani et al., 2017) and stacks of them. Sequences are [L, N, d_model], or [N, L, d_model] if
 // batch_first; masks as MultiheadAttention takes them.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/nn/attention.h"
 #include "neura/nn/container.h"
 #include "neura/nn/dropout.h"
@@ -16,7 +17,7 @@ struct TransformerLayerOptions {
   bool batch_first = false;
   bool norm_first = false;  // normalise what goes into a part, not what comes out
   bool bias = true;
-  Device device = {};
+  Device device = default_device();
   std::optional<DType> dtype = {};
 };
 struct TransformerEncoderLayer final : Module {
@@ -98,7 +99,8 @@ struct Transformer final : Module {  // src [S, N, d_model] and tgt [T, N, d_mod
                  bool memory_is_causal = false);
   void reset_parameters();  // Glorot's, uniform, for all matrices
   // -inf above the diagonal, 0 elsewhere: position i sees positions up to i.
-  static Tensor generate_square_subsequent_mask(std::int64_t size, Device device = {}, std::optional<DType> dtype = {});
+  static Tensor generate_square_subsequent_mask(std::int64_t size, Device device = default_device(),
+                                                std::optional<DType> dtype = {});
 
   Child<Module> encoder, decoder;
   std::int64_t d_model, nhead;

@@ -1,12 +1,13 @@
 // New tensors: of one value, of a sequence, from values in C++.
 #pragma once
+#include "neura/core/device_scope.h"
 #include "neura/core/tensor.h"
 
 namespace neura {
 
 struct TensorOptions {
   std::optional<DType> dtype = {};  // else what the values say, or the default dtype
-  Device device = {};
+  Device device = default_device();
   bool requires_grad = false;
 };
 struct LikeOptions {  // of *_like and new_*: what is not given is the given tensor's

@@ -91,7 +91,7 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
              w.output.str() + " and " + w.kernel.str() + " for " + w.input.str();
     });
   const Shape wanted{n, c, rank};
-  const Tensor samples = o.random_samples ? o.random_samples : rand(wanted);
+  const Tensor samples = o.random_samples ? o.random_samples : rand(wanted, {.device = Device()});
   const bool fits = samples.dim() == 3 && samples.size(0) >= n && samples.size(1) == c && samples.size(2) == rank;
   check<ShapeError>(fits && is_floating(samples.dtype()), [&] {  // for more inputs than there are, as in torch
     return name_of(rank) + ": expected _random_samples of shape " + wanted.str() + ", got " + samples.spec().str();

@@ -70,14 +70,14 @@ Taps cubic_taps(const Resize& r, bool align_corners) {
 }
 
 Tensor picked(const Tensor& x, int dim, const std::vector<std::int64_t>& index) {
-  return index_select(x, dim, tensor(index).to(x.device()));
+  return index_select(x, dim, tensor(index, {.device = x.device()}));
 }
 Tensor weighted(const Tensor& x, int dim, const Taps& taps) {
   Tensor sum;
   Shape shape = Shape::filled(x.dim() - dim, 1);
   shape[0] = std::int64_t(taps.index[0].size());
   for (std::size_t k = 0; k < taps.index.size(); ++k) {
-    const Tensor w = tensor(taps.weight[k], shape).to(x.device()).to(x.dtype());
+    const Tensor w = tensor(taps.weight[k], shape, {.device = x.device()}).to(x.dtype());
     const Tensor part = picked(x, dim, taps.index[k]) * w;
     sum = sum ? sum + part : part;
   }
@@ -102,7 +102,7 @@ Tensor weighted_bytes(const Tensor& x, int dim, Taps taps) {
   for (std::size_t k = 0; k < taps.index.size(); ++k) {
     std::vector<std::int64_t> weight;
     for (const double w : taps.weight[k]) weight.push_back(std::int64_t(std::ldexp(w, bits) + (w < 0 ? -0.5 : 0.5)));
-    const Tensor part = picked(x, dim, taps.index[k]) * tensor(weight, shape).to(x.device());
+    const Tensor part = picked(x, dim, taps.index[k]) * tensor(weight, shape, {.device = x.device()});
     sum = sum ? sum + part : part;
   }
   return clamp(div(sum + (std::int64_t(1) << bits) / 2, std::int64_t(1) << bits, {"floor"}), {.min = 0, .max = 255});

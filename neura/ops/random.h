@@ -9,7 +9,7 @@ namespace neura {
 struct RandomOptions {
   Generator* generator = nullptr;  // else the default one
   std::optional<DType> dtype = {};
-  Device device = {};
+  Device device = default_device();
   bool requires_grad = false;
 };
 

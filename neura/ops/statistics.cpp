@@ -48,7 +48,7 @@ Tensor cov(const Tensor& input, std::int64_t correction, const Tensor& fweights,
   check_weights("fweights", fweights, n, false);
   check_weights("aweights", aweights, n, true);
   const Tensor w = fweights && aweights ? fweights * aweights : fweights ? fweights : aweights;
-  const Tensor total = w ? sum(w) : full({}, double(n), {.dtype = to_real(x.dtype())});
+  const Tensor total = w ? sum(w) : full({}, double(n), {.dtype = to_real(x.dtype()), .device = x.device()});
   check<ValueError>(!w || n == 0 || total.item().real() != 0,
                     [] { return std::string("cov: expected weights that do not sum to 0"); });
   const Tensor mean = div(sum(w ? x * w : x, 1), total);

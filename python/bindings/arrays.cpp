@@ -84,7 +84,7 @@ struct Array {
     if (!unfit()) return std::move(*this).share().clone();
     Shape shape;
     for (int i = 0; i < buffer->ndim; ++i) shape.push_back(buffer->shape[i]);
-    Tensor t = empty(shape, {.dtype = dtype});
+    Tensor t = empty(shape, {.dtype = dtype, .device = Device()});
     auto* bytes = static_cast<char*>(t.raw_data());
     if (PyBuffer_ToContiguous(bytes, buffer.get(), buffer->len, 'C')) throw nb::python_error();
     const Py_ssize_t part = size_of(to_real(dtype));
@@ -122,6 +122,7 @@ Tensor as_tensor(nb::handle o, std::optional<DType> dtype, std::optional<Device>
     t = tensor_from(o, dtype);
   }
   const Tensor before = t;
+  if (!device) device = chosen_device();
   if (dtype && *dtype != t.dtype()) copied("another dtype"), t = t.to(*dtype);
   if (device && *device != t.device()) copied("another device"), t = t.to(*device);
   return copy.value_or(false) && t.is_same(before) ? t.clone() : t;
@@ -152,7 +153,7 @@ Tensor from_buffer(nb::handle o, DType dtype, std::int64_t count, std::int64_t o
   char* data = static_cast<char*>(b->buf) + offset;
   Tensor t;
   if (b->readonly || reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(dtype)))) {
-    t = empty({count}, {.dtype = dtype});
+    t = empty({count}, {.dtype = dtype, .device = Device()});
     std::memcpy(t.raw_data(), data, std::size_t(count * size));
   } else {
     t = Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(

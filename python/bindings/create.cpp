@@ -7,7 +7,7 @@ namespace {
 using D = std::optional<DType>;
 using V = std::optional<Device>;
 TensorOptions options(D dtype, V device, bool requires_grad) {
-  return {.dtype = dtype, .device = device.value_or(Device()), .requires_grad = requires_grad};
+  return {.dtype = dtype, .device = device.value_or(default_device()), .requires_grad = requires_grad};
 }
 #define OPTIONS nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(), "requires_grad"_a = false
 #define IGNORED "layout"_a = nb::none(), "pin_memory"_a = false, "memory_format"_a = nb::none()
@@ -149,6 +149,8 @@ void bind_create(const Names& n) {
   bind_sequences(n);
   n.function("get_default_dtype", &default_dtype);
   n.function("set_default_dtype", &set_default_dtype, "d"_a);
+  n.function("get_default_device", &default_device);
+  n.function("set_default_device", &set_default_device, "device"_a.none());
 }
 
 }  // namespace neura::python

@@ -54,13 +54,16 @@ struct Nested {  // the numbers of nested sequences
     return "tensor: expected sequences of one length at depth " + std::to_string(depth) + ", got different ones";
   }
   Tensor make(std::optional<DType> dtype) const {
-    if (empty) return zeros(shape, {.dtype = dtype ? *dtype : default_dtype()});
+    const Device here;  // whatever the scope
+    if (empty) return zeros(shape, {.dtype = dtype.value_or(default_dtype()), .device = here});
     const DType wanted = dtype.value_or(*natural);
-    if (category <= Category::integer) return tensor_of(integers.data(), DType::int64, shape, {.dtype = wanted});
-    if (category == Category::complex) return tensor_of(wide.data(), DType::complex128, shape, {.dtype = wanted});
+    if (category <= Category::integer)
+      return tensor_of(integers.data(), DType::int64, shape, {.dtype = wanted, .device = here});
+    if (category == Category::complex)
+      return tensor_of(wide.data(), DType::complex128, shape, {.dtype = wanted, .device = here});
     std::vector<double> reals(wide.size());
     std::transform(wide.begin(), wide.end(), reals.begin(), [](const auto& c) { return c.real(); });
-    return tensor_of(reals.data(), DType::float64, shape, {.dtype = wanted});
+    return tensor_of(reals.data(), DType::float64, shape, {.dtype = wanted, .device = here});
   }
 };
 
@@ -81,7 +84,8 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
     return dtype && *dtype != t.dtype() ? t.to(*dtype) : t.clone();
   }
   Scalar s;
-  if (to_scalar(data.ptr(), s) && !PyObject_CheckBuffer(data.ptr())) return tensor(s, {.dtype = dtype});
+  if (to_scalar(data.ptr(), s) && !PyObject_CheckBuffer(data.ptr()))
+    return tensor(s, {.dtype = dtype, .device = Device()});
   if (PyObject_CheckBuffer(data.ptr())) {
     const Tensor t = copy_of_array(data, "tensor");
     return dtype ? t.to(*dtype) : t;
@@ -99,6 +103,7 @@ nb::object to_python(const Tensor& t) {
 void bind_data(const Names& n) {
   const auto make = [](nb::handle data, std::optional<DType> dtype, std::optional<Device> device, bool requires_grad) {
     Tensor t = tensor_from(data, dtype);
+    if (!device) device = chosen_device();
     if (device) t = t.to(*device);
     if (requires_grad) t.requires_grad_();
     return t;

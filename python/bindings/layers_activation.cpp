@@ -85,7 +85,7 @@ void bind_others(nb::module_& n) {
       "x where positive, otherwise weight * x, with a weight that is learned.\n\n"
       "num_parameters: 1, or as many as channels (dimension 1 of the input)\ninit: the weight at first",
       [](std::int64_t count, double init, AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::PReLU>(nn::PReluOptions{count, init, device.value_or(Device()), dtype});
+        return nn::make<nn::PReLU>(nn::PReluOptions{count, init, device.value_or(default_device()), dtype});
       },
       "num_parameters"_a = 1, "init"_a = 0.25, NEURA_PLACE);
   bind_layer<nn::RReLU>(

@@ -48,7 +48,7 @@ neura.Size([2, 3]))",
          AnyDType dtype) {
         return bag_of(count, width,
                       {max_norm, norm_type, by_freq, std::move(mode), sparse, include_last_offset, padding_idx,
-                       device.value_or(Device()), dtype},
+                       device.value_or(default_device()), dtype},
                       weight);
       },
       "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = 2.0,

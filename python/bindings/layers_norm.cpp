@@ -21,7 +21,7 @@ template <class M, class O> void bind_statistics(nb::module_& n, const char* inp
       n, (std::string("Normalises ") + input + ". " + doc).c_str(),
       [](std::int64_t features, double eps, std::optional<double> momentum, bool affine, bool track, AnyDevice device,
          AnyDType dtype) {
-        return nn::make<M>(features, O{eps, momentum, affine, track, device.value_or(Device()), dtype});
+        return nn::make<M>(features, O{eps, momentum, affine, track, device.value_or(default_device()), dtype});
       },
       "num_features"_a, "eps"_a = o.eps, "momentum"_a = 0.1, "affine"_a = o.affine,
       "track_running_stats"_a = o.track_running_stats, NEURA_PLACE);
@@ -39,8 +39,8 @@ void bind_others(nb::module_& n) {
 
 elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       [](const Shape& shape, double eps, bool affine, bool bias, AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::LayerNorm>(dims_of(shape),
-                                       nn::LayerNormOptions{eps, affine, bias, device.value_or(Device()), dtype});
+        return nn::make<nn::LayerNorm>(
+            dims_of(shape), nn::LayerNormOptions{eps, affine, bias, device.value_or(default_device()), dtype});
       },
       "normalized_shape"_a, "eps"_a = 1e-5, "elementwise_affine"_a = true, "bias"_a = true, NEURA_PLACE)
       .def(
@@ -50,7 +50,8 @@ elementwise_affine: weight and bias, of normalized_shape, are learned.)",
 
 eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is learned.)",
       [](const Shape& shape, std::optional<double> eps, bool affine, AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::RMSNorm>(dims_of(shape), nn::RmsNormOptions{eps, affine, device.value_or(Device()), dtype});
+        return nn::make<nn::RMSNorm>(dims_of(shape),
+                                     nn::RmsNormOptions{eps, affine, device.value_or(default_device()), dtype});
       },
       "normalized_shape"_a, "eps"_a = nb::none(), "elementwise_affine"_a = true, NEURA_PLACE)
       .def(
@@ -61,7 +62,7 @@ eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is
 affine: weight and bias [num_channels] are learned. ValueError unless num_groups divides num_channels.)",
       [](std::int64_t groups, std::int64_t channels, double eps, bool affine, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::GroupNorm>(groups, channels,
-                                       nn::GroupNormOptions{eps, affine, device.value_or(Device()), dtype});
+                                       nn::GroupNormOptions{eps, affine, device.value_or(default_device()), dtype});
       },
       "num_groups"_a, "num_channels"_a, "eps"_a = 1e-5, "affine"_a = true, NEURA_PLACE)
       .def(

@@ -13,7 +13,7 @@ void bind_more_layers(nb::module_&);
 namespace {
 
 nn::LinearOptions linear_options(bool bias, AnyDevice device, AnyDType dtype) {
-  return {bias, device.value_or(Device()), dtype};
+  return {bias, device.value_or(default_device()), dtype};
 }
 
 void bind_linear(nb::module_& n) {
@@ -104,8 +104,8 @@ neura.Size([2, 2, 3]))",
          std::optional<nn::Number> max_norm, nn::Number norm_type, bool by_freq, bool sparse, const Tensor& weight,
          bool freeze, AnyDevice device, AnyDType dtype) {
         return table_of(count, width,
-                        {padding_idx, max_norm, norm_type, by_freq, sparse, device.value_or(Device()), dtype}, weight,
-                        freeze);
+                        {padding_idx, max_norm, norm_type, by_freq, sparse, device.value_or(default_device()), dtype},
+                        weight, freeze);
       },
       "num_embeddings"_a, "embedding_dim"_a, "padding_idx"_a = nb::none(), "max_norm"_a = nb::none(),
       "norm_type"_a = 2.0, "scale_grad_by_freq"_a = false, "sparse"_a = false, "_weight"_a = nb::none(),
@@ -130,7 +130,7 @@ add_bias_kv, add_zero_attn: one key and value more, learned or zero. ValueError 
         return nn::make<nn::MultiheadAttention>(
             embed_dim, num_heads,
             nn::MultiheadAttentionOptions{dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first,
-                                          device.value_or(Device()), dtype});
+                                          device.value_or(default_device()), dtype});
       },
       "embed_dim"_a, "num_heads"_a, "dropout"_a = 0.0, "bias"_a = true, "add_bias_kv"_a = false,
       "add_zero_attn"_a = false, "kdim"_a = nb::none(), "vdim"_a = nb::none(), "batch_first"_a = false, NEURA_PLACE);

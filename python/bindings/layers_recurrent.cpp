@@ -53,7 +53,7 @@ nn::RNNOptions options_of(Integer layers, bool bias, bool batch_first, double dr
           .batch_first = batch_first,
           .dropout = dropout,
           .bidirectional = bidirectional,
-          .device = device.value_or(Device()),
+          .device = device.value_or(default_device()),
           .dtype = dtype};
 }
 #define OPTIONS                                                                                                    \
@@ -100,8 +100,8 @@ template <class M> void bind_cell(nb::module_& n, const char* doc) {
   bind_layer<M>(
       n, doc,
       [](Integer in, Integer hidden, bool bias, AnyDevice device, AnyDType dtype) {
-        return nn::make<M>(in, hidden,
-                           nn::RNNCellOptions{.bias = bias, .device = device.value_or(Device()), .dtype = dtype});
+        return nn::make<M>(
+            in, hidden, nn::RNNCellOptions{.bias = bias, .device = device.value_or(default_device()), .dtype = dtype});
       },
       "input_size"_a, "hidden_size"_a, "bias"_a = true, NEURA_PLACE)
       .def(
@@ -112,7 +112,7 @@ void bind_cells(nb::module_& n) {
       n, "One step of an RNN: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.",
       [](Integer in, Integer hidden, bool bias, const std::string& nonlinearity, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::RNNCell>(in, hidden,
-                                     nn::RNNCellOptions{bias, nonlinearity, device.value_or(Device()), dtype});
+                                     nn::RNNCellOptions{bias, nonlinearity, device.value_or(default_device()), dtype});
       },
       "input_size"_a, "hidden_size"_a, "bias"_a = true, "nonlinearity"_a = "tanh", NEURA_PLACE)
       .def(

@@ -35,7 +35,7 @@ template <class M> void bind_block(nb::module_& n, const char* doc) {
         return nn::make<M>(
             d_model, nhead,
             nn::TransformerLayerOptions{dim_feedforward, dropout, activation_of(M::class_name(), activation), eps,
-                                        batch_first, norm_first, bias, device.value_or(Device()), dtype});
+                                        batch_first, norm_first, bias, device.value_or(default_device()), dtype});
       },
       "d_model"_a, "nhead"_a, "dim_feedforward"_a = 2048, "dropout"_a = 0.1, "activation"_a = "relu",
       "layer_norm_eps"_a = 1e-5, "batch_first"_a = false, "norm_first"_a = false, "bias"_a = true, NEURA_PLACE);
@@ -77,15 +77,9 @@ void bind_whole(nb::module_& n) {
       [](Integer d_model, Integer nhead, Integer encoders, Integer decoders, Integer dim_feedforward, double dropout,
          nb::handle activation, const Ref<nn::Module>& encoder, const Ref<nn::Module>& decoder, double eps,
          bool batch_first, bool norm_first, bool bias, AnyDevice device, AnyDType dtype) {
-        const nn::TransformerLayerOptions o{dim_feedforward,
-                                            dropout,
-                                            activation_of("Transformer", activation),
-                                            eps,
-                                            batch_first,
-                                            norm_first,
-                                            bias,
-                                            device.value_or(Device()),
-                                            dtype};
+        const nn::TransformerLayerOptions o{
+            dim_feedforward, dropout, activation_of("Transformer", activation), eps,  batch_first,
+            norm_first,      bias,    device.value_or(default_device()),        dtype};
         return nn::make<nn::Transformer>(d_model, nhead,
                                          nn::TransformerOptions{o, encoders, decoders, encoder, decoder});
       },
@@ -95,7 +89,7 @@ void bind_whole(nb::module_& n) {
       "bias"_a = true, NEURA_PLACE);
   const nb::object f = nb::cpp_function(
       [](Integer size, AnyDevice device, AnyDType dtype) {
-        return nn::Transformer::generate_square_subsequent_mask(size, device.value_or(Device()), dtype);
+        return nn::Transformer::generate_square_subsequent_mask(size, device.value_or(default_device()), dtype);
       },
       nb::name("generate_square_subsequent_mask"), "sz"_a, NEURA_PLACE,
       "-inf above the diagonal, 0 elsewhere: position i sees positions up to i.");

@@ -29,7 +29,7 @@ padding_mode: 'zeros', 'reflect', 'replicate' or 'circular')";
          const PerDim& dilation, std::int64_t groups, bool bias, std::string mode, AnyDevice device, AnyDType dtype) {
         return nn::make<M>(in, out, kernel,
                            nn::ConvOptions{stride, padding_of(padding), dilation, groups, bias, std::move(mode),
-                                           device.value_or(Device()), dtype});
+                                           device.value_or(default_device()), dtype});
       },
       "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1,
       "groups"_a = 1, "bias"_a = true, "padding_mode"_a = "zeros", NEURA_PLACE);
@@ -53,7 +53,7 @@ result, and forward(input, output_size) chooses it so that the result has that s
                           [&] { return std::string(M::class_name()) + ": expected padding_mode zeros, got " + mode; });
         return nn::make<M>(in, out, kernel,
                            nn::ConvTransposeOptions{stride, padding, output_padding, groups, bias, dilation,
-                                                    device.value_or(Device()), dtype});
+                                                    device.value_or(default_device()), dtype});
       },
       "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = 1, "padding"_a = 0, "output_padding"_a = 0,
       "groups"_a = 1, "bias"_a = true, "dilation"_a = 1, "padding_mode"_a = "zeros", NEURA_PLACE);

@@ -2,7 +2,7 @@
 //
 //   bind_layer<nn::Linear>(m, "y = x weightᵀ + bias.",
 //       [](std::int64_t in, std::int64_t out, bool bias, std::optional<Device> device, std::optional<DType> dtype) {
-//         return nn::make<nn::Linear>(in, out, nn::LinearOptions{bias, device.value_or(Device()), dtype});
+//         return nn::make<nn::Linear>(in, out, nn::LinearOptions{bias, device.value_or(default_device()), dtype});
 //       },
 //       "in_features"_a, "out_features"_a, "bias"_a = true, "device"_a = nb::none(), "dtype"_a = nb::none());
 //

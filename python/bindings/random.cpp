@@ -15,7 +15,7 @@ using G = Generator*;
   GENERATOR, "dtype"_a = nb::none(), "device"_a = nb::none(), "requires_grad"_a = false, "layout"_a = nb::none(), \
              "pin_memory"_a = false
 RandomOptions options(G g, D d, V v, bool requires_grad) {
-  return {.generator = g, .dtype = d, .device = v.value_or(Device()), .requires_grad = requires_grad};
+  return {.generator = g, .dtype = d, .device = v.value_or(default_device()), .requires_grad = requires_grad};
 }
 
 // As in torch: from -2^63 to 2^64 - 1; the negative ones count from the other end.

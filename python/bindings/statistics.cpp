@@ -117,7 +117,7 @@ void bind_parts(const Names& n) {
 }
 
 windows::Options window_options(bool sym, D d, V v, bool g) {
-  return {sym, {.dtype = d, .device = v.value_or(Device()), .requires_grad = g}};
+  return {sym, {.dtype = d, .device = v.value_or(default_device()), .requires_grad = g}};
 }
 #define OPTIONS "dtype"_a = nb::none(), "layout"_a = nb::none(), "device"_a = nb::none(), "requires_grad"_a = false
 template <Tensor (*f)(std::int64_t, const windows::Options&)> void window(nb::module_& m, const char* name) {

@@ -135,7 +135,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
     else if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
       t = tensor_in(PyTuple_GET_ITEM(args, 0)).detach();
     else if (PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)))
-      t = tensor_from(PyTuple_GET_ITEM(args, 0)).to(default_dtype());
+      t = tensor_from(PyTuple_GET_ITEM(args, 0)).to(default_dtype()).to(default_device());
     else t = empty(sizes_of(nb::borrow<nb::args>(args)));
     return make_object(type, t);
   });

@@ -1,4 +1,6 @@
 // dtype and device objects, and the conversions of arguments that are not tensors.
+#include <memory>
+
 #include "common.h"
 
 namespace neura::python {
@@ -56,6 +58,23 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
   });
 }
 PyObject* device_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(N)", device_type, device_str(o)); }
+// Python ends its blocks in any order where generators hold some of them: the last scope ends then, as in torch.
+std::vector<std::unique_ptr<DeviceScope>>& blocks() {
+  thread_local std::vector<std::unique_ptr<DeviceScope>> all;
+  return all;
+}
+PyObject* device_enter(PyObject* o, PyObject*) {
+  blocks().push_back(std::make_unique<DeviceScope>(device_in(o)));
+  return Py_NewRef(o);
+}
+PyObject* device_exit(PyObject*, PyObject*) {
+  if (blocks().empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "device: expected a block that was entered, got none; use \"with\"");
+    return nullptr;
+  }
+  blocks().pop_back();
+  Py_RETURN_FALSE;
+}
 template <class T> void dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
@@ -84,7 +103,11 @@ PyGetSetDef device_properties[] = {
      },
      nullptr, "", nullptr},
     {}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, ""}, {}};
+PyMethodDef device_methods[] = {
+    {"__reduce__", device_reduce, METH_NOARGS, ""},
+    {"__enter__", device_enter, METH_NOARGS, "Tensors without a device go here from now on."},
+    {"__exit__", device_exit, METH_VARARGS, "And where they went before again."},
+    {}};
 PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},
                               {Py_tp_str, (void*)device_str},
                               {Py_tp_hash, (void*)device_hash},
@@ -220,6 +243,7 @@ void bind_types(nb::module_& m) {
     dtypes[i] = reinterpret_cast<PyObject*>(o);
     m.attr(name(DType(i))) = nb::handle(dtypes[i]);
   }
+  m.def("_chosen_device", &chosen_device);
   const std::pair<const char*, DType> names[] = {{"float", DType::float32},    {"double", DType::float64},
                                                  {"half", DType::float16},     {"int", DType::int32},
                                                  {"long", DType::int64},       {"short", DType::int16},

@@ -81,7 +81,7 @@ class _Archive:
             if data.data_ptr() % 16:  # for another writer's choice of places
                 data = data.clone()
         else:
-            data = _neura.empty(size, dtype=_neura.uint8)
+            data = _neura.empty(size, dtype=_neura.uint8, device="cpu")
             view = memoryview(data)
             self.file.seek(offset)
             if size and self.file.readinto(view) != size:

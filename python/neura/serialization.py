@@ -181,7 +181,7 @@ def _location(map_location):
         raise TypeError(f"load: expected map_location to be a device, dict or function, got {map_location!r}")
 
     def place(saved):
-        result = map_location(_neura.empty(0, dtype=_neura.uint8), saved)
+        result = map_location(_neura.empty(0, dtype=_neura.uint8, device="cpu"), saved)
         return result.device if isinstance(result, Tensor) else result
 
     return place

@@ -118,7 +118,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             for j, x in enumerate(inputs):
                 flat = [row[j] for row in rows]
                 shape = tuple(y.shape) + tuple(x.shape)
-                columns.append(_neura.stack(flat).reshape(shape) if flat else _neura.zeros(shape, dtype=x.dtype))
+                columns.append(
+                    _neura.stack(flat).reshape(shape) if flat else _neura.zeros(shape, dtype=x.dtype, device=x.device)
+                )
             result.append(_shaped(_finish(columns, create_graph), many))
     return _shaped(result, many_out)
 

@@ -64,7 +64,7 @@ class Adafactor(_ByParameter):
             raise errors.DTypeError(f"Adafactor: expected real parameters, got {p.dtype}")
         g = -g if group["maximize"] else g
         if not state:
-            state["step"] = _neura.tensor(0.0)
+            state["step"] = _neura.tensor(0.0, device="cpu")
             if g.dim() > 1:
                 state["row_var"] = g.new_zeros((*g.shape[:-1], 1))
                 state["col_var"] = g.new_zeros((*g.shape[:-2], 1, g.shape[-1]))

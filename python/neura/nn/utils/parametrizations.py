@@ -53,8 +53,12 @@ class _SpectralNorm(Module):
         self.dim, self.eps, self.n_power_iterations = dim % weight.dim(), eps, n_power_iterations
         if weight.dim() > 1:
             matrix = self._matrix(weight.detach())
-            self.register_buffer("_u", self._normal(_neura.randn(matrix.shape[0], dtype=matrix.dtype)))
-            self.register_buffer("_v", self._normal(_neura.randn(matrix.shape[1], dtype=matrix.dtype)))
+            self.register_buffer(
+                "_u", self._normal(_neura.randn(matrix.shape[0], dtype=matrix.dtype, device=matrix.device))
+            )
+            self.register_buffer(
+                "_v", self._normal(_neura.randn(matrix.shape[1], dtype=matrix.dtype, device=matrix.device))
+            )
             self._iterate(matrix, 15)
 
     def _matrix(self, weight):

@@ -97,7 +97,7 @@ class PackedSequence(_Fields):
 
 
 def _lengths(lengths):
-    return lengths if isinstance(lengths, Tensor) else _neura.as_tensor(lengths, dtype=_neura.int64)
+    return lengths if isinstance(lengths, Tensor) else _neura.as_tensor(lengths, dtype=_neura.int64, device="cpu")
 
 
 def _sequences(function, sequences):

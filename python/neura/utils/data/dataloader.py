@@ -50,7 +50,8 @@ class DataLoader:
         in_order: batches come in the order of the sampler; False: as they are done.
 
     And Neura's own:
-        device: where batches are put.
+        device: where batches are put; None: where `neura.device` as a block, or set_default_device, puts tensors as
+            the loader is made; without these, batches stay where they are.
         worker_type: "process" or "thread". Python code holds the interpreter's lock, so that only processes make its
             items at the same time; their batches come back through shared memory. Threads share the data set, start at
             once, and are as fast where items are made in C++ or waited for. None chooses threads where whole batches
@@ -113,7 +114,7 @@ class DataLoader:
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.in_order = in_order
-        self.device = None if device is None else _neura.device(device)
+        self.device = _neura._chosen_device() if device is None else _neura.device(device)
         self._stream = isinstance(dataset, IterableDataset)
         self._choose_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)

@@ -212,6 +212,6 @@ def random_split(dataset, lengths, generator=None):
         lengths = sizes
     if sum(lengths) != n:
         raise ValueError(f"random_split: expected lengths whose sum is {n} (or fractions: 1), got {sum(lengths)}")
-    order = _neura.randperm(n, generator=generator).tolist()
+    order = _neura.randperm(n, generator=generator, device="cpu").tolist()
     indices = iter(order)
     return [Subset(dataset, list(itertools.islice(indices, size))) for size in lengths]

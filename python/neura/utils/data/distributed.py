@@ -37,7 +37,7 @@ class DistributedSampler(Sampler[int]):
         n = len(self.dataset)
         if self.shuffle:
             generator = _neura.Generator().manual_seed(self.seed + self.epoch)
-            order = _neura.randperm(n, generator=generator).tolist()
+            order = _neura.randperm(n, generator=generator, device="cpu").tolist()
         else:
             order = list(range(n))
         missing = self.total_size - n

@@ -1,12 +1,18 @@
 """One pass over a loader: without workers, or with a crew of them."""
 
 import collections
+import contextlib
 import warnings
 import weakref
 
 from ... import _neura
 from .collate import walk
 from .worker import End, Place, WorkerDied
+
+
+def _on_the_cpu():
+    """Where items are made, whatever the default device."""
+    return _neura.device("cpu") if _neura._chosen_device() else contextlib.nullcontext()
 
 
 def _moved(batch, device):
@@ -26,7 +32,7 @@ class _Pass:
         self.loader, self.count = loader, 0
         self.keys = iter(loader._keys)
         # Drawn in any case, so that the same seed gives the same order with any number of workers.
-        self.base_seed = _neura.empty((), dtype=_neura.int64).random_(generator=loader.generator).item()
+        self.base_seed = _neura.empty((), dtype=_neura.int64, device="cpu").random_(generator=loader.generator).item()
         try:
             self.expected = len(loader) if loader._stream else None
         except TypeError:
@@ -55,12 +61,14 @@ class Single(_Pass):
 
     def __init__(self, loader):
         super().__init__(loader)
-        self.make, self.place = loader._recipe().start(), Place()
+        with _on_the_cpu():
+            self.make, self.place = loader._recipe().start(), Place()
 
     def next(self):
         keys = next(self.keys)
         try:
-            return self.make(self.count, keys, self.place)
+            with _on_the_cpu():
+                return self.make(self.count, keys, self.place)
         except End:
             raise StopIteration from None
         except StopIteration as error:

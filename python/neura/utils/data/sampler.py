@@ -38,7 +38,7 @@ def _own_generator(generator):
     """The given one, or a new one seeded by the default one: what else draws meanwhile changes nothing."""
     if generator is not None:
         return generator
-    seed = _neura.empty((), dtype=_neura.int64).random_().item()
+    seed = _neura.empty((), dtype=_neura.int64, device="cpu").random_().item()
     return _neura.Generator().manual_seed(seed)
 
 
@@ -70,9 +70,9 @@ class RandomSampler(Sampler[int]):
             raise ValueError("RandomSampler: expected items to draw from, got an empty data set")
         while wanted > 0:
             if self.replacement:
-                drawn = _neura.randint(n, (min(wanted, _CHUNK),), generator=generator)
+                drawn = _neura.randint(n, (min(wanted, _CHUNK),), generator=generator, device="cpu")
             else:
-                drawn = _neura.randperm(n, generator=generator)
+                drawn = _neura.randperm(n, generator=generator, device="cpu")
             yield from drawn.tolist()[:wanted]
             wanted -= drawn.numel()
 
@@ -88,7 +88,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self):
-        for i in _neura.randperm(len(self.indices), generator=self.generator).tolist():
+        for i in _neura.randperm(len(self.indices), generator=self.generator, device="cpu").tolist():
             yield self.indices[i]
 
     def __len__(self):
@@ -103,7 +103,7 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(f"WeightedRandomSampler: expected a positive number as num_samples, got {num_samples!r}")
         if not isinstance(replacement, bool):
             raise ValueError(f"WeightedRandomSampler: expected replacement to be a bool, got {replacement!r}")
-        self.weights = _neura.as_tensor(weights, dtype=_neura.float64)
+        self.weights = _neura.as_tensor(weights, dtype=_neura.float64, device="cpu")
         if self.weights.dim() != 1:
             raise ValueError(
                 f"WeightedRandomSampler: expected weights in one dimension, got shape {list(self.weights.shape)}"

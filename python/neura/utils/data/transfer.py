@@ -38,7 +38,7 @@ def _pack(value):
         raw = b.raw()
         if raw.nbytes < 256:
             return True  # stays in the pickle
-        buffers.append(_neura.tensor(raw) if raw.readonly else _neura.from_numpy(raw))
+        buffers.append(_neura.tensor(raw, device="cpu") if raw.readonly else _neura.from_numpy(raw))
         return False
 
     pickler = pickle.Pickler(body, 5, buffer_callback=buffer)

@@ -41,6 +41,8 @@ def enter_process(info, base_seed):
     global _process_info
     _process_info = info
     _neura.set_num_threads(1)  # the workers are the parallelism
+    if _neura._chosen_device():  # a fork has the blocks of the thread that made it
+        _neura.device("cpu").__enter__()
     _neura.manual_seed(info.seed)
     random.seed(info.seed)
     numpy = NumPySeed([info.id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])

@@ -1,0 +1,35 @@
+// Where tensors go that are made without a device: where this thread's innermost DeviceScope says, else where its
+// default is set, else to the cpu.
+//     const DeviceScope on("cuda");
+//     nn::Linear layer(784, 10);  // its parameters are on cuda:0
+#pragma once
+#include <optional>
+#include <utility>
+
+#include "neura/core/device.h"
+
+namespace neura {
+
+Device default_device();
+std::optional<Device> chosen_device();  // the same, where a scope or a set default chose it
+// Of this thread, outside of its scopes; none: the cpu again.
+void set_default_device(std::optional<Device>);
+
+// Scopes of a thread end in the order opposite to that in which they began.
+class DeviceScope {
+ public:
+  explicit DeviceScope(Device);
+  DeviceScope(const DeviceScope&) = delete;
+  ~DeviceScope();
+
+ private:
+  std::optional<Device> before_;
+};
+
+// What fn() returns, called within a scope.
+template <class F> decltype(auto) with_device(Device device, F&& fn) {
+  const DeviceScope on(device);
+  return std::forward<F>(fn)();
+}
+
+}  // namespace neura
