@@ -5,6 +5,9 @@
 #include "neura/core/precision.h"
 
 namespace neura::python {
+
+void bind_streams(nb::module_&);
+
 namespace {
 
 DeviceInfo info(Device d) {
@@ -43,6 +46,7 @@ void bind_devices(nb::module_& neura) {
   m.def(
       "synchronize", [](Device d) { throw_failure(device_api(d).synchronize(d.index), "synchronize"); }, "device"_a,
       nb::call_guard<nb::gil_scoped_release>());
+  bind_streams(m);
   m.def("set_cudnn_allow_tf32", &set_cudnn_allow_tf32, "allow"_a);
   m.def("get_cudnn_allow_tf32", &get_cudnn_allow_tf32);
 }

@@ -9,6 +9,7 @@ namespace neura::python {
 void bind_attributes_of_tensor(const Names&);
 void bind_out(nb::module_&);
 void bind_devices(nb::module_&);
+void bind_pinned(const Names&);
 void bind_statistics(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
@@ -173,6 +174,7 @@ NB_MODULE(_neura, m) {
   bind_underscored(names);
   bind_recurrent(names);
   bind_attributes_of_tensor(names);
+  bind_pinned(names);
   bind_texts(names);
   bind_nodes(names);
   bind_functions(names);

@@ -1,22 +1,34 @@
-"""CUDA devices: whether there are any, what they are, their memory, and waiting for them.
+"""CUDA devices: what there are, their memory, streams and events, graphs, and waiting for them.
 
 Asking about a device that cannot be used raises neura.errors.DeviceError, which says why. What only looks or tidies up
 (`is_available`, `device_count`, `empty_cache`, the figures of memory) gives False or 0 there, or does nothing.
 """
 
 import collections
+import contextlib
+import gc
 
 from . import _neura
 
 __all__ = [
+    "CUDAGraph",
+    "Event",
+    "Stream",
+    "StreamContext",
     "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
     "device_count",
     "empty_cache",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "graph",
+    "graph_pool_handle",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
@@ -25,10 +37,18 @@ __all__ = [
     "mem_get_info",
     "memory_allocated",
     "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_summary",
     "reset_peak_memory_stats",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_stream",
+    "stream",
     "synchronize",
 ]
 
+Stream, Event, CUDAGraph = _neura._cuda.Stream, _neura._cuda.Event, _neura._cuda.CUDAGraph
 
 _Properties = collections.namedtuple("DeviceProperties", "name major minor total_memory multi_processor_count")
 _Memory = collections.namedtuple("_Memory", "allocated allocated_peak reserved reserved_peak free total")
@@ -63,9 +83,111 @@ def is_initialized():
 
 
 def current_device():
-    """The index of the device that "cuda" means: 0. Raises DeviceError where there is none."""
+    """The index of the device that "cuda" means to this thread. Raises DeviceError where there is none."""
     _neura._cuda.info(_device())
-    return 0
+    return _neura._cuda.current_device()
+
+
+def set_device(device):
+    """Lets "cuda" mean this device (an index, a text or a neura.device) to this thread."""
+    _neura._cuda.set_device(_device(device))
+
+
+class device:
+    """Makes a device current inside a `with`: neura.cuda.device(1). None and negative indices change nothing."""
+
+    def __init__(self, device):
+        unchanged = device is None or (isinstance(device, int) and device < 0)
+        self.idx = -1 if unchanged else _device(device).index
+
+    def __enter__(self):
+        self._before = None
+        if self.idx >= 0:
+            self._before = current_device()
+            set_device(self.idx)
+        return self
+
+    def __exit__(self, *error):
+        if self._before is not None:
+            set_device(self._before)
+
+
+def current_stream(device=None):
+    """The stream on which this thread works on a device."""
+    return _neura._cuda.current_stream(_device(device))
+
+
+def default_stream(device=None):
+    """The stream on which threads work that have not set another."""
+    return _neura._cuda.default_stream(_device(device))
+
+
+def set_stream(stream):
+    """Lets this thread work on a stream; None changes nothing. `with neura.cuda.stream(s):` also goes back."""
+    if stream is not None:
+        _neura._cuda.set_stream(stream)
+
+
+class StreamContext:
+    """What neura.cuda.stream gives: makes a stream current inside a `with`, and its device. None changes nothing."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        if self.stream is not None:
+            self._device = device(self.stream.device_index)
+            self._device.__enter__()
+            self._before = current_stream(self.stream.device)
+            set_stream(self.stream)
+
+    def __exit__(self, *error):
+        if self.stream is not None:
+            set_stream(self._before)
+            self._device.__exit__()
+
+
+def stream(stream):
+    """A context in which this thread works on a stream: `with neura.cuda.stream(s):`."""
+    return StreamContext(stream)
+
+
+def is_current_stream_capturing():
+    """Does the current stream record a graph now?"""
+    return is_available() and _neura._cuda.capturing()
+
+
+def graph_pool_handle():
+    """A pool of memory for graphs that are replayed in the order of their captures: graph(g, pool=...)."""
+    return _neura._cuda.graph_pool_handle()
+
+
+class graph:
+    """Captures what is done inside a `with` into a CUDAGraph: `with neura.cuda.graph(g): y = model(x)`.
+
+    pool: another graph's pool() or graph_pool_handle(). stream: where the work is recorded; one of its own by default.
+    capture_error_mode: "relaxed", "thread_local" or "global". An error inside ends the capture, and the graph is empty.
+    """
+
+    def __init__(self, cuda_graph, pool=None, stream=None, *, capture_error_mode="relaxed"):
+        self.cuda_graph, self.pool, self.mode = cuda_graph, pool, capture_error_mode
+        self.capture_stream = Stream() if stream is None else stream
+
+    def __enter__(self):
+        synchronize()
+        gc.collect()
+        empty_cache()
+        with contextlib.ExitStack() as undo:
+            undo.enter_context(StreamContext(self.capture_stream))
+            self.cuda_graph.capture_begin(self.pool, self.mode)
+            self._leave = undo.pop_all()
+
+    def __exit__(self, kind, *error):
+        with self._leave:
+            if kind is None:
+                self.cuda_graph.capture_end()
+            else:
+                self.cuda_graph.capture_abort()
 
 
 def get_device_properties(device=None):
@@ -124,6 +246,32 @@ def reset_peak_memory_stats(device=None):
     where = _device(device)
     if is_available():
         _neura._cuda.reset_peak(where)
+
+
+def memory_stats(device=None):
+    """Figures of the allocator of a device, by name: bytes, and how often what happened. All 0 where there is none.
+
+    "allocated" (in tensors), "reserved" (taken from the device), and their "_peak"; "waiting" (released, but another
+    stream is not done), "largest_free", "limit"; "allocations", "hits" (from what was kept) and "misses" (from the
+    device), "retries" (after all that was kept had been given back), "failures"; "segments_taken", "segments_given".
+    """
+    where = _device(device)
+    return _neura._cuda.stats(where) if is_available() else collections.defaultdict(int)
+
+
+def memory_snapshot(device=None):
+    """What was taken from a device, as a list of dicts: each segment with its stream, size and blocks."""
+    return _neura._cuda.snapshot(_device(device))
+
+
+def memory_summary(device=None, abbreviated=False):
+    """The figures of memory_stats as a text for people."""
+    return _neura._cuda.summary(_device(device))
+
+
+def set_per_process_memory_fraction(fraction, device=None):
+    """Limits what this process takes of a device's memory to a fraction of it, above 0 and at most 1."""
+    _neura._cuda.set_fraction(float(fraction), _device(device))
 
 
 def empty_cache():

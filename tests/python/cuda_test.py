@@ -107,3 +107,118 @@ def test_an_integer_is_the_index_of_a_cuda_device():
     for wrong in (True, 1.0, None, neura.tensor(1)):
         with pytest.raises(TypeError):
             neura.device(wrong)
+
+
+@needs_none
+def test_without_a_device_streams_and_pinned_memory_say_why():
+    for ask in (neura.cuda.Stream, neura.cuda.current_stream, neura.cuda.CUDAGraph, neura.ones(1).pin_memory):
+        with pytest.raises(neura.errors.DeviceError, match="expected one that can be used, got cuda:0: "):
+            ask()
+    assert not neura.ones(1).is_pinned() and not neura.cuda.is_current_stream_capturing()
+    assert neura.cuda.memory_stats()["hits"] == 0
+    with neura.cuda.stream(None), neura.cuda.device(None):
+        pass
+    event = neura.cuda.Event()
+    assert event.query() and event.cuda_event == 0
+
+
+def test_mistakes_with_streams_are_errors():
+    with pytest.raises(NotImplementedError, match="expected interprocess=False"):
+        neura.cuda.Event(interprocess=True)
+    with pytest.raises(TypeError):
+        neura.ones(1).record_stream(3)
+    with pytest.raises(ValueError, match="both with enable_timing"):
+        neura.cuda.Event().elapsed_time(neura.cuda.Event())
+    for device in ("cpu", neura.device("cpu")):
+        with pytest.raises(ValueError, match="expected a device of CUDA, got cpu"):
+            neura.cuda.set_device(device)
+
+
+def test_copies_take_non_blocking_and_copy_by_place_and_by_name():
+    x = neura.arange(3.0)
+    assert x.to("cpu", non_blocking=True) is x and x.to("cpu", neura.float32, True) is x
+    y = x.to(neura.float32, False, True)
+    assert y is not x and neura.equal(y, x)
+    assert neura.equal(neura.zeros(3).copy_(x, non_blocking=True), x)
+    assert x.to(neura.float64, True).dtype == neura.float64
+
+
+@needs_one
+def test_streams_and_events_order_work():
+    cuda = neura.cuda
+    side, own = cuda.Stream(priority=-1), cuda.current_stream()
+    assert own == cuda.default_stream() and side != own and hash(side) == side.cuda_stream and side.priority == -1
+    begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    with cuda.stream(side):
+        assert cuda.current_stream() == side
+        begin.record()
+        x = neura.full((1000,), 3.0, device="cuda")
+        end.record()
+    assert cuda.current_stream() == own
+    own.wait_stream(side)
+    y = x * 2
+    x.record_stream(own)
+    assert y.tolist() == [6.0] * 1000 and begin.query() and end.query() and side.query()
+    assert begin.elapsed_time(end) >= 0
+    cuda.set_stream(side)
+    assert cuda.current_stream() == side
+    cuda.set_stream(own)
+
+
+@needs_one
+def test_pinned_memory_crosses_without_waiting():
+    x = neura.arange(1000.0)
+    p = x.pin_memory()
+    assert p.is_pinned() and p.pin_memory() is p and not x.is_pinned() and neura.equal(p, x)
+    y = p.to("cuda", non_blocking=True)
+    back = neura.zeros(1000).pin_memory()
+    back.copy_(y, non_blocking=True)
+    neura.cuda.current_stream().synchronize()
+    assert neura.equal(back, x) and neura.equal(p.cuda(non_blocking=True).cpu(), x)
+
+
+@needs_one
+def test_a_graph_replays_with_new_inputs_and_ends_cleanly_on_errors():
+    cuda = neura.cuda
+    w, x = neura.rand(4, 3).cuda(), neura.zeros(2, 4, device="cuda")
+    g = cuda.CUDAGraph()
+    with cuda.graph(g):
+        assert cuda.is_current_stream_capturing()
+        y = neura.relu(x @ w) + neura.rand(2, 3, device="cuda")
+    for i in range(3):
+        value = neura.rand(2, 4)
+        x.copy_(value)
+        neura.manual_seed(i)
+        g.replay()
+        neura.manual_seed(i)
+        want = neura.relu(value.cuda() @ w) + neura.rand(2, 3, device="cuda")
+        assert neura.allclose(y, want)
+    broken = cuda.CUDAGraph()
+    with pytest.raises(neura.errors.CudaError, match="while a graph is captured"):
+        with cuda.graph(broken, pool=g.pool()):
+            (x + 1).sum().item()
+    assert not cuda.is_current_stream_capturing() and (x + 1).shape == (2, 4)
+    with pytest.raises(ValueError, match="capture first"):
+        broken.replay()
+    with cuda.graph(broken):
+        z = x * 2
+    broken.replay()
+    assert neura.equal(z, x * 2)
+    g.reset()
+
+
+@needs_one
+def test_the_allocator_tells_what_it_holds():
+    cuda = neura.cuda
+    x = neura.zeros(1 << 20, device="cuda")
+    stats = cuda.memory_stats()
+    assert stats["allocated"] == cuda.memory_allocated() >= 4 << 20 and stats["limit"] > 0
+    segments = cuda.memory_snapshot()
+    assert sum(s["total_size"] for s in segments) == cuda.memory_reserved()
+    assert any(b["size"] >= x.nbytes for s in segments for b in s["blocks"] if b["state"] == "active_allocated")
+    assert "in tensors" in cuda.memory_summary()
+    cuda.set_per_process_memory_fraction(1)
+    with pytest.raises(ValueError, match="expected a fraction"):
+        cuda.set_per_process_memory_fraction(2)
+    with cuda.device(0):
+        assert cuda.current_device() == 0
