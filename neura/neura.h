@@ -11,6 +11,8 @@
 #include "neura/core/print.h"
 #include "neura/core/random.h"
 #include "neura/core/tensor.h"
+#include "neura/cuda/graph.h"
+#include "neura/cuda/memory.h"
 #include "neura/ops/attention.h"
 #include "neura/ops/conv.h"
 #include "neura/ops/copy.h"

@@ -62,7 +62,7 @@ Failed copy(Device to_device, void* to, Device from_device, const void* from, st
 
 // The source's stream must have written before, and must not give the memory to somebody else while this one reads.
 Failed copy_between(int to_index, void* to, int from_index, const void* from, std::size_t bytes) {
-  const cudaStream_t here = current_stream(to_index), there = current_stream(from_index);
+  cudaStream_t here = current_stream(to_index), there = current_stream(from_index);
   if (Failed f = event::order(from_index, there, here)) return f;
   {
     const OnDevice on(to_index);
@@ -93,7 +93,7 @@ Failed copy_bytes(Device to_device, void* to, Device from_device, const void* fr
     return copy_between(to_device.index, to, from_device.index, from, bytes);
   const int index = to_cpu ? from_device.index : to_device.index;
   const OnDevice on(index);
-  const cudaStream_t stream = current_stream(index);
+  cudaStream_t stream = current_stream(index);
   const void* const host = to_cpu ? to : from_cpu ? from : nullptr;
   const bool locked = host && pinned_at(host);
   if (host && capturing_on(index, stream))

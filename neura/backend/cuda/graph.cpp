@@ -41,7 +41,7 @@ Failed create(int index, void** graph) { return *graph = new Graph{index}, nullp
 Failed begin(void* graph, std::uint64_t pool, int mode) {
   Graph& g = of(graph);
   const OnDevice on(g.index);
-  const cudaStream_t stream = current_stream(g.index);
+  cudaStream_t stream = current_stream(g.index);
   if (recording[g.index])
     return fail(DeviceFailure::device, "expected no other capture in this thread, got one; end that one first");
   if (stream == default_stream(g.index))
@@ -100,7 +100,7 @@ void destroy(void* graph) {
 Failed replay(void* graph, const std::uint64_t* numbers) {
   Graph& g = of(graph);
   const OnDevice on(g.index);
-  const cudaStream_t stream = current_stream(g.index);
+  cudaStream_t stream = current_stream(g.index);
   if (!g.ready) return fail(DeviceFailure::device, "expected a graph with a capture, got one without; capture first");
   if (capturing_on(g.index, stream))
     return fail(DeviceFailure::device, "expected no replay while another graph is captured; replay it before or after");
