@@ -72,28 +72,28 @@ template <class E> __global__ void __launch_bounds__(kThreads)
   y[i] = std::uint32_t(at) < plane ? x[std::size_t(image) * plane + std::uint32_t(at)] : E();
 }
 
-// Windows of 2 x 2 that tile their floating images: a thread has two of them, side by side.
-__global__ void __launch_bounds__(kThreads) largest_of_four(const char* x, char* y, uchar2* places, DType dtype,
-                                                            int size, Division pairs, std::uint32_t count) {
+// Windows of 2 x 2 that tile their floating images: a thread has V of them, side by side.
+template <int V> __global__ void __launch_bounds__(kThreads)
+    largest_of_four(const char* x, char* y, Bytes<V>* places, const __grid_constant__ Fours f, std::uint32_t count) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
-  const std::uint32_t row = quotient(i, pairs), width = 4 * pairs.divisor;
-  const char* const upper = x + (std::size_t(row) * 2 * width + (i - row * pairs.divisor) * 4) * size;
-  float v[2][4], best[2];
-  load_pack(v[0], upper, dtype, 0), load_pack(v[1], upper + std::size_t(width) * size, dtype, 0);
-  int place[2];
+  float v[2][2 * V], best[V];
+  const char* const upper = x + f.offset(i, 2 * V);
+  load_pack(v[0], upper, f.dtype, 0), load_pack(v[1], upper + f.row_bytes, f.dtype, 0);
+  Bytes<V> place;
 #pragma unroll
-  for (int o = 0; o < 2; ++o) {
-    best[o] = v[0][2 * o], place[o] = 0;
+  for (int o = 0; o < V; ++o) {
+    best[o] = v[0][2 * o], place.v[o] = 0;
 #pragma unroll
     for (int k = 1; k < 4; ++k) {
       const float next = v[k / 2][2 * o + k % 2];
-      if (next > best[o] || next != next) best[o] = next, place[o] = k;
+      if (next > best[o] || next != next) best[o] = next, place.v[o] = std::uint8_t(k);
     }
   }
-  store_pack(best, y, dtype, 2 * i);
-  places[i] = make_uchar2(std::uint8_t(place[0]), std::uint8_t(place[1]));
+  store_pack(best, y, f.dtype, V * i);
+  places[i] = place;
 }
+
 // f(number of lanes) by the size of a window.
 template <class F> void with_lanes(const PoolShape& s, F f) {
   double size = 1;
@@ -107,11 +107,10 @@ void largest_of(Context& c, View x, View y, View places, const PoolShape& s) {
   const int index = c.device.index, size = size_of(x.dtype());
   const OnDevice on(index);
   const cudaStream_t stream = current_stream(index);
-  if (has_fours(s, x, y, places)) {
-    each_pair(s, y.numel(), [&](int64_t first, std::uint32_t count, Division pairs) {
-      largest_of_four<<<blocks(count), kThreads, 0, stream>>>(x.data + first * 8 * size, y.data + first * 2 * size,
-                                                              places.as<uchar2>() + first, x.dtype(), size, pairs,
-                                                              count);
+  if (const int tiles = fours_of(s, x, y, places)) {
+    each_four(s, tiles, y.numel(), x.dtype(), [&]<int V>(Tiles<V>, const Fours& f, int64_t first, std::uint32_t count) {
+      largest_of_four<V><<<blocks(count), kThreads, 0, stream>>>(
+          x.data + first * 4 * V * size, y.data + first * V * size, places.as<Bytes<V>>() + first, f, count);
     });
     return c.fail(launched(index));
   }

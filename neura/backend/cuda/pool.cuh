@@ -105,20 +105,46 @@ template <class F> void visit(DType dtype, F f) {
   else if (dtype == DType::float64) f(double());
   else f(int64_t());
 }
-inline bool has_fours(const PoolShape& s, const View& x, const View& y, const View& places) {
-  const auto aligned = [](const View& v, unsigned to) { return reinterpret_cast<std::uintptr_t>(v.data) % to == 0; };
+// Windows of 2 x 2 that tile their images, so that rows of images are pairs of rows of results.
+struct Fours {
+  Division threads;  // of a row of results
+  std::uint32_t row_bytes;
+  DType dtype;
+  std::uint8_t size;
+  // Of what thread i sees, `each` elements, in the upper row.
+  __device__ std::size_t offset(std::uint32_t i, int each) const {
+    const std::uint32_t row = quotient(i, threads);
+    return std::size_t(row) * 2 * row_bytes + std::size_t(i - row * threads.divisor) * unsigned(each) * size;
+  }
+};
+template <int V> struct alignas(V) Bytes { std::uint8_t v[V]; };
+template <int V> using Tiles = std::integral_constant<int, V>;
+
+// How many of these windows one thread takes; 0: they are of another kind.
+inline int fours_of(const PoolShape& s, const View& x, const View& y, const View& places) {
   bool fits = !s.adaptive && accumulation(x.dtype()) == DType::float32 && places.dtype() == DType::uint8 &&
-              s.kernel[0] == 1 && s.in[0] == s.out[0] && s.stride[0] == 1 && s.out[2] % 2 == 0 && aligned(x, 16) &&
-              aligned(y, 8) && aligned(places, 2);
+              s.kernel[0] == 1 && s.in[0] == s.out[0] && s.stride[0] == 1 && s.in_size() <= kMostResults;
   for (int d = 1; d < 3; ++d)
     fits =
         fits && s.kernel[d] == 2 && s.stride[d] == 2 && s.dilation[d] == 1 && !s.padding[d] && s.in[d] == 2 * s.out[d];
-  return fits && s.in_size() <= kMostResults;
+  const auto aligned = [&](const View& v, int to) {
+    return reinterpret_cast<std::uintptr_t>(v.data) % unsigned(to) == 0;
+  };
+  const int size = size_of(x.dtype());
+  for (int tiles : {2, 1})
+    if (fits && s.out[2] % tiles == 0 && aligned(x, 2 * tiles * size) && aligned(y, tiles * size) &&
+        aligned(places, tiles))
+      return tiles;
+  return 0;
 }
-// f(first pair of results, how many, pairs of a row)
-template <class F> void each_pair(const PoolShape& s, int64_t results, F f) {
-  in_parts(results / s.out_size(), s.out_size(), [&](int64_t first, int64_t n) {
-    f(first * s.out_size() / 2, std::uint32_t(n * s.out_size() / 2), division(std::uint32_t(s.out[2] / 2)));
+// f(number of tiles of a thread, Fours, first thread, how many)
+template <class F> void each_four(const PoolShape& s, int tiles, int64_t results, DType dtype, F f) {
+  const Fours fours{division(std::uint32_t(s.out[2] / tiles)), std::uint32_t(s.in[2] * size_of(dtype)), dtype,
+                    std::uint8_t(size_of(dtype))};
+  const int64_t each = s.out_size() / tiles;
+  in_parts(results / s.out_size(), each, [&](int64_t first, int64_t n) {
+    if (tiles == 2) f(Tiles<2>(), fours, first * each, std::uint32_t(n * each));
+    else f(Tiles<1>(), fours, first * each, std::uint32_t(n * each));
   });
 }
 

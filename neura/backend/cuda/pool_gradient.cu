@@ -56,21 +56,18 @@ template <class N> __global__ void __launch_bounds__(kThreads)
   });
   store(p, x, i, sum);
 }
-__global__ void __launch_bounds__(kThreads) scatter_to_four(const char* g, const uchar2* places, char* x, DType dtype,
-                                                            int size, Division pairs, std::uint32_t count) {
+template <int V> __global__ void __launch_bounds__(kThreads)
+    scatter_to_four(const char* g, const Bytes<V>* places, char* x, const __grid_constant__ Fours f,
+                    std::uint32_t count) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
-  const std::uint32_t row = quotient(i, pairs), width = 4 * pairs.divisor;
-  float v[2], to[2][4];
-  load_pack(v, g, dtype, 2 * i);
-  const uchar2 place = places[i];
+  float v[V], to[2][2 * V];
+  load_pack(v, g, f.dtype, V * i);
+  const Bytes<V> place = places[i];
 #pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    to[k / 2][k % 2] = place.x == k ? v[0] : 0.0f;
-    to[k / 2][2 + k % 2] = place.y == k ? v[1] : 0.0f;
-  }
-  char* const upper = x + (std::size_t(row) * 2 * width + (i - row * pairs.divisor) * 4) * size;
-  store_pack(to[0], upper, dtype, 0), store_pack(to[1], upper + std::size_t(width) * size, dtype, 0);
+  for (int k = 0; k < 4 * V; ++k) to[k % 4 / 2][k / 4 * 2 + k % 2] = place.v[k / 4] == k % 4 ? v[k / 4] : 0.0f;
+  char* const upper = x + f.offset(i, 2 * V);
+  store_pack(to[0], upper, f.dtype, 0), store_pack(to[1], upper + f.row_bytes, f.dtype, 0);
 }
 
 }  // namespace
@@ -82,10 +79,10 @@ void scatter(Context& c, View g, View places, View x, const PoolShape& s) {
   const cudaStream_t stream = current_stream(index);
   const int64_t in = s.in_size(), out = s.out_size();
   if (!out) return c.fail(failed(cudaMemsetAsync(x.data, 0, std::size_t(x.numel() * size), stream), "memset"));
-  if (has_fours(s, x, g, places)) {
-    each_pair(s, g.numel(), [&](int64_t first, std::uint32_t count, Division pairs) {
-      scatter_to_four<<<blocks(count), kThreads, 0, stream>>>(g.data + first * 2 * size, places.as<uchar2>() + first,
-                                                              x.data + first * 8 * size, x.dtype(), size, pairs, count);
+  if (const int tiles = fours_of(s, x, g, places)) {
+    each_four(s, tiles, g.numel(), x.dtype(), [&]<int V>(Tiles<V>, const Fours& f, int64_t first, std::uint32_t count) {
+      scatter_to_four<V><<<blocks(count), kThreads, 0, stream>>>(
+          g.data + first * V * size, places.as<Bytes<V>>() + first, x.data + first * 4 * V * size, f, count);
     });
     return c.fail(launched(index));
   }
