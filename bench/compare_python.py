@@ -2,6 +2,7 @@
 """Times bench.py and overhead.py in Neura and in PyTorch, by turns on this machine, and writes a table.
 
     compare_python.py --neura PYTHON SITE --torch PYTHON RESULT     # writes RESULT.json and RESULT.md
+    compare_python.py --join NEURA.json TORCH.json RESULT           # of two files of bench.py, made on one machine
     compare_python.py --table RESULT                                # writes RESULT.md again
 
 PYTHON is an interpreter, SITE the folder with the package. The cases run group by group in both by turns, several
@@ -104,6 +105,29 @@ def measure(args):
         json.dump(result, file, indent=1)
 
 
+def join(ours, theirs, path, machine):
+    """Two files of bench.py as one result."""
+    files = {"neura": json.load(open(ours)), "torch": json.load(open(theirs))}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    result = {
+        "processor": machine,
+        "processors": None,
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": commit,
+        "versions": {b: f["version"] for b, f in files.items()},
+        "rounds": 1,
+        "load": None,
+        "cases": {},
+        "errors": {f"{n} {b}": c["error"] for b, f in files.items() for n, c in f["cases"].items() if "error" in c},
+        "overhead": {},
+    }
+    for name, case in files["torch"]["cases"].items():
+        row = {b: f["cases"].get(name, {}).get("s") for b, f in files.items()}
+        result["cases"][name] = {**row, **{k: case[k] for k in ("bytes", "flops") if k in case}}
+    with open(path + ".json", "w") as file:
+        json.dump(result, file, indent=1)
+
+
 def table(path):
     with open(path + ".json") as file:
         r = json.load(file)
@@ -112,8 +136,16 @@ def table(path):
         reasons = dict(line.rstrip().split(": ", 1) for line in open(path + ".reasons") if ": " in line)
     rows = {name: c["torch"] / c["neura"] for name, c in r["cases"].items() if c["neura"] and c["torch"]}
     lines = [
-        f"{r['processor']}, {r['processors']} processors, PyTorch {r['versions']['torch']}, {r['date']}, "
-        f"commit {r['commit']}; {r['rounds']} rounds by turns, medians; load {r['load'][0]:.1f} to {r['load'][1]:.1f}.",
+        ", ".join(
+            [r["processor"]]
+            + ([f"{r['processors']} processors"] if r["processors"] else [])
+            + [f"PyTorch {r['versions']['torch']}", r["date"], f"commit {r['commit']}"]
+        )
+        + (
+            f"; {r['rounds']} rounds by turns, medians; load {r['load'][0]:.1f} to {r['load'][1]:.1f}."
+            if r["load"]
+            else "; one after the other, medians."
+        ),
         "Above 1 Neura is faster.",
         "",
         f"{len(rows)} cases: geometric mean {math.exp(sum(map(math.log, rows.values())) / len(rows)):.2f}, "
@@ -139,7 +171,8 @@ def table(path):
         lines += [
             f"- {name}: {reasons.get(name) or reasons.get(name.split('/')[0], 'not looked into')}" for name in short
         ]
-    lines += ["", "| a call beside its work, ns, least | Neura | PyTorch | PyTorch / Neura |", "|---|---|---|---|"]
+    if r["overhead"]:
+        lines += ["", "| a call beside its work, ns, least | Neura | PyTorch | PyTorch / Neura |", "|---|---|---|---|"]
     for name, c in r["overhead"].items():
         if c["neura"] and c["torch"]:
             lines.append(f"| {name} | {c['neura']:.0f} | {c['torch']:.0f} | {c['torch'] / c['neura']:.1f} |")
@@ -155,9 +188,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=0.5, help="seconds a case and round")
     parser.add_argument("--only", default="", help="comma-separated beginnings of groups")
+    parser.add_argument("--join", nargs=2, metavar=("NEURA.json", "TORCH.json"))
+    parser.add_argument("--machine", default="", help="with --join: what both ran on")
     parser.add_argument("--table", action="store_true", help="only write the table of what was measured")
     args = parser.parse_args()
-    if not args.table:
+    if args.join:
+        join(*args.join, args.result, args.machine)
+    elif not args.table:
         measure(args)
     table(args.result)
 
