@@ -6,42 +6,50 @@
 namespace neura::cuda {
 namespace {
 
-template <class Type, bool product> struct Cumulate {
+template <class Type> struct Sum {
   using T = Type;
   using State = Wide<T>;
-  static constexpr bool kGuarded = false;
   static __device__ State of(const Lines&, T x, std::int64_t) { return widened(x); }
   static __device__ T result(State s) { return narrowed<T>(s); }
   static __device__ State load(const Lines& l, std::int64_t at, std::int64_t) {
     return widened(reinterpret_cast<const T*>(l.a)[at]);
   }
-  static __device__ State combine(const Lines&, State a, State b) {
-    if constexpr (product) return a * b;
-    else return a + b;
-  }
-  static __device__ void store(const Lines& l, std::int64_t at, State s) {
-    reinterpret_cast<T*>(l.y)[at] = narrowed<T>(s);
-  }
+  static __device__ State combine(const Lines&, State a, State b) { return a + b; }
+  static __device__ void store(const Lines& l, std::int64_t at, State s) { reinterpret_cast<T*>(l.y)[at] = result(s); }
 };
-template <bool product> void cumulate_in(Context& c, Lines& l, DType d) {
+template <class Type> struct Product {
+  using T = Type;
+  using State = Scaled<Wide<T>>;
+  static __device__ State of(const Lines&, T x, std::int64_t) { return first_scaled(widened(x)); }
+  static __device__ T result(State s) { return narrowed<T>(value_of(s.m, s.e)); }
+  static __device__ State load(const Lines& l, std::int64_t at, std::int64_t) {
+    return of(l, reinterpret_cast<const T*>(l.a)[at], 0);
+  }
+  static __device__ State combine(const Lines&, State a, State b) { return a * b; }
+  static __device__ void store(const Lines& l, std::int64_t at, State s) { reinterpret_cast<T*>(l.y)[at] = result(s); }
+};
+template <> struct Product<std::int64_t> : Sum<std::int64_t> {
+  static __device__ State combine(const Lines&, State a, State b) { return a * b; }
+};
+template <template <class> class Op> void cumulate_in(Context& c, Lines& l, DType d) {
   switch (d) {
     case DType::float32:
-      return scan_lines<Cumulate<float, product>>(c, l);
+      return scan_lines<Op<float>>(c, l);
     case DType::float64:
-      return scan_lines<Cumulate<double, product>>(c, l);
+      return scan_lines<Op<double>>(c, l);
     case DType::int64:
-      return scan_lines<Cumulate<std::int64_t, product>>(c, l);
+      return scan_lines<Op<std::int64_t>>(c, l);
     case DType::complex64:
-      return scan_lines<Cumulate<complex<float>, product>>(c, l);
+      return scan_lines<Op<complex<float>>>(c, l);
     default:
-      return scan_lines<Cumulate<complex<double>, product>>(c, l);
+      return scan_lines<Op<complex<double>>>(c, l);
   }
 }
 void cumulate(Context& c, bool product, int dim, bool reverse, View x, View y) {
   Lines l(x, dim);
   l.a = x.data, l.y = y.data, l.reverse = reverse;
-  if (product) cumulate_in<true>(c, l, x.dtype());
-  else cumulate_in<false>(c, l, x.dtype());
+  if (product) cumulate_in<Product>(c, l, x.dtype());
+  else cumulate_in<Sum>(c, l, x.dtype());
 }
 
 template <class Type> struct Extreme {  // flag: the largest
@@ -50,7 +58,6 @@ template <class Type> struct Extreme {  // flag: the largest
     T value;
     alignas(8) std::int64_t at;
   };
-  static constexpr bool kGuarded = false;
   static __device__ State of(const Lines&, T x, std::int64_t k) { return {x, k}; }
   static __device__ State load(const Lines& l, std::int64_t at, std::int64_t k) {
     return {reinterpret_cast<const T*>(l.a)[at], k};

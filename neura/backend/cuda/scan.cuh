@@ -35,10 +35,37 @@ struct Lines {  // [outer, n, inner]
   }
 };
 
+// A product of many numbers in the order of a tree, which may pass what a double can hold where one after the other
+// does not (0 first, then many large ones): m * 2^(256 e), of an m near 1.
+template <class W> struct Scaled {
+  W m;
+  int e;
+};
+__device__ inline double largest_part(double x) { return x < 0 ? -x : x; }
+__device__ inline double largest_part(complex<double> x) { return ::fmax(::fabs(x.re), ::fabs(x.im)); }
+template <class W> __device__ Scaled<W> scaled(W m, int e) {
+  const double size = largest_part(m), one = size > 0x1p256 ? 0x1p-256 : size < 0x1p-256 ? 0x1p256 : 1.0;
+  if (one == 1.0 || size == 0 || !(size < double(infinity))) return {m, e};
+  return {one * m, size > 1 ? e + 1 : e - 1};
+}
+template <class W> __device__ Scaled<W> first_scaled(W x) {  // of any double
+  Scaled<W> s{x, 0};
+  for (int i = 0; i < 4; ++i) s = scaled(s.m, s.e);
+  return s;
+}
+template <class W> __device__ Scaled<W> operator*(Scaled<W> a, Scaled<W> b) { return scaled(a.m * b.m, a.e + b.e); }
+template <class W> __device__ W value_of(W m, int e) {
+  const double by = e > 0 ? 0x1p256 : 0x1p-256;
+  for (int i = ::min(e < 0 ? -e : e, 6); i > 0; --i) m = by * m;
+  return m;
+}
+template <class W> __device__ W times(Scaled<W> a, W x) {
+  return a.e > 0 ? value_of(a.m * x, a.e) : value_of(a.m, a.e) * x;
+}
+
 // An Op: T, its dtype in memory; State load(const Lines&, std::int64_t at, std::int64_t k), of element k of a line, at
-// that offset; State combine(const Lines&, State, State); void store(const Lines&, std::int64_t at, State); kGuarded:
-// whether a combination of several elements may be no number (sound() tells) where one after the other is one. With
-// one operand also State of(const Lines&, T, std::int64_t k), and with one result T result(State).
+// that offset; State combine(const Lines&, State, State); void store(const Lines&, std::int64_t at, State). With one
+// operand also State of(const Lines&, T, std::int64_t k), and with one result T result(State).
 
 template <class T, class F> __device__ T by_words(T a, F&& shuffle) {
   constexpr int words = int(sizeof(T) / 4);
@@ -55,20 +82,6 @@ template <class T, class F> __device__ T by_words(T a, F&& shuffle) {
 }
 template <class Op> constexpr int kItems = int(32 / sizeof(typename Op::T));  // neighbours of one thread
 
-// A tile, one after the other: by every thread of its group, which keeps its own.
-template <class Op, int W, class Load> __device__ void scan_in_turn(const Lines& l, std::int64_t tile, std::int64_t end,
-                                                                    std::int64_t first, typename Op::State& carry,
-                                                                    bool has, const Load& load,
-                                                                    typename Op::State (&v)[kItems<Op>]) {
-  for (std::int64_t i = tile; i < end && i < tile + W * kItems<Op>; ++i, has = true) {
-    typename Op::State one[kItems<Op>];
-    load(i, 1, one);
-    carry = has ? Op::combine(l, carry, one[0]) : one[0];
-#pragma unroll
-    for (int k = 0; k < kItems<Op>; ++k)
-      if (i == first + k) v[k] = carry;
-  }
-}
 // The threads of a group, W of them, scan items [begin, end); those before are in `carry` if `has`. Gives all.
 template <class Op, int W, class Load, class Store>
 __device__ void scan_group(const Lines& l, std::int64_t begin, std::int64_t end, typename Op::State& carry, bool has,
@@ -94,29 +107,16 @@ __device__ void scan_group(const Lines& l, std::int64_t begin, std::int64_t end,
     }
     S before = by_words(sum, [&](unsigned w) { return __shfl_up_sync(~0u, w, 1); });
     bool some = lane % 32 > 0;
-    bool bad = false;
-    if constexpr (Op::kGuarded) bad = count > 0 && !Op::sound(sum);
     if constexpr (W > 32) {
       if (lane == full || (lane % 32 == 31 && lane < full)) shared[warp] = sum;
-      if constexpr (Op::kGuarded) bad = __syncthreads_or(bad);
-      else __syncthreads();
+      __syncthreads();
       S front;
       for (int w = 0; w < warp; ++w) front = w ? Op::combine(l, front, shared[w]) : shared[0];
       if (warp) before = some ? Op::combine(l, front, before) : front, some = true;
       sum = shared[0];
       for (int w = 1; w <= full / 32; ++w) sum = Op::combine(l, sum, shared[w]);
-      if constexpr (Op::kGuarded)
-        if (!bad) bad = __syncthreads_or((count > 0 && some && !Op::sound(before)) || !Op::sound(sum));
     } else {
-      if constexpr (Op::kGuarded) bad = __any_sync(~0u, bad);
       sum = by_words(sum, [&](unsigned w) { return __shfl_sync(~0u, w, full); });
-    }
-    if (bad) {
-      scan_in_turn<Op, W>(l, tile, end, first, carry, has, load, v);
-      store(first, count, v);
-      has = true;
-      if constexpr (W > 32) __syncthreads();
-      continue;
     }
     if (has) before = some ? Op::combine(l, carry, before) : carry, some = true;
 #pragma unroll

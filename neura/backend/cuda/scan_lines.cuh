@@ -108,7 +108,7 @@ template <class Op> void cut(Lines& l) {
   const std::int64_t lines = l.outer * l.inner, wanted = l.inner == 1 ? 2048 : 1 << 17;
   const std::int64_t least = l.inner == 1 ? 2 * tile : 32;
   std::int64_t segments = std::min(wanted / lines, l.n / least);
-  if (Op::kGuarded || segments < 2) return;
+  if (segments < 2) return;
   l.segment = (l.n - 1) / segments + 1;
   if (l.inner == 1) l.segment = (l.segment + tile - 1) / tile * tile;
   l.segments = (l.n - 1) / l.segment + 1;
@@ -131,15 +131,14 @@ template <class Op> void scan_lines(Context& c, Lines& l) {
   cut<Op>(l);
   const auto addresses = reinterpret_cast<std::uintptr_t>(l.a) | reinterpret_cast<std::uintptr_t>(l.y);
   l.packs = l.n % kItems<Op> == 0 && addresses % 16 == 0;
-  if constexpr (!Op::kGuarded)
-    if (l.segments > 1) {
-      const std::int64_t lines = l.outer * l.inner;
-      if (Failed f = scratch.take(std::size_t(lines * l.segments) * sizeof(S), &parts)) return c.fail(f);
-      pass<Op, true>(l, parts, stream);
-      if (l.segments <= 256 || lines >= 4096)
-        parts_kernel<Op, 32><<<blocks_for(lines, kThreads / 32), kThreads, 0, stream>>>(l, parts);
-      else parts_kernel<Op, kThreads><<<unsigned(lines), kThreads, 0, stream>>>(l, parts);
-    }
+  if (l.segments > 1) {
+    const std::int64_t lines = l.outer * l.inner;
+    if (Failed f = scratch.take(std::size_t(lines * l.segments) * sizeof(S), &parts)) return c.fail(f);
+    pass<Op, true>(l, parts, stream);
+    if (l.segments <= 256 || lines >= 4096)
+      parts_kernel<Op, 32><<<blocks_for(lines, kThreads / 32), kThreads, 0, stream>>>(l, parts);
+    else parts_kernel<Op, kThreads><<<unsigned(lines), kThreads, 0, stream>>>(l, parts);
+  }
   pass<Op, false>(l, parts, stream);
   c.fail(launched(c.device.index));
 }

@@ -8,16 +8,15 @@ namespace {
 template <class Type> struct Recurrence {
   using T = Type;
   struct State {
-    Wide<T> a, b;
+    Scaled<Wide<T>> a;
+    Wide<T> b;
   };
-  static constexpr bool kGuarded = true;  // a product of a's overflows although none meets a value but 0
-  static __device__ bool sound(State s) { return bool(finite(s.a)) && bool(finite(s.b)); }
   static __device__ State load(const Lines& l, std::int64_t at, std::int64_t k) {
     const Wide<T> b = widened(reinterpret_cast<const T*>(l.b)[at]);
-    if (k == 0) return {Wide<T>(0_c), b};
-    return {widened(reinterpret_cast<const T*>(l.a)[l.reverse ? at + l.inner : at]), b};
+    if (k == 0) return {{Wide<T>(0_c), 0}, b};
+    return {first_scaled(widened(reinterpret_cast<const T*>(l.a)[l.reverse ? at + l.inner : at])), b};
   }
-  static __device__ State combine(const Lines&, State f, State g) { return {f.a * g.a, g.b + g.a * f.b}; }
+  static __device__ State combine(const Lines&, State f, State g) { return {f.a * g.a, g.b + times(g.a, f.b)}; }
   static __device__ void store(const Lines& l, std::int64_t at, State s) {
     reinterpret_cast<T*>(l.y)[at] = narrowed<T>(s.b);
   }
@@ -31,7 +30,6 @@ template <class R> struct LogSum {
 template <class Type> struct LogCumSumExp {
   using T = Type;
   using State = LogSum<T>;
-  static constexpr bool kGuarded = false;
   static __device__ State of(const Lines&, T x, std::int64_t) { return {x, 1}; }
   static __device__ T result(State s) { return s.sum == 1 ? s.high : T(double(s.high) + ::log(s.sum)); }
   static __device__ State load(const Lines& l, std::int64_t at, std::int64_t) {
@@ -52,7 +50,6 @@ template <class Type> struct LogCumSumExp {
 template <class R> struct LogCumSumExp<complex<R>> {
   using T = complex<R>;
   using State = complex<double>;
-  static constexpr bool kGuarded = false;
   static __device__ State of(const Lines&, T x, std::int64_t) { return widened(x); }
   static __device__ T result(State s) { return narrowed<T>(s); }
   static __device__ State load(const Lines& l, std::int64_t at, std::int64_t) {
