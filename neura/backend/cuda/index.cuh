@@ -81,11 +81,12 @@ template <class F> void visit_width(int bytes, F&& f) {  // f(U()) with a type o
 }
 
 // How many bytes may be moved at once: more than an element's where the innermost dimension has one index for all its
-// elements, which lie side by side in the operands `moved` (a bit each), and everything is aligned. The innermost
-// dimension is then counted in those pieces. `all` holds addresses and steps that must be whole pieces as well.
+// elements (no operand `index`: there is none), which lie side by side in the operands `moved` (a bit each), and
+// everything is aligned. The innermost dimension is then counted in those pieces. `all` holds addresses and steps that
+// must be whole pieces as well.
 template <int K> int widen(Walk<K>& w, int width, unsigned moved, int index, std::uint64_t all) {
   const int d = w.rank - 1;
-  if (d < 0 || w.step[d][index]) return width;
+  if (d < 0 || (index >= 0 && w.step[d][index])) return width;
   for (int k = 0; k < K; ++k)
     if (moved >> k & 1 && w.step[d][k] != width) return width;
   all |= std::uint64_t(w.size[d] * width);

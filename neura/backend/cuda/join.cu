@@ -6,7 +6,46 @@
 namespace neura::cuda {
 namespace {
 
-void copy(Context& c, View from, View to) { c.fail(assign(to, from)); }
+struct Moved {
+  Walk<2> walk;  // to, from
+  char* to;
+  const char* from;
+};
+constexpr int kEach = 4;
+template <class U, class I> __global__ void __launch_bounds__(kThreads) move_kernel(const __grid_constant__ Moved a) {
+  const I first = I(blockIdx.x) * (kThreads * kEach) + threadIdx.x, numel = I(a.walk.numel);
+  std::int64_t at[kEach][2];
+  U piece[kEach];
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const I i = first + I(k * kThreads);
+    if (i >= numel) break;
+    locate(a.walk, i, at[k]);
+    piece[k] = *reinterpret_cast<const U*>(a.from + at[k][1]);
+  }
+#pragma unroll
+  for (int k = 0; k < kEach; ++k)
+    if (first + I(k * kThreads) < numel) *reinterpret_cast<U*>(a.to + at[k][0]) = piece[k];
+}
+// Lines that lie densely on both sides are moved as bytes.
+void copy(Context& c, View from, View to) {
+  if (!to.numel()) return;
+  const DType d = to.dtype();
+  const std::int64_t bytes = size_of(d);
+  const Plan p = make_plan(to, d, &from, &d, 1);
+  const int last = p.rank - 1;
+  const bool lines = p.rank > 1 && p.dtype[1] == p.dtype[0] && !p.host && p.strides[last][0] == bytes &&
+                     p.strides[last][1] == bytes && p.shape[last] * bytes >= 64;
+  if (!lines) return c.fail(assign(to, from));
+  Moved a{{}, p.data[0], p.data[1]};
+  for (int k = 0; k < p.rank; ++k) a.walk.add(p.shape[k], {p.strides[k][0], p.strides[k][1]});
+  const auto addresses = reinterpret_cast<std::uintptr_t>(a.to) | reinterpret_cast<std::uintptr_t>(a.from);
+  const int unit = widen(a.walk, int(bytes), 3u, -1, addresses);
+  const OnDevice on(c.device.index);
+  NEURA_BY_WIDTH(move_kernel, unit, a.walk.wide(), blocks_for(a.walk.numel, kThreads * kEach),
+                 current_stream(c.device.index), a);
+  c.fail(launched(c.device.index));
+}
 
 struct Triangle {
   Walk<3> walk;  // x, row of its matrix, column: of packs
