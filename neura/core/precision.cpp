@@ -19,7 +19,8 @@ bool said(const char* variable, bool otherwise) {
 }  // namespace
 
 detail::Precision& detail::precision() {
-  static Precision state{said("NEURA_MATMUL_ALLOW_TF32", false), said("NEURA_CUDNN_ALLOW_TF32", true)};
+  static Precision state{said("NEURA_MATMUL_ALLOW_TF32", false), said("NEURA_CUDNN_ALLOW_TF32", true),
+                         said("NEURA_DETERMINISTIC", false)};
   return state;
 }
 
@@ -36,5 +37,11 @@ const char* get_float32_matmul_precision() {
 }
 void set_cudnn_allow_tf32(bool allow) { detail::precision().convolution_tf32.store(allow, std::memory_order_relaxed); }
 bool get_cudnn_allow_tf32() { return detail::precision().convolution_tf32.load(std::memory_order_relaxed); }
+void use_deterministic_algorithms(bool mode) {
+  detail::precision().deterministic.store(mode, std::memory_order_relaxed);
+}
+bool are_deterministic_algorithms_enabled() {
+  return detail::precision().deterministic.load(std::memory_order_relaxed);
+}
 
 }  // namespace neura

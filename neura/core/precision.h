@@ -14,10 +14,18 @@ const char* get_float32_matmul_precision();
 void set_cudnn_allow_tf32(bool allow);
 bool get_cudnn_allow_tf32();
 
+// Must an operation give the same bits each time? Nearly all do anyway. Those that may add in whatever order a device's
+// threads come (sums of float32, float64 and complex numbers by repeated indices: index_add, scatter_add, index_put and
+// put that accumulate, gradients of gather and of indexing) are slower then. At first they need not, unless
+// NEURA_DETERMINISTIC=1.
+void use_deterministic_algorithms(bool mode);
+bool are_deterministic_algorithms_enabled();
+
 namespace detail {
 struct Precision {          // read by back ends at every call
   std::atomic<int> matmul;  // 0, 1, 2: highest, high, medium
   std::atomic<bool> convolution_tf32;
+  std::atomic<bool> deterministic;
 };
 Precision& precision();
 }  // namespace detail

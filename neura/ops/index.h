@@ -1,6 +1,6 @@
 // Reading and writing by index. An index outside its dimension is an IndexError that names the operation, the index and
-// the bound; nothing is written then. Writes are deterministic: of several to one element the last one wins, and sums
-// are taken in the order of the index.
+// the bound; nothing is written then. Of several writes to one element the last one wins, and sums are taken in the
+// order of the index, on CUDA only with use_deterministic_algorithms(true) (core/precision.h).
 #pragma once
 #include <initializer_list>
 #include <string_view>

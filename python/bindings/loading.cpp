@@ -189,6 +189,10 @@ void bind_loading(const Names& n) {
   n.function(
       "set_float32_matmul_precision", [](const std::string& word) { set_float32_matmul_precision(word); },
       "precision"_a);
+  n.function(
+      "use_deterministic_algorithms", [](bool mode, bool) { use_deterministic_algorithms(mode); }, "mode"_a,
+      nb::kw_only(), "warn_only"_a = false);
+  n.function("are_deterministic_algorithms_enabled", &are_deterministic_algorithms_enabled);
 }
 
 }  // namespace neura::python

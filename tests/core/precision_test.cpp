@@ -24,5 +24,13 @@ TEST(Precision, ProductsKeepFloat32UnlessToldAndConvolutionsNeedNot) {
   set_cudnn_allow_tf32(true);
 }
 
+TEST(Precision, SumsMayHaveAnyOrderUnlessToldOtherwise) {
+  EXPECT_FALSE(are_deterministic_algorithms_enabled());
+  use_deterministic_algorithms(true);
+  EXPECT_TRUE(are_deterministic_algorithms_enabled() && detail::precision().deterministic);
+  use_deterministic_algorithms(false);
+  EXPECT_FALSE(are_deterministic_algorithms_enabled() || detail::precision().deterministic);
+}
+
 }  // namespace
 }  // namespace neura::test

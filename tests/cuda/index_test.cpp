@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "neura/core/precision.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
@@ -34,7 +35,7 @@ TEST_F(CudaIndex, SelectMovesBytesOfEveryWidth) {
         const Tensor strided = at.slice(0, 1, 67, 3), small = at.to(int32);
         expect_same(back(index_select(d, dim, there(at))), index_select(h, dim, at));
         expect_same(back(index_select(d, dim, there(small).slice(0, 1, 67, 3))), index_select(h, dim, strided));
-        const int other = s.size() - 1 - dim;  // of a view that does not lie densely
+        const int last = s.size() - 1, other = dim == 0 ? last : dim == last ? 0 : dim;  // of a view that is not dense
         const Tensor t = h.transpose(0, -1), u = d.transpose(0, -1);
         expect_same(back(index_select(u, other, there(at))), index_select(t, other, at));
         const Tensor part = h.slice(0, 1, s[0]), same = d.slice(0, 1, s[0]);
@@ -102,7 +103,12 @@ TEST_F(CudaIndex, TheLastOfSeveralWritesWins) {
   expect_same(back(take(there(h), there(at - 630))), take(h, at - 630));
 }
 
-TEST_F(CudaIndex, SumsHaveTheOrderOfTheIndices) {
+class CudaIndexSums : public CudaTest {
+ protected:
+  void SetUp() override { use_deterministic_algorithms(true), CudaTest::SetUp(); }
+  void TearDown() override { use_deterministic_algorithms(false); }
+};
+TEST_F(CudaIndexSums, HaveTheOrderOfTheIndices) {
   for (const DType d :
        {boolean, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128})
     for (const std::string_view mode : {"sum", "prod", "mean", "amax", "amin"})
@@ -127,7 +133,7 @@ TEST_F(CudaIndex, SumsHaveTheOrderOfTheIndices) {
                 scatter_reduce(zero, 0, at, nan, mode, false));
 }
 
-TEST_F(CudaIndex, LongRunsAreAddedByPieces) {
+TEST_F(CudaIndexSums, OfLongRunsAreAddedByPieces) {
   for (const Shape& s : {Shape{3}, Shape{700}, Shape{5, 31}, Shape{2, 40}, Shape{40, 1000}, Shape{1, 5, 3}})
     for (const std::int64_t n : {64, 65, 129, 5000, 70000}) {
       const int dim = s.size() == 3 ? 1 : 0;
@@ -150,6 +156,25 @@ TEST_F(CudaIndex, LongRunsAreAddedByPieces) {
   const Tensor many = ones({5000}, {.dtype = bfloat16}), none = zeros({2}, {.dtype = bfloat16});
   EXPECT_EQ(back(index_add(there(none), 0, there(zeros({5000}, {.dtype = int64})), there(many)))[0].item<float>(),
             4992);
+}
+
+TEST_F(CudaIndex, SumsInAnyOrderAreTheSameNumbers) {
+  for (const DType d : {int32, int64, float32, float64, complex64, complex128})
+    for (const Shape& s : {Shape{1000}, Shape{7}, Shape{40, 6}, Shape{3, 50, 4}}) {
+      const int dim = s.size() == 3 ? 1 : 0;
+      Shape many = s;
+      many[dim] = 3000;
+      SCOPED_TRACE(s.str() + " " + name(d));
+      const Tensor h = sample(s, d), source = sample(many, d), at = numbers(s[dim], {3000}),
+                   grid = numbers(s[dim], many);
+      const Tolerance t = is_integral(d) ? Tolerance() : Tolerance{1e-3, 1e-4};
+      expect_close(back(index_add(there(h), dim, there(at.to(int32)), there(source))), index_add(h, dim, at, source),
+                   t);
+      expect_close(back(scatter_add(there(h), dim, there(grid), there(source))), scatter_add(h, dim, grid, source), t);
+    }
+  const Tensor one = ones({20000}), place = zeros({20000}, {.dtype = int64});  // whole numbers: exact in any order
+  expect_same(back(index_add(there(zeros({2})), 0, there(place), there(one))),
+              tensor({20000., 0.}, {.dtype = float32}));
 }
 
 TEST_F(CudaIndex, BracketsAndMasksAreTheCpus) {

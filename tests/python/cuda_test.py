@@ -54,6 +54,16 @@ def test_tf32_is_for_convolutions_until_products_are_said_to_use_it():
         cudnn.allow_tf32 = True
 
 
+def test_deterministic_algorithms_are_a_switch():
+    assert not neura.are_deterministic_algorithms_enabled()
+    try:
+        neura.use_deterministic_algorithms(True, warn_only=True)
+        assert neura.are_deterministic_algorithms_enabled()
+    finally:
+        neura.use_deterministic_algorithms(False)
+    assert not neura.are_deterministic_algorithms_enabled()
+
+
 def test_devices_of_another_kind_are_refused():
     for ask in (neura.cuda.synchronize, neura.cuda.memory_allocated, neura.cuda.get_device_name):
         with pytest.raises(ValueError, match="expected a device of CUDA, got cpu"):

@@ -71,6 +71,11 @@ __device__ inline Spot spot_of(const Runs& a, std::uint32_t e) {
   const std::int64_t i = a.places.indices[at[0]];
   return {at[1], at[2] + i * a.places.step, a.key || a.reporter.check(i, a.places.bound)};
 }
+__device__ inline std::int64_t source_of(const Runs& a, std::uint32_t e) {
+  std::int64_t at[5];
+  locate(a.places.keyed, e, at);
+  return at[1];
+}
 __device__ inline std::uint32_t from_at(const Runs& a, std::uint32_t q) { return a.from ? a.from[q] : q; }
 
 // The first position from `low` on where the key is above (or not below) this one.
@@ -112,7 +117,7 @@ template <class E, int C> __device__ void fold_piece(const Runs& a, std::uint32_
     for (int k = 0; k < K; ++k) {
       if (n < k || q + k >= limit || (a.key && a.key[q + k] != key)) continue;
       n = k + 1;
-      const std::int64_t source = a.key ? spot_of(a, a.from[q + k]).source : place.source;
+      const std::int64_t source = a.key ? source_of(a, a.from[q + k]) : place.source;
 #pragma unroll
       for (int c = 0; c < C; ++c)
         if (column + c * width < a.columns) v[k][c] = load_one<E>(a.source + source + at[c][0], a.dtype);

@@ -128,6 +128,7 @@ void put(Context& c, View out, View index, View source, int dim, Put how, bool g
   if (p.keyed.numel >> 31)
     return c.fail(fail(DeviceFailure::absent, "expected fewer than 2^31 indices on cuda; write in parts"));
   if (!p.all.numel) return check_only(c, p);
+  if (adds_in_any_order(p, out.dtype(), how)) return add_in_any_order(c, p, out, source);
   if (how.mode != Put::copy) return combine(c, p, out, source, how);
   const OnDevice on(c.device.index);
   const cudaStream_t stream = current_stream(c.device.index);

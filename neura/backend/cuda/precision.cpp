@@ -15,6 +15,10 @@ bool convolution_may_use_tf32() {
   const detail::Precision* p = told.load(std::memory_order_acquire);
   return !p || p->convolution_tf32.load(std::memory_order_relaxed);
 }
+bool deterministic_algorithms() {
+  const detail::Precision* p = told.load(std::memory_order_acquire);
+  return p && p->deterministic.load(std::memory_order_relaxed);
+}
 
 }  // namespace neura::cuda
 
