@@ -153,6 +153,37 @@ TEST_F(CudaMatmul, LargeOnesToo) {  // several tiles, split sums
   }
 }
 
+TEST_F(CudaMatmul, VectorsMeetMatricesOfEveryShape) {
+  for (const DType d : {float32, float64, float16, bfloat16}) {
+    SCOPED_TRACE(name(d));
+    const double factor = d == float32 ? 8 : 2;
+    for (const auto& [lines, k] :
+         {std::tuple{1, 1}, {1, 100003}, {3, 8192}, {64, 4096}, {5000, 33}, {5000, 64}, {2, 70000}}) {
+      SCOPED_TRACE(Shape({lines, k}).str());
+      const Tensor a = numbers({lines, k}, d), x = numbers({k}, d), at = numbers({k, lines}, d).t();
+      const Tensor wide = numbers({2 * k}, d), init = numbers({lines}, d);
+      const auto check = [&](const auto& f, const std::vector<Tensor>& inputs) {
+        std::vector<Tensor> moved, exact;
+        for (const Tensor& t : inputs) moved.push_back(there(t)), exact.push_back(t.to(float64));
+        expect_close(back(f(moved)), f(exact).to(d), of_sums(d).times(factor));
+      };
+      for (const Tensor& m : {a, at}) {
+        check(PRODUCT(matmul(x[0], x[1])), {m, x});
+        check(PRODUCT(matmul(x[1], x[0].t())), {m, x});
+        check(PRODUCT(matmul(x[0], x[1].slice(0, 0, x[1].size(0), 2))), {m, wide});
+        check(PRODUCT(matmul(x[1].slice(0, 1, x[1].size(0), 2), x[0].t())), {m, wide});
+        check(PRODUCT(addmv(x[2], x[0], x[1], {.beta = 0.5, .alpha = 2})), {m, x, init});
+        check(PRODUCT(linear(x[1], x[0], x[2])), {m, x, init});
+      }
+    }
+    const auto product = PRODUCT(matmul(x[0], x[1]));
+    expect_alike(product, {numbers({6, 1, 40}, d), numbers({6, 40, 17}, d)});
+    expect_alike(product, {numbers({2, 3, 1, 40}, d), numbers({3, 40, 64}, d)});
+    expect_alike(product, {numbers({6, 24, 40}, d), numbers({6, 40, 1}, d)});
+    expect_alike(product, {numbers({6, 40, 24}, d).transpose(1, 2), numbers({2, 1, 40, 1}, d)});
+  }
+}
+
 TEST_F(CudaMatmul, TF32OnlyWhereItIsAllowed) {
   const Tensor a = randn({256, 256}), b = randn({256, 256}), exact = matmul(a.to(float64), b.to(float64)).to(float32);
   const Tensor fine = back(matmul(there(a), there(b)));

@@ -77,6 +77,7 @@ Batches gather(LtProduct& p, const View& a, const View& b, const View& y) {
 
 // With a bias for which there is no kernel: the bias is written first, and added to.
 Failed multiply_one(int index, LtProduct p, const View& init) {
+  if (is_vector_product(p)) return multiply_vector(index, p);
   cudaStream_t stream = current_stream(index);
   bool known;
   if (Failed f = multiply(index, stream, p, &known)) return f;

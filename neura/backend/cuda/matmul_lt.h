@@ -26,5 +26,8 @@ struct LtProduct {
 };
 // `known` is false where the library has no kernel for it; y may then have been written.
 Failed multiply(int index, cudaStream_t, const LtProduct&, bool* known);
+// The same where one side is a vector, of real numbers, by kernels of our own. matmul_vector.cu
+bool is_vector_product(const LtProduct&);
+Failed multiply_vector(int index, const LtProduct&);
 
 }  // namespace neura::cuda
