@@ -57,6 +57,7 @@ TEST_F(CudaAttention, SizesThatFillTilesAndThatDoNot) {
                                                        {128, 128, 64, 64},
                                                        {20, 30, 300, 8}})
       for (const bool causal : {false, true}) {
+        if (causal ? d == bfloat16 : d == float16) continue;  // cuDNN takes its time to plan
         SCOPED_TRACE(std::string(name(d)) + Shape({queries, keys, width, values}).str() + (causal ? " causal" : ""));
         expect_alike(operands({2, 3}, queries, keys, width, values, d), {.is_causal = causal});
       }
@@ -65,44 +66,41 @@ TEST_F(CudaAttention, SizesThatFillTilesAndThatDoNot) {
 TEST_F(CudaAttention, HalvesTakeTheTensorCores) {
   const auto count = of_library<std::int64_t()>("neura_cudnn_attentions");
   if (!has_cudnn()) GTEST_SKIP() << "libcudnn.so.9 is not here; NEURA_CUDNN_LIBRARY may name it";
-  for (const DType d : {float16, bfloat16})
-    for (const std::int64_t width : {64, 128})
-      for (const std::int64_t length : {64, 200, 512})
-        for (const bool causal : {false, true}) {
-          SCOPED_TRACE(std::string(name(d)) + Shape({length, width}).str() + (causal ? " causal" : ""));
-          const Operands x = operands({2, 3}, length, length, width, width, d);
-          const std::int64_t before = count();
-          expect_alike(x, {.is_causal = causal});
-          EXPECT_EQ(count() - before, 2);  // forward and backward
-          use_cudnn(false);
-          expect_alike(x, {.is_causal = causal});
-          use_cudnn(true);
-          EXPECT_EQ(count() - before, 2);
-        }
+  for (const auto& [d, length, width] :
+       {std::tuple{float16, 200, 64}, {bfloat16, 64, 64}, {bfloat16, 200, 128}, {bfloat16, 512, 128}})
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(std::string(name(d)) + Shape({length, width}).str() + (causal ? " causal" : ""));
+      const Operands x = operands({2, 3}, length, length, width, width, d);
+      const std::int64_t before = count();
+      expect_alike(x, {.is_causal = causal});
+      EXPECT_EQ(count() - before, 2);  // forward and backward
+      use_cudnn(false);
+      expect_alike(x, {.is_causal = causal});
+      use_cudnn(true);
+      EXPECT_EQ(count() - before, 2);
+    }
 }
 
 TEST_F(CudaAttention, MasksOnTheTensorCores) {
   if (!has_cudnn()) GTEST_SKIP() << "libcudnn.so.9 is not here; NEURA_CUDNN_LIBRARY may name it";
   const auto count = of_library<std::int64_t()>("neura_cudnn_attentions");
-  for (const DType d : {float16, bfloat16})
-    for (const std::int64_t keys : {64, 203}) {
-      SCOPED_TRACE(std::string(name(d)) + Shape({keys}).str());
-      const Operands x = operands({2, 3}, 128, keys, 64, 64, d);
-      Tensor seen = rand({2, 1, 128, keys}) > 0.3;
-      seen.slice(2, 5, 9).fill_(false);
-      const std::int64_t before = count();
-      expect_alike(x, {.attn_mask = seen});
-      EXPECT_EQ(count() - before, 2);
-      expect_alike(x, {.attn_mask = randn({2, 3, 128, keys}).to(d)});
-      expect_alike(x, {.attn_mask = randn({128, keys}).to(d)});
-      EXPECT_EQ(count() - before, 6);
-      Tensor padding = rand({2, 1, 1, keys}) > 0.5;
-      expect_alike(x, {.attn_mask = padding});
-      padding.slice(0, 0, 1).fill_(false);
-      expect_alike(x, {.attn_mask = padding});
-      expect_alike(x, {.attn_mask = rand({3, 128, 1}) > 0.5});
-      expect_alike(x, {.attn_mask = randn({128, keys})});  // of float32: not rounded
-    }
+  for (const auto& [d, keys] : {std::pair{float16, 64}, {bfloat16, 203}}) {
+    SCOPED_TRACE(name(d));
+    const Operands x = operands({2, 3}, 128, keys, 64, 64, d);
+    Tensor seen = rand({2, 1, 128, keys}) > 0.3, padding = rand({2, 1, 1, keys}) > 0.5;
+    seen.slice(2, 5, 9).fill_(false);
+    const std::int64_t before = count();
+    expect_alike(x, {.attn_mask = seen});
+    expect_alike(x, {.attn_mask = padding});
+    padding.slice(0, 0, 1).fill_(false);
+    expect_alike(x, {.attn_mask = padding});
+    expect_alike(x, {.attn_mask = rand({keys}) > 0.5});
+    expect_alike(x, {.attn_mask = randn({3, 128, keys}).to(d)});
+    expect_alike(x, {.attn_mask = rand({3, 128, 1}) > 0.5});
+    EXPECT_EQ(count() - before, 12);
+    expect_alike(x, {.attn_mask = randn({128, keys})});  // of float32: not rounded
+    EXPECT_EQ(count() - before, 12);
+  }
 }
 
 TEST_F(CudaAttention, BatchesAndLayouts) {
@@ -130,7 +128,7 @@ TEST_F(CudaAttention, BatchesAndLayouts) {
 TEST_F(CudaAttention, MasksHideKeysAndWholeRows) {
   for (const DType d : {float32, float16, bfloat16}) {
     SCOPED_TRACE(name(d));
-    const Operands x = operands({2, 3}, 70, 90, 24, 40, d);
+    const Operands x = operands({2, 3}, 70, 90, 20, 36, d);  // by tiles: cuDNN wants multiples of 8
     Tensor seen = rand({2, 1, 70, 90}) > 0.3;
     expect_alike(x, {.attn_mask = seen});
     seen.slice(2, 5, 9).fill_(false);

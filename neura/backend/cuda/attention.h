@@ -22,7 +22,7 @@ Failed attention_by_cudnn(int index, AttentionCall, bool* known);
 
 // A mask as cuDNN takes it, which knows no row that hides every key. attention_mask.cu
 struct Bias {
-  std::int64_t sizes[4], pitch;  // of batch, heads, queries (each may be 1), keys; elements from row to row
+  std::int64_t sizes[4], pitch;  // of batch and heads (which may be 1), queries, keys; elements from row to row
   char* data;                    // of the mask's dtype; a row that hides every key is zeros
   unsigned char* hidden;         // and has a 1 here
 };

@@ -11,24 +11,17 @@ std::atomic<std::int64_t> done{0};  // forward passes and gradients that cuDNN h
 }  // namespace neura::cuda
 
 #ifdef NEURA_CUDNN
-#include <array>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
 
+#include "neura/backend/cuda/cudnn_graph.h"
 #include "neura/backend/cuda/cudnn_session.h"
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/scratch.h"
 
 namespace neura::cuda {
 namespace {
-
-using Four = std::array<std::int64_t, 4>;  // of batch, heads, lines, columns
-struct Lie {
-  Four sizes, strides;
-};
-Lie dense(const Four& n) { return {n, {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}}; }
-Lie turned(Lie x) { return std::swap(x.sizes[2], x.sizes[3]), std::swap(x.strides[2], x.strides[3]), x; }
 
 struct Key {
   Lie q, k, v, g, bias;  // all zeros: g in a forward pass, bias without a mask
@@ -68,92 +61,7 @@ enum Id : std::int64_t {
   wide_id,
   bias_id
 };
-enum Number : std::int64_t { scale_id = 16, nothing_id, one_id, first_inner = 32 };
-
-// The graph as it grows. A tensor is its place among the parts.
-class Graph {
- public:
-  std::vector<Descriptor> parts;
-  explicit Graph(cudnnDataType_t type) : type_(type) {}
-
-  int tensor(std::int64_t id, cudnnDataType_t type, const Lie& l) { return add(describe(id, type, l)); }
-  int tensor(Id id, const Lie& l) { return tensor(id, type_, l); }
-  int inner(const Lie& l, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
-    Descriptor t = describe(next_++, type, l);
-    return add(std::move(t.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true)));
-  }
-  int number(Number id) {
-    Descriptor t = describe(id, CUDNN_DATA_FLOAT, {{1, 1, 1, 1}, {1, 1, 1, 1}});
-    return add(std::move(t.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true)));
-  }
-  void product(int a, int b, int y) {
-    Descriptor m(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-    const int how = add(std::move(m.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT)));
-    Descriptor op(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-    op.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, part(a)).set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, part(b));
-    op.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, part(y)).set(CUDNN_ATTR_OPERATION_MATMUL_DESC, part(how));
-    operation(std::move(op));
-  }
-  struct More {
-    int b = -1, choice = -1;
-    std::int64_t axis = -1;
-    cudnnDataType_t computed = CUDNN_DATA_FLOAT;
-  };
-  int pointwise(cudnnPointwiseMode_t mode, int x, int y, More o) {
-    Descriptor p(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    p.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, o.computed);
-    if (o.axis >= 0) p.set(CUDNN_ATTR_POINTWISE_AXIS, o.axis);
-    const int how = add(std::move(p));
-    Descriptor op(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    op.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, part(how));
-    op.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, part(y));
-    if (o.b >= 0) op.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, part(o.b));
-    if (o.choice >= 0) op.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, part(o.choice));
-    op.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 1.0f).set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, 1.0f);
-    return operation(std::move(op)), y;
-  }
-  int reduce(cudnnReduceTensorOp_t how, int x, int y) {
-    Descriptor r(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-    r.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
-    r.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &how);
-    const int described = add(std::move(r));
-    Descriptor op(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-    op.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, part(described));
-    op.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, part(y));
-    return operation(std::move(op)), y;
-  }
-  int reshape(int x, int y) {
-    Descriptor op(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
-    op.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, part(x)).set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, part(y));
-    return operation(std::move(op)), y;
-  }
-  // The last of the parts; false if cuDNN refuses it.
-  bool finish(cudnnHandle_t handle) {
-    Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::int64_t(operations_.size()),
-              operations_.data());
-    add(std::move(graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle)));
-    for (const Descriptor& d : parts)
-      if (!d) return false;
-    return true;
-  }
-
- private:
-  static Descriptor describe(std::int64_t id, cudnnDataType_t type, const Lie& l) {
-    Descriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type).set(CUDNN_ATTR_TENSOR_DIMENSIONS, l.sizes.data(), 4);
-    t.set(CUDNN_ATTR_TENSOR_STRIDES, l.strides.data(), 4).set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
-    t.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{16});
-    return t;
-  }
-  const Descriptor& part(int i) const { return parts[std::size_t(i)]; }
-  int add(Descriptor&& d) { return parts.push_back(std::move(d.finish())), int(parts.size()) - 1; }
-  void operation(Descriptor&& d) { operations_.push_back(part(add(std::move(d))).raw()); }
-
-  const cudnnDataType_t type_;
-  std::vector<cudnnBackendDescriptor_t> operations_;
-  std::int64_t next_ = first_inner;
-};
+enum Number : std::int64_t { scale_id = 16, nothing_id, one_id };
 
 // The mask is added to the scores.
 int masked(Graph& g, int scores, const Lie& all, const Lie& bias) {
@@ -306,14 +214,19 @@ Failed execute_plan(cudnnHandle_t handle, const Plan& p, Pointers& at, Scratch& 
   return failed(cudnn().cudnnBackendExecute(handle, p.plan.raw(), pack.raw()), "attention");
 }
 
+// Whether cuDNN may take it: a mask of few rows is not blown up beyond measure.
 bool taken(const AttentionCall& c) {
-  const int r = c.q.rank();
+  const int r = c.q.rank(), rows = c.mask.spec ? c.mask.rank() : 0;
   const std::int64_t width = c.q.size(r - 1), values = c.v.size(r - 1);
-  constexpr std::int64_t kMost = INT32_MAX;  // elements of an operand
-  return cudnn_wanted() && c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost &&
-         cudnn().cudnnGetVersion() >= 90000 && bit(c.q.dtype()) & dtypes::halves && c.sums &&
-         (!c.mask || (c.mask.dtype() == c.q.dtype() && r <= 4)) && width % 8 == 0 && values % 8 == 0 && width <= 256 &&
-         values <= 256 && reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
+  constexpr std::int64_t kMost = INT32_MAX, kMostMask = std::int64_t{1} << 26;  // elements of an operand; of a mask
+  if (!cudnn_wanted() || cudnn().cudnnGetVersion() < 90000 || !(bit(c.q.dtype()) & dtypes::halves) || !c.sums)
+    return false;
+  if (c.mask && (c.mask.dtype() != c.q.dtype() || r > 4)) return false;
+  if (c.mask && (rows < 2 || c.mask.size(rows - 2) == 1) &&
+      c.q.size(r - 2) * c.k.size(r - 2) * (rows > 2 ? c.mask.numel() / c.mask.size(rows - 1) : 1) > kMostMask)
+    return false;
+  return c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost && width % 8 == 0 && values % 8 == 0 &&
+         width <= 256 && values <= 256 && reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
 }
 bool ordered_gradients() {
   static const bool ordered = [] {
@@ -333,7 +246,8 @@ Failed prepare_all(AttentionCall& c, Key& key, Spec (&own)[4], Scratch& scratch)
 }
 Failed prepare_mask(int index, const View& mask, Key& key, Bias& bias, Scratch& scratch) {
   const int r = mask.rank();
-  for (int d = 0; d < 3; ++d) bias.sizes[d] = r >= 4 - d ? mask.size(d + r - 4) : 1;
+  for (int d = 0; d < 2; ++d) bias.sizes[d] = r >= 4 - d ? mask.size(d + r - 4) : 1;
+  bias.sizes[2] = key.q.sizes[2];  // a row for each query: cuDNN repeats none, though it does not refuse one
   bias.sizes[3] = key.k.sizes[2], bias.pitch = (bias.sizes[3] + 7) / 8 * 8;
   const std::int64_t rows = bias.sizes[0] * bias.sizes[1] * bias.sizes[2], numbers = rows * bias.pitch * 2;
   if (Failed f = scratch.take(std::size_t(numbers + rows), &bias.data)) return f;
