@@ -36,6 +36,11 @@ TEST_F(CudaDropout, TheCpusNumbers) {
         expect_same_draw(x, there(x), [&](const Tensor& t) { return dropout(t, p); });
       }
 }
+TEST_F(CudaDropout, Sample) {
+  const Tensor x = sample({3, 7, 11});
+  expect_same_draw(x, there(x), [](const Tensor& t) { return dropout(t, 0.5); });
+  expect_same_draw(x, there(x), [](const Tensor& t) { return dropout2d(t, 0.5); });
+}
 TEST_F(CudaDropout, WholeChannels) {
   for (const DType d : {DType::float32, DType::float64, DType::float16, DType::bfloat16})
     for (const Shape& s :

@@ -75,11 +75,31 @@ TEST_F(CudaNorm, RowsOfEveryLength) {
       expect_the_cpus([&](const Tensors& t) { return rms_norm(t[0], sizes); }, {x}, rows);
     }
 }
+TEST_F(CudaNorm, MoreRowsThanTheDeviceHasRoomFor) {
+  for (const auto& [rows, n] : {std::pair(3000, 1024), std::pair(20000, 24), std::pair(9000, 257)}) {
+    const Shape sizes{n};
+    affine_of([&](auto& t, auto& w, auto& b) { return layer_norm(t, sizes, w, b); }, numbers({rows, n}, DType::float32),
+              sizes, DType::float32, rows, false);
+  }
+}
 TEST_F(CudaNorm, ManyLongRows) {
   for (const DType d : {DType::float32, DType::bfloat16}) {
     const Shape sizes{16400};
     affine_of([&](auto& t, auto& w, auto& b) { return layer_norm(t, sizes, w, b); }, numbers({140, 16400}, d), sizes, d,
               140, false);
+  }
+}
+TEST_F(CudaNorm, Sample) {  // small, one of each kernel
+  for (const std::int64_t n : {12, 300, 2049, 16390}) {
+    const Shape sizes{n};
+    affine_of([&](auto& t, auto& w, auto& b) { return layer_norm(t, sizes, w, b); }, numbers({3, n}, DType::float32),
+              sizes, DType::float32, 3, false);
+  }
+  for (const Shape& s : {Shape{40, 8}, Shape{4, 6, 5, 3}, Shape{2, 2, 9000}}) {
+    affine_of([](auto& t, auto& w, auto& b) { return group_norm(t, 2, w, b); }, numbers(s, DType::float32), {s[1]},
+              DType::float32, double(s.numel()), false);
+    affine_of([](auto& t, auto& w, auto& b) { return batch_norm(t, {}, {}, w, b, {.training = true}); },
+              numbers(s, DType::float32), {s[1]}, DType::float32, double(s.numel()), false);
   }
 }
 TEST_F(CudaNorm, HalvesWithParametersOfFloat) {

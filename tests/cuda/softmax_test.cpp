@@ -56,6 +56,11 @@ TEST_F(CudaSoftmax, OtherDimensions) {
           std::pair(Shape{300, 2, 260}, 1)})
       both_of(s, dim, d);
 }
+TEST_F(CudaSoftmax, Sample) {  // small, one of each kernel
+  for (const auto& [s, dim] : {std::pair(Shape{9, 12}, 1), std::pair(Shape{3, 1030}, 1), std::pair(Shape{1, 17000}, 1),
+                               std::pair(Shape{3, 20, 8}, 1), std::pair(Shape{3000, 3}, 0)})
+    both_of(s, dim, DType::float32);
+}
 TEST_F(CudaSoftmax, OneNumberAndNone) {
   const Tensor one = from_loop({}, DType::float32, [](const Shape&) { return 3.0; });
   forward_of(one, there(one), 0);

@@ -60,67 +60,95 @@ template <class Op, int V> __device__ void join_columns(const Op& op, typename O
   for (int j = 0; j < V; ++j) s[j] = shared[j * kThreads + lane];
 }
 
-template <class Op, class M, int V> __global__ void __launch_bounds__(kThreads)
-    columns(const __grid_constant__ Op op, const __grid_constant__ ColumnPlan c) {
-  using E = typename Op::E;
-  using Stat = typename Op::Stat;
-  constexpr int K = 16 / V;
-  const std::uint32_t chunk = blockIdx.x % c.chunks, task = blockIdx.x / c.chunks;
-  const std::uint32_t lane = threadIdx.x % c.lanes, part = threadIdx.x / c.lanes, parts = kThreads / c.lanes;
-  const std::int64_t outer = task / c.tiles, column = (std::int64_t(task % c.tiles) * c.lanes + lane) * V;
+struct ColumnPlace {  // of a thread: V columns from `column` on, rows from `first` on below `end`, `parts` apart
+  std::int64_t column, base, line;  // elements before row 0; lines before the first column
+  std::uint32_t chunk, part, parts, first, end;
+  bool there;
+};
+template <int V> __device__ ColumnPlace place_of(const ColumnPlan& c) {
+  const std::uint32_t chunk = blockIdx.x % c.chunks, task = blockIdx.x / c.chunks, begin = chunk * c.chunk;
+  const std::uint32_t part = threadIdx.x / c.lanes, end = c.n - begin < c.chunk ? c.n : begin + c.chunk;
+  const std::int64_t column = (std::int64_t(task % c.tiles) * c.lanes + threadIdx.x % c.lanes) * V;
   const bool there = column < c.inner;
-  const std::uint32_t begin = chunk * c.chunk, end = !there ? 0 : c.n - begin < c.chunk ? c.n : begin + c.chunk;
-  const std::int64_t base = outer * c.n * c.inner + column, step = parts * c.inner;
-  HeldColumns<M, V, K, Op::inputs> held;
-  Stat s[V], mine[V];
+  const std::int64_t outer = task / c.tiles;
+  return {column,
+          outer * c.n * c.inner + column,
+          outer * c.inner + column,
+          chunk,
+          part,
+          kThreads / c.lanes,
+          begin + part,
+          there ? end : 0,
+          there};
+}
+
+// What this thread has read of its columns.
+template <class Op, class M, int V, int K>
+__device__ void read_columns(const Op& op, const ColumnPlan& c, const ColumnPlace& p,
+                             HeldColumns<M, V, K, Op::inputs>& held, const typename Op::Stat* partial,
+                             typename Op::Stat (&s)[V]) {
 #pragma unroll
   for (int j = 0; j < V; ++j) s[j] = op.none();
-  Stat* partial = reinterpret_cast<Stat*>(c.partial) + (outer * c.inner + column) * c.chunks;
   if (c.stage == RowPlan::write) {
-    for (std::uint32_t i = part; there && i < c.chunks; i += parts)
+    for (std::uint32_t i = p.part; p.there && i < c.chunks; i += p.parts)
 #pragma unroll
       for (int j = 0; j < V; ++j) s[j] = op.combine(s[j], partial[j * c.chunks + i]);
   } else if (c.stage != RowPlan::given) {
-    for (std::uint32_t i = begin + part; i < end; i += K * parts) {
-      const std::uint32_t rows = (end - i + parts - 1) / parts;
-      held.load(c.in, base + i * c.inner, step, rows, op.fill());
+    for (std::uint32_t i = p.first; i < p.end; i += K * p.parts) {
+      const std::uint32_t rows = (p.end - i + p.parts - 1) / p.parts;
+      held.load(c.in, p.base + i * c.inner, p.parts * c.inner, rows, op.fill());
 #pragma unroll
       for (int j = 0; j < V; ++j)
-        s[j] = op.combine(s[j], op.part(held.column[j], Place{column + j, 0, rows, c.n, 1, 0}));
+        s[j] = op.combine(s[j], op.part(held.column[j], Place{p.column + j, 0, rows, c.n, 1, 0}));
     }
   }
-#pragma unroll
-  for (int j = 0; j < V; ++j) mine[j] = s[j];
-  join_columns(op, s, c.lanes);
-  if (c.stage == RowPlan::read) {
-    if (there && part == 0)
-#pragma unroll
-      for (int j = 0; j < V; ++j) partial[j * c.chunks + chunk] = s[j];
-    return;
-  }
-  if (!there) return;
-  typename Op::Final f[V];
-#pragma unroll
-  for (int j = 0; j < V; ++j) {
-    f[j] = op.finish(s[j], mine[j], Place{column + j, 0, 0, c.n, 1, 0});
-    if (part == 0 && chunk == 0) op.deliver(column + j, f[j]);
-  }
-  if (!c.out) return;
-  for (std::uint32_t i = begin + part; i < end; i += K * parts) {
-    const std::uint32_t rows = (end - i + parts - 1) / parts;
-    held.load(c.in, base + i * c.inner, step, rows, op.fill());
+}
+template <class Op, class M, int V, int K>
+__device__ void write_columns(const Op& op, const ColumnPlan& c, const ColumnPlace& p,
+                              HeldColumns<M, V, K, Op::inputs>& held, const typename Op::Final (&f)[V]) {
+  for (std::uint32_t i = p.first; i < p.end; i += K * p.parts) {
+    const std::uint32_t rows = (p.end - i + p.parts - 1) / p.parts;
+    const std::int64_t at = p.base + i * c.inner, step = p.parts * c.inner;
+    held.load(c.in, at, step, rows, op.fill());
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      E y[V];
+      typename Op::E y[V];
 #pragma unroll
       for (int j = 0; j < V; ++j) {
         auto& in = held.column[j];
-        op.template map<false>(f[j], column + j, 0, in[0].v[k], in[Op::inputs - 1].v[k]);
+        op.template map<false>(f[j], p.column + j, 0, in[0].v[k], in[Op::inputs - 1].v[k]);
         y[j] = in[0].v[k][0];
       }
-      if (k < rows) store_as<M, V>(y, c.out + (base + i * c.inner + k * step) * std::int64_t(sizeof(M)), 0);
+      if (k < rows) store_as<M, V>(y, c.out + (at + k * step) * std::int64_t(sizeof(M)), 0);
     }
   }
+}
+
+template <class Op, class M, int V> __global__ void __launch_bounds__(kThreads)
+    columns(const __grid_constant__ Op op, const __grid_constant__ ColumnPlan c) {
+  using Stat = typename Op::Stat;
+  const ColumnPlace p = place_of<V>(c);
+  HeldColumns<M, V, 16 / V, Op::inputs> held;
+  Stat* partial = reinterpret_cast<Stat*>(c.partial) + p.line * c.chunks;
+  Stat s[V], mine[V];
+  read_columns(op, c, p, held, partial, s);
+#pragma unroll
+  for (int j = 0; j < V; ++j) mine[j] = s[j];
+  join_columns(op, s, c.lanes);
+  if (!p.there) return;
+  if (c.stage == RowPlan::read) {
+    if (p.part == 0)
+#pragma unroll
+      for (int j = 0; j < V; ++j) partial[j * c.chunks + p.chunk] = s[j];
+    return;
+  }
+  typename Op::Final f[V];
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    f[j] = op.finish(s[j], mine[j], Place{p.column + j, 0, 0, c.n, 1, 0});
+    if (p.part == 0 && p.chunk == 0) op.deliver(p.column + j, f[j]);
+  }
+  if (c.out) write_columns(op, c, p, held, f);
 }
 
 template <class Op, class M, int V>

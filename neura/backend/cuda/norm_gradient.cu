@@ -1,17 +1,8 @@
-// Gradients of layer_norm and rms_norm. Those of weight and bias are sums over rows: of chunks of them first.
+// Gradients of layer_norm and rms_norm. Those of weight and bias are sums over rows: of chunks of them first. Where a
+// row fits into the registers of a block they are summed while the input's is computed, so that all is read once.
 #include "neura/backend/cuda/norm.cuh"
 
 namespace neura::cuda {
-
-Failed norm_input_gradient(DType d, RowPlan r, const Affine& a, const NormStatistics& s, bool centred, int index,
-                           cudaStream_t stream) {
-  return with_floating(d, [&]<class M>() {
-    using E = number_of<M>;
-    const NormGradientOp<E> op{
-        a, static_cast<const E*>(s.mean), static_cast<const E*>(s.second), E(s.eps), centred, s.variance};
-    return run_rows<NormGradientOp<E>, M>(op, r, allows_packs(a, 16 / sizeof(M)), index, stream);
-  });
-}
 
 namespace {
 
@@ -26,6 +17,11 @@ struct SumPlan {
 
 template <class E> __device__ void deliver_sum(const SumPlan& p, int which, std::uint32_t column, E sum) {
   which ? store_bias(p.to, column, sum) : store_weight(p.to, column, sum);
+}
+template <class E>
+__device__ void deliver_chunk(const SumPlan& p, int which, std::uint32_t chunk, std::uint32_t column, E sum) {
+  if (p.partial) reinterpret_cast<E*>(p.partial)[(std::size_t(which) * p.chunks + chunk) * p.n + column] = sum;
+  else deliver_sum(p, which, column, sum);
 }
 // Sums of the parts of a block: the first part's threads get them.
 template <class E, int V> __device__ void join_parts(E (&s)[V], std::uint32_t lanes) {
@@ -72,11 +68,7 @@ template <class M, int V> __global__ void __launch_bounds__(kThreads) sum_rows(c
     join_parts(sum[which], p.lanes);
     if (threadIdx.x >= p.lanes || column >= p.n) continue;
 #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      if (p.partial)
-        reinterpret_cast<E*>(p.partial)[(std::size_t(which) * p.chunks + chunk) * p.n + column + j] = sum[which][j];
-      else deliver_sum(p, which, column + j, sum[which][j]);
-    }
+    for (int j = 0; j < V; ++j) deliver_chunk(p, which, chunk, column + j, sum[which][j]);
   }
 }
 template <class E> __global__ void __launch_bounds__(kThreads) sum_chunks(const __grid_constant__ SumPlan p) {
@@ -84,8 +76,10 @@ template <class E> __global__ void __launch_bounds__(kThreads) sum_chunks(const 
   const int which = int(blockIdx.x / tiles);
   const E* from = reinterpret_cast<const E*>(p.partial) + std::size_t(which) * p.chunks * p.n;
   E sum[1] = {E(0)};
-  for (std::uint32_t c = threadIdx.x / 32; column < p.n && c < p.chunks; c += kThreads / 32)
-    sum[0] += from[std::size_t(c) * p.n + column];
+  if (column < p.n)
+#pragma unroll 8
+    for (std::uint32_t c = threadIdx.x / 32; c < p.chunks; c += kThreads / 32)
+      sum[0] += from[std::size_t(c) * p.n + column];
   join_parts(sum, 32);
   if (threadIdx.x < 32 && column < p.n) deliver_sum(p, which, column, sum[0]);
 }
@@ -115,6 +109,119 @@ Failed parameter_gradients(DType d, const SumPlan& p, int index, cudaStream_t st
   });
 }
 
+// All three gradients of rows that a team holds: its threads keep to their columns, whose sums they carry from row to
+// row.
+template <class M> constexpr int kFused = sizeof(M) == 8 ? 4 : 8;  // elements of a thread, in four arrays
+template <class M> constexpr std::uint32_t kResident = sizeof(M) == 8 ? 512 : 1024;  // threads that an SM has room for
+struct Dense {
+  static constexpr bool segmented = false;
+};
+// Sums of the teams of a block: the first team's threads get them.
+template <class E, int K, int V> __device__ void join_teams(E (&s)[K][V], const Team& team, std::uint32_t teams) {
+  if (teams == 1) return;
+  __shared__ E shared[K * V][128];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < K * V; ++i) shared[i][threadIdx.x] = s[i / V][i % V];
+  __syncthreads();
+  for (std::uint32_t t = 1; t < teams && threadIdx.x < team.width; ++t)
+#pragma unroll
+    for (int i = 0; i < K * V; ++i) s[i / V][i % V] += shared[i][t * team.width + threadIdx.x];
+}
+struct FusedPlan {
+  RowPlan rows;
+  Affine affine;
+  SumPlan sums;  // a chunk for each block
+};
+template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResident<M> / kTeam)
+    fused_rows(const __grid_constant__ FusedPlan f) {
+  using E = number_of<M>;
+  struct Dots {
+    E g, gx;
+  };
+  const RowPlan& r = f.rows;
+  const SumPlan& p = f.sums;
+  Team team(r.width);
+  const std::uint32_t teams = blockDim.x / r.width;
+  E gw[K][V] = {}, gb[K][V] = {};
+  for (std::int64_t first = std::int64_t(blockIdx.x) * teams; first < r.rows;
+       first += std::int64_t(gridDim.x) * teams) {
+    const std::int64_t row = first + threadIdx.x / r.width;
+    const bool there = row < r.rows;
+    const Place q{there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
+    Held<M, V, K> g, x;
+    g.template load<Dense>(r, r.in[0] + q.row * r.pitch[0], q, E(0));
+    x.template load<Dense>(r, r.in[1] + q.row * r.pitch[1], q, E(0));
+    const E m = p.mean ? static_cast<const E*>(p.mean)[q.row] : E(0), s = static_cast<const E*>(p.rstd)[q.row];
+    Dots d{E(0), E(0)};
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (const std::uint32_t i = q.at<V>(k); i < q.end) {
+        E w[V];
+        factors(f.affine, f.affine.w, f.affine.w_dtype, 0, i, E(1), w);
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+          x.v[k][j] -= m;
+          gw[k][j] += g.v[k][j] * (x.v[k][j] * s), gb[k][j] += g.v[k][j];
+          g.v[k][j] *= w[j];
+          d.g += g.v[k][j], d.gx += g.v[k][j] * x.v[k][j];
+        }
+      }
+    d = team.all(d, [](Dots a, Dots b) { return Dots{a.g + b.g, a.gx + b.gx}; });
+    const E c1 = p.mean ? d.g / E(r.n) : E(0), c2 = d.gx / E(r.n) * s * s;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (const std::uint32_t i = q.at<V>(k); i < q.end) {
+#pragma unroll
+        for (int j = 0; j < V; ++j) g.v[k][j] = s * (g.v[k][j] - c1 - x.v[k][j] * c2);
+        store_as<M, V>(g.v[k], r.out + row * r.out_pitch, i);
+      }
+  }
+  join_teams(gw, team, teams), join_teams(gb, team, teams);
+  if (threadIdx.x >= r.width) return;
+#pragma unroll
+  for (int k = 0; k < K; ++k)
+#pragma unroll
+    for (int j = 0; j < V; ++j)
+      if (const std::uint32_t i = Place{0, 0, r.n, r.n, r.width, team.lane}.at<V>(k) + j; i < r.n)
+        deliver_chunk(p, 0, blockIdx.x, i, gw[k][j]), deliver_chunk(p, 1, blockIdx.x, i, gb[k][j]);
+}
+
+template <class M, int V> bool fits_fused(std::uint32_t n) { return ceiling(n, V) <= kTeam * kFused<M> / V; }
+template <class M, int V> Failed launch_fused(FusedPlan f, int index, cudaStream_t stream) {
+  using E = number_of<M>;
+  constexpr int K = kFused<M> / V;
+  RowPlan& r = f.rows;
+  SumPlan& p = f.sums;
+  const std::uint32_t lanes = ceiling(ceiling(r.n, V), K);
+  r.width = lanes <= 32 ? power_from(lanes) : ceiling(lanes, 32) * 32;
+  const std::uint32_t threads = r.width > 32 ? r.width : 128, teams = threads / r.width;
+  p.chunks = std::min(ceiling(ceiling(r.rows, teams), 2), 132 * kResident<M> / threads);
+  Scratch scratch(index, stream);
+  if (p.chunks > 1)
+    if (Failed e = scratch.take(2 * std::size_t(p.chunks) * p.n * sizeof(E), &p.partial)) return e;
+  fused_rows<M, V, K><<<p.chunks, threads, 0, stream>>>(f);
+  if (p.partial) sum_chunks<E><<<2 * ceiling(p.n, 32), kThreads, 0, stream>>>(p);
+  return launched(index);
+}
+// False: the rows are too long.
+Failed fused_gradients(DType d, const FusedPlan& f, bool* done, int index, cudaStream_t stream) {
+  return with_floating(d, [&]<class M>() -> Failed {
+    const RowPlan& r = f.rows;
+    if constexpr (constexpr int V = 16 / sizeof(M); V > 2) {
+      auto all = reinterpret_cast<std::uintptr_t>(r.in[0]) | reinterpret_cast<std::uintptr_t>(r.in[1]) |
+                 reinterpret_cast<std::uintptr_t>(r.out) | std::uintptr_t(r.pitch[0] | r.pitch[1]);
+      if (all % 16 == 0 && r.n % V == 0 && allows_packs(f.affine, V) && fits_fused<M, V>(r.n)) {
+        *done = true;
+        return launch_fused<M, V>(f, index, stream);
+      }
+    }
+    if (!fits_fused<M, 1>(r.n)) return nullptr;
+    *done = true;
+    return launch_fused<M, 1>(f, index, stream);
+  });
+}
+
 void rows_backward(Context& c, View g, View x, View mean, View rstd, View weight, int first, View gx, View gw, View gb,
                    bool centred) {
   const int index = c.device.index;
@@ -124,16 +231,19 @@ void rows_backward(Context& c, View g, View x, View mean, View rstd, View weight
   RowPlan r{};
   if (Failed f = staging.plan({&g, &x}, first, gx.data, r)) return c.fail(f);
   if (!r.n) return;
+  SumPlan p{r.in[0], r.in[1], mean.data, rstd.data, r.pitch[0], r.pitch[1], r.rows};
+  p.n = r.n, p.to = parameters_of(gw, gb);
   if (gx && r.rows) {
     Affine a;
     if (Failed f = stage_affine(staging, accumulation(x.dtype()), weight, {}, &a)) return c.fail(f);
+    bool done = false;
+    if (gw || gb)
+      if (Failed f = fused_gradients(x.dtype(), {r, a, p}, &done, index, stream)) return c.fail(f);
+    if (done) return;
     const NormStatistics s{mean.data, rstd.data, false, 0};
     if (Failed f = norm_input_gradient(x.dtype(), r, a, s, centred, index, stream)) return c.fail(f);
   }
-  if (!gw && !gb) return;
-  SumPlan p{r.in[0], r.in[1], mean.data, rstd.data, r.pitch[0], r.pitch[1], r.rows};
-  p.n = r.n, p.to = parameters_of(gw, gb);
-  c.fail(parameter_gradients(x.dtype(), p, index, stream));
+  if (gw || gb) c.fail(parameter_gradients(x.dtype(), p, index, stream));
 }
 
 }  // namespace
