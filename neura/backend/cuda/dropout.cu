@@ -42,42 +42,29 @@ template <int V> __device__ void numbers(const DropoutArguments& a, std::int64_t
   }
 }
 
-template <class M, int V> __device__ void load(M (&to)[V], const M* x, std::int64_t count, bool packs) {
-  if (packs && count >= V) {
-    const auto pack = *reinterpret_cast<const PackOf<M, V>*>(x);
-#pragma unroll
-    for (int k = 0; k < V; ++k) to[k] = pack.v[k];
-  } else {
-#pragma unroll
-    for (int k = 0; k < V; ++k)
-      if (k < count) to[k] = x[k];
-  }
-}
-template <class M, int V> __device__ void store(const M (&from)[V], M* y, std::int64_t count, bool packs) {
-  if (packs && count >= V) {
-    PackOf<M, V> pack;
-#pragma unroll
-    for (int k = 0; k < V; ++k) pack.v[k] = from[k];
-    *reinterpret_cast<PackOf<M, V>*>(y) = pack;
-  } else {
-#pragma unroll
-    for (int k = 0; k < V; ++k)
-      if (k < count) y[k] = from[k];
-  }
-}
-
 template <class M> __global__ void __launch_bounds__(kThreads) drop(const __grid_constant__ DropoutArguments a) {
   using E = number_of<M>;
   constexpr int V = sizeof(M) == 2 ? 8 : 4;
   const std::int64_t first = (std::int64_t(blockIdx.x) * kThreads + threadIdx.x) * V;
   if (first >= a.numel) return;
-  M v[V];
-  load<M, V>(v, reinterpret_cast<const M*>(a.x) + first, a.numel - first, a.packs);
+  const bool whole = a.packs && a.numel - first >= V;
+  const char* x = a.x + first * std::int64_t(sizeof(M));
+  char* y = a.y + first * std::int64_t(sizeof(M));
+  E v[V];
+  if (whole) {
+    load_as<M, V>(v, x, 0);
+  } else {
+#pragma unroll
+    for (int k = 0; k < V; ++k) v[k] = first + k < a.numel ? cast<E>(reinterpret_cast<const M*>(x)[k]) : E(0);
+  }
   std::uint32_t words[V];
   numbers(a, first, words);
 #pragma unroll
-  for (int k = 0; k < V; ++k) v[k] = cast<M>(words[k] >> 8 >= a.limit ? cast<E>(v[k]) * E(a.scale) : E(0));
-  store<M, V>(v, reinterpret_cast<M*>(a.y) + first, a.numel - first, a.packs);
+  for (int k = 0; k < V; ++k) v[k] = words[k] >> 8 >= a.limit ? v[k] * E(a.scale) : E(0);
+  if (whole) return store_narrow<M, V>(v, y);
+#pragma unroll
+  for (int k = 0; k < V; ++k)
+    if (first + k < a.numel) reinterpret_cast<M*>(y)[k] = cast<M>(v[k]);
 }
 
 void drop_out(Context& c, View x, const DropoutDraw& d, std::int64_t group, View y) {
