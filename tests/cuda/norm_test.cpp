@@ -147,7 +147,7 @@ TEST_F(CudaNorm, Groups) {
           std::pair(Shape{2, 8, 40, 64}, 1), std::pair(Shape{1, 2, 70001}, 2), std::pair(Shape{200, 4, 3, 3}, 2)}) {
       SCOPED_TRACE(shape.str() + " in " + std::to_string(groups) + " of " + name(d));
       affine_of([&, n = groups](auto& t, auto& w, auto& b) { return group_norm(t, n, w, b); }, numbers(shape, d),
-                {shape[1]}, d, double(shape.numel() / shape[1]), shape.numel() < 10000);
+                {shape[1]}, d, double(shape.numel()) / double(shape[1]), shape.numel() < 10000);
     }
 }
 TEST_F(CudaNorm, Batches) {
@@ -157,7 +157,7 @@ TEST_F(CudaNorm, Batches) {
           Shape{600, 4, 2}, Shape{2, 3, 40000}, Shape{20, 6, 28, 28}, Shape{8, 300, 4, 4}, Shape{1, 3, 9}}) {
       SCOPED_TRACE(s.str() + " of " + name(d));
       const Tensor x = numbers(s, d);
-      const double count = double(s.numel() / s[1]);
+      const double count = double(s.numel()) / double(s[1]);
       affine_of([](auto& t, auto& w, auto& b) { return batch_norm(t, {}, {}, w, b, {.training = true}); }, x, {s[1]}, d,
                 count, s.numel() < 10000);
       const Tensor mean = sample({s[1]}, d, {.seed = 5}), var = sample({s[1]}, d, {.low = 0.5, .high = 2, .seed = 6});
