@@ -93,6 +93,12 @@ void empty_cache(Device d) {
   const Unlocked unlocked(true);
   throw_failure(memory_of(d).empty(d.index), "empty_cache");
 }
+void empty_cache() {
+  if (!is_available()) return;
+  const Unlocked unlocked(true);
+  throw_failure(device_api(DeviceType::cuda).empty_cache(), "empty_cache");
+  if (ever.load(std::memory_order_relaxed)) throw_failure(pinned().empty(), "empty_cache");
+}
 
 Tensor empty_pinned(const Shape& shape, DType dtype) {
   const Spec spec = Spec::dense(dtype, shape);

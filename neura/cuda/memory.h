@@ -30,7 +30,10 @@ std::string memory_summary(Device = current_device());  // a table for people
 
 // The most that this process takes of the device's memory; ValueError outside of (0, 1].
 void set_per_process_memory_fraction(double fraction, Device = current_device());
-void empty_cache(Device);  // of one device; neura::empty_cache() of all, and of the host
+// Gives what is kept, and is in no tensor, back: of one device, or of all and of pinned memory. neura::empty_cache() is
+// for the other memory of the host.
+void empty_cache(Device);
+void empty_cache();
 
 // The values in pinned memory, from which copies with non_blocking need no waiting; itself if it is there already.
 // DeviceError where there is no CUDA, and for a tensor that is not on the cpu.

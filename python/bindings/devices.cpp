@@ -2,6 +2,7 @@
 #include "common.h"
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
+#include "neura/cuda/memory.h"
 #include "neura/core/precision.h"
 
 namespace neura::python {
@@ -42,7 +43,7 @@ void bind_devices(nb::module_& neura) {
       },
       "device"_a);
   m.def("reset_peak", &reset_peak_memory_stats, "device"_a);
-  m.def("empty_cache", &empty_cache);
+  m.def("empty_cache", [] { cuda::empty_cache(); });
   m.def(
       "synchronize", [](Device d) { throw_failure(device_api(d).synchronize(d.index), "synchronize"); }, "device"_a,
       nb::call_guard<nb::gil_scoped_release>());

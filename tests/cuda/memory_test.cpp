@@ -18,7 +18,7 @@ class CudaMemory : public CudaTest {
  protected:
   void SetUp() override {
     CudaTest::SetUp();
-    if (!IsSkipped()) empty_cache();
+    if (!IsSkipped()) cuda::empty_cache();
   }
   void check_snapshot() {
     std::size_t size = 0, used = 0;
@@ -52,6 +52,7 @@ TEST_F(CudaMemory, ASecondAllocationOfASizeIsAHit) {
 
 TEST_F(CudaMemory, NeighboursAreJoined) {
   // Alternating sizes: without joining, what is left of the small ones could not hold the large one.
+  const cuda::StreamGuard own{cuda::Stream(kCuda)};  // nobody else's blocks are free there
   const std::size_t before = cuda::memory_stats().reserved;
   std::vector<Tensor> small;
   for (int i = 0; i < 10; ++i) small.push_back(bytes(2 * MiB));
