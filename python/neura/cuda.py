@@ -30,6 +30,7 @@ __all__ = [
     "is_bf16_supported",
     "is_current_stream_capturing",
     "is_initialized",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -246,6 +247,20 @@ def reset_peak_memory_stats(device=None):
     where = _device(device)
     if is_available():
         _neura._cuda.reset_peak(where)
+
+
+def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None):
+    """Functions or modules whose forward and backward are graphs, each of which is launched as a whole.
+
+    callables: a function of tensors or a module, or a tuple of them. sample_args: a tuple of tensors for each, like
+    those that it will be called with; they become its inputs' memory. What it returns, a tensor or a tuple of tensors,
+    lies in memory that the next call writes again. A module is changed and returned: it uses its graphs in the mode it
+    is in now (train or eval), and computes as before in the other. pool: one that a single callable shares with other
+    graphs; by default each has its own.
+    """
+    from ._graphed import graphed_callables
+
+    return graphed_callables(callables, sample_args, num_warmup_iters, allow_unused_input, pool)
 
 
 def memory_stats(device=None):

@@ -232,3 +232,49 @@ def test_the_allocator_tells_what_it_holds():
         cuda.set_per_process_memory_fraction(2)
     with cuda.device(0):
         assert cuda.current_device() == 0
+    neura.zeros(1 << 24, device="cuda")
+    kept = cuda.memory_reserved()
+    cuda.empty_cache()
+    assert cuda.memory_reserved() <= kept - (1 << 26)
+
+
+def test_graphed_callables_refuse_what_is_not_on_a_device():
+    with pytest.raises(ValueError, match="expected sample_args of tensors on a device of CUDA"):
+        neura.cuda.make_graphed_callables(neura.relu, (neura.ones(2),))
+    with pytest.raises(ValueError, match="expected sample_args for each of 2 callables, got 1"):
+        neura.cuda.make_graphed_callables((neura.relu, neura.tanh), ((neura.ones(2),),))
+
+
+@needs_one
+def test_graphed_callables_compute_and_differentiate_as_before():
+    cuda = neura.cuda
+    neura.manual_seed(0)
+    plain = neura.nn.Sequential(neura.nn.Linear(4, 8), neura.nn.Tanh(), neura.nn.Linear(8, 3)).cuda()
+    weights = [p.detach().clone() for p in plain.parameters()]
+    sample = neura.rand(5, 4).cuda().requires_grad_()
+    fast = cuda.make_graphed_callables(plain, (sample,))
+    assert fast is plain
+
+    def eager(x):
+        a, b, c, d = weights
+        return neura.tanh(x @ a.t() + b) @ c.t() + d
+
+    for w in weights:
+        w.requires_grad_()
+    for _ in range(3):
+        x = neura.rand(5, 4).cuda().requires_grad_()
+        y = x.detach().clone().requires_grad_()
+        got, want = fast(x), eager(y)
+        assert neura.allclose(got, want, atol=1e-6)
+        (got * got).sum().backward(), (want * want).sum().backward()
+        assert neura.allclose(x.grad, y.grad, atol=1e-5)
+    for p, w in zip(plain.parameters(), weights):  # three backwards, added up
+        assert neura.allclose(p.grad, w.grad, atol=1e-4)
+    with pytest.raises(ValueError, match="a graph has the shapes"):
+        fast(neura.rand(6, 4).cuda())
+    fast.eval()
+    assert fast(neura.rand(6, 4).cuda()).shape == (6, 3)
+    both = cuda.make_graphed_callables((neura.relu, lambda a, b: (a + b, a * b)), ((sample,), (sample, sample * 1)))
+    assert neura.equal(both[0](-x), neura.zeros_like(x))
+    total, product = both[1](x, x)
+    assert neura.allclose(total, x + x) and neura.allclose(product, x * x)
