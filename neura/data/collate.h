@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "neura/data/dataset.h"
+#include "neura/data/placement.h"
 
 namespace neura::data {
 
@@ -37,7 +38,7 @@ requires std::is_arithmetic_v<T>
 struct Collate<T> {
   static Tensor batch(const std::vector<T>& items) {
     using Element = std::conditional_t<std::is_same_v<T, bool> || std::is_floating_point_v<T>, T, std::int64_t>;
-    Tensor t = Tensor::empty(Spec::dense(dtype_of<Element>, Shape{std::int64_t(items.size())}));
+    Tensor t = empty_batch(dtype_of<Element>, Shape{std::int64_t(items.size())});
     std::copy(items.begin(), items.end(), t.data<Element>());
     return t;
   }
@@ -107,19 +108,19 @@ struct DefaultCollate {
   template <class T> auto operator()(const std::vector<T>& items) const { return default_collate(items); }
 };
 
-// Every tensor of a batch, moved.
-template <class B> B to_device(B batch, Device device) {
+// f(tensor) in the place of every tensor of a batch.
+template <class B, class F> B map_tensors(B batch, const F& f) {
   if constexpr (std::is_same_v<B, Tensor>) {
-    return batch.device() == device ? batch : batch.to(device);
+    return f(batch);
   } else if constexpr (requires { std::tuple_size<B>::value; }) {
-    std::apply([&](auto&... part) { ((part = to_device(std::move(part), device)), ...); }, batch);
+    std::apply([&](auto&... part) { ((part = map_tensors(std::move(part), f)), ...); }, batch);
     return batch;
-  } else if constexpr (requires { batch.begin()->second = to_device(batch.begin()->second, device); }) {
-    for (auto& [key, part] : batch) part = to_device(std::move(part), device);
+  } else if constexpr (requires { batch.begin()->second = map_tensors(batch.begin()->second, f); }) {
+    for (auto& [key, part] : batch) part = map_tensors(std::move(part), f);
     return batch;
-  } else if constexpr (requires { *batch.begin() = to_device(*batch.begin(), device); } &&
+  } else if constexpr (requires { *batch.begin() = map_tensors(*batch.begin(), f); } &&
                        !std::is_same_v<B, std::string>) {
-    for (auto& part : batch) part = to_device(std::move(part), device);
+    for (auto& part : batch) part = map_tensors(std::move(part), f);
     return batch;
   } else {
     return batch;

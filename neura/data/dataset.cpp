@@ -6,6 +6,7 @@
 
 #include "neura/core/parallel.h"
 #include "neura/data/combine.h"
+#include "neura/data/placement.h"
 #include "neura/data/random.h"
 #include "neura/ops/index.h"
 #include "neura/ops/join.h"
@@ -58,7 +59,7 @@ Tensor gather_rows(const Tensor& input, std::span<const std::int64_t> indices) {
   }
   Shape result = shape;
   result[0] = n;
-  Tensor out = Tensor::empty(Spec::dense(input.dtype(), result));
+  Tensor out = empty_batch(input.dtype(), result);
   const std::size_t bytes = n ? out.nbytes() / std::size_t(n) : 0;
   if (!bytes) return out;
   const char* from = static_cast<const char*>(input.const_raw_data());
@@ -89,7 +90,7 @@ Tensor stack_items(std::span<const Tensor> items) {
   if (!bytes_only) return stack({items.begin(), items.end()}, 0);
   Shape shape = first.shape();
   shape.insert(0, std::int64_t(items.size()));
-  Tensor out = Tensor::empty(Spec::dense(first.dtype(), shape));
+  Tensor out = empty_batch(first.dtype(), shape);
   const std::size_t bytes = first.nbytes();
   if (!bytes) return out;
   char* to = out.impl()->data();

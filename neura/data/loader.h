@@ -13,7 +13,9 @@ namespace neura::data {
 // Loads a data set (MapStyle or StreamStyle) in batches. Each begin() is a new epoch. The batches of an epoch, with all
 // random transforms in it, follow from the seed and the epoch's number alone, not from the number of workers. An error
 // in a data set comes out where the batch is asked for, and says which item it was. A stream is read by one worker at a
-// time, in order; its batches are put together in parallel. Throws ValueError for options that contradict each other.
+// time, in order; its batches are put together in parallel. With a device, batches are put together in pinned memory
+// and copied on a stream of their own, while the device is at the batch before. Throws ValueError for options that
+// contradict each other.
 template <class D, class F = DefaultCollate> class DataLoader {
  public:
   using Source = typename detail::SourceOf<D, F>::type;
@@ -41,6 +43,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
     Iterator& operator++() {
       made_.reset();  // its memory may serve the next one
       made_ = workers_ ? workers_->next(timeout_) : make();
+      if (made_) static_cast<detail::Batch<Batch>&>(*made_).arrival.take();
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -61,13 +64,14 @@ template <class D, class F = DefaultCollate> class DataLoader {
   };
 
   Iterator begin() {
+    if (!placement_) placement_ = std::make_shared<const Placement>(options_.device, options_.pin_memory);
     const std::uint64_t seed = epoch_seed();
     Iterator i;
     std::shared_ptr<BatchSource> source;
     if constexpr (MapStyle<D>)
       source = std::make_shared<Source>(dataset_, collate_, detail::Plan(options_, dataset_->size(), seed), seed,
-                                        options_.device);
-    else source = std::make_shared<Source>(dataset_, collate_, options_, seed);
+                                        placement_);
+    else source = std::make_shared<Source>(dataset_, collate_, options_, seed, placement_);
     i.timeout_ = options_.timeout;
     if (options_.num_workers > 0) {
       if (options_.persistent_workers && workers_.use_count() == 1) i.workers_ = workers_;
@@ -104,6 +108,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
   std::shared_ptr<const D> dataset_;
   DataLoaderOptions options_;
   std::shared_ptr<const F> collate_;
+  std::shared_ptr<const Placement> placement_;
   std::shared_ptr<Workers> workers_;
   std::int64_t epoch_ = 0;
 };

@@ -21,7 +21,11 @@ template <class T> struct Drawn final : Ticket {
   std::int64_t number = 0;
 };
 template <class B> struct Batch final : Made {
-  explicit Batch(B b) : batch(std::move(b)) {}
+  Batch(B b, const Placement& p)
+      : batch(map_tensors(std::move(b), [&](const Tensor& t) { return p.send(t, arrival); })) {
+    p.finish(arrival);
+  }
+  Arrival arrival;
   B batch;
 };
 
@@ -29,11 +33,20 @@ template <class B> struct Batch final : Made {
 // that says which item it was. Other exceptions become Error, with the original nested.
 [[noreturn]] void rethrow_with(const std::string& where);
 
+template <class B> std::unique_ptr<Made> placed(B batch, const Placement& to, std::int64_t number) {
+  try {
+    return std::make_unique<Batch<B>>(std::move(batch), to);
+  } catch (...) {
+    rethrow_with("while batch " + std::to_string(number) + " was sent to " + to.str());
+  }
+}
+
 template <class D, class F> class MapSource final : public BatchSource {
  public:
   static constexpr bool whole = BatchStyle<D> && std::is_same_v<F, DefaultCollate>;
-  MapSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, Plan p, std::uint64_t seed, Device device)
-      : dataset_(std::move(d)), collate_(std::move(f)), plan_(std::move(p)), seed_(seed), device_(device) {}
+  MapSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, Plan p, std::uint64_t seed,
+            std::shared_ptr<const Placement> to)
+      : dataset_(std::move(d)), collate_(std::move(f)), plan_(std::move(p)), seed_(seed), placement_(std::move(to)) {}
 
   std::unique_ptr<Ticket> draw(Progress&) override {
     if (next_ == plan_.size()) return nullptr;
@@ -43,13 +56,14 @@ template <class D, class F> class MapSource final : public BatchSource {
     const std::int64_t number = static_cast<Numbered&>(ticket).number;
     auto made = batch(number, progress);
     if (!made) return nullptr;
-    return std::make_unique<Batch<typename decltype(made)::value_type>>(to_device(std::move(*made), device_));
+    return placed(std::move(*made), *placement_, number);
   }
   auto batch(std::int64_t number, Progress& progress) const {
     const auto indices = plan_.batch(number);
     if constexpr (whole) {
       Generator own(derive_seed(seed_, 3, std::uint64_t(number)));
       const GeneratorScope scope(own);
+      const PinnedBatches pinned(placement_->pinned());
       try {
         return std::optional(dataset_->get_batch(indices));
       } catch (...) {
@@ -70,6 +84,7 @@ template <class D, class F> class MapSource final : public BatchSource {
           rethrow_with("at item " + std::to_string(indices[i]) + ", in batch " + std::to_string(number));
         }
       }
+      const PinnedBatches pinned(placement_->pinned());
       try {
         return std::optional<B>((*collate_)(items));
       } catch (...) {
@@ -83,7 +98,7 @@ template <class D, class F> class MapSource final : public BatchSource {
   std::shared_ptr<const F> collate_;
   Plan plan_;
   std::uint64_t seed_;
-  Device device_;
+  std::shared_ptr<const Placement> placement_;
   std::int64_t next_ = 0;
 };
 
@@ -93,8 +108,14 @@ template <class D, class F> class StreamSource final : public BatchSource {
   using Item = std::remove_cvref_t<decltype(*std::declval<Stream&>()())>;
   using B = std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const std::vector<Item>&>()))>;
 
-  StreamSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, const DataLoaderOptions& o, std::uint64_t seed)
-      : dataset_(std::move(d)), collate_(std::move(f)), options_(o), own_(seed), stream_(dataset_->stream()) {}
+  StreamSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, const DataLoaderOptions& o, std::uint64_t seed,
+               std::shared_ptr<const Placement> to)
+      : dataset_(std::move(d)),
+        collate_(std::move(f)),
+        options_(o),
+        placement_(std::move(to)),
+        own_(seed),
+        stream_(dataset_->stream()) {}
 
   std::unique_ptr<Ticket> draw(Progress& progress) override {
     auto ticket = std::make_unique<Drawn<Item>>();
@@ -117,17 +138,21 @@ template <class D, class F> class StreamSource final : public BatchSource {
   }
   std::unique_ptr<Made> make(Ticket& ticket, Progress&) const override {
     auto& drawn = static_cast<Drawn<Item>&>(ticket);
+    std::optional<B> made;
     try {
-      return std::make_unique<Batch<B>>(to_device(B((*collate_)(drawn.items)), options_.device));
+      const PinnedBatches pinned(placement_->pinned());
+      made.emplace((*collate_)(drawn.items));
     } catch (...) {
       rethrow_with("while batch " + std::to_string(drawn.number) + " was put together");
     }
+    return placed(std::move(*made), *placement_, drawn.number);
   }
 
  private:
   std::shared_ptr<const D> dataset_;
   std::shared_ptr<const F> collate_;
   DataLoaderOptions options_;
+  std::shared_ptr<const Placement> placement_;
   Generator own_;
   Stream stream_;
   std::int64_t item_ = 0, number_ = 0;

@@ -71,6 +71,10 @@ class Arena {
     if (auto last = std::prev(here); last->first + last->second == here->first)
       last->second += here->second, free_.erase(here);
   }
+  std::size_t size_of(void* block) {
+    std::lock_guard hold(lock_);
+    return used_.at(std::size_t(static_cast<char*>(block) - base_));
+  }
   void open() {
     std::lock_guard hold(lock_);
     if (++inside_ == 1) mprotect(base_, kArena, PROT_READ | PROT_WRITE);
@@ -109,16 +113,17 @@ Failed allocate(int index, std::size_t bytes, void** data, std::size_t* capacity
   return &failure;
 }
 Failed copy(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes) {
-  const Working on;
+  for (const Device d : {to_device, from_device})
+    if (d.is_cuda()) finish_current(d.index);
   if (from_device.is_cpu()) ++host_device().to_device;
   else if (to_device.is_cpu()) ++host_device().from_device;
   else ++host_device().between_devices;
-  std::memcpy(to, from, bytes);
+  copy_bytes(to, from, bytes);
   return nullptr;
 }
-Failed copy_non_blocking(Device to_device, void* to, Device from_device, const void* from, std::size_t bytes) {
-  ++host_device().non_blocking;
-  return copy(to_device, to, from_device, from, bytes);
+void release(int, void* data) {
+  forget_copies(data, arena().size_of(data));
+  arena().give(data);
 }
 Failed memory(int, DeviceMemory* m) {
   *m = {arena().held, arena().peak, arena().held, arena().peak, kArena - arena().held, kArena, arena().taken};
@@ -130,8 +135,9 @@ Failed about(int, DeviceInfo* i) {
 }
 
 // Rows: the cpu's line kernels; their operands may be numbers in the cpu's memory.
-Failed run_row(int, const Plan& plan, LineFn* fn, const double* attributes, int) {
+Failed run_row(int index, const Plan& plan, LineFn* fn, const double* attributes, int) {
   if (host_device().kernels_fail) return &kBroken;
+  finish_current(index);
   const Working on;
   ++host_device().rows;
   execute(plan, fn, attributes, 1);
@@ -139,6 +145,8 @@ Failed run_row(int, const Plan& plan, LineFn* fn, const double* attributes, int)
 }
 Failed convert(const View& to, const View& from) {
   if (host_device().kernels_fail) return &kBroken;
+  for (const View* v : {&to, &from})
+    if (v->spec->device.is_cuda()) finish_current(v->spec->device.index);
   const Working on;
   ++host_device().conversions;
   assign_on_cpu(to, from);
@@ -162,6 +170,7 @@ template <auto member> struct Guarded {
         return R();
       }
       ++host_device().kernels;
+      finish_current(c.device.index);
       const Working on;
       return (table_of(member).*member)(c, static_cast<A&&>(a)...);
     };
@@ -217,16 +226,22 @@ const Backend& backend() {
 const DeviceApi api{.count = [] { return kDevices; },
                     .info = about,
                     .allocate = allocate,
-                    .release = [](int, void* data) { arena().give(data); },
+                    .release = release,
                     .copy = copy,
-                    .synchronize = [](int) -> Failed { return nullptr; },
+                    .synchronize = [](int) -> Failed { return finish_all(), nullptr; },
                     .memory = memory,
                     .reset_peak = [](int) { arena().peak = arena().held; },
                     .empty_cache = []() -> Failed { return nullptr; },
                     .streams = &host_streams(),
-                    .pinned = &host_pinned(copy_non_blocking)};
+                    .pinned = &host_pinned()};
 
 }  // namespace
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  const Working on;
+  std::memcpy(to, from, bytes);
+}
+
 }  // namespace neura::test
 
 extern "C" const neura::Plugin* neura_plugin() {

@@ -13,6 +13,8 @@ struct HostDevice {
   std::atomic<std::int64_t> to_device{0}, from_device{0}, between_devices{0};  // copies
   std::atomic<std::int64_t> non_blocking{0};                                   // of them, that need not wait
   std::atomic<std::int64_t> rows{0}, kernels{0}, conversions{0};               // pointwise lines, others, assignments
+  std::atomic<std::int64_t> waits{0}, shared{0};  // of a stream for another one; blocks that a second stream used
+  std::atomic<std::int64_t> pinned{0};            // blocks, at present
   // from now on
   std::atomic<bool> kernels_fail{false}, memory_fails{false};
   std::int64_t work() const { return rows + kernels + conversions; }

@@ -1,4 +1,4 @@
-// Streams, events, pinned memory and the current device, on the device for tests, whose work is done at once.
+// Streams, events, pinned memory and the current device, on the device for tests.
 #include "neura/cuda/stream.h"
 
 #include <functional>

@@ -1,0 +1,56 @@
+// How batches get to the device of a loader: put together in pinned memory, copied on a stream of their own, so that
+// neither the host nor the work on the device waits for it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neura/core/tensor.h"
+#include "neura/cuda/stream.h"
+
+namespace neura::data {
+
+// Uninitialised, for whoever puts a batch together: in pinned memory within a PinnedBatches, else as always.
+Tensor empty_batch(DType, const Shape&);
+
+bool set_pinned_batches(bool on);  // of this thread; what it was before
+class PinnedBatches {              // of this thread, while it lives
+ public:
+  explicit PinnedBatches(bool on) : before_(set_pinned_batches(on)) {}
+  PinnedBatches(const PinnedBatches&) = delete;
+  ~PinnedBatches() { set_pinned_batches(before_); }
+
+ private:
+  bool before_;
+};
+
+// Tensors on their way to a device.
+class Arrival {
+ public:
+  // What is done with them on this thread's current stream from now on waits for them.
+  void take();
+
+ private:
+  friend class Placement;
+  std::optional<cuda::Event> event_;
+  std::vector<Tensor> tensors_;
+};
+
+class Placement {  // of one loader, for all of its threads
+ public:
+  // No device: batches stay where they are. DeviceError for one that cannot be used; `pin_memory` does nothing where
+  // there is no CUDA.
+  Placement(std::optional<Device> device, bool pin_memory);
+  bool pinned() const { return pinned_; }
+  std::string str() const { return device_ ? device_->str() : "pinned memory"; }
+  // The tensor there, or on its way. `finish` comes after those of a batch.
+  Tensor send(const Tensor&, Arrival&) const;
+  void finish(Arrival&) const;
+
+ private:
+  std::optional<Device> device_;
+  bool pinned_ = false;
+  std::optional<cuda::Stream> stream_;  // where the device has streams
+};
+
+}  // namespace neura::data
