@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/graph.h"
+
 namespace neura::cli {
 
 inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;  // 128 + SIGINT, as shells have it
@@ -14,17 +16,21 @@ struct TrainOptions {  // what is absent comes from the checkpoint that is resum
   std::optional<double> lr;
   std::optional<std::uint64_t> seed;
   std::string device = "cpu";
-  std::string data;    // the folder with the four files; empty: Debian's package
-  std::string save;    // empty: fashion-mnist-MODEL.safetensors
-  std::string resume;  // a checkpoint
-  std::string report;  // an HTML page
+  GraphMode graph = GraphMode::automatic;
+  std::string data;     // the folder with the four files; empty: Debian's package
+  std::string save;     // empty: fashion-mnist-MODEL.safetensors
+  std::string resume;   // a checkpoint
+  std::string report;   // an HTML page
+  std::string compare;  // a checkpoint whose run the page shows, too
 };
 struct EvalOptions {
-  std::string file, data, report;
+  std::string file, data, report, compare;
+  std::string device = "cpu";
 };
 struct PredictOptions {
   std::string picture;  // a PNG file, or a number: that picture of the test set
   std::string model, data;
+  std::string device = "cpu";
   bool invert = false;
 };
 

@@ -1,6 +1,7 @@
 #include "cli/history.h"
 
 #include "neura/core/error.h"
+#include "neura/io/checkpoint.h"
 
 namespace neura::cli {
 namespace {
@@ -57,6 +58,17 @@ History History::load(const nn::Dict& d) {
   h.point_loss = nn::unbox<double>(entry(d, "point_loss"));
   h.point_seen = nn::unbox<std::int64_t>(entry(d, "point_seen"));
   return h;
+}
+
+History history_of(const std::string& checkpoint) {
+  const nn::Dict extra = load_checkpoint(checkpoint, {}, Device());
+  const nn::Value* h = extra.find("history");
+  return h && h->is<nn::Dict>() ? History::load(*h->get<nn::Dict>()) : History();
+}
+
+std::optional<OtherRun> other_history(const std::string& checkpoint) {
+  if (checkpoint.empty()) return {};
+  return OtherRun{checkpoint.substr(checkpoint.rfind('/') + 1), history_of(checkpoint)};
 }
 
 }  // namespace neura::cli

@@ -1,5 +1,6 @@
 // What a run has seen so far; it stands in the checkpoint, so that a resumed run's report shows all of it.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,12 @@ struct History {
   nn::Dict save() const;
   static History load(const nn::Dict&);  // ValueError
 };
+
+struct OtherRun {  // to compare with
+  std::string name;
+  History history;
+};
+History history_of(const std::string& checkpoint);                     // empty where there is none
+std::optional<OtherRun> other_history(const std::string& checkpoint);  // none for an empty name
 
 }  // namespace neura::cli

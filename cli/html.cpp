@@ -108,9 +108,9 @@ std::string chart(const std::string& title, const std::vector<Series>& series, i
 
 const char* const kStyle = R"(
 :root { color-scheme: light dark; --paper: #fbfaf8; --card: #fff; --ink: #1d1f24; --soft: #6b7078; --line: #e4e2dd;
-  --one: #2f6fde; --two: #e0662b; --good: 47, 111, 222; --bad: 214, 69, 61; }
+  --one: #2f6fde; --two: #e0662b; --three: #3d9a5f; --good: 47, 111, 222; --bad: 214, 69, 61; }
 @media (prefers-color-scheme: dark) { :root { --paper: #15171b; --card: #1d2025; --ink: #e8e6e1; --soft: #979ca5;
-  --line: #32363d; --one: #7aa7ff; --two: #ff9a63; --good: 122, 167, 255; --bad: 255, 117, 107; } }
+  --line: #32363d; --one: #7aa7ff; --two: #ff9a63; --three: #74cf97; --good: 122, 167, 255; --bad: 255, 117, 107; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 1120px; padding: 2.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, sans-serif; }
@@ -123,9 +123,9 @@ h1 { font-size: 1.7rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2.5rem 0 .7
 figure { margin: 0; } svg { width: 100%; height: auto; }
 svg text { fill: var(--soft); font-size: 11px; } .grid { stroke: var(--line); }
 polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
-polyline.one { stroke: var(--one); } polyline.two { stroke: var(--two); } circle.one { fill: var(--one); } circle.two { fill: var(--two); }
+polyline.one { stroke: var(--one); } polyline.two { stroke: var(--two); } polyline.three { stroke: var(--three); stroke-dasharray: 4 3; } circle.one { fill: var(--one); } circle.two { fill: var(--two); }
 .key { margin-left: 1rem; } .key::before { content: ""; display: inline-block; width: .7em; height: .7em; border-radius: 50%; margin-right: .35em; }
-.key.one::before { background: var(--one); } .key.two::before { background: var(--two); }
+.key.one::before { background: var(--one); } .key.two::before { background: var(--two); } .key.three::before { background: var(--three); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 .matrix td { text-align: center; min-width: 3rem; padding: .35rem .25rem; border: 1px solid var(--card); border-radius: 4px; }
 .matrix th { font-weight: 500; font-size: .8rem; padding: .25rem .5rem; text-align: right; } .matrix thead th { text-align: center; }

@@ -31,6 +31,8 @@ std::string gib(const std::string& kib) {  // "24663340 kB"
   return text;
 }
 
+std::string version(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }  // 13000: "13.0"
+
 // A line for each CUDA device, or one that says why there is none.
 void cuda_lines(void (*line)(const char*, const std::string&)) {
   const std::string why = unavailable(DeviceType::cuda);
@@ -42,11 +44,13 @@ void cuda_lines(void (*line)(const char*, const std::string&)) {
     throw_failure(api.info(i, &d), "info");
     throw_failure(api.memory(i, &m), "info");
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, %.1f GiB available, "
-                  "driver for CUDA %d.%d, built with %d.%d",
-                  d.name, d.major, d.minor, d.multiprocessors, double(m.total) / (1 << 30), double(m.free) / (1 << 30),
-                  d.driver / 1000, d.driver % 1000 / 10, d.runtime / 1000, d.runtime % 1000 / 10);
+    if (i == 0) {
+      std::snprintf(text, sizeof text, "yes, driver for CUDA %s, built with %s", version(d.driver).c_str(),
+                    version(d.runtime).c_str());
+      line("cuda", text);
+    }
+    std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, %.1f GiB available",
+                  d.name, d.major, d.minor, d.multiprocessors, double(m.total) / (1 << 30), double(m.free) / (1 << 30));
     line(("cuda:" + std::to_string(i)).c_str(), text);
   }
 }
@@ -74,6 +78,13 @@ void line(const char* name, const std::string& value) { std::printf("%-14s %s\n"
 std::string processor_name() {
   const std::string name = proc_value("/proc/cpuinfo", "model name");
   return name.empty() ? "unknown processor" : name;
+}
+
+std::string device_name(Device device) {
+  if (device.is_cpu()) return processor_name();
+  DeviceInfo d;
+  throw_failure(device_api(device).info(device.index, &d), "info");
+  return d.name;
 }
 
 std::string instruction_set() {

@@ -2,6 +2,7 @@
 // line, 1 for everything else.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 #include <new>
 
 #include "cli/commands.h"
@@ -25,6 +26,15 @@ void add_threads(CLI::App* app, Commands& c) {
       ->check(CLI::Range(1, 4096));
 }
 
+void add_device(CLI::App* app, std::string& device) {
+  app->add_option("--device", device, "Where to compute: cpu (default), cuda, cuda:1");
+}
+
+void add_report(CLI::App* app, std::string& report, std::string& compare) {
+  auto* page = app->add_option("--report", report, "Write a page about the run, HTML");
+  app->add_option("--compare", compare, "A checkpoint of another run, whose losses the page shows beside")->needs(page);
+}
+
 void add_train(CLI::App& app, Commands& c) {
   CLI::App* train = app.add_subcommand("train", "Train a network, print how it goes, save it");
   CLI::App* fashion = train->add_subcommand("fashion-mnist", "Pictures of clothes, 28 x 28, in ten classes");
@@ -35,12 +45,18 @@ void add_train(CLI::App& app, Commands& c) {
   fashion->add_option("--lr", o.lr, "Highest learning rate of the cycle (default 0.003)")
       ->check(CLI::Range(1e-12, 1e3));
   fashion->add_option("--seed", o.seed, "Decides first weights, order and dropout (default 0)");
-  fashion->add_option("--device", o.device, "Where to compute (default cpu)");
+  add_device(fashion, o.device);
+  const std::map<std::string, GraphMode> modes{
+      {"auto", GraphMode::automatic}, {"on", GraphMode::on}, {"off", GraphMode::off}};
+  fashion
+      ->add_option("--graph", o.graph,
+                   "Steps as one CUDA graph: auto (default) where it can be, and says why where not; on; off")
+      ->transform(CLI::Transformer(modes).description("{auto,on,off}"));
   fashion->add_option("--data", o.data, "Folder with {train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz]");
   fashion->add_option("--save", o.save,
                       "Checkpoint to write after every epoch (default fashion-mnist-MODEL.safetensors)");
   fashion->add_option("--resume", o.resume, "Checkpoint to go on from, with its settings");
-  fashion->add_option("--report", o.report, "Write a page about the run, HTML");
+  add_report(fashion, o.report, o.compare);
   add_threads(fashion, c);
   train->allow_extras();  // after the data sets, which would inherit it
   train->parse_complete_callback([train] {
@@ -57,13 +73,15 @@ void add_others(CLI::App& app, Commands& c) {
   CLI::App* eval = app.add_subcommand("eval", "Test a saved network");
   eval->add_option("FILE", c.eval.file, "A checkpoint of neura train")->required();
   eval->add_option("--data", c.eval.data, "Folder with t10k-{images-idx3,labels-idx1}-ubyte[.gz]");
-  eval->add_option("--report", c.eval.report, "Write a page about the network, HTML");
+  add_report(eval, c.eval.report, c.eval.compare);
+  add_device(eval, c.eval.device);
   add_threads(eval, c);
   CLI::App* predict = app.add_subcommand("predict", "Say what a picture shows");
   predict->add_option("PICTURE", c.predict.picture, "A PNG file, or the number of a picture of the test set")
       ->required();
   predict->add_option("--model", c.predict.model, "A checkpoint of neura train")->required();
   predict->add_option("--data", c.predict.data, "Folder with the test set, for a number");
+  add_device(predict, c.predict.device);
   predict->add_flag("--invert", c.predict.invert, "The picture is dark on light, unlike those of the data set");
   add_threads(predict, c);
 }

@@ -81,11 +81,12 @@ Tensor network_input(const Tensor& pictures) {
   return sub(mul(pictures.to(float32), 1 / (255 * kDeviation)), kMean / kDeviation);
 }
 
-Trained load_trained(const std::string& file) {
-  const nn::Dict extra = load_checkpoint(file, {});
+Trained load_trained(const std::string& file, Device device) {
+  const nn::Dict extra = load_checkpoint(file, {}, Device());
   Trained t{Settings::load(file, get<nn::Dict>(file, extra, "settings")), {}};
   t.model = make_model(t.settings);
-  load_checkpoint(file, {.model = t.model.get()});
+  load_checkpoint(file, {.model = t.model.get()}, Device());
+  t.model->to(device);
   t.model->eval();
   return t;
 }

@@ -30,7 +30,7 @@ struct Trained {
   Settings settings;
   Ref<nn::Sequential> model;  // in evaluation mode
 };
-// IoError, FormatError, ValueError if the file is no checkpoint of `neura train`.
-Trained load_trained(const std::string& file);
+// IoError, FormatError, ValueError if the file is no checkpoint of `neura train`, wherever that ran.
+Trained load_trained(const std::string& file, Device device = {});
 
 }  // namespace neura::cli

@@ -58,10 +58,19 @@ Progress::~Progress() {
   if (drawn_) std::fputs("\r\033[K", stdout), std::fflush(stdout);
 }
 
+bool Progress::due() const {
+  const double pause = terminal_ ? 0.1 : 10;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= pause;
+}
+
+void Progress::say(const std::string& text) {
+  std::fputs(((drawn_ ? "\r\033[K" : "") + text + "\n").c_str(), stdout);
+  drawn_ = false;
+  std::fflush(stdout);
+}
+
 void Progress::update(std::int64_t done, double loss, double accuracy) {
   const auto now = std::chrono::steady_clock::now();
-  const double pause = terminal_ ? 0.1 : 10;
-  if (std::chrono::duration<double>(now - last_).count() < pause) return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = double(done - first_) / std::max(seconds, 1e-9);

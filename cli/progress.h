@@ -18,7 +18,9 @@ class Progress {
   Progress(std::string title, std::int64_t total, std::int64_t done);
   ~Progress();  // leaves the line clean
   Progress(const Progress&) = delete;
+  bool due() const;  // a few times a second: only then update() draws, and only for it numbers are needed
   void update(std::int64_t done, double loss, double accuracy);
+  void say(const std::string& text);  // a line above the bar
 
  private:
   std::string title_;

@@ -15,28 +15,36 @@ namespace {
 
 constexpr std::size_t kMistakes = 24;
 
-std::string charts(const History& h) {
+std::string charts(const History& h, const std::optional<OtherRun>& other) {
   std::vector<std::pair<double, double>> test_loss, train_accuracy, test_accuracy;
+  std::vector<Series> losses = {{"training", "one", h.curve, false}};
   for (std::size_t i = 0; i < h.epochs.size(); ++i) {
     const double x = double(i + 1);
     test_loss.emplace_back(x, h.epochs[i].test_loss);
     train_accuracy.emplace_back(x, 100 * h.epochs[i].train_accuracy);
     test_accuracy.emplace_back(x, 100 * h.epochs[i].test_accuracy);
   }
-  return "<div class=pair>" +
-         chart("Loss", {{"training", "one", h.curve, false}, {"test", "two", test_loss, true}}, 2) +
+  losses.push_back({"test", "two", test_loss, true});
+  if (other) losses.push_back({"training, " + other->name, "three", other->history.curve, false});
+  return "<div class=pair>" + chart("Loss", losses, 2) +
          chart("Accuracy, %", {{"training", "one", train_accuracy, true}, {"test", "two", test_accuracy, true}}, 1) +
          "</div>";
 }
 
-std::string epoch_table(const History& h) {
+std::string epoch_table(const History& h, const std::optional<OtherRun>& other) {
   std::string out =
       "<div class=\"card scroll\"><table class=list><tr><th>epoch<th>loss<th>accuracy<th>test loss<th>test "
-      "accuracy<th>time</tr>";
+      "accuracy<th>time";
+  if (other) out += "<th>loss, " + escape(other->name) + "<th>test loss, " + escape(other->name);
+  out += "</tr>";
   for (std::size_t i = 0; i < h.epochs.size(); ++i) {
     const EpochRecord& r = h.epochs[i];
     out += "<tr><td>" + std::to_string(i + 1) + "<td>" + fixed(r.train_loss, 4) + "<td>" + percent(r.train_accuracy) +
-           "<td>" + fixed(r.test_loss, 4) + "<td>" + percent(r.test_accuracy) + "<td>" + duration(r.seconds) + "</tr>";
+           "<td>" + fixed(r.test_loss, 4) + "<td>" + percent(r.test_accuracy) + "<td>" + duration(r.seconds);
+    if (other && i < other->history.epochs.size())
+      out += "<td>" + fixed(other->history.epochs[i].train_loss, 4) + "<td>" +
+             fixed(other->history.epochs[i].test_loss, 4);
+    out += "</tr>";
   }
   return out + "</table></div>";
 }
@@ -97,6 +105,7 @@ std::string configuration(const Report& r) {
       {"pictures", std::to_string(s.height) + " × " + std::to_string(s.width)},
       {"training", duration(seconds)},
       {"test", duration(r.result.seconds) + " for " + thousands(r.set.size()) + " pictures"},
+      {"device", r.device.is_cpu() ? "cpu" : r.device.str() + ", " + device_name(r.device)},
       {"processor", processor_name() + ", " + std::to_string(get_num_threads()) + " threads, " + instruction_set()},
       {"Neura", kVersion}};
   std::string out = "<dl class=card>";
@@ -122,7 +131,7 @@ std::string report_page(const Report& r) {
           number(fixed(r.result.loss, 4), "test loss") + number(duration(seconds), "training time") +
           number(thousands(r.set.size()), "test pictures") + "</div>";
   if (!r.history.epochs.empty())
-    page += "<h2>How it went</h2>" + charts(r.history) + "<h2>Epochs</h2>" + epoch_table(r.history);
+    page += "<h2>How it went</h2>" + charts(r.history, r.other) + "<h2>Epochs</h2>" + epoch_table(r.history, r.other);
   page += "<h2>What is taken for what</h2>" + matrix(r) + "<h2>Surest mistakes</h2>" + mistakes(r) +
           "<h2>Settings</h2>" + configuration(r);
   return page + "</body></html>\n";

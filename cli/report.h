@@ -13,6 +13,8 @@ struct Report {
   const History& history;
   const TestResult& result;
   const data::MNIST& set;  // that was tested with
+  Device device;
+  std::optional<OtherRun> other;
 };
 // IoError.
 void write_report(const std::string& path, const Report&);

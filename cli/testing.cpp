@@ -6,6 +6,7 @@
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/data/loader.h"
+#include "neura/ops/join.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/softmax.h"
 
@@ -34,21 +35,24 @@ TestResult test(nn::Sequential& model, const Settings& settings, const data::MNI
   TestResult r;
   r.confusion.assign(classes, std::vector<std::int64_t>(classes));
   std::int64_t right = 0;
-  data::DataLoader loader(set, {.batch_size = 500});
+  data::DataLoader loader(set, {.batch_size = 500, .device = model.device()});
+  std::vector<Tensor> losses, probabilities;  // of all batches, before a device is waited for
   for (auto [images, labels] : loader) {
     const Tensor scores = model(network_input(images));
-    r.loss += cross_entropy(scores, labels, {.reduction = Reduction::sum}).item<double>();
-    const Tensor p = softmax(scores, 1);
-    const auto* row = p.const_data<float>();
-    for (std::int64_t i = 0; i < p.size(0); ++i, row += classes) {
-      const int is = int(labels.const_data<std::int64_t>()[i]),
-                guessed = int(std::max_element(row, row + classes) - row);
-      right += is == guessed;
-      ++r.confusion[std::size_t(is)][std::size_t(guessed)];
-      r.guesses.push_back({std::int64_t(r.guesses.size()), is, guessed, row[guessed]});
-    }
+    losses.push_back(cross_entropy(scores, labels, {.reduction = Reduction::sum}));
+    probabilities.push_back(softmax(scores, 1));
   }
   model.train(training);
+  for (const Tensor& loss : losses) r.loss += loss.item<double>();
+  const Tensor all = cat(probabilities).to(Device());
+  const auto* row = all.const_data<float>();
+  const auto* label = set.labels().const_data<std::int64_t>();
+  for (std::int64_t i = 0; i < set.size(); ++i, row += classes) {
+    const int is = int(label[i]), guessed = int(std::max_element(row, row + classes) - row);
+    right += is == guessed;
+    ++r.confusion[std::size_t(is)][std::size_t(guessed)];
+    r.guesses.push_back({i, is, guessed, row[guessed]});
+  }
   r.loss /= double(set.size());
   r.accuracy = double(right) / double(set.size());
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -57,7 +61,8 @@ TestResult test(nn::Sequential& model, const Settings& settings, const data::MNI
 
 std::vector<std::pair<int, double>> ranking(nn::Sequential& model, const Tensor& picture) {
   const NoGrad off;
-  const Tensor p = softmax(model(network_input(picture.unsqueeze(0))), 1);
+  const Tensor x = picture.unsqueeze(0).to(model.device());
+  const Tensor p = softmax(model(network_input(x)), 1).to(Device());
   std::vector<std::pair<int, double>> r;
   for (std::int64_t c = 0; c < p.size(1); ++c) r.emplace_back(int(c), double(p.const_data<float>()[c]));
   std::stable_sort(r.begin(), r.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

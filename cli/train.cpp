@@ -2,17 +2,20 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/graph.h"
 #include "cli/history.h"
 #include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/meter.h"
 #include "cli/models.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/testing.h"
+#include "neura/core/device_api.h"
 #include "neura/core/parallel.h"
 #include "neura/data/loader.h"
 #include "neura/io/checkpoint.h"
 #include "neura/ops/loss.h"
-#include "neura/ops/reduce.h"
 #include "neura/optim/optim.h"
 
 namespace neura::cli {
@@ -66,12 +69,17 @@ class Run {
     model_ = make_model(settings_);
     model_->to(device_);
     optimizer_.emplace(model_->parameters(), optim::AdamWOptions{.lr = settings_.lr, .weight_decay = 0.02});
-    loader_.emplace(
-        train_, data::DataLoaderOptions{
-                    .batch_size = settings_.batch_size, .shuffle = true, .seed = settings_.seed, .device = device_});
+    // A device should never wait for a batch: a thread brings the next ones there.
+    loader_.emplace(train_, data::DataLoaderOptions{.batch_size = settings_.batch_size,
+                                                    .shuffle = true,
+                                                    .num_workers = device_.is_cpu() ? 0 : 1,
+                                                    .seed = settings_.seed,
+                                                    .device = device_});
     schedule_.emplace(*optimizer_, settings_.lr,
                       optim::lr_scheduler::OneCycleOptions{.total_steps = settings_.epochs * loader_->size() + 1});
     if (!o.resume.empty()) resume();
+    meter_.emplace(device_, history_);
+    choose_graph();
   }
 
   int go() {
@@ -85,7 +93,8 @@ class Run {
     if (!last) std::printf("%s is already trained\n", save_.c_str()), last = test(*model_, settings_, test_);
     std::printf("%s in all; saved as %s\n", duration(since(start)).c_str(), save_.c_str());
     if (!options_.report.empty()) {
-      write_report(options_.report, {"Fashion-MNIST", settings_, history_, *last, test_});
+      write_report(options_.report,
+                   {"Fashion-MNIST", settings_, history_, *last, test_, device_, other_history(options_.compare)});
       std::printf("report: %s\n", options_.report.c_str());
     }
     return kDone;
@@ -95,7 +104,7 @@ class Run {
   Checkpoint parts() { return {model_.get(), &*optimizer_, &*schedule_, &default_generator()}; }
 
   void resume() {
-    const nn::Dict extra = load_checkpoint(options_.resume, parts(), MapLocation(device_));
+    const nn::Dict extra = load_checkpoint(options_.resume, parts(), MapLocation(Device()));
     const nn::Value* h = extra.find("history");
     check<FormatError>(h && h->is<nn::Dict>(), [&] { return options_.resume + ": not a checkpoint of neura train"; });
     history_ = History::load(*h->get<nn::Dict>());
@@ -110,10 +119,31 @@ class Run {
   void describe() const {
     std::int64_t n = 0;
     for (const Tensor& p : model_->parameters()) n += p.numel();
-    std::printf("%s with %s parameters, %s pictures, batches of %lld, %d threads\n", settings_.model.c_str(),
+    const std::string where = device_.is_cpu() ? std::to_string(get_num_threads()) + " threads"
+                                               : device_.str() + " (" + device_name(device_) + ")";
+    std::printf("%s with %s parameters, %s pictures, batches of %lld, %s\n", settings_.model.c_str(),
                 thousands(n).c_str(), thousands(train_.size()).c_str(), static_cast<long long>(settings_.batch_size),
-                get_num_threads());
+                where.c_str());
+    if (!no_graph_.empty()) std::printf("steps run without a CUDA graph: %s\n", no_graph_.c_str());
     std::fflush(stdout);
+  }
+
+  // A graph holds one size of batch: what is left of an epoch runs without.
+  void choose_graph() {
+    const GraphMode mode = options_.graph;
+    if (device_.is_cpu()) {
+      check<ValueError>(mode != GraphMode::on,
+                        [] { return "train: expected --device cuda with --graph on, got the cpu"; });
+      return;
+    }
+    if (mode == GraphMode::off) return;
+    if (!device_api(device_).graphs) no_graph_ = "this device has none";
+    else if (train_.size() < settings_.batch_size) no_graph_ = "all pictures together are less than a batch";
+    check<ValueError>(no_graph_.empty() || mode != GraphMode::on,
+                      [&] { return "train: expected --graph off or auto, got on: " + no_graph_; });
+    if (no_graph_.empty())
+      graph_.emplace(*model_, device_, settings_.batch_size,
+                     [this](const Tensor& images, const Tensor& labels) { compute(images, labels); });
   }
 
   // One epoch, or what is left of it; false when Ctrl-C stopped it.
@@ -128,36 +158,48 @@ class Run {
     std::int64_t batch = 0;
     for (auto [images, labels] : *loader_) {
       if (batch++ < history_.batches) continue;  // of a run that was stopped within the epoch
-      step(images, labels, number);
-      progress.update(history_.seen, history_.loss_sum / double(history_.seen),
-                      double(history_.right) / double(history_.seen));
+      step(images, labels, number, progress);
+      const bool stop = Interrupt::asked(), draw = progress.due();
+      if (stop || draw) meter_->read();
+      if (draw)
+        progress.update(history_.seen, history_.loss_sum / double(history_.seen),
+                        double(history_.right) / double(history_.seen));
       history_.seconds = before + since(start);
-      if (Interrupt::asked()) return false;
+      if (stop) return false;
     }
+    meter_->read();
+    history_.seconds = before + since(start);
     return true;
   }
 
-  void step(const Tensor& images, const Tensor& labels, std::int64_t epoch) {
+  // All that the device does but the optimizer's step, whose numbers change from step to step.
+  void compute(const Tensor& images, const Tensor& labels) {
     const Tensor scores = (*model_)(network_input(images));
     const Tensor loss = cross_entropy(scores, labels);
     optimizer_->zero_grad();
     loss.backward();
+    meter_->tally(scores, loss, labels);
+  }
+
+  bool compute_as_graph(const Tensor& images, const Tensor& labels, Progress& progress) {
+    try {
+      return graph_ && graph_->run(images, labels);
+    } catch (const Error& e) {
+      if (options_.graph == GraphMode::on) throw;
+      progress.say(std::string("steps run without a CUDA graph: ") + e.what());
+      graph_.reset();
+      return false;
+    }
+  }
+
+  void step(const Tensor& images, const Tensor& labels, std::int64_t epoch, Progress& progress) {
+    if (!compute_as_graph(images, labels, progress)) compute(images, labels);
     optimizer_->step();
     schedule_->step();
-
-    const std::int64_t n = labels.numel();
-    const double value = loss.item<double>();
-    const Tensor guesses = argmax(scores, 1).to(Device()), truth = labels.to(Device());
-    for (std::int64_t i = 0; i < n; ++i)
-      history_.right += guesses.const_data<std::int64_t>()[i] == truth.const_data<std::int64_t>()[i];
-    ++history_.batches, history_.seen += n, history_.loss_sum += value * double(n);
-    history_.point_loss += value * double(n), history_.point_seen += n;
+    meter_->count(labels.numel());
     const std::int64_t every = std::max<std::int64_t>(1, loader_->size() / kPointsPerEpoch);
-    if (history_.batches % every == 0) {
-      history_.curve.emplace_back(double(epoch) + double(history_.batches) / double(loader_->size()),
-                                  history_.point_loss / double(history_.point_seen));
-      history_.point_loss = 0, history_.point_seen = 0;
-    }
+    if (history_.batches % every == 0)
+      meter_->point(double(epoch) + double(history_.batches) / double(loader_->size()));
   }
 
   TestResult finish_epoch() {
@@ -165,8 +207,7 @@ class Run {
     const EpochRecord r{history_.loss_sum / double(history_.seen), double(history_.right) / double(history_.seen),
                         t.loss, t.accuracy, history_.seconds};
     history_.epochs.push_back(r);
-    history_.batches = history_.seen = history_.right = 0;
-    history_.loss_sum = history_.seconds = 0;
+    meter_->restart();
     write();
     std::printf("epoch %zu/%lld  loss %.4f  accuracy %s  test loss %.4f  test accuracy %s  %s\n",
                 history_.epochs.size(), static_cast<long long>(settings_.epochs), r.train_loss,
@@ -193,6 +234,9 @@ class Run {
   std::optional<data::DataLoader<data::MNIST>> loader_;
   std::optional<optim::lr_scheduler::OneCycleLR> schedule_;
   History history_;
+  std::optional<Meter> meter_;
+  std::optional<StepGraph> graph_;
+  std::string no_graph_;  // why there is none
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "cli/report.h"
 #include "cli/testing.h"
 #include "neura/data/png.h"
-#include "neura/io/checkpoint.h"
 
 namespace neura::cli {
 namespace {
@@ -18,12 +17,6 @@ std::string bar(double part, int width) {
   std::string text;
   for (int i = 0; i < int(part * width + 0.5); ++i) text += "\u2588";
   return text;
-}
-
-History history_of(const std::string& file) {
-  const nn::Dict extra = load_checkpoint(file, {});
-  const nn::Value* h = extra.find("history");
-  return h && h->is<nn::Dict>() ? History::load(*h->get<nn::Dict>()) : History();
 }
 
 // Two pixels to a character, so that it looks as high as it is wide.
@@ -70,7 +63,7 @@ Tensor picture_of(const PredictOptions& o, const Settings& s) {
 }  // namespace
 
 int evaluate(const EvalOptions& o) {
-  const Trained t = load_trained(o.file);
+  const Trained t = load_trained(o.file, Device(o.device));
   const data::FashionMNIST set({.root = o.data, .train = false});
   const TestResult r = test(*t.model, t.settings, set);
   for (std::size_t c = 0; c < t.settings.classes.size(); ++c) {
@@ -83,14 +76,15 @@ int evaluate(const EvalOptions& o) {
   std::printf("accuracy %s, loss %.4f, of %s pictures in %s\n", percent(r.accuracy).c_str(), r.loss,
               thousands(set.size()).c_str(), duration(r.seconds).c_str());
   if (!o.report.empty()) {
-    write_report(o.report, {"Fashion-MNIST", t.settings, history_of(o.file), r, set});
+    write_report(o.report, {"Fashion-MNIST", t.settings, history_of(o.file), r, set, t.model->device(),
+                            other_history(o.compare)});
     std::printf("report: %s\n", o.report.c_str());
   }
   return kDone;
 }
 
 int predict(const PredictOptions& o) {
-  const Trained t = load_trained(o.model);
+  const Trained t = load_trained(o.model, Device(o.device));
   const Tensor picture = picture_of(o, t.settings);
   draw(picture);
   for (const auto& [c, p] : ranking(*t.model, picture))

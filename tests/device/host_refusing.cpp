@@ -1,0 +1,29 @@
+// A back end that cannot be used: NEURA_REFUSES=version, because it was built with other structs; else for want of a
+// driver. Where NEURA_MARK names a file, that file says that the library was loaded.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "neura/backend/plugin.h"
+
+namespace {
+
+bool other_version() {
+  const char* why = std::getenv("NEURA_REFUSES");
+  return why && std::string_view(why) == "version";
+}
+[[gnu::constructor]] void loaded() {
+  const char* mark = std::getenv("NEURA_MARK");
+  if (std::FILE* file = mark ? std::fopen(mark, "w") : nullptr) std::fclose(file);
+}
+
+}  // namespace
+
+extern "C" const neura::Plugin* neura_plugin() {
+  static const neura::DeviceApi api{};
+  alignas(neura::Backend) static char nothing[sizeof(neura::Backend)];  // nobody asks it for a kernel
+  static const neura::Plugin plugin{
+      neura::layout_of_tables() + (other_version() ? 1 : 0), api, reinterpret_cast<const neura::Backend&>(nothing),
+      []() -> const char* { return "no NVIDIA driver was found; install one, or use the cpu"; }};
+  return &plugin;
+}
