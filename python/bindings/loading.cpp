@@ -7,6 +7,7 @@
 #include "neura/data/idx.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/mnist.h"
+#include "neura/data/placement.h"
 #include "neura/data/png.h"
 #include "neura/data/shared.h"
 #include "neura/data/text.h"
@@ -62,6 +63,18 @@ void bind_shared(nb::module_& m) {
             copy_(to, t);
           },
           "offset"_a, "tensor"_a, Unlocked());
+}
+
+void bind_placement(nb::module_& m) {
+  using data::Arrival;
+  using data::Placement;
+  nb::class_<Arrival>(m, "Arrival").def(nb::init<>()).def("take", &Arrival::take);
+  nb::class_<Placement>(m, "Placement")
+      .def(nb::init<std::optional<Device>, bool>(), "device"_a.none(), "pin_memory"_a)
+      .def_prop_ro("pinned", &Placement::pinned)
+      .def("send", &Placement::send, "tensor"_a, "arrival"_a, Unlocked())
+      .def("finish", &Placement::finish, "arrival"_a);
+  m.def("set_pinned_batches", &data::set_pinned_batches, "on"_a);
 }
 
 data::ImageMode mode_of(const std::string& name) {
@@ -180,6 +193,7 @@ void bind_loading(const Names& n) {
   m.def(
       "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, Unlocked());
   bind_shared(m);
+  bind_placement(m);
   bind_reading(m);
   bind_sets(m);
   bind_transforms(m);

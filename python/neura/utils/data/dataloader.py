@@ -7,6 +7,7 @@ from ... import _neura
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .iterator import Single, Worked
+from .placement import Placement
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, _whole
 from .worker import Recipe, get_worker_info
 
@@ -39,7 +40,8 @@ class DataLoader:
         batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
         num_workers: how many workers make batches ahead of time; 0: each is made when it is asked for.
         collate_fn: makes a batch of a list of items; ``default_collate`` if None.
-        pin_memory: has no effect without a GPU, which a warning says.
+        pin_memory: batches are put in pinned memory, from which copies to a GPU need no waiting; without CUDA it has no
+            effect, which a warning says. Batches that go to a `device` always come from there.
         drop_last: leave out a last batch that is not full.
         timeout: seconds to wait for a batch of a worker; 0: for ever.
         worker_init_fn: called in each worker with its number, after seeding, before its first item.
@@ -50,8 +52,9 @@ class DataLoader:
         in_order: batches come in the order of the sampler; False: as they are done.
 
     And Neura's own:
-        device: where batches are put; None: where `neura.device` as a block, or set_default_device, puts tensors as
-            the loader is made; without these, batches stay where they are.
+        device: where batches are put, by copies on a stream of their own while the device is at the batch before. None:
+            where `neura.device` as a block, or set_default_device, puts tensors as the loader is made; without these,
+            batches stay where they are.
         worker_type: "process" or "thread". Python code holds the interpreter's lock, so that only processes make its
             items at the same time; their batches come back through shared memory. Threads share the data set, start at
             once, and are as fast where items are made in C++ or waited for. None chooses threads where whole batches
@@ -67,7 +70,7 @@ class DataLoader:
         for image, label in loader: ...
     """
 
-    _iterator = None
+    _iterator = _placement = None
     _ready = False
     _context = None
     _fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -195,8 +198,10 @@ class DataLoader:
         return Recipe(self.dataset, self._stream, self._batched, self.collate_fn, self.drop_last)
 
     def __iter__(self):
-        if self.pin_memory:
-            warnings.warn("DataLoader: pin_memory has no effect: there is no GPU to copy to", stacklevel=2)
+        if self.pin_memory and (why := _neura._cuda.why_not()):
+            warnings.warn(f"DataLoader: pin_memory has no effect without CUDA: {why}", stacklevel=2)
+        if self._placement is None and (self.device is not None or self.pin_memory):
+            self._placement = Placement(self.device, bool(self.pin_memory))
         if self.num_workers == 0:
             return Single(self)
         if not self.persistent_workers:

@@ -6,7 +6,7 @@ import warnings
 import weakref
 
 from ... import _neura
-from .collate import walk
+from .placement import Placed, placed
 from .worker import End, Place, WorkerDied
 
 
@@ -15,15 +15,8 @@ def _on_the_cpu():
     return _neura.device("cpu") if _neura._chosen_device() else contextlib.nullcontext()
 
 
-def _moved(batch, device):
-    def leaf(value):
-        return value.to(device) if isinstance(value, _neura.Tensor) else value
-
-    return batch if device is None else walk(batch, leaf)
-
-
 class _Pass:
-    """Counts batches and moves them to the loader's device."""
+    """Counts batches, and has them arrive on the loader's device."""
 
     def __init__(self, loader):
         self.begin(loader)
@@ -53,7 +46,10 @@ class _Pass:
                 "workers may each iterate over all of it: use get_worker_info() to take a share",
                 stacklevel=2,
             )
-        return _moved(batch, self.loader.device)
+        to = self.loader._placement
+        if to is not None and not isinstance(batch, Placed):  # of another process, which has no device
+            batch = to.send(batch)
+        return batch.take() if isinstance(batch, Placed) else batch
 
 
 class Single(_Pass):
@@ -62,7 +58,7 @@ class Single(_Pass):
     def __init__(self, loader):
         super().__init__(loader)
         with _on_the_cpu():
-            self.make, self.place = loader._recipe().start(), Place()
+            self.make, self.place = placed(loader._recipe().start(), loader._placement), Place()
 
     def next(self):
         keys = next(self.keys)
@@ -79,7 +75,7 @@ def _crew(loader, base_seed):
     if loader.worker_type == "thread":
         from .threads import ThreadCrew
 
-        return ThreadCrew(loader._recipe(), loader.num_workers, base_seed, loader.worker_init_fn)
+        return ThreadCrew(loader._recipe(), loader.num_workers, base_seed, loader.worker_init_fn, loader._placement)
     from .processes import ProcessCrew
 
     return ProcessCrew(
