@@ -1,6 +1,7 @@
 // CUDA graphs: replays are what eager mode computes, random numbers go on, and what cannot be captured is refused.
 #include "neura/cuda/graph.h"
 
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "neura/cuda/memory.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/index.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/random.h"
@@ -78,6 +80,43 @@ TEST_F(CudaGraph, ATrainingStepReplaysAsItRuns) {
   for (std::size_t i = 0; i < 4; ++i)
     expect_close(back(captured.weights[i].detach()), back(eager.weights[i].detach()), tolerance(float32).times(4));
   EXPECT_LT(eager.loss.item<float>(), 10);
+}
+
+TEST_F(CudaGraph, AStepOfManyLaunchesIsFasterAndTakesNoMemory) {
+  Step step;
+  for (int i = 0; i < 3; ++i) step.run();
+  cuda::synchronize();
+  const auto time = [](const std::function<void()>& f) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) f();
+    cuda::synchronize();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / 100;
+  };
+  const std::int64_t misses = cuda::memory_stats().misses;
+  const double eager = time([&] { step.run(); });
+  EXPECT_EQ(cuda::memory_stats().misses, misses) << "after the first steps all memory is what was kept";
+  cuda::Graph graph;
+  graph.capture([&] { step.run(); });
+  graph.replay();
+  const std::int64_t allocations = cuda::memory_stats().allocations;
+  const double replayed = time([&] { graph.replay(); });
+  EXPECT_EQ(cuda::memory_stats().allocations, allocations);
+  EXPECT_LT(replayed, eager);
+  RecordProperty("eager_us", int(eager)), RecordProperty("graph_us", int(replayed));
+}
+
+TEST_F(CudaGraph, ABadIndexIsReportedAfterAReplay) {
+  const Tensor x = there(arange(10, {.dtype = float32}));
+  Tensor at = zeros({3}, {.dtype = int64, .device = kCuda}), y;
+  cuda::Graph graph;
+  graph.capture([&] { y = index_select(x, 0, at); });
+  graph.replay();
+  cuda::synchronize();
+  at.fill_(10);
+  graph.replay();
+  EXPECT_EQ(error_of<IndexError>([] { cuda::synchronize(); }), "index_select: expected indices from 0 to 9, got 10");
+  at.fill_(7), graph.replay();
+  expect_same(back(y), full({3}, 7.0));
 }
 
 TEST_F(CudaGraph, RandomNumbersGoOnAsWithoutOne) {

@@ -2,9 +2,11 @@
 #include "neura/cuda/stream.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
+#include "neura/cuda/graph.h"
 #include "neura/cuda/memory.h"
 #include "neura/ops/create.h"
 #include "neura/ops/matmul.h"
@@ -131,6 +133,26 @@ TEST_F(CudaStreams, EveryThreadHasItsOwn) {
     });
   for (std::thread& t : all) t.join();
   for (int t = 0; t < 8; ++t) EXPECT_EQ(got[std::size_t(t)], 2e6 * t);
+}
+
+[[noreturn]] void use_all_and_exit() {
+  static const cuda::Stream side(kCuda);
+  static cuda::Graph graph;
+  static Tensor x, pinned = cuda::pin_memory(ones({1000}));
+  static const cuda::Event event = [] {
+    const cuda::StreamGuard on(side);
+    x = to(pinned, {.device = kCuda, .non_blocking = true});
+    cuda::record_stream(x, cuda::default_stream());
+    return side.record_event();
+  }();
+  graph.capture([] { x = x * 2; });
+  graph.replay();
+  std::thread([] { cuda::set_stream(cuda::Stream(kCuda)); }).join();
+  std::exit(0);
+}
+TEST_F(CudaStreams, TheProcessEndsCleanlyWithAllOfThemAlive) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a new process: one that forks cannot use the device
+  EXPECT_EXIT(use_all_and_exit(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(CudaStreams, MistakesSayWhatWouldBeRight) {
