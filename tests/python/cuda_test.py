@@ -278,3 +278,13 @@ def test_graphed_callables_compute_and_differentiate_as_before():
     assert neura.equal(both[0](-x), neura.zeros_like(x))
     total, product = both[1](x, x)
     assert neura.allclose(total, x + x) and neura.allclose(product, x * x)
+
+
+@needs_one
+@pytest.mark.parametrize("pin_memory", [False, True])
+def test_saved_tensors_wait_on_the_cpu(pin_memory):
+    x = neura.rand(1000).cuda().requires_grad_()
+    with neura.autograd.graph.save_on_cpu(pin_memory=pin_memory):
+        y = (x * x * x).sum()
+    y.backward()
+    assert neura.allclose(x.grad, 3 * x.detach() ** 2)

@@ -37,16 +37,18 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """While entered, what is saved for backward waits in the memory of the CPU and returns to its device when needed.
 
-    pin_memory (bool): has no effect where everything is on the CPU. device_type (str): only for PyTorch's signature.
+    pin_memory (bool): what comes from a GPU waits in page-locked memory, from which it returns without waiting.
+    device_type (str): only for PyTorch's signature.
     """
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         def pack(tensor):
-            return tensor.device, tensor.to("cpu", copy=True) if tensor.is_cpu else tensor.to("cpu")
+            host = tensor.to("cpu", copy=tensor.is_cpu)
+            return tensor.device, host.pin_memory() if pin_memory and not tensor.is_cpu else host
 
         def unpack(packed):
             device, tensor = packed
-            return tensor.to(device)
+            return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 
