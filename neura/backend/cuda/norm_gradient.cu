@@ -204,7 +204,7 @@ template <class M, int V> Failed launch_fused(FusedPlan f, int index, cudaStream
   if (p.partial) sum_chunks<E><<<2 * ceiling(p.n, 32), kThreads, 0, stream>>>(p);
   return launched(index);
 }
-// False: the rows are too long.
+// Not `done` where rows are too long.
 Failed fused_gradients(DType d, const FusedPlan& f, bool* done, int index, cudaStream_t stream) {
   return with_floating(d, [&]<class M>() -> Failed {
     const RowPlan& r = f.rows;
