@@ -27,7 +27,7 @@ class CudaConv : public CudaTest {
     tf32_ = get_cudnn_allow_tf32(), set_cudnn_allow_tf32(false);
   }
   void TearDown() override {
-    set_cudnn_allow_tf32(tf32_);
+    set_cudnn_allow_tf32(tf32_), use_deterministic_algorithms(false);
     if (!IsSkipped()) use_cudnn(true);
   }
   bool tf32_ = true;
@@ -44,10 +44,10 @@ std::vector<Tensor> all_of(const Convolution& f, const std::vector<Tensor>& oper
     for (Tensor& t : in) t.requires_grad_();
   std::vector<Tensor> out = {f(in)};
   if (smooth) {
-    const Tensor g = sample(out[0].shape(), out[0].dtype(), {.seed = 11}).to(device);
+    const Tensor g = sample(out[0].shape(), out[0].dtype(), {.low = -1, .high = 1, .seed = 11}).to(device);
     const std::vector<Tensor> first = grad({&out[0], 1}, in, {&g, 1}, {.create_graph = true});
     out.insert(out.end(), first.begin(), first.end());
-    const Tensor v = sample(in[0].shape(), in[0].dtype(), {.seed = 12}).to(device);
+    const Tensor v = sample(in[0].shape(), in[0].dtype(), {.low = -1, .high = 1, .seed = 12}).to(device);
     out.push_back(grad(first[0], in[1], v));
   }
   for (Tensor& t : out) t = t.detach().to(Device());
@@ -188,7 +188,8 @@ TEST_F(CudaConv, TransposedConvolutions) {
         {make({2, 4, 7}, 1), make({4, 3, 3}, 2)});
   }
 }
-TEST_F(CudaConv, TheSameTwice) {
+TEST_F(CudaConv, DeterministicOnesAreTheSameTwice) {
+  use_deterministic_algorithms(true);
   const Tensor x = there(sample({16, 16, 24, 24})), w = there(sample({32, 16, 3, 3}));
   const auto once = [&] {
     Tensor a = x.detach().requires_grad_(), b = w.detach().requires_grad_();

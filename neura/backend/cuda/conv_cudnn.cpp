@@ -46,8 +46,9 @@ struct Key {
   Convolve what;
   DType dtype;
   bool bias, aligned, tf32;
-  bool frugal = false;          // without a workspace
-  std::uint8_t unused[2] = {};  // every byte counts
+  bool deterministic;
+  bool frugal = false;       // without a workspace
+  std::uint8_t unused = {};  // every byte counts
 
   bool operator==(const Key& o) const { return !std::memcmp(this, &o, sizeof *this); }
 };
@@ -193,15 +194,15 @@ std::vector<Descriptor> graph_of(const Session& session, const Key& k, bool bias
   return parts;
 }
 
-// Engines whose result is another at every run, or not as exact as the dtype; of a fused bias, those that are compiled
-// at their first use.
+// Engines that are not as exact as the dtype, or whose result is another at every run where that is not wanted; of a
+// fused bias, those that are compiled at their first use.
 bool is_unwanted(const Descriptor& config, const Key& k, bool biased) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t raw = engine.raw();
   if (!config.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw)) return true;
   const auto notes = [&](cudnnBackendNumericalNote_t n) { return engine.has(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, n); };
-  if (notes(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) || notes(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
-    return true;
+  if (notes(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return true;
+  if (k.deterministic && notes(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return true;
   if (k.dtype == DType::float32 && notes(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return true;
   if (k.dtype == DType::float32 && !k.tf32 && notes(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) return true;
   return biased && engine.has(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
@@ -318,7 +319,8 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   if (s.n * s.channels * s.in_size() > kMost || s.n * s.filters * s.out_size() > kMost) return false;
   std::uintptr_t bits = 0;
   for (const char* p : {data.image, data.filter, data.result, data.bias}) bits |= reinterpret_cast<std::uintptr_t>(p);
-  Key key{s, what, dtype, data.bias != nullptr, bits % 16 == 0, dtype == DType::float32 && convolution_may_use_tf32()};
+  const bool tf32 = dtype == DType::float32 && convolution_may_use_tf32();
+  Key key{s, what, dtype, data.bias != nullptr, bits % 16 == 0, tf32, deterministic_algorithms()};
   const bool may_wait = !captures(index), recorded = !may_wait && capturing(index);
   std::optional<Relaxed> relaxed;
   if (!may_wait) relaxed.emplace();
