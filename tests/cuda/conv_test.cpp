@@ -90,6 +90,19 @@ const std::vector<Case>& cases() {
   };
   return all;
 }
+// What has kernels of its own: filters that see one channel.
+const std::vector<Case>& thin_cases() {
+  static const std::vector<Case> all = {
+      {"grey", {5, 1, 28, 28}, {32, 1, 5, 5}, {.padding = 2}},
+      {"grey, many", {300, 1, 9, 10}, {8, 1, 3, 3}, {.padding = 1}},
+      {"grey, one image", {1, 1, 20, 31}, {132, 1, 3, 3}, {.padding = {0, 1}}},
+      {"depthwise", {40, 8, 12, 16}, {8, 1, 3, 3}, {.padding = 1, .groups = 8}},
+      {"depthwise, odd", {3, 6, 11, 13}, {18, 1, 5, 5}, {.padding = {1, 4}, .groups = 6}},
+      {"one row", {300, 2, 3, 5}, {2, 1, 3, 3}, {.groups = 2}},
+      {"wide planes", {2, 70, 40, 150}, {70, 1, 3, 3}, {.padding = 1, .groups = 70}},
+  };
+  return all;
+}
 Convolution call_of(const Case& c) {
   return [c](const std::vector<Tensor>& t) {
     const Tensor bias = t.size() > 2 ? t[2] : Tensor();
@@ -99,7 +112,9 @@ Convolution call_of(const Case& c) {
   };
 }
 void expect_all_cases(DType d) {
-  for (const Case& c : cases()) {
+  std::vector<Case> all = cases();
+  all.insert(all.end(), thin_cases().begin(), thin_cases().end());
+  for (const Case& c : all) {
     SCOPED_TRACE(std::string(c.name) + ", " + name(d));
     const std::vector<Tensor> in = {sample(c.input, d, {.low = -1, .high = 1, .seed = 1}),
                                     sample(c.weight, d, {.low = -1, .high = 1, .seed = 2}),
