@@ -53,7 +53,7 @@ TEST_F(CudaSoftmax, OtherDimensions) {
          {std::pair(Shape{3, 7, 5}, 1), std::pair(Shape{2, 16, 8}, 0), std::pair(Shape{2, 16, 8}, 1),
           std::pair(Shape{4, 21, 64, 3}, 1), std::pair(Shape{5000, 8}, 0), std::pair(Shape{1000, 3}, 0),
           std::pair(Shape{30000, 1, 2}, 0), std::pair(Shape{2, 3000, 40}, 1), std::pair(Shape{1, 5, 1000}, 1),
-          std::pair(Shape{300, 2, 260}, 1)})
+          std::pair(Shape{300, 2, 260}, 1), std::pair(Shape{2, 3, 1}, 1), std::pair(Shape{40, 3, 1, 1}, 1)})
       both_of(s, dim, d);
 }
 TEST_F(CudaSoftmax, Sample) {  // small, one of each kernel

@@ -25,7 +25,7 @@ void forward(Context& c, View x, int dim, SoftmaxKind kind, View y) {
     return c.fail(softmax_columns(x.dtype(), kind, x.data, y.data, sizes, index, stream));
   }
   RowPlan r{};
-  if (Failed f = staging.plan({&x}, std::max(x.rank() - 1, 0), y.data, r)) return c.fail(f);
+  if (Failed f = staging.plan({&x}, x.rank() ? dim : 0, y.data, r)) return c.fail(f);
   c.fail(with_floating(
       x.dtype(), [&]<class M>() { return run_rows<SoftmaxOp<number_of<M>>, M>({kind}, r, true, index, stream); }));
 }
@@ -43,7 +43,7 @@ void backward(Context& c, View g, View y, int dim, bool logarithm, View gx) {
     return c.fail(softmax_columns_backward(y.dtype(), logarithm, g.data, y.data, gx.data, sizes, index, stream));
   }
   RowPlan r{};
-  if (Failed f = staging.plan({&g, &y}, std::max(y.rank() - 1, 0), gx.data, r)) return c.fail(f);
+  if (Failed f = staging.plan({&g, &y}, y.rank() ? dim : 0, gx.data, r)) return c.fail(f);
   c.fail(with_floating(y.dtype(), [&]<class M>() {
     return run_rows<SoftmaxGradientOp<number_of<M>>, M>({logarithm}, r, true, index, stream);
   }));
