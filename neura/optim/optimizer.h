@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 #include "neura/nn/value.h"
@@ -64,6 +65,7 @@ class Optimizer {
   const std::vector<ParamGroup>& param_groups() const { return groups_; }
   const Dict& defaults() const { return defaults_; }
   State& state(const Tensor& parameter) { return states_[parameter.impl()]; }
+  std::weak_ptr<const void> alive() const { return alive_; }  // expired where the optimizer is gone
 
   StateDict state_dict() const;  // shares the state's tensors
   // Copies; dtype and device become the parameters'. ValueError, and nothing changed, where the groups do not fit.
@@ -82,6 +84,7 @@ class Optimizer {
   std::vector<ParamGroup> groups_;
   Dict defaults_;
   std::unordered_map<TensorImpl*, State> states_;
+  std::shared_ptr<const void> alive_ = std::make_shared<char>();
 };
 
 std::vector<ParamGroup> one_group(std::vector<Tensor> params);

@@ -39,23 +39,42 @@ struct Stepping {  // a parameter's state, and where its step goes
 template <class... T> void take_step(Stepping& s, const T&... arguments) { apply_step(s.batch, arguments...); }
 }  // namespace detail
 
+namespace {
+
+template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group) {
+  const O options = options_of<O>(group);
+  detail::Batch batch;
+  std::vector<Tensor> recorded;
+  for (const Tensor& p : group.params) {
+    const Tensor g = p.grad();
+    if (!g) continue;
+    detail::Stepping s{optimizer.state(p), batch};
+    detail::step_of(p, g.detach(), s, options);
+    if (batch.recorded()) recorded.push_back(p);
+  }
+  if (recorded.empty()) return batch.run();
+  const auto number = std::size_t(&group - optimizer.param_groups().data());
+  batch.run([&optimizer, alive = optimizer.alive(), number, recorded](detail::Batch& next) {
+    check<ValueError>(!alive.expired(), [] {
+      return std::string("optimizer: expected the one of a captured step to live as long as its graph, got none");
+    });
+    const O now = options_of<O>(optimizer.param_groups()[number]);
+    for (const Tensor& p : recorded) {
+      detail::Stepping s{optimizer.state(p), next};
+      detail::step_of(p, p, s, now);
+    }
+  });
+}
+
+}  // namespace
+
 #define OPTIMIZER(Name, options)                                                                                    \
   Name::Name(std::vector<Tensor> params, const Name##Options& o) : Name(one_group(std::move(params)), o) {}         \
   Name::Name(std::vector<ParamGroup> groups, const Name##Options& o) : Optimizer(std::move(groups), dict_of(o)) {   \
     for (const ParamGroup& g : param_groups()) Name::check_group(g);                                                \
   }                                                                                                                 \
   void Name::check_group(const ParamGroup& g) const { detail::check_options(#Name, options_of<Name##Options>(g)); } \
-  void Name::update(ParamGroup& group) {                                                                            \
-    const auto o = options_of<Name##Options>(group);                                                                \
-    detail::Batch batch;                                                                                            \
-    for (const Tensor& p : group.params) {                                                                          \
-      const Tensor g = p.grad();                                                                                    \
-      if (!g) continue;                                                                                             \
-      detail::Stepping s{state(p), batch};                                                                          \
-      detail::step_of(p, g.detach(), s, o);                                                                         \
-    }                                                                                                               \
-    batch.run();                                                                                                    \
-  }
+  void Name::update(ParamGroup& group) { take_steps<Name##Options>(*this, group); }
 #include "neura/optim/optimizers.def"
 #undef OPTIMIZER
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "neura/backend/backend.h"
+#include "neura/core/graph_api.h"
+#include "neura/cuda/graph.h"
 
 namespace neura::optim::detail {
 
@@ -19,7 +21,23 @@ Tensor empty_beside(const Tensor& like) {
   return Tensor::empty(s);
 }
 
+namespace {
+bool is_captured(Device d) {
+  if (d.is_cpu()) return false;
+  const GraphApi* graphs = device_api(d).graphs;
+  return graphs && graphs->capturing(d.index);
+}
+// Memory that a capture makes is made anew by each replay.
+void check_state_may_be_made(const Tensor& like) {
+  check<ValueError>(!is_captured(like.device()), [] {
+    return std::string(
+        "optimizer: expected its state to be there before a graph's capture, got none; call step() once before");
+  });
+}
+}  // namespace
+
 Tensor filled_beside(const Tensor& like, double value) {
+  check_state_may_be_made(like);
   Tensor t = empty_beside(like);
   if (is_complex(t.dtype())) t.fill_(std::complex<double>(value, value));
   else t.fill_(value);
@@ -30,6 +48,7 @@ Tensor moved_beside(const Tensor& state, const Tensor& like) {
   check<ShapeError>(state.shape() == like.shape(), [&] {
     return "optimizer: expected state like its parameter, " + like.spec().str() + ", got " + state.spec().str();
   });
+  check_state_may_be_made(like);
   Tensor t = empty_beside(like);
   t.copy_(state.detach().to(like.device()));
   return t;
@@ -76,11 +95,13 @@ Batch::~Batch() {
   }
 }
 
-void Batch::launch(std::span<const OptimTensors> tensors, const char* steps) const {
-  const Device device = tensors[0].param.spec->device;
-  Context context(backend_of(device), device, name_);
-  call_(context, tensors, steps);
-  throw_failure(context.failure, name_);
+void Batch::look_for_capture(const char* name, const Tensor& param, bool waits) {
+  if (!recorded_) recorded_ = is_captured(param.device());
+  check<NotImplementedError>(!recorded_ || (waits && (kept_.empty() || kept_[0].device() == param.device())), [&] {
+    return std::string(name) +
+           ": expected dense parameters of one device, with memory of their own, in a graph's capture, got " +
+           param.spec().str() + "; step outside of it";
+  });
 }
 
 // Does no parameter or state lie in what another step reads or writes? One step after the other is right in any case.
@@ -109,24 +130,63 @@ bool Batch::apart() const {
   return true;
 }
 
-void Batch::run() {
+// The steps in the device's memory, in this order, and their way there before each replay.
+Tensor Batch::numbers_of_replays(const std::vector<char>& steps, std::vector<std::size_t> order, Again again) const {
+  check<NotImplementedError>(bool(again), [&] {
+    return std::string(name_) + ": expected a step outside of a graph's capture, got one inside; its numbers change";
+  });
+  const auto bytes = std::int64_t(steps.size());
+  const Spec spec = Spec::dense(DType::uint8, Shape{bytes}, kept_[0].device());
+  Tensor there = Tensor::empty(spec);
+  const auto send = [there, order = std::move(order), size = step_bytes_](const std::vector<char>& from) {
+    Tensor here = Tensor::empty(Spec::dense(DType::uint8, there.shape()));
+    char* to = here.impl()->data();
+    for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to + i * size, from.data() + order[i] * size, size);
+    Tensor(there).copy_(here);
+  };
+  cuda::on_replay([=, first = true, again = std::move(again), name = name_]() mutable {
+    if (std::exchange(first, false)) return send(steps);  // the capture has counted this step
+    Batch next = of_numbers();
+    again(next);
+    check<ValueError>(next.steps_.size() == steps.size(), [&] {
+      return std::string(name) + ": expected the parameters of the capture in a replay, got others; capture it again";
+    });
+    send(next.steps_);
+  });
+  return there;
+}
+
+void Batch::run(Again again) {
   if (tensors_.empty()) return;
-  const std::vector<OptimTensors> tensors = std::move(tensors_);
-  const std::vector<char> steps = std::move(steps_);
   const bool together = apart();
-  const std::vector<Tensor> kept = std::move(kept_);
-  tensors_.clear(), steps_.clear(), kept_.clear();
+  const std::vector<OptimTensors> tensors = std::exchange(tensors_, {});
+  const std::vector<char> steps = std::exchange(steps_, {});
+  std::vector<std::size_t> order;   // of tensors, those of one call after another
+  std::vector<std::size_t> begins;  // of calls
   std::vector<bool> taken(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (taken[i]) continue;
-    std::vector<OptimTensors> alike;
-    std::vector<char> numbers;
-    for (std::size_t j = i; j < (together ? tensors.size() : i + 1); ++j) {
-      if (taken[j] || kind_of(tensors[j]) != kind_of(tensors[i])) continue;
-      const char* step = steps.data() + j * step_bytes_;
-      taken[j] = true, alike.push_back(tensors[j]), numbers.insert(numbers.end(), step, step + step_bytes_);
-    }
-    launch(alike, numbers.data());
+    begins.push_back(order.size());
+    for (std::size_t j = i; j < (together ? tensors.size() : i + 1); ++j)
+      if (!taken[j] && kind_of(tensors[j]) == kind_of(tensors[i])) taken[j] = true, order.push_back(j);
+  }
+  begins.push_back(order.size());
+  Tensor there;
+  if (recorded_) there = numbers_of_replays(steps, order, std::move(again));
+  const std::vector<Tensor> kept = std::exchange(kept_, {});
+  std::vector<OptimTensors> sorted;
+  std::vector<char> numbers;
+  for (const std::size_t j : order) {
+    const char* step = steps.data() + j * step_bytes_;
+    sorted.push_back(tensors[j]), numbers.insert(numbers.end(), step, step + step_bytes_);
+  }
+  for (std::size_t k = 0; k + 1 < begins.size(); ++k) {
+    const std::span<const OptimTensors> alike(&sorted[begins[k]], begins[k + 1] - begins[k]);
+    const Device device = alike[0].param.spec->device;
+    const std::size_t at = begins[k] * step_bytes_;
+    Context context(backend_of(device), device, name_);
+    call_(context, alike, numbers.data() + at, there ? there.impl()->data() + at : nullptr);
+    throw_failure(context.failure, name_);
   }
 }
 

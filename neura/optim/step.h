@@ -2,6 +2,7 @@
 // devices it waits in a batch, and many are taken in few launches.
 #pragma once
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "neura/backend/kernels/optim.h"
@@ -26,39 +27,54 @@ template <class Step> struct Kernel;
 NEURA_OPTIM_KERNELS(X)
 #undef X
 
-// Steps that have passed every check and still wait for their kernel. Each device's memory is written by `run`.
+// Steps that have passed every check and still wait for their kernel, which `run` calls.
+//
+// Inside a graph's capture the kernel is recorded, not run, and a replay does not come by here: the steps' numbers,
+// which change from step to step, then lie in the device's memory, and before each replay they are computed as for a
+// step outside and copied there. So counts, schedulers and hyperparameters go on as without a graph.
 class Batch {
  public:
+  using Again = std::function<void(Batch&)>;  // the rules of the same parameters, in the same order
   Batch() = default;
   Batch(const Batch&) = delete;
   ~Batch();  // after an error, what came before it is done as on the cpu
-  void run();
+  void run(Again again = {});
+  // Only the numbers are wanted; nothing is written.
+  static Batch of_numbers() { return Batch(true); }
+  bool only_numbers() const { return only_numbers_; }
+  bool recorded() const { return recorded_; }  // by the graph that this thread captures now
+
   // A step that comes next: its tensors live until the kernel is launched.
   template <class Step> void expect(std::initializer_list<const Tensor*> tensors) {
     if (call_ != &call<Step>) run();
     call_ = &call<Step>, name_ = Kernel<Step>::name, step_bytes_ = sizeof(Step);
     for (const Tensor* t : tensors) kept_.push_back(*t);
   }
-  template <class Step> void add(const OptimTensors& t, const Step& step) {
+  template <class Step> void add(const OptimTensors& t, const Step& step) { add(step), tensors_.push_back(t); }
+  template <class Step> void add(const Step& step) {
     const std::size_t end = steps_.size();
     steps_.resize(end + sizeof step);
     std::memcpy(steps_.data() + end, &step, sizeof step);
-    tensors_.push_back(t);
   }
-  template <class Step> static void call(Context& c, std::span<const OptimTensors> tensors, const void* steps) {
-    (c.backend.optim->*Kernel<Step>::entry)(c, tensors, {static_cast<const Step*>(steps), tensors.size()});
+  void look_for_capture(const char* name, const Tensor& param, bool waits);
+  template <class Step>
+  static void call(Context& c, std::span<const OptimTensors> tensors, const void* steps, const void* there = nullptr) {
+    const auto *here = static_cast<const Step*>(steps), *far = static_cast<const Step*>(there);
+    (c.backend.optim->*Kernel<Step>::entry)(c, tensors, {here, tensors.size()}, far);
   }
 
  private:
+  explicit Batch(bool only_numbers) : only_numbers_(only_numbers) {}
   bool apart() const;
-  void launch(std::span<const OptimTensors>, const char* steps) const;
+  Tensor numbers_of_replays(const std::vector<char>& steps, std::vector<std::size_t> order, Again) const;
 
-  void (*call_)(Context&, std::span<const OptimTensors>, const void* steps) = nullptr;
+  void (*call_)(Context&, std::span<const OptimTensors>, const void* steps, const void* there) = nullptr;
   const char* name_ = nullptr;
   std::size_t step_bytes_ = 0;
   std::vector<OptimTensors> tensors_;
   std::vector<char> steps_;
   std::vector<Tensor> kept_;
+  bool only_numbers_ = false, recorded_ = false;
 };
 
 template <class Step> struct StepOp {
@@ -82,8 +98,10 @@ template <class Step> struct StepOp {
 // Writes param and the states, of which any may be undefined.
 template <class Step> void apply_step(Batch& batch, const Tensor& param, const Tensor& grad, const Step& step,
                                       const Tensor& s0 = {}, const Tensor& s1 = {}, const Tensor& s2 = {}) {
+  if (batch.only_numbers()) return batch.add(step);
   Tensor g = grad, p = param;
   const bool waits = can_wait(param, {&grad, &s0, &s1, &s2});
+  if (!param.device().is_cpu()) batch.look_for_capture(Kernel<Step>::name, param, waits);
   if (!waits && !param.device().is_cpu()) batch.run();
   if (!p.spec().dense()) {
     p = empty_beside(param);

@@ -149,9 +149,22 @@ template <class F> void each_parameter(nb::handle group, F&& f) {
     f(p);
   }
 }
+template <class O> struct Steps {  // those of a graph's replay, of the parameters that the capture had
+  nb::list groups;
+  nb::object states;
+  nb::dict defaults;
+  std::vector<std::pair<std::size_t, nb::object>> recorded;  // with the number of the group
+  void operator()(optim::detail::Batch& next) const {
+    for (const auto& [i, p] : recorded) {
+      DictState state(states, p, next);
+      optim::detail::step_of(tensor_in(p.ptr()), tensor_in(p.ptr()), state, options_of<O>(groups[i], defaults));
+    }
+  }
+};
 template <class O> void step(nb::list groups, nb::handle states, nb::dict defaults) {
   NoGrad unrecorded;
   optim::detail::Batch batch;
+  Steps<O> again{groups, nb::borrow(states), defaults, {}};
   for (std::size_t i = 0; i < groups.size(); ++i) {
     nb::object group = groups[i];
     if (!PyDict_Check(group.ptr())) throw nb::type_error("optimizer: expected param_groups to hold dicts");
@@ -162,9 +175,20 @@ template <class O> void step(nb::list groups, nb::handle states, nb::dict defaul
       if (!grad) return;
       DictState state(states, p, batch);
       optim::detail::step_of(parameter, grad.detach(), state, options);
+      if (batch.recorded()) again.recorded.emplace_back(i, nb::borrow(p));
     });
   }
-  batch.run();
+  if (again.recorded.empty()) return batch.run();
+  // A graph may be replayed, and given back, without Python's lock.
+  const std::shared_ptr<Steps<O>> kept(new Steps<O>(std::move(again)), [](Steps<O>* s) {
+    nb::gil_scoped_acquire lock;
+    delete s;
+  });
+  batch.run([kept](optim::detail::Batch& next) {
+    nb::gil_scoped_acquire lock;
+    NoGrad inside;
+    (*kept)(next);
+  });
 }
 
 void zero_grad(nb::list groups, bool set_to_none) {

@@ -1,5 +1,7 @@
 // Optimizers on CUDA against the CPU: every rule, several steps, more tensors than one launch takes, of odd sizes.
+#include "neura/cuda/graph.h"
 #include "neura/nn/clip.h"
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/random.h"
 #include "neura/ops/view.h"
@@ -120,6 +122,53 @@ TEST_F(CudaOptimizers, GroupsWithRatesOfTheirOwn) {
   for (int i = 0; i < 2; ++i) a.step(), b.step();
   for (std::size_t i = 0; i < here.size(); ++i)
     expect_close(back(far[i].params[0].detach()), here[i].params[0].detach(), tolerance(float32).times(16));
+}
+
+TEST_F(CudaOptimizers, StepsInAGraphGoOnAsWithoutOne) {
+  manual_seed(5);
+  for (const Variant& v : variants()) {
+    SCOPED_TRACE(v.kind);
+    std::vector<Tensor> h, d;
+    for (const DType dtype : {float32, float64})
+      for (const std::int64_t n : {1, 300, 4097}) {
+        h.push_back(leaf(randn({n}, {.dtype = dtype}))), d.push_back(leaf(there(h.back().detach())));
+        d.back().set_grad(there(zeros({n}, {.dtype = dtype})));
+      }
+    Side a(v, d), b(v, h);
+    const auto give_gradients = [&] {
+      for (std::size_t i = 0; i < h.size(); ++i) {
+        const Tensor g = randn(h[i].shape(), {.dtype = h[i].dtype()});
+        h[i].set_grad(g), d[i].grad().detach().copy_(there(g));
+      }
+    };
+    give_gradients();
+    a.optimizer->step(), b.optimizer->step();  // the state is there before the capture
+    cuda::Graph graph;
+    graph.capture([&] { a.optimizer->step(); });
+    for (int i = 0; i < 4; ++i) {
+      give_gradients();
+      if (i == 2)
+        for (Side* side : {&a, &b}) side->optimizer->param_groups()[0].set_lr(0.005);
+      graph.replay(), b.optimizer->step();
+    }
+    expect_alike(a, b, tolerance(float32).times(16));
+  }
+}
+
+TEST_F(CudaOptimizers, ACaptureNeedsTheStateAndAReplayTheOptimizer) {
+  Tensor p = leaf(there(randn({10})));
+  p.set_grad(there(randn({10})));
+  auto optimizer = std::make_unique<optim::AdamW>(std::vector<Tensor>{p});
+  cuda::Graph graph;
+  const std::string said = error_of<ValueError>([&] { graph.capture([&] { optimizer->step(); }); });
+  EXPECT_NE(said.find("call step() once before"), said.npos) << said;
+  optimizer->step();
+  graph.reset();
+  graph.capture([&] { optimizer->step(); });
+  graph.replay();
+  optimizer.reset();
+  const std::string gone = error_of<ValueError>([&] { graph.replay(); });
+  EXPECT_NE(gone.find("to live as long as its graph"), gone.npos) << gone;
 }
 
 TEST_F(CudaOptimizers, GradientsAreClipped) {

@@ -144,11 +144,11 @@ template <class Step> void run(Context& c, const OptimTensors& t, LineOf<Step>* 
   });
 }
 
-#define X(name, Step)                                                                         \
-  HWY_EXPORT(name##_line);                                                                    \
-  void name(Context& c, std::span<const OptimTensors> tensors, std::span<const Step> steps) { \
-    for (std::size_t i = 0; i < tensors.size(); ++i)                                          \
-      run<Step>(c, tensors[i], HWY_DYNAMIC_DISPATCH(name##_line), steps[i]);                  \
+#define X(name, Step)                                                                                      \
+  HWY_EXPORT(name##_line);                                                                                 \
+  void name(Context& c, std::span<const OptimTensors> tensors, std::span<const Step> steps, const Step*) { \
+    for (std::size_t i = 0; i < tensors.size(); ++i)                                                       \
+      run<Step>(c, tensors[i], HWY_DYNAMIC_DISPATCH(name##_line), steps[i]);                               \
   }
 NEURA_OPTIM_KERNELS(X)
 #undef X

@@ -22,11 +22,12 @@ template <int States> struct Part {
   char* at[2 + States];  // param, grad, states; null where one is not there
   std::int64_t size;
   std::uint32_t block;  // the first one of this tensor
-  std::uint8_t rule;
-  bool packs;  // all lie at multiples of 16 bytes
+  std::uint16_t rule;   // of those here, or of the steps there
+  bool packs;           // all lie at multiples of 16 bytes
 };
-template <class Rule, int States> struct Arguments {
+template <class Rule, class Step, int States> struct Arguments {
   Part<States> part[kTensors];
+  const Step* there = nullptr;
   union Rules {
     Rule rule[kRules];
     Rules() {}
@@ -69,8 +70,8 @@ __device__ __forceinline__ void advance(const Rule& rule, char* const (&at)[2 + 
     if (at[2 + k]) store<N, half>(s[k], at[2 + k], d, i);
 }
 
-template <template <class> class Rule, class N, bool half, int States> __global__ void __launch_bounds__(kThreads)
-    update(const __grid_constant__ Arguments<Rule<N>, States> a) {
+template <template <class> class Rule, class N, bool half, int States, class Step>
+__global__ void __launch_bounds__(kThreads) update(const __grid_constant__ Arguments<Rule<N>, Step, States> a) {
   constexpr std::uint32_t V = half ? 8 : kPack<N>, most = kThreads * V * kRounds;
   std::uint32_t low = 0, high = a.parts - 1;  // the last tensor that begins at this block or before
   while (low < high) {
@@ -79,7 +80,7 @@ template <template <class> class Rule, class N, bool half, int States> __global_
     else high = middle - 1;
   }
   const Part<States>& part = a.part[low];
-  const Rule<N> rule = a.rules.rule[part.rule];
+  const Rule<N> rule = a.there ? Rule<N>(a.there[part.rule]) : a.rules.rule[part.rule];
   const std::int64_t begin = std::int64_t(blockIdx.x - part.block) * most, left = part.size - begin;
   const std::uint32_t size = left < most ? std::uint32_t(left) : most, whole = part.packs ? size / V * V : 0;
   char* at[2 + States];
@@ -93,35 +94,39 @@ template <template <class> class Rule, class N, bool half, int States> __global_
 }
 
 template <template <class> class Rule, class N, bool half, int States, class Step>
-Failed run(std::span<const OptimTensors> tensors, std::span<const Step> steps, cudaStream_t stream, int index) {
-  using Args = Arguments<Rule<N>, States>;
+Failed run(std::span<const OptimTensors> tensors, std::span<const Step> steps, const Step* there, cudaStream_t stream,
+           int index) {
+  using Args = Arguments<Rule<N>, Step, States>;
   static_assert(sizeof(Args) <= 4096);
   constexpr std::int64_t most = std::int64_t(kThreads) * (half ? 8 : kPack<N>)*kRounds;
   Args a;
-  const auto launch = [&] {
+  const auto launch = [&](std::size_t next) {
     if (a.parts) update<Rule, N, half, States><<<a.blocks, kThreads, 0, stream>>>(a);
-    a.parts = a.blocks = a.used = 0;
+    a.parts = a.blocks = a.used = 0, a.there = there ? there + next : nullptr;
   };
-  const Step* last = nullptr;
+  launch(0);
+  std::size_t first = 0, last = 0;  // steps: of the launch, and of the last rule
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const OptimTensors& t = tensors[i];
     const std::int64_t size = t.param.numel() * (neura::is_complex(t.param.dtype()) ? 2 : 1);
     if (!size) continue;
     const std::int64_t blocks = (size + most - 1) / most;
-    if (a.parts == kTensors || std::int64_t(a.blocks) + blocks > INT32_MAX) launch();
-    if (a.used == kRules && !(*last == steps[i])) launch();
-    if (!a.used || !(*last == steps[i])) new (&a.rules.rule[a.used++]) Rule<N>(steps[i]);
-    last = &steps[i];
+    const bool other = !there && (!a.used || !(steps[last] == steps[i]));
+    if (a.parts == kTensors || std::int64_t(a.blocks) + blocks > INT32_MAX || (other && a.used == kRules) ||
+        i - first > UINT16_MAX)
+      launch(i), first = i;
+    if (!there && (other || !a.used)) new (&a.rules.rule[a.used++]) Rule<N>(steps[i]), last = i;
     Part<States>& part = a.part[a.parts++];
     part.packs = true;
     for (int k = 0; k < 2 + States; ++k) {
       part.at[k] = k == 0 ? t.param.data : k == 1 ? t.grad.data : t.state[k - 2].data;
       part.packs = part.packs && reinterpret_cast<std::uintptr_t>(part.at[k]) % 16 == 0;
     }
-    part.size = size, part.block = a.blocks, part.rule = std::uint8_t(a.used - 1), a.dtype = t.param.dtype();
+    part.size = size, part.block = a.blocks, a.dtype = t.param.dtype();
+    part.rule = std::uint16_t(there ? i - first : a.used - 1);
     a.blocks += std::uint32_t(blocks);
   }
-  launch();
+  launch(0);
   return launched(index);
 }
 
@@ -130,17 +135,19 @@ struct States {
   int least, most;
 };
 template <template <class> class Rule, States states, class Step, int K = states.most>
-void choose(Context& c, std::span<const OptimTensors> tensors, std::span<const Step> steps) {
+void choose(Context& c, std::span<const OptimTensors> tensors, std::span<const Step> steps, const Step* there) {
   if (tensors.empty()) return;
   if constexpr (K > states.least)
-    if (!tensors[0].state[K - 1]) return choose<Rule, states, Step, K - 1>(c, tensors, steps);
+    if (!tensors[0].state[K - 1]) return choose<Rule, states, Step, K - 1>(c, tensors, steps, there);
   const OnDevice on(c.device.index);
   const cudaStream_t stream = current_stream(c.device.index);
   const DType d = tensors[0].param.dtype();
   // A complex number is two real ones to every optimizer.
-  if (bit(d) & dtypes::halves) c.fail(run<Rule, float, true, K>(tensors, steps, stream, c.device.index));
-  else if (to_real(d) == DType::float32) c.fail(run<Rule, float, false, K>(tensors, steps, stream, c.device.index));
-  else if (to_real(d) == DType::float64) c.fail(run<Rule, double, false, K>(tensors, steps, stream, c.device.index));
+  if (bit(d) & dtypes::halves) c.fail(run<Rule, float, true, K>(tensors, steps, there, stream, c.device.index));
+  else if (to_real(d) == DType::float32)
+    c.fail(run<Rule, float, false, K>(tensors, steps, there, stream, c.device.index));
+  else if (to_real(d) == DType::float64)
+    c.fail(run<Rule, double, false, K>(tensors, steps, there, stream, c.device.index));
   else
     c.fail(fail(DeviceFailure::absent,
                 "expected a parameter of float32, float64, float16, bfloat16 or complex "

@@ -77,9 +77,12 @@ struct RpropStep {  // prev, step_size
   X(asgd, AsgdStep)            \
   X(rprop, RpropStep)
 
-// Of one dtype and with the same states; one step for each. No two of them share memory that either writes.
+// Of one dtype and with the same states; one step for each. No two of them share memory that either writes. there:
+// null, or the steps in the device's memory, from which the kernel takes them when it runs: a graph that is replayed
+// finds other numbers there. Never of the cpu.
 struct optim_kernels {
-#define X(name, Step) Entry<void(Context&, std::span<const OptimTensors>, std::span<const Step>)> name;
+#define X(name, Step) \
+  Entry<void(Context&, std::span<const OptimTensors>, std::span<const Step>, const Step* there)> name;
   NEURA_OPTIM_KERNELS(X)
 #undef X
 };
