@@ -5,6 +5,7 @@
 #include "neura/backend/kernels/random.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -113,6 +114,10 @@ struct Multinomial {
   void run(Context& c, View w, View out) const { c.backend.random->multinomial(c, draw, replacement, w, out); }
 };
 
+// On a device one answer is fetched; the values themselves only to say which of them is wrong.
+template <class F> bool known_to_hold(const Tensor& t, F&& condition) {
+  return !t.device().is_cpu() && all(condition(t.detach())).template item<bool>();
+}
 // Values that decide what is an error; one look at them all.
 std::vector<double> host_values(const Tensor& t) {
   return contiguous(t.detach().to(DType::float64)).to(Device()).to_vector<double>();
@@ -121,12 +126,38 @@ Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double 
   check<DTypeError>(is_floating(p.dtype()), [&] {
     return std::string(op) + ": expected floating probabilities or rates, got " + p.spec().str();
   });
-  for (double v : host_values(p))
-    check<ValueError>(v >= 0 && v <= most, [&] {
-      return std::string(op) + ": expected values of at least 0" + (most == 1 ? " and at most 1" : "") + ", got " +
-             std::to_string(v);
-    });
+  if (!known_to_hold(p, [&](const Tensor& t) { return ge(t, 0) & le(t, most); }))
+    for (double v : host_values(p))
+      check<ValueError>(v >= 0 && v <= most, [&] {
+        return std::string(op) + ": expected values of at least 0" + (most == 1 ? " and at most 1" : "") + ", got " +
+               std::to_string(v);
+      });
   return contiguous(expand(p.detach(), size).to(DType::float64));
+}
+
+void check_stds(const Tensor& std) {
+  if (known_to_hold(std, [](const Tensor& t) { return ge(t, 0); })) return;
+  for (double v : host_values(std)) check_std(v);
+}
+void check_weights(const Tensor& input, std::int64_t rows, std::int64_t n, std::int64_t least) {
+  const auto enough = [&](const Tensor& w) {
+    return all(isfinite(w) & ge(w, 0)) & all(ge(sum(gt(w, 0), {-1}), least));
+  };
+  if (known_to_hold(input, enough)) return;
+  const std::vector<double> w = host_values(input);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::int64_t some = 0;
+    for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
+      const double v = w[std::size_t(i)];
+      check<ValueError>(v >= 0 && std::isfinite(v),
+                        [&] { return "multinomial: expected finite weights of at least 0, got " + std::to_string(v); });
+      some += v > 0;
+    }
+    check<ValueError>(some >= least, [&] {
+      return "multinomial: expected at least " + std::to_string(least) + " weights above 0 in every row, got " +
+             std::to_string(some);
+    });
+  }
 }
 
 }  // namespace
@@ -170,7 +201,7 @@ Tensor normal(double mean, double std, const Shape& size, const RandomOptions& o
   return finished(fresh<Draw::normal>(s, drawn<Draw::normal>(o.generator, mean, std)), o.requires_grad);
 }
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
-  for (double v : host_values(std)) check_std(v);
+  check_stds(std);
   const Shape size = broadcast_shapes("normal", mean.shape(), std.shape());
   const Tensor z = randn(size, {.generator = g, .dtype = promote(mean.dtype(), std.dtype()), .device = mean.device()});
   return add(mul(z, std.detach()), mean.detach());
@@ -180,7 +211,7 @@ Tensor normal(const Tensor& mean, double std, Generator* g) {
   return add(mul(randn_like(mean, {}, g), std), mean.detach());
 }
 Tensor normal(double mean, const Tensor& std, Generator* g) {
-  for (double v : host_values(std)) check_std(v);
+  check_stds(std);
   return add(mul(randn_like(std, {}, g), std.detach()), mean);
 }
 
@@ -207,21 +238,7 @@ Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replaceme
     return "multinomial: expected num_samples above 0 and, without replacement, at most " + std::to_string(n) +
            ", got " + std::to_string(num_samples);
   });
-  const std::vector<double> w = host_values(input);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    double sum = 0;
-    std::int64_t some = 0;
-    for (std::int64_t i = r * n; i < (r + 1) * n; ++i) {
-      const double v = w[std::size_t(i)];
-      check<ValueError>(v >= 0 && std::isfinite(v),
-                        [&] { return "multinomial: expected finite weights of at least 0, got " + std::to_string(v); });
-      sum += v, some += v > 0;
-    }
-    check<ValueError>(sum > 0 && (replacement || some >= num_samples), [&] {
-      return "multinomial: expected at least " + std::to_string(replacement ? 1 : num_samples) +
-             " weights above 0 in every row, got " + std::to_string(some);
-    });
-  }
+  check_weights(input, rows, n, replacement ? 1 : num_samples);
   const Tensor weights = contiguous(reshape(input.detach(), {rows, n}).to(DType::float64));
   const Tensor out = apply(Multinomial{drawn<Draw::uniform>(g), num_samples, replacement}, weights);
   return input.dim() == 2 ? out : reshape(out, {num_samples});
