@@ -30,7 +30,8 @@ struct Ranked {  // a call of kernels/sort.h, by value to its kernels
 Order order_of(DType, bool descending);
 void rank(Context&, Rank, int dim, std::int64_t k, View x, View values, View indices);  // kernels/sort.h
 void rows(Context&, View x, View indices);
-constexpr std::uint32_t kShort = 2048;  // lines up to here are sorted by a block or by a part of one
+// Lines up to here are sorted by a block or by a part of one.
+inline std::uint32_t most_of_block(const Order& o) { return o.bytes == 8 ? 2048 : 4096; }
 Failed rank_short(const Ranked&, cudaStream_t);
 bool selects(const Ranked&);  // may only a few elements of each line be put in order?
 Failed rank_selected(int index, const Ranked&, cudaStream_t);

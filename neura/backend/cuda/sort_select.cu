@@ -165,8 +165,9 @@ template <class K> Failed select(int index, const Ranked& r, unsigned cluster, c
 }  // namespace
 
 bool selects(const Ranked& r) {
-  if (r.inner.divisor != 1 || r.rank == Rank::mode || r.n <= kShort || r.lines >= 1u << 27) return false;
-  return r.rank > Rank::largest || (r.room <= kShort && r.room <= r.n / 4);
+  if (r.inner.divisor != 1 || r.rank == Rank::mode || r.n <= most_of_block(r.order) || r.lines >= 1u << 27)
+    return false;
+  return r.rank > Rank::largest || (r.room <= most_of_block(r.order) && r.room <= r.n / 4);
 }
 Failed rank_selected(int index, const Ranked& r, cudaStream_t stream) {
   unsigned cluster = 1;
