@@ -1,4 +1,5 @@
 #include "neura/backend/cpu/random_lines.h"
+#include "neura/backend/kernels/random.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/random_lines.cpp"
@@ -62,9 +63,12 @@ HWY_ATTR void Uniform(const std::uint32_t* words, float a, float b, float* out) 
 }
 
 // Multiplications and additions are separate here, so that machines with and without fused ones agree.
-template <class V> HWY_INLINE V horner(V, V sum) { return sum; }
-template <class V, class... C> HWY_INLINE V horner(V x, V sum, float c, C... rest) {
-  return horner(x, hn::Add(hn::Mul(sum, x), hn::Set(Floats(), c)), rest...);
+template <class V> HWY_INLINE V sum_of(V, V sum) { return sum; }
+template <class V, class... C> HWY_INLINE V sum_of(V x, V sum, float c, C... rest) {
+  return sum_of(x, hn::Add(hn::Mul(sum, x), hn::Set(Floats(), c)), rest...);
+}
+template <class V, class... C> HWY_INLINE V horner(V x, float c, C... rest) {
+  return sum_of(x, hn::Set(Floats(), c), rest...);
 }
 
 template <class V> HWY_INLINE V log_of(V x) {  // of normal numbers
@@ -75,8 +79,7 @@ template <class V> HWY_INLINE V log_of(V x) {  // of normal numbers
   const auto e = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, 0x3f3504f3)));
   const V m = hn::Sub(hn::BitCast(f, hn::Sub(bits, hn::ShiftLeft<23>(e))), hn::Set(f, 1.0f));
   const V exponent = hn::ConvertTo(f, e), z = hn::Mul(m, m);
-  V y = horner(m, hn::Set(f, 7.0376836292e-2f), -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
-               1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f);
+  V y = horner(m, NEURA_LOG_TERMS);
   y = hn::Mul(hn::Mul(y, m), z);
   y = hn::Add(y, hn::Mul(exponent, hn::Set(f, -2.12194440e-4f)));
   y = hn::Sub(y, hn::Mul(z, hn::Set(f, 0.5f)));
@@ -89,10 +92,8 @@ template <class V> HWY_INLINE void sin_cos_turns(V u, V& s, V& c) {  // of 2 pi 
   const auto k = hn::ConvertTo(di, hn::Add(hn::Mul(u, hn::Set(f, 4.0f)), hn::Set(f, 0.5f)));  // the nearest quarter
   const V r = hn::Mul(hn::Sub(u, hn::Mul(hn::ConvertTo(f, k), hn::Set(f, 0.25f))), hn::Set(f, 6.283185307f));
   const V z = hn::Mul(r, r);
-  const V sine =
-      hn::Add(r, hn::Mul(hn::Mul(r, z), horner(z, hn::Set(f, -1.9515295891e-4f), 8.3321608736e-3f, -1.6666654611e-1f)));
-  const V cosine =
-      horner(z, hn::Set(f, 2.443315711809948e-5f), -1.388731625493765e-3f, 4.166664568298827e-2f, -0.5f, 1.0f);
+  const V sine = hn::Add(r, hn::Mul(hn::Mul(r, z), horner(z, NEURA_SIN_TERMS)));
+  const V cosine = horner(z, NEURA_COS_TERMS);
   const auto one = hn::Set(di, 1), two = hn::Set(di, 2);
   const auto swap = hn::MaskFromVec(hn::BitCast(f, hn::VecFromMask(di, hn::Eq(hn::And(k, one), one))));
   const auto sign_s = hn::BitCast(f, hn::ShiftLeft<30>(hn::And(k, two)));

@@ -67,8 +67,7 @@ template <class... C> __device__ float horner(float x, float sum, float c, C... 
 __device__ inline float log_of(float x) {  // of normal numbers
   const int bits = __float_as_int(x), e = (bits - 0x3f3504f3) >> 23;
   const float m = __int_as_float(bits - e * (1 << 23)) - 1.0f, exponent = float(e), z = m * m;
-  float y = horner(m, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
-                   -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f);
+  float y = horner(m, NEURA_LOG_TERMS);
   y = y * m * z;
   y = y + exponent * -2.12194440e-4f;
   y = y - z * 0.5f;
@@ -77,8 +76,7 @@ __device__ inline float log_of(float x) {  // of normal numbers
 __device__ inline void sin_cos_turns(float u, float& s, float& c) {  // of 2 pi u, u in [0, 1)
   const int k = int(u * 4.0f + 0.5f);                                // the nearest quarter
   const float r = (u - float(k) * 0.25f) * 6.283185307f, z = r * r;
-  const float sine = r + r * z * horner(z, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f);
-  const float cosine = horner(z, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f, -0.5f, 1.0f);
+  const float sine = r + r * z * horner(z, NEURA_SIN_TERMS), cosine = horner(z, NEURA_COS_TERMS);
   s = k & 1 ? cosine : sine, c = k & 1 ? sine : cosine;
   s = __uint_as_float(__float_as_uint(s) ^ (unsigned(k) & 2) << 30);
   c = __uint_as_float(__float_as_uint(c) ^ (unsigned(k + 1) & 2) << 30);
