@@ -11,6 +11,7 @@
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/sort.h"
 
 namespace {
 using namespace neura;
@@ -116,6 +117,67 @@ void max_pool_overlapping(benchmark::State& s) {
   measure(s, 5.25 * double(x.numel()), [&] { max_pool2d(x, 3, {.stride = 2, .padding = 1}); });
 }
 
+// Random numbers, and what puts them in order.
+Tensor random(const Shape& size, DType d = DType::float32) {
+  return rand(size, {.dtype = d, .device = Device("cuda")});
+}
+void rand_floats(benchmark::State& s) {
+  measure(s, 16.0 * kSize, [] { random({4 * kSize}); });
+}
+void randn_floats(benchmark::State& s) {
+  measure(s, 16.0 * kSize, [] { randn({4 * kSize}, {.device = Device("cuda")}); });
+}
+void randint_int64(benchmark::State& s) {
+  measure(s, 8.0 * kSize, [] { randint(1000, {kSize}, {.device = Device("cuda")}); });
+}
+void bernoulli_floats(benchmark::State& s) {
+  Tensor x = random({kSize});
+  measure(s, 4.0 * kSize, [&] { bernoulli_(x, 0.3); });
+}
+void randperm_million(benchmark::State& s) {
+  measure(s, 0, [] { randperm(1 << 20, {.device = Device("cuda")}); });
+}
+void multinomial_vocabulary(benchmark::State& s) {
+  const Tensor w = random({32, 50257});
+  measure(s, 0, [&] { multinomial(w, 1, true); });
+}
+void sort_line(benchmark::State& s) {
+  const Tensor x = random({1 << 24});
+  measure(s, 0, [&] { sort(x); });
+}
+void sort_short_lines(benchmark::State& s) {
+  const Tensor x = random({65536, 256});
+  measure(s, 0, [&] { sort(x); });
+}
+void sort_lines(benchmark::State& s) {
+  const Tensor x = random({8192, 2048});
+  measure(s, 0, [&] { sort(x); });
+}
+void sort_long_lines(benchmark::State& s) {
+  const Tensor x = random({256, 65536});
+  measure(s, 0, [&] { sort(x); });
+}
+void topk_experts(benchmark::State& s) {
+  const Tensor x = random({65536, 64}, DType::bfloat16);
+  measure(s, 0, [&] { topk(x, 2); });
+}
+void topk_vocabulary(benchmark::State& s) {
+  const Tensor x = random({64, 50257});
+  measure(s, 0, [&] { topk(x, 50); });
+}
+void topk_line(benchmark::State& s) {
+  const Tensor x = random({1 << 24});
+  measure(s, 0, [&] { topk(x, 100); });
+}
+void median_lines(benchmark::State& s) {
+  const Tensor x = random({1024, 16384});
+  measure(s, 0, [&] { median(x, 1); });
+}
+void searchsorted_floats(benchmark::State& s) {
+  const Tensor sequence = sort(random({10000})).values, x = random({1 << 24});
+  measure(s, 0, [&] { searchsorted(sequence, x); });
+}
+
 // The host's share of small calls: fewer than fill the device's queue, which is emptied in between.
 template <class F> void queued(benchmark::State& state, F&& call) {
   const DeviceApi& api = device_api(Device("cuda"));
@@ -181,6 +243,21 @@ CASE(conv_bfloat16_backward);
 CASE(max_pool);
 CASE(max_pool_backward);
 CASE(max_pool_overlapping);
+CASE(rand_floats);
+CASE(randn_floats);
+CASE(randint_int64);
+CASE(bernoulli_floats);
+CASE(randperm_million);
+CASE(multinomial_vocabulary);
+CASE(sort_line);
+CASE(sort_short_lines);
+CASE(sort_lines);
+CASE(sort_long_lines);
+CASE(topk_experts);
+CASE(topk_vocabulary);
+CASE(topk_line);
+CASE(median_lines);
+CASE(searchsorted_floats);
 #define SMALL(name) BENCHMARK(name)->Unit(benchmark::kMicrosecond)->UseRealTime()->Iterations(50)
 SMALL(small_add);
 SMALL(small_add_recorded);

@@ -45,6 +45,7 @@ def cases():
         "small_copy": (lambda: small_out.copy_(small), 0, 0),
         "small_empty": (lambda: torch.empty_like(small), 0, 0),
         **network_cases(),
+        **order_cases(),
     }
 
 
@@ -81,6 +82,31 @@ def network_cases():
     result["max_pool_overlapping"] = (lambda: max_pool2d(image, 3, 2, 1), moved, 0)
     result["small_pool"] = (lambda: max_pool2d(tiny, 2), 0, 0)
     return result
+
+
+def order_cases():
+    """Random numbers and what puts them in order, as in cuda_bench.cpp."""
+    filled, weights = torch.rand(SIZE, device="cuda"), torch.rand(32, 50257, device="cuda")
+    line, lines = torch.rand(1 << 24, device="cuda"), torch.rand(8192, 2048, device="cuda")
+    experts = torch.rand(65536, 64, device="cuda", dtype=torch.bfloat16)
+    vocabulary, sequence = torch.rand(64, 50257, device="cuda"), torch.rand(10000, device="cuda").sort().values
+    return {
+        "rand_floats": (lambda: torch.rand(4 * SIZE, device="cuda"), 16 * SIZE, 0),
+        "randn_floats": (lambda: torch.randn(4 * SIZE, device="cuda"), 16 * SIZE, 0),
+        "randint_int64": (lambda: torch.randint(1000, (SIZE,), device="cuda"), 8 * SIZE, 0),
+        "bernoulli_floats": (lambda: filled.bernoulli_(0.3), 4 * SIZE, 0),
+        "randperm_million": (lambda: torch.randperm(1 << 20, device="cuda"), 0, 0),
+        "multinomial_vocabulary": (lambda: torch.multinomial(weights, 1, True), 0, 0),
+        "sort_line": (lambda: line.sort(), 0, 0),
+        "sort_short_lines": (lambda: line.view(65536, 256).sort(), 0, 0),
+        "sort_lines": (lambda: lines.sort(), 0, 0),
+        "sort_long_lines": (lambda: line.view(256, 65536).sort(), 0, 0),
+        "topk_experts": (lambda: experts.topk(2), 0, 0),
+        "topk_vocabulary": (lambda: vocabulary.topk(50), 0, 0),
+        "topk_line": (lambda: line.topk(100), 0, 0),
+        "median_lines": (lambda: line.view(1024, 16384).median(1), 0, 0),
+        "searchsorted_floats": (lambda: torch.searchsorted(sequence, line), 0, 0),
+    }
 
 
 def seconds(call, small):

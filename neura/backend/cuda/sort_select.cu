@@ -171,7 +171,7 @@ bool selects(const Ranked& r) {
 }
 Failed rank_selected(int index, const Ranked& r, cudaStream_t stream) {
   unsigned cluster = 1;
-  while (cluster < 8 && r.lines * cluster < 132 && r.n / cluster > 4 * kWorkers) cluster *= 2;
+  while (cluster < 8 && 2 * cluster * r.lines <= 132 && r.n / cluster > 4 * kWorkers) cluster *= 2;
   return r.order.bytes == 8 ? select<std::uint64_t>(index, r, cluster, stream)
                             : select<std::uint32_t>(index, r, cluster, stream);
 }
