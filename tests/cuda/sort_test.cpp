@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "neura/cuda/graph.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
@@ -154,6 +155,35 @@ TEST_F(CudaSort, PlacesInASequenceAreTheCpus) {
           expect_same(back(searchsorted(there(sequence), there(values), narrow_result, right)),
                       searchsorted(sequence, values, narrow_result, right));
     }
+}
+TEST_F(CudaSort, GraphsCaptureIt) {
+  Tensor x = zeros({3, 9001}, {.device = kCuda});
+  const Tensor sequence = there(arange(100.0, {.dtype = float32}));
+  const auto work = [&] {
+    const Tensor some = narrow(x, 1, 5, 300), flat = reshape(x, {x.numel()});
+    return std::vector<Tensor>{sort(x).indices,
+                               topk(x, 7).indices,
+                               median(x, 1).values,
+                               mode(x).values,
+                               sort(some, 0).indices,
+                               topk(some, 4).indices,
+                               mode(some).values,
+                               median(x),
+                               kthvalue(flat, 9).values,
+                               searchsorted(sequence, x),
+                               randperm(5000, {.device = kCuda})};
+  };
+  work();
+  std::vector<Tensor> got;
+  cuda::Graph graph;
+  graph.capture([&] { got = work(); });
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    x.copy_(there(numbers({3, 9001}, float32, seed)));
+    manual_seed(seed);
+    const std::vector<Tensor> want = work();
+    manual_seed(seed), graph.replay();
+    for (std::size_t i = 0; i < got.size(); ++i) expect_same(back(got[i]), back(want[i]));
+  }
 }
 
 }  // namespace
