@@ -2,6 +2,7 @@
 #include "neura/ops/attention.h"
 
 #include "neura/autograd/autograd.h"
+#include "neura/core/precision.h"
 #include "neura/ops/create.h"
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
@@ -79,6 +80,19 @@ TEST_F(CudaAttention, HalvesTakeTheTensorCores) {
       use_cudnn(true);
       EXPECT_EQ(count() - before, 2);
     }
+}
+
+TEST_F(CudaAttention, TheSameTwiceWhereThatIsAskedFor) {
+  const Operands x = operands({2, 3}, 300, 1000, 64, 64, bfloat16);
+  use_deterministic_algorithms(true);
+  const Results first = attend(x, {}, true);
+  for (int n = 0; n < 3; ++n) {
+    const Results again = attend(x, {}, true);
+    for (std::size_t i = 0; i < first.size(); ++i) expect_same(again[i], first[i]);
+  }
+  use_deterministic_algorithms(false);
+  const Results want = attend(x, {}, false);
+  for (std::size_t i = 0; i < first.size(); ++i) expect_close(first[i], want[i], tolerance(bfloat16).times(16));
 }
 
 TEST_F(CudaAttention, MasksOnTheTensorCores) {

@@ -18,6 +18,7 @@ std::atomic<std::int64_t> done{0};  // forward passes and gradients that cuDNN h
 #include "neura/backend/cuda/cudnn_graph.h"
 #include "neura/backend/cuda/cudnn_session.h"
 #include "neura/backend/cuda/execute.h"
+#include "neura/backend/cuda/precision.h"
 #include "neura/backend/cuda/scratch.h"
 
 namespace neura::cuda {
@@ -228,17 +229,9 @@ bool taken(const AttentionCall& c) {
   return c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost && width % 8 == 0 && values % 8 == 0 &&
          width <= 256 && values <= 256 && reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
 }
-bool ordered_gradients() {
-  static const bool ordered = [] {
-    const char* const value = std::getenv("NEURA_CUDNN_DETERMINISTIC");
-    return value && *value && *value != '0';
-  }();
-  return ordered;
-}
-
 // Copies of what cuDNN cannot read where it lies, and the key of the call.
 Failed prepare_all(AttentionCall& c, Key& key, Spec (&own)[4], Scratch& scratch) {
-  key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = c.g && ordered_gradients();
+  key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = c.g && deterministic_algorithms();
   if (Failed f = prepare(c.q, own[0], key.q, scratch)) return f;
   if (Failed f = prepare(c.k, own[1], key.k, scratch)) return f;
   if (Failed f = prepare(c.v, own[2], key.v, scratch)) return f;
