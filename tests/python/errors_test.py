@@ -83,7 +83,7 @@ RAISED = [
         "OutOfMemoryError",
         (MemoryError, RuntimeError),
         lambda: neura.empty(1 << 47),
-        "allocate: expected 536870912 MiB ",
+        "empty: expected 536870912 MiB ",
     ),
     (
         "IoError",
