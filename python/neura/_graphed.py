@@ -23,6 +23,7 @@ def _flat(result):
 
 
 def _graphed(function, own, parameters, warmup, allow_unused, pool):
+    own = tuple(x.detach().requires_grad_(x.requires_grad) for x in own)  # whatever made them stays out of the graphs
     inputs = (*own, *parameters)
     wanted = tuple(x for x in inputs if x.requires_grad)
     side = cuda.Stream()
