@@ -73,7 +73,7 @@ template <class N> void launch(const FoldArguments& f, char* means, cudaStream_t
 
 bool moments_in_one_pass(const FoldArguments& f, DType computed, char* means, cudaStream_t stream) {
   const bool few = f.outputs < 264 && f.count > 8192;  // several blocks for each, which read twice
-  if (!f.packs || few) return false;
+  if (!f.packs || few || !f.count) return false;       // of nothing the mean is NaN, as the folds say
   if (computed == DType::float64) launch<double>(f, means, stream);
   else launch<float>(f, means, stream);
   return true;
