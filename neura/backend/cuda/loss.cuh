@@ -5,6 +5,7 @@
 
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/failure.h"
+#include "neura/backend/cuda/floating.cuh"
 #include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/report.h"
 #include "neura/backend/cuda/scratch.h"
@@ -13,7 +14,6 @@
 namespace neura::cuda {
 
 constexpr int kMost = 1024;  // threads of a block
-template <class M> using number_of = std::conditional_t<sizeof(M) == 8, double, float>;
 template <class M> constexpr int kLossPack = int(16 / sizeof(M));
 
 // What all threads of a block have, combined; thread 0 has it. Every thread calls it, once for each room.
@@ -52,23 +52,6 @@ inline Failed dense(View& v, DType d, Spec& own, Scratch& scratch) {
   v = copy;
   return nullptr;
 }
-// f.operator()<M>() for a floating dtype's element in memory.
-template <class F> Failed of_floating(DType d, const F& f) {
-  switch (d) {
-    case DType::float32:
-      return f.template operator()<float>();
-    case DType::float64:
-      return f.template operator()<double>();
-    case DType::float16:
-      return f.template operator()<Half>();
-    case DType::bfloat16:
-      return f.template operator()<BFloat16>();
-    default:
-      return fail(DeviceFailure::absent,
-                  "expected float32, float64, float16 or bfloat16, got %s; convert it with .to()", name(d));
-  }
-}
-
 template <class N> struct Scores {  // [samples / inner, classes, inner]
   const char* x;
   char* gx;                // dense
@@ -186,8 +169,8 @@ struct LossCall {  // what the entries have in common
 
 inline std::uint32_t blocks_of(std::uint32_t n, std::uint32_t of) { return (n + of - 1) / of; }
 // The dtype of the scores chooses a function; what its launches say comes last.
-#define NEURA_LOSS_BY_DTYPE(scores, f, ...)                                                    \
-  c.fail(of_floating(scores.dtype(), [&]<class M>() -> Failed { return f<M>(__VA_ARGS__); })); \
+#define NEURA_LOSS_BY_DTYPE(scores, f, ...)                                                      \
+  c.fail(with_floating(scores.dtype(), [&]<class M>() -> Failed { return f<M>(__VA_ARGS__); })); \
   c.fail(launched(c.device.index))
 void nll_loss(Context&, View x, View target, View weight, const LossOptions&, View loss, View total);
 void nll_loss_backward(Context&, View g, View target, View weight, View total, const LossOptions&, View gx);

@@ -150,7 +150,7 @@ void element_loss(Context& c, View x, View target, ElementLoss kind, double para
   Scratch scratch(c.device.index, stream);
   const Elements e = elements({}, x, target, kind, parameter, r, each ? loss : View{});
   const Scalars to{loss.data, nullptr, loss.dtype(), loss.dtype(), r == Reduction::mean};
-  c.fail(of_floating(x.dtype(), [&]<class M>() -> Failed {
+  c.fail(with_floating(x.dtype(), [&]<class M>() -> Failed {
     const std::uint32_t blocks = blocks_of<M>(e, each ? INT32_MAX : e.n <= 16384 ? 1 : 132 * 8);
     Totals* parts = nullptr;
     if (!each && blocks > 1)
@@ -166,7 +166,7 @@ void element_loss_backward(Context& c, View g, View x, View target, ElementLoss 
   const OnDevice on(c.device.index);
   const cudaStream_t stream = current_stream(c.device.index);
   const Elements e = elements(g, x, target, kind, parameter, r, gx);
-  c.fail(of_floating(x.dtype(), [&]<class M>() -> Failed {
+  c.fail(with_floating(x.dtype(), [&]<class M>() -> Failed {
     backward<M><<<blocks_of<M>(e, INT32_MAX), kThreads, 0, stream>>>(e);
     return nullptr;
   }));

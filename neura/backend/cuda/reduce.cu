@@ -291,9 +291,6 @@ Failed launch_fold(Context& c, FoldFn* fn, FoldArguments& f) {
   return fn(f, kept < inner && f.count > 1, current_stream(c.device.index), c.device.index);
 }
 
-bool is_read(DType d, DType computed) {
-  return d == computed || (computed == DType::float32 && (d == DType::float16 || d == DType::bfloat16));
-}
 // Kernels know the computing dtype and its halves; what is neither goes through memory of its own.
 Failed prepared(View& x, DType computed, Spec& own, Scratch& scratch) {
   if (is_read(x.dtype(), computed)) return nullptr;

@@ -24,6 +24,10 @@ struct FoldArguments {
   Axes kept, reduced;
 };
 
+// Do the kernels read this dtype as it is, as the computing dtype or a half of it?
+inline bool is_read(DType d, DType computed) {
+  return d == computed || (computed == DType::float32 && (d == DType::float16 || d == DType::bfloat16));
+}
 // Launches mean (dense, of the computing dtype) and spread of dense lines, if that is what f describes.
 bool moments_in_one_pass(const FoldArguments& f, DType computed, char* means, cudaStream_t);
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);  // kernels/reduce.h

@@ -98,9 +98,8 @@ void extreme(Context& c, bool largest, int dim, View x, View values, View indice
     return c.fail(fail(DeviceFailure::absent, "expected fewer than 2^31 results of fewer than 2^31 elements on cuda"));
   const OnDevice on(c.device.index);
   const DType computed = accumulation(x.dtype());
-  const bool read = x.dtype() == computed || bit(x.dtype()) & (bit(DType::float16) | bit(DType::bfloat16));
   const auto places = reinterpret_cast<std::uintptr_t>(x.data) | std::uintptr_t(count * size_of(x.dtype()));
-  find_in(computed, largest, read && inner == 1 && places % 16 == 0, std::uint32_t(outputs),
+  find_in(computed, largest, is_read(x.dtype(), computed) && inner == 1 && places % 16 == 0, std::uint32_t(outputs),
           current_stream(c.device.index), x.data, x.dtype(), std::uint32_t(outputs), std::uint32_t(count),
           std::uint32_t(inner), values.data, values ? values.dtype() : x.dtype(),
           indices ? indices.as<std::int64_t>() : nullptr, size_of(x.dtype()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "neura/backend/cuda/failure.h"
+#include "neura/backend/cuda/floating.cuh"
 #include "neura/backend/cuda/rows.cuh"
 
 namespace neura::cuda {
@@ -68,22 +69,6 @@ Failed run_rows(const Op& op, const RowPlan& r, bool packs, int index, cudaStrea
     if (packs) return launch_rows<Op, M, V>(op, r, index, stream);
   }
   return launch_rows<Op, M, 1>(op, r, index, stream);
-}
-
-// f.operator()<M>() for a floating dtype's element in memory.
-template <class F> Failed with_floating(DType d, const F& f) {
-  switch (d) {
-    case DType::float32:
-      return f.template operator()<float>();
-    case DType::float64:
-      return f.template operator()<double>();
-    case DType::float16:
-      return f.template operator()<Half>();
-    case DType::bfloat16:
-      return f.template operator()<BFloat16>();
-    default:
-      return fail(DeviceFailure::absent, "expected a floating dtype, got %s; convert it first", name(d));
-  }
 }
 
 }  // namespace neura::cuda

@@ -11,12 +11,12 @@
 //   given()                  Final needs no Stat: a long row is read once
 //   segmented                rows are made of pieces that lie apart
 #pragma once
+#include "neura/backend/cuda/floating.cuh"
 #include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/rows.h"
 
 namespace neura::cuda {
 
-template <class M> using number_of = std::conditional_t<sizeof(M) == 8, double, float>;
 template <class E> constexpr int kHeld = sizeof(E) == 8 ? 16 : 32;  // elements of a thread, at most
 constexpr std::uint32_t kTeam = 512;                                // threads of a row, at most
 
