@@ -192,7 +192,7 @@ void write(Call& call, bool recorded, Flat* flat) {
   if (moved && flat) [[unlikely]]
     flat->fits(call);
   if (flat) {
-    flat->run(out);
+    flat->into(out);
   } else {
     Unlocked unlocked(is_long(call, spec[0]));
     if (call.row->kind == Row::pointwise) run_pointwise(call, dtypes);
@@ -237,7 +237,7 @@ void apply(Call& call) {
     const bool small = flat.fits(call);
     if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
     if (!small) return fresh(call, recorded);
-    call.out[0] = flat.make(), flat.run(call.out[0].impl());
+    call.out[0] = flat.fresh();
     if (recorded) record(call);
   } catch (Error&) {
     rethrow(call);

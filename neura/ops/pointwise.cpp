@@ -1,6 +1,7 @@
 #include "neura/ops/pointwise.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 
 #include "neura/core/parallel.h"
@@ -27,6 +28,7 @@ DType meet(DType higher, DType lower) {  // torch's combine_categories
 struct FlatTable {
   std::uint8_t result[6][kDTypes];
   std::uint8_t shift[kDTypes];  // log2 of the granule
+  std::uint8_t size[kDTypes];   // log2 of an element's bytes
 };
 constexpr FlatTable kFlat = [] {
   FlatTable t{};
@@ -36,6 +38,7 @@ constexpr FlatTable kFlat = [] {
       t.result[c][d] = cls.computed_in(DType(d)) == DType(d) ? std::uint8_t(cls.result(DType(d))) : 255;
     }
     while (std::size_t{1} << t.shift[d] < granule(DType(d))) ++t.shift[d];
+    while (1 << t.size[d] < size_of(DType(d))) ++t.size[d];
   }
   return t;
 }();
@@ -210,61 +213,79 @@ void repeat(const Scalar& number, DType d, char (&to)[128]) {
 
 }  // namespace
 
+// Dtype, rank, device and contiguity as one word: operands of a flat call have them in common, or are planned.
+static_assert(offsetof(Spec, rank) == 1 && offsetof(Spec, device) == 2 && offsetof(Spec, contiguous) == 4);
+static std::uint64_t head(const Spec& s) {
+  std::uint64_t word;
+  std::memcpy(&word, static_cast<const void*>(&s), sizeof word);
+  return word & 0xff'ffff'ffff;
+}
+
+// May the destination take the line, with what is computed behind its end?
+bool Flat::takes(const Call& call) const {
+  const TensorImpl* out = call.out[0].impl();
+  if (out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
+  // Behind a view lies something of somebody else's.
+  const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
+  if (padded != spec->numel && !(last && room(out, padded))) return false;
+  for (int i = 0; i < call.inputs; ++i)
+    if (const Operand& o = call.in[i];
+        o.is_tensor() && o.tensor->storage == out->storage && o.tensor->spec.offset != out->spec.offset)
+      return false;
+  return true;
+}
+
+[[gnu::noinline]] bool Flat::place_number(int i, const Operand& o, DType d) {
+  const std::int64_t bytes = padded << kFlat.size[int(d)];
+  if (!o.is_scalar() || o.scalar.category() > category(d) || bytes > std::int64_t(sizeof scalars[i])) return false;
+  repeat(o.scalar, d, scalars[i]);
+  line.in[i] = scalars[i];
+  return true;
+}
+
+// The operand as elements of a line; false where it has none, or no room behind them.
+[[gnu::always_inline]] inline bool Flat::place(int i, const Operand& o, DType d) {
+  if (!o.is_tensor()) return place_number(i, o, d);
+  const Storage& s = *o.tensor->storage;
+  const std::int64_t at = o.tensor->spec.offset << kFlat.size[int(d)];
+  line.in[i] = static_cast<const char*>(s.data) + at;
+  return at + (padded << kFlat.size[int(d)]) <= std::int64_t(s.capacity);
+}
+
 bool Flat::fits(const Call& call) {
   const Row& row = *call.row;
-  if (row.kind != Row::pointwise || row.cls.mask_first || call.inputs > 2) return false;
-  for (int i = 0; i < call.inputs; ++i) {
-    if (!call.in[i].is_tensor()) continue;
-    const Spec& t = call.in[i].tensor->spec;
-    if (!spec) spec = &t;
-    if (!t.contiguous || t.dtype != spec->dtype || !t.device.is_cpu() || !t.same_shape(*spec)) return false;
-  }
-  if (!spec || spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(spec->dtype)) return false;
+  if (row.kind != Row::pointwise || row.cls.mask_first || unsigned(call.inputs - 1) > 1) return false;
+  const Operand &first = call.in[0], &last = call.in[call.inputs - 1];
+  if (!first.is_tensor() && !last.is_tensor()) return false;
+  spec = &(first.is_tensor() ? first : last).tensor->spec;
+  if (!spec->contiguous || !spec->device.is_cpu()) return false;
+  if (first.is_tensor() && last.is_tensor() &&
+      (head(last.tensor->spec) != head(*spec) || !last.tensor->spec.same_shape(*spec)))
+    return false;
   const DType d = spec->dtype;
+  if (spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(d)) return false;
   const std::uint8_t out_dtype = kFlat.result[int(row.cls.comes)][int(d)];
   if (out_dtype == 255 || (row.cls.divides && is_integral(d))) return false;
   result = DType(out_dtype);
   fn = row.kernel(cpu()).value[int(d)];
   padded = padded_to(spec->numel, d);
-  if (call.destination != Destination::fresh) {
-    const TensorImpl* out = call.out[0].impl();
-    if (out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
-    // Behind a view lies something of somebody else's.
-    const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
-    if (padded != spec->numel && !(last && room(out, padded))) return false;
-    for (int i = 0; i < call.inputs; ++i)
-      if (const Operand& o = call.in[i];
-          o.is_tensor() && o.tensor->storage == out->storage && o.tensor->spec.offset != out->spec.offset)
-        return false;
-  }
+  if (call.destination != Destination::fresh && !takes(call)) return false;
   line.size = std::size_t(padded), line.attributes = static_cast<const double*>(call.op);
-  for (int i = 0; i < call.inputs; ++i) {
-    const Operand& o = call.in[i];
-    if (o.is_tensor()) {
-      if (!room(o.tensor, padded)) return false;
-      line.in[i] = o.tensor->data();
-      continue;
-    }
-    const std::int64_t size = size_of(d);
-    if (!o.is_scalar() || o.scalar.category() > category(d) || padded * size > std::int64_t(sizeof scalars[i]))
-      return false;
-    repeat(o.scalar, d, scalars[i]);
-    line.in[i] = scalars[i];
-  }
-  return true;
+  return place(0, first, d) && (call.inputs == 1 || place(1, last, d));
 }
 
-Tensor Flat::make() const {
-  TensorImpl* t = TensorImpl::make(
-      *spec,
-      Storage::make(std::size_t(std::max(spec->numel * size_of(result), padded * size_of(result))), spec->device));
-  t->storage->bytes = std::size_t(spec->numel * size_of(result));
+Tensor Flat::fresh() {
+  Storage* storage = Storage::make(std::size_t(padded << kFlat.size[int(result)]), spec->device);
+  storage->bytes = std::size_t(spec->numel << kFlat.size[int(result)]);
+  TensorImpl* t = TensorImpl::make(*spec, storage);
   t->spec.offset = 0, t->spec.dtype = result;
   t->inference = state.active & kInference;
+  line.out = storage->data;
+  fn(line);
   return Tensor(Ref<TensorImpl>::adopt(t));
 }
 
-void Flat::run(TensorImpl* out) {
+void Flat::into(TensorImpl* out) {
   line.out = out->data();
   fn(line);
 }

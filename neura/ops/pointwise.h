@@ -27,8 +27,13 @@ struct Flat {
   alignas(64) char scalars[2][128];
 
   bool fits(const Call&);
-  Tensor make() const;
-  void run(TensorImpl* out);
+  Tensor fresh();
+  void into(TensorImpl* out);
+
+ private:
+  bool takes(const Call&) const;
+  bool place(int i, const Operand&, DType);
+  bool place_number(int i, const Operand&, DType);
 };
 
 }  // namespace neura
