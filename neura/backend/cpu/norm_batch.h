@@ -77,24 +77,31 @@ template <class N, class F> HWY_INLINE void each(std::int64_t n, const F& f) {
   if (i < n) f(i, Part<N>{n - i});
 }
 
-// exp of a number that is not far above 0. What would be subnormal is 0: subnormals cost a hundred cycles each, and a
-// row with a mask of -inf is full of them.
+// exp of a number that is not far above 0: 2^n e^r, where n is rounded by adding a number whose last bit counts ones,
+// and so is there as an integer too. What would be subnormal is 0: subnormals cost a hundred cycles each, and a row
+// with a mask of -inf is full of them. A NaN stays one.
 template <class T> HWY_INLINE Batch<T> exp_below(Batch<T> x) {
   constexpr bool single = sizeof(T) == 4;
-  const Batch<T> least = single ? -87.33654_c : -708.3964_c;
-  const Mask<T> tiny = x < least;
-  const Batch<T> v = where(tiny, least, x), n = round(v * 1.4426950408889634_c);  // a NaN stays
+  constexpr Tag<T> d{};
+  constexpr hn::RebindToSigned<Tag<T>> i{};
+  using Bits = hn::TFromD<decltype(i)>;
+  const Batch<T> ones = single ? 12582912_c : 6755399441055744_c;  // 1.5 of the power whose last bit is worth 1
+  const Batch<T> t = fma(x, Batch<T>(1.4426950408889634_c), ones), n = t - ones;
   const Batch<T> ln2_high = single ? -0.693359375_c : -0.693145751953125_c;
   const Batch<T> ln2_low = single ? 2.12194440e-4_c : -1.42860682030941723212e-6_c;
-  const Batch<T> r = fma(n, ln2_low, fma(n, ln2_high, v));
+  const Batch<T> r = fma(n, ln2_low, fma(n, ln2_high, x));
   Batch<T> p;
   if constexpr (single)
-    p = horner(r, 5.0000001201e-1_c, 1.6666665459e-1_c, 4.1665795894e-2_c, 8.3334519073e-3_c, 1.3981999507e-3_c,
-               1.9875691500e-4_c);
+    p = horner(r, 1_c, 1_c, 4.9999993432e-1_c, 1.6666520398e-1_c, 4.1668390791e-2_c, 8.3687451956e-3_c,
+               1.3814540105e-3_c);  // 3e-9 of e^r
   else
-    p = horner(r, 1_c / 2_c, 1_c / 6_c, 1_c / 24_c, 1_c / 120_c, 1_c / 720_c, 1_c / 5040_c, 1_c / 40320_c,
+    p = horner(r, 1_c, 1_c, 1_c / 2_c, 1_c / 6_c, 1_c / 24_c, 1_c / 120_c, 1_c / 720_c, 1_c / 5040_c, 1_c / 40320_c,
                1_c / 362880_c, 1_c / 3628800_c, 1_c / 39916800_c, 1_c / 479001600_c, 1_c / 6227020800_c);
-  return where(tiny, Batch<T>(0_c), fma(p, r * r, r + 1_c) * power_of_two(n));
+  constexpr int mantissa = single ? 23 : 52;
+  constexpr Bits bias = Bits(single ? 127 : 1023) << mantissa;
+  const auto scale = hn::Add(hn::ShiftLeft<mantissa>(hn::BitCast(i, t.raw)), hn::Set(i, bias));
+  const Mask<T> tiny = x < Batch<T>(single ? -87.33654_c : -708.3964_c);
+  return where(tiny, Batch<T>(0_c), p * Batch<T>(hn::BitCast(d, scale)));
 }
 inline float exp_below(float x) { return exp(x); }
 inline double exp_below(double x) { return exp(x); }
