@@ -2,7 +2,8 @@
 """Times bench.py and overhead.py in Neura and in PyTorch, by turns on this machine, and writes a table.
 
     compare_python.py --neura PYTHON SITE --torch PYTHON RESULT     # writes RESULT.json and RESULT.md
-    compare_python.py --join NEURA.json TORCH.json RESULT           # of two files of bench.py, made on one machine
+    compare_python.py --join NEURA.json TORCH.json RESULT           # of two files of bench.py, made on one machine;
+                                                                    # --compiled FILE: and of one of compiled.py
     compare_python.py --table RESULT                                # writes RESULT.md again
 
 PYTHON is an interpreter, SITE the folder with the package. The cases run group by group in both by turns, several
@@ -105,16 +106,18 @@ def measure(args):
         json.dump(result, file, indent=1)
 
 
-def join(ours, theirs, path, machine):
-    """Two files of bench.py as one result."""
+def join(ours, theirs, compiled, path, machine):
+    """Files of bench.py as one result."""
     files = {"neura": json.load(open(ours)), "torch": json.load(open(theirs))}
+    if compiled:
+        files["compiled"] = json.load(open(compiled))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     result = {
         "processor": machine,
         "processors": None,
         "date": time.strftime("%Y-%m-%d"),
         "commit": commit,
-        "versions": {b: f["version"] for b, f in files.items()},
+        "versions": {b: f["version"] for b, f in files.items() if b != "compiled"},
         "rounds": 1,
         "load": None,
         "cases": {},
@@ -126,6 +129,21 @@ def join(ours, theirs, path, machine):
         result["cases"][name] = {**row, **{k: case[k] for k in ("bytes", "flops") if k in case}}
     with open(path + ".json", "w") as file:
         json.dump(result, file, indent=1)
+
+
+def row_of(name, c, compiled):
+    """A case as a line of the table."""
+    cells = [name] + [f"{c[b] * 1e3:.4f}" if c[b] else "not there" for b in ("neura", "torch")]
+    cells.append(f"{c['torch'] / c['neura']:.2f}" if c["neura"] and c["torch"] else "")
+    if compiled:
+        seconds = c.get("compiled")
+        cells.append(f"{seconds * 1e3:.4f}" if seconds else "")
+        cells.append(f"{seconds / c['neura']:.2f}" if seconds and c["neura"] else "")
+    reached = ""
+    if c["neura"] and (c.get("flops") or c.get("bytes")):
+        rate = (c.get("flops") or c["bytes"]) / c["neura"] / 1e9
+        reached = f"{rate:.0f} {'GFLOP/s' if c.get('flops') else 'GB/s'}"
+    return f"| {' | '.join(cells + [reached])} |"
 
 
 def table(path):
@@ -151,20 +169,19 @@ def table(path):
         f"{len(rows)} cases: geometric mean {math.exp(sum(map(math.log, rows.values())) / len(rows)):.2f}, "
         f"{sum(v < 1 for v in rows.values())} below 1.",
         "",
-        "| case | Neura, ms | PyTorch, ms | PyTorch / Neura | reached |",
-        "|---|---|---|---|---|",
     ]
-    for name, c in r["cases"].items():
-        reached = ""
-        if c["neura"] and (c.get("flops") or c.get("bytes")):
-            rate = (c.get("flops") or c["bytes"]) / c["neura"] / 1e9
-            reached = f"{rate:.0f} {'GFLOP/s' if c.get('flops') else 'GB/s'}"
-        cells = [f"{c[b] * 1e3:.4f}" if c[b] else "not there" for b in ("neura", "torch")]
-        lines.append(
-            f"| {name} | {cells[0]} | {cells[1]} | {rows[name]:.2f} | {reached} |"
-            if name in rows
-            else f"| {name} | {cells[0]} | {cells[1]} | | |"
-        )
+    compiled = {n: c["compiled"] for n, c in r["cases"].items() if c.get("compiled")}
+    ratios = [seconds / r["cases"][n]["neura"] for n, seconds in compiled.items() if n in rows]
+    if ratios:
+        lines += [
+            f"{len(ratios)} of them against torch.compile: geometric mean "
+            f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}, {sum(v < 1 for v in ratios)} below 1.",
+            "",
+        ]
+    head = ["case", "Neura, ms", "PyTorch, ms", "PyTorch / Neura"]
+    head += ["compiled, ms", "compiled / Neura"] if compiled else []
+    lines += [f"| {' | '.join(head + ['reached'])} |", "|" + "---|" * (len(head) + 1)]
+    lines += [row_of(name, c, compiled) for name, c in r["cases"].items()]
     short = [name for name in r["cases"] if rows.get(name, 0) < 2]
     if short:
         lines += ["", "Short of twice PyTorch's speed, or not there:", ""]
@@ -189,11 +206,12 @@ def main():
     parser.add_argument("--budget", type=float, default=0.5, help="seconds a case and round")
     parser.add_argument("--only", default="", help="comma-separated beginnings of groups")
     parser.add_argument("--join", nargs=2, metavar=("NEURA.json", "TORCH.json"))
+    parser.add_argument("--compiled", metavar="COMPILED.json", help="with --join")
     parser.add_argument("--machine", default="", help="with --join: what both ran on")
     parser.add_argument("--table", action="store_true", help="only write the table of what was measured")
     args = parser.parse_args()
     if args.join:
-        join(*args.join, args.result, args.machine)
+        join(*args.join, args.compiled, args.result, args.machine)
     elif not args.table:
         measure(args)
     table(args.result)
