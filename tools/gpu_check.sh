@@ -3,10 +3,13 @@
 # into ten minutes:
 #   build        what the others need, into GPU_BUILD (build/cuda); CMAKE_ARGS is passed to CMake
 #   tests        every row and operation against the CPU, with derivatives; streams, memory, graphs, errors
+#   python       what the package does on a device: neura.cuda, scopes, streams, graphs
+#   examples     the programs of examples/ that are about devices
 #   conformance  PyTorch's stored cases with --device cuda
 #   sanitizer    memcheck, racecheck and synccheck on a sample of each family of kernels
 #   soak         allocates, switches streams, runs out of memory, meets bad indices: SOAK_SECONDS (300) of it
-#   bench        bench/cuda_bench.cpp against PyTorch; and, where BENCH names shared/bench/bench.py, its cases from Python
+#   bench        bench/cuda_bench.cpp against PyTorch; and, where BENCH names bench/bench.py, its cases from Python, PyTorch
+#                eager and compiled
 # Results go to the folder GPU_RESULTS (build/gpu). PYTHON runs Neura's package, TORCH_PYTHON (python3) PyTorch.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +18,7 @@ out=${GPU_BUILD:-build/cuda}
 mkdir -p "$results"
 failed=()
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(build tests conformance sanitizer soak bench)
+[ ${#parts[@]} -gt 0 ] || parts=(build tests python examples conformance sanitizer soak bench)
 jobs=$(($(nproc) < 8 ? $(nproc) : 8))
 export NEURA_CUDNN_ALLOW_TF32=0 NEURA_MATMUL_ALLOW_TF32=0  # float32 is compared as float32
 
@@ -34,7 +37,27 @@ tests() {
   awk '/^\[  PASSED  \]/ { p += $4 } /^\[  SKIPPED \] [0-9]+ test/ { s += $4 } /^\[  FAILED  \] .*ms\)$/ { ++f }
     /^contract:/ { c += $2 }
     END { printf "%d tests passed, %d skipped, %d failed; %d cases were compared with the CPU\n", p, s, f, c }' "$results/tests.log"
+  grep -hE '^(overlap|priority):' "$results/tests.log"  # what was measured
   grep -A1 -hE 'Skipped$' "$results/tests.log" | grep -vE '^--|Skipped$' | sort | uniq -c  # and why
+  return "$bad"
+}
+python() {
+  # Defaults are tested too. What hangs shows its stacks after a minute, and is ended after five.
+  env -u NEURA_CUDNN_ALLOW_TF32 -u NEURA_MATMUL_ALLOW_TF32 PYTHONPATH="$out/site" timeout -k 10 300 \
+    "${PYTHON:-build/python/bin/python}" -m pytest -q -p no:cacheprovider -o faulthandler_timeout=60 -rs --tb=short \
+    tests/python/cuda_test.py tests/device/python 2>&1 | tee "$results/python.log"
+  [ "${PIPESTATUS[0]}" -eq 0 ] && ! grep -q 'no CUDA device' "$results/python.log"
+}
+examples() {
+  local name bad=0
+  for name in cuda_basics_example gpu_operations_example basic_mlp_gpu_async; do
+    if timeout -k 10 120 "$out/bin/examples/$name" --quick >"$results/$name.log" 2>&1 && ! grep -q '^nothing to show' "$results/$name.log"
+    then echo "$name: $(tail -1 "$results/$name.log")"
+    else
+      bad=1
+      echo "$name: FAILED" && tail -5 "$results/$name.log"
+    fi
+  done
   return "$bad"
 }
 conformance() {
@@ -68,7 +91,11 @@ bench() {
   unset NEURA_CUDNN_ALLOW_TF32 NEURA_MATMUL_ALLOW_TF32
   PYTHONPATH=$out/site ${PYTHON:-build/python/bin/python} "$BENCH" --backend neura --device cuda --json "$results/neura.json" >"$results/neura.log" 2>&1
   $torch "$BENCH" --backend torch --device cuda --json "$results/torch.json" >"$results/torch.log" 2>&1
-  $torch "$BENCH" --compare "$results/neura.json" "$results/torch.json" | tee "$results/compare.txt"
+  rm -f "$results/compiled.json"
+  $torch bench/compiled.py "$BENCH" "$results/compiled.json"
+  local peers=("$results/torch.json")
+  [ ! -e "$results/compiled.json" ] || peers+=("$results/compiled.json")
+  $torch "$BENCH" --compare "$results/neura.json" "${peers[@]}" | tee "$results/compare.txt"
 }
 
 for part in "${parts[@]}"; do

@@ -2,6 +2,7 @@
 #include "neura/cuda/stream.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <thread>
@@ -21,8 +22,11 @@ namespace {
 
 // Some tens of milliseconds of work on the current stream.
 Tensor busy() {
-  static const Tensor w = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
-  cuda::synchronize();
+  static const Tensor w = [] {
+    const Tensor made = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
+    cuda::synchronize();  // for whatever stream
+    return made;
+  }();
   Tensor x = w;
   for (int i = 0; i < 20; ++i) x = matmul(x, w);
   return x;
@@ -79,6 +83,27 @@ TEST_F(CudaStreams, AnEventOrdersTwoOfThemAndMeasures) {
   const double measured = begin.elapsed_time(end);
   EXPECT_GT(measured, 0);
   EXPECT_LE(measured, host);
+}
+
+TEST_F(CudaStreams, WorkOfAHigherPriorityOvertakes) {
+  const cuda::Priorities range = cuda::stream_priorities(kCuda);
+  if (range.least == range.greatest) GTEST_SKIP() << "the device has no priorities";
+  const cuda::Stream low(kCuda, range.least), high(kCuda, range.greatest);
+  EXPECT_EQ(low.priority(), range.least);
+  EXPECT_EQ(high.priority(), range.greatest);
+  const auto work = [](const cuda::Stream& s) {  // as many blocks as keep the device full, again and again
+    const cuda::StreamGuard on(s);
+    busy();
+    return s.record_event({.enable_timing = true});
+  };
+  work(low), work(high);  // once: libraries and memory
+  const cuda::Event start = low.record_event({.enable_timing = true});
+  const cuda::Event last = work(low), first = work(high);  // the same work, given later
+  last.synchronize(), first.synchronize();
+  const double a = start.elapsed_time(first), b = start.elapsed_time(last);
+  std::printf("priority: queued second, the stream of priority %d is done after %.1f ms, the other one after %.1f ms\n",
+              range.greatest, a, b);
+  EXPECT_LT(a, b);
 }
 
 TEST_F(CudaStreams, DestroyedOnesAreGivenOutAgain) {
@@ -202,6 +227,38 @@ TEST_F(CudaCopies, FromPinnedMemoryReturnBeforeTheyAreDone) {
   const Tensor e = cuda::to(p, kCuda, side);
   side.synchronize();
   expect_same(back(e), p);
+}
+
+TEST_F(CudaCopies, RunBesideWorkOnAnotherStream) {
+  const cuda::EventOptions timed{.enable_timing = true};
+  const cuda::Stream compute(kCuda), copies(kCuda);
+  const Tensor p = cuda::pin_memory(full({1 << 25}, 1.5));
+  Tensor got = cuda::empty_pinned({1 << 25});
+  busy();
+  cuda::synchronize();
+  const cuda::Event start = compute.record_event(timed);
+  std::vector<cuda::Event> marks;
+  {
+    const cuda::StreamGuard on(compute);
+    busy();
+  }
+  const cuda::Event end = compute.record_event(timed);
+  {
+    const cuda::StreamGuard on(copies);
+    marks.push_back(copies.record_event(timed));
+    const Tensor d = to(p, {.device = kCuda, .non_blocking = true});
+    marks.push_back(copies.record_event(timed));
+    copy_(got, d, true);
+    marks.push_back(copies.record_event(timed));
+  }
+  cuda::synchronize();
+  expect_same(got, p);
+  std::vector<double> at;  // milliseconds after the work began
+  for (const cuda::Event& e : marks) at.push_back(start.elapsed_time(e));
+  const double done = start.elapsed_time(end);
+  std::printf("overlap: work from 0 to %.2f ms, copies there from %.2f to %.2f and back to %.2f ms\n", done, at[0],
+              at[1], at[2]);
+  EXPECT_LT(at[2], done);
 }
 
 TEST_F(CudaCopies, TheSourceMayBeWrittenAfterOneThatIsNotAskedToReturnEarly) {
