@@ -1,6 +1,8 @@
 #include "neura/optim/step.h"
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 
 #include "neura/backend/backend.h"
 #include "neura/core/graph_api.h"
@@ -27,31 +29,43 @@ bool is_captured(Device d) {
   const GraphApi* graphs = device_api(d).graphs;
   return graphs && graphs->capturing(d.index);
 }
-// Memory that a capture makes is made anew by each replay.
-void check_state_may_be_made(const Tensor& like) {
-  check<ValueError>(!is_captured(like.device()), [] {
-    return std::string(
-        "optimizer: expected its state to be there before a graph's capture, got none; call step() once before");
-  });
+// State that is made while this thread captures a graph must be there before the first replay, and its memory must not
+// be the graph's, which each replay writes anew. A thread of its own captures nothing.
+template <class F> Tensor beside_captures(Device device, F make) {
+  if (!is_captured(device)) return make();
+  Tensor made;
+  std::exception_ptr error;
+  std::thread([&] {
+    try {
+      made = make();
+      cuda::current_stream(device).synchronize();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+  return made;
 }
 }  // namespace
 
 Tensor filled_beside(const Tensor& like, double value) {
-  check_state_may_be_made(like);
-  Tensor t = empty_beside(like);
-  if (is_complex(t.dtype())) t.fill_(std::complex<double>(value, value));
-  else t.fill_(value);
-  return t;
+  return beside_captures(like.device(), [&] {
+    Tensor t = empty_beside(like);
+    if (is_complex(t.dtype())) t.fill_(std::complex<double>(value, value));
+    else t.fill_(value);
+    return t;
+  });
 }
 
 Tensor moved_beside(const Tensor& state, const Tensor& like) {
   check<ShapeError>(state.shape() == like.shape(), [&] {
     return "optimizer: expected state like its parameter, " + like.spec().str() + ", got " + state.spec().str();
   });
-  check_state_may_be_made(like);
-  Tensor t = empty_beside(like);
-  t.copy_(state.detach().to(like.device()));
-  return t;
+  return beside_captures(like.device(), [&] {
+    Tensor t = empty_beside(like);
+    t.copy_(state.detach().to(like.device()));
+    return t;
+  });
 }
 
 void check_step(const char* name, const Spec& param, const Spec& grad, std::span<const Spec* const> states) {
