@@ -29,8 +29,8 @@ bool is_captured(Device d) {
   const GraphApi* graphs = device_api(d).graphs;
   return graphs && graphs->capturing(d.index);
 }
-// State that is made while this thread captures a graph must be there before the first replay, and its memory must not
-// be the graph's, which each replay writes anew. A thread of its own captures nothing.
+// What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
+// graph's, which what stood before it in the capture may write in every replay. A thread of its own captures nothing.
 template <class F> Tensor beside_captures(Device device, F make) {
   if (!is_captured(device)) return make();
   Tensor made;
@@ -151,12 +151,13 @@ Tensor Batch::numbers_of_replays(const std::vector<char>& steps, std::vector<std
   });
   const auto bytes = std::int64_t(steps.size());
   const Spec spec = Spec::dense(DType::uint8, Shape{bytes}, kept_[0].device());
-  Tensor there = Tensor::empty(spec);
+  const Tensor there = beside_captures(spec.device, [&] { return Tensor::empty(spec); });
   const auto send = [there, order = std::move(order), size = step_bytes_](const std::vector<char>& from) {
     Tensor here = Tensor::empty(Spec::dense(DType::uint8, there.shape()));
     char* to = here.impl()->data();
     for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to + i * size, from.data() + order[i] * size, size);
     Tensor(there).copy_(here);
+    cuda::record_stream(there, cuda::current_stream(there.device()));  // of the replay that comes now
   };
   cuda::on_replay([=, first = true, again = std::move(again), name = name_]() mutable {
     if (std::exchange(first, false)) return send(steps);  // the capture has counted this step

@@ -37,6 +37,9 @@ using CudaStreams = CudaTest;
 TEST_F(CudaStreams, WorkGoesToTheCurrentOneAndDoesNotWaitForOthers) {
   const cuda::Stream own = cuda::current_stream(), side(kCuda);
   EXPECT_TRUE(own == cuda::default_stream() && own != side && side.query());
+  busy(), full({1000}, 3.0, {.device = kCuda}) * 2;  // once: kernels are loaded
+  cuda::synchronize();
+  busy();
   const Tensor late = busy();
   EXPECT_FALSE(own.query()) << "operations return when they are queued";
   {
@@ -97,6 +100,7 @@ TEST_F(CudaStreams, WorkOfAHigherPriorityOvertakes) {
     return s.record_event({.enable_timing = true});
   };
   work(low), work(high);  // once: libraries and memory
+  cuda::synchronize();
   const cuda::Event start = low.record_event({.enable_timing = true});
   const cuda::Event last = work(low), first = work(high);  // the same work, given later
   last.synchronize(), first.synchronize();
