@@ -1,9 +1,11 @@
 // Every row of the tables on CUDA against the CPU: values, layouts, gradients and second gradients.
 #include <cstdio>
+#include <cstring>
 
 #include "neura/autograd/autograd.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/random.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 #include "tests/contract/row_case.h"
@@ -116,6 +118,65 @@ TEST_F(CudaRows, GradientsAreTheCpus) {
       }
     }
   });
+}
+
+// Floats whose upper halves are all there are, each with lower halves on both sides of what rounding turns on.
+Tensor floats_of_every_kind() {
+  constexpr std::uint32_t low[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x3001, 0x7fff, 0x8000, 0x8001, 0xffff};
+  const Tensor t = Tensor::empty(Spec::dense(float32, Shape{1 << 16, 12}));
+  auto* words = static_cast<char*>(t.raw_data());
+  for (std::uint32_t high = 0; high < 1 << 16; ++high)
+    for (const std::uint32_t l : low) {
+      const std::uint32_t word = high << 16 | l;
+      std::memcpy(words, &word, 4), words += 4;
+    }
+  return t;
+}
+
+TEST_F(CudaRows, HalvesAreRoundedAsByTheCpu) {
+  const Tensor x = floats_of_every_kind(), odd = x.reshape({-1}).slice(0, 3, x.numel());
+  for (const DType d : {float16, bfloat16}) {
+    const Tensor h = x.to(d);
+    expect_same(back(there(x).to(d)), h);
+    expect_same(back(there(h).to(float32)), h.to(float32));
+    expect_same(back(there(x).reshape({-1}).slice(0, 3, x.numel()).to(d)), odd.to(d));  // no packs
+    expect_same(back(neg(there(h))), neg(h));
+  }
+}
+
+TEST_F(CudaRows, HalvesInPacksOfEverySize) {
+  std::vector<std::int64_t> sizes = {2047, 2048, 2049, 100003};
+  for (std::int64_t n = 1; n < 34; ++n) sizes.push_back(n);
+  for (const DType d : {float16, bfloat16})
+    for (const std::int64_t n : sizes) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(n));
+      const Tensor a = randn({n}).to(d), b = randn({n}).to(d), wide = randn({n}), m = randn({n}) > 0;
+      const Tensor ca = there(a), cb = there(b);
+      expect_same(back(ca + cb), a + b);
+      expect_same(back(ca * 0.75), a * 0.75);
+      expect_same(back(ca > cb), a > b);
+      expect_same(back(ca + there(wide)), a + wide);
+      expect_same(back(where(there(m), ca, cb)), where(m, a, b));
+      Tensor out = there(zeros({n + 9}, {.dtype = d})), part = out.slice(0, 0, n);
+      part.copy_(ca), mul_(part, cb);
+      expect_same(back(out.slice(0, 0, n)), a * b);
+      expect_same(back(out.slice(0, n, n + 9)), zeros({9}, {.dtype = d}));  // nothing beyond the end is written
+    }
+}
+
+TEST_F(CudaRows, HalvesRepeatAlongRowsAndColumns) {
+  for (const DType d : {float16, bfloat16})
+    for (const std::int64_t inner : {1, 3, 4, 8, 12, 20, 24, 1032}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(inner));
+      const Tensor a = randn({37, inner}).to(d), row = randn({inner}).to(d), column = randn({37, 1}).to(d);
+      const Tensor one = randn({}).to(d), m = randn({37, 1}) > 0;
+      expect_same(back(there(a) + there(row)), a + row);
+      expect_same(back(there(a) * there(column)), a * column);
+      expect_same(back(there(column) - there(a)), column - a);
+      expect_same(back(there(a) < there(row)), a < row);
+      expect_same(back(where(there(m), there(a), there(one))), where(m, a, one));
+      expect_same(back(where(there(a) > there(column), there(row), there(a))), where(a > column, row, a));
+    }
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ __device__ void write_columns(const Op& op, const ColumnPlan& c, const ColumnPla
         op.template map<false>(f[j], p.column + j, 0, in[0].v[k], in[Op::inputs - 1].v[k]);
         y[j] = in[0].v[k][0];
       }
-      if (k < rows) store_narrow<M, V>(y, c.out + (at + k * step) * std::int64_t(sizeof(M)));
+      if (k < rows) store_as<M, V>(y, c.out + (at + k * step) * std::int64_t(sizeof(M)), 0);
     }
   }
 }

@@ -61,7 +61,7 @@ template <class M> __global__ void __launch_bounds__(kThreads) drop(const __grid
   numbers(a, first, words);
 #pragma unroll
   for (int k = 0; k < V; ++k) v[k] = words[k] >> 8 >= a.limit ? v[k] * E(a.scale) : E(0);
-  if (whole) return store_narrow<M, V>(v, y);
+  if (whole) return store_as<M, V>(v, y, 0);
 #pragma unroll
   for (int k = 0; k < V; ++k)
     if (first + k < a.numel) reinterpret_cast<M*>(y)[k] = cast<M>(v[k]);

@@ -11,6 +11,34 @@ __device__ inline std::uint32_t quotient(std::uint32_t n, Division by) {
 }
 template <class E> constexpr int kPack = sizeof(E) <= 2 ? 8 : sizeof(E) == 4 ? 4 : 2;
 
+template <class M, int V> struct alignas(sizeof(M) * V < 16 ? sizeof(M) * V : 16) PackOf { M v[V]; };
+
+// Halves are rounded by one instruction, two that lie beside each other by one together.
+template <class M> constexpr bool is_half = is_same<M, Half> || is_same<M, BFloat16>;
+template <class M, class E> __device__ M narrow(E v) {
+  if constexpr (is_same<M, BFloat16>) {
+    BFloat16 b;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b.bits) : "f"(float(v)));
+    return b;
+  } else {
+    return cast<M>(v);
+  }
+}
+template <class M> __device__ std::uint32_t narrow_pair(float first, float second) {
+  std::uint32_t word;
+  if constexpr (is_same<M, BFloat16>) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+  return word;
+}
+template <class M, class E> __device__ void widen_pair(std::uint32_t word, E& first, E& second) {
+  if constexpr (is_same<M, BFloat16>) {
+    first = __uint_as_float(word << 16), second = __uint_as_float(word & 0xffff0000u);
+  } else {
+    const auto pair = __builtin_bit_cast(PackOf<Half, 2>, word);
+    first = float(pair.v[0]), second = float(pair.v[1]);
+  }
+}
+
 template <class E, int D = 0> __device__ E load_switch(const char* p, DType d) {
   if constexpr (D == kDTypes) return E{};
   else {
@@ -52,23 +80,37 @@ template <class E> __device__ void store_one(char* p, DType d, E v) {
     return;
   }
   if constexpr (is_same<E, float>) {
-    if (d == DType::bfloat16) return void(*reinterpret_cast<BFloat16*>(p) = BFloat16(v));
-    if (d == DType::float16) return void(*reinterpret_cast<Half*>(p) = Half(v));
+    if (d == DType::bfloat16) return void(*reinterpret_cast<BFloat16*>(p) = narrow<BFloat16>(v));
+    if (d == DType::float16) return void(*reinterpret_cast<Half*>(p) = narrow<Half>(v));
   }
   store_other<E>(p, d, v);
 }
 
-template <class M, int V> struct alignas(sizeof(M) * V < 16 ? sizeof(M) * V : 16) PackOf { M v[V]; };
 template <class M, int V, class E> __device__ void load_as(E (&to)[V], const char* p, std::uint32_t i) {
-  const auto pack = *reinterpret_cast<const PackOf<M, V>*>(p + std::size_t(i) * sizeof(M));
+  p += std::size_t(i) * sizeof(M);
+  if constexpr (is_half<M> && V % 2 == 0) {
+    const auto pack = *reinterpret_cast<const PackOf<std::uint32_t, V / 2>*>(p);
 #pragma unroll
-  for (int k = 0; k < V; ++k) to[k] = cast<E>(pack.v[k]);
+    for (int k = 0; k < V; k += 2) widen_pair<M>(pack.v[k / 2], to[k], to[k + 1]);
+  } else {
+    const auto pack = *reinterpret_cast<const PackOf<M, V>*>(p);
+#pragma unroll
+    for (int k = 0; k < V; ++k) to[k] = cast<E>(pack.v[k]);
+  }
 }
 template <class M, int V, class E> __device__ void store_as(const E (&from)[V], char* p, std::uint32_t i) {
-  PackOf<M, V> pack;
+  p += std::size_t(i) * sizeof(M);
+  if constexpr (is_half<M> && V % 2 == 0) {
+    PackOf<std::uint32_t, V / 2> pack;
 #pragma unroll
-  for (int k = 0; k < V; ++k) pack.v[k] = cast<M>(from[k]);
-  *reinterpret_cast<PackOf<M, V>*>(p + std::size_t(i) * sizeof(M)) = pack;
+    for (int k = 0; k < V; k += 2) pack.v[k / 2] = narrow_pair<M>(from[k], from[k + 1]);
+    *reinterpret_cast<PackOf<std::uint32_t, V / 2>*>(p) = pack;
+  } else {
+    PackOf<M, V> pack;
+#pragma unroll
+    for (int k = 0; k < V; ++k) pack.v[k] = narrow<M>(from[k]);
+    *reinterpret_cast<PackOf<M, V>*>(p) = pack;
+  }
 }
 // Packs and elements of the computing dtype itself, or of a half of float.
 template <class E, int V> __device__ void load_pack(E (&to)[V], const char* p, DType d, std::uint32_t i) {

@@ -174,7 +174,7 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResid
       if (const std::uint32_t i = q.at<V>(k); i < q.end) {
 #pragma unroll
         for (int j = 0; j < V; ++j) g.v[k][j] = s * (g.v[k][j] - c1 - x.v[k][j] * c2);
-        store_narrow<M, V>(g.v[k], r.out + row * r.out_pitch + std::size_t(i) * sizeof(M));
+        store_as<M, V>(g.v[k], r.out + row * r.out_pitch, i);
       }
   }
   join_teams(gw, team, teams), join_teams(gb, team, teams);

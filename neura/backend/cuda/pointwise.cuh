@@ -1,18 +1,13 @@
 // The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that lie
-// densely are moved in packs of up to 32 bytes a thread; all others are found by their strides.
+// densely are moved in packs of 16 bytes a thread; all others are found by their strides.
 #pragma once
 #include <cstring>
 
-#include "neura/backend/cuda/memory.cuh"
-#include "neura/backend/cuda/operands.h"
+#include "neura/backend/cuda/flat.cuh"
 
 namespace neura::cuda {
 
 constexpr int kItems = 4;  // of a thread, where operands are not dense
-
-template <int...> struct Indices {};
-template <int n, int... I> struct UpTo : UpTo<n - 1, n - 1, I...> {};
-template <int... I> struct UpTo<0, I...> { using type = Indices<I...>; };
 
 // What a kernel computes: the row's value, or one of its slopes. `reads` has a bit for each input.
 template <template <class> class Row, class N> struct Value {
@@ -73,68 +68,6 @@ template <class Op> __global__ void __launch_bounds__(kThreads) pointwise(const 
   }
 }
 
-// The same where everything lies densely, in the dtype of the computation or as a half: whole packs, no calls, few
-// registers, so that enough of them are in flight to fill the memory's bandwidth.
-struct FlatOperands {
-  std::uint32_t numel;
-  std::uint8_t single;  // bit k: all elements are one in memory, or a number of this launch
-  std::uint8_t immediate, row, column;
-  Division inner;  // elements of the inner dimension, where a row or column repeats
-  DType dtype[kMaxPlan];
-  char* data[kMaxPlan];
-  alignas(16) char value[kMaxPlan][16];
-  double attributes[4];
-};
-template <class Op, int I, int V> struct Column {
-  using N = typename Op::template In<I>;
-  memory_of<N> v[V];
-  __device__ void load(const FlatOperands& o, std::uint32_t i) {
-    if constexpr (Op::reads >> I & 1) {
-      if (o.single >> (I + 1) & 1) {
-        const char* p = o.immediate >> (I + 1) & 1 ? o.value[I + 1] : o.data[I + 1];
-        const auto value = load_simple<memory_of<N>>(p, o.dtype[I + 1], 0);
-#pragma unroll
-        for (int k = 0; k < V; ++k) v[k] = value;
-      } else if (o.column >> (I + 1) & 1) {
-        const auto value = load_simple<memory_of<N>>(o.data[I + 1], o.dtype[I + 1], quotient(i, o.inner));
-#pragma unroll
-        for (int k = 0; k < V; ++k) v[k] = value;
-      } else {
-        if (o.row >> (I + 1) & 1) i -= quotient(i, o.inner) * o.inner.divisor;
-        load_pack(v, o.data[I + 1], o.dtype[I + 1], i);
-      }
-    }
-  }
-  __device__ N operator[](int k) const {
-    if constexpr (Op::reads >> I & 1) return number_from<N>(v[k]);
-    else return N(0_c);
-  }
-};
-template <class Op, int V, class... C>
-__device__ void compute(const FlatOperands& o, const Op& op, std::uint32_t i, const C&... columns) {
-  memory_of<typename Op::R> result[V];
-#pragma unroll
-  for (int k = 0; k < V; ++k) result[k] = memory_from(op(columns[k]...));
-  if (i + V <= o.numel) return store_pack(result, o.data[0], o.dtype[0], i);
-#pragma unroll
-  for (int k = 0; k < V; ++k)
-    if (i + k < o.numel) store_simple(o.data[0], o.dtype[0], i + k, result[k]);
-}
-template <class Op, int V, class... C>
-__device__ void flat_part(const FlatOperands& o, const Op& op, std::uint32_t i, C... columns) {
-  if (i >= o.numel) return;
-  (columns.load(o, i), ...);  // reads up to a pack beyond the end, which is inside the allocator's block
-  compute<Op, V>(o, op, i, columns...);
-}
-template <class Op, int V, int... I>
-__device__ void flat_pack(const FlatOperands& o, const Op& op, std::uint32_t i, Indices<I...>) {
-  flat_part<Op, V>(o, op, i, Column<Op, I, V>()...);
-}
-template <class Op> __global__ void __launch_bounds__(kThreads) flat(const __grid_constant__ FlatOperands o) {
-  constexpr int V = kPack<memory_of<typename Op::template In<Op::inputs - 1>>>;
-  flat_pack<Op, V>(o, Op(o.attributes), (blockIdx.x * kThreads + threadIdx.x) * V, typename UpTo<Op::inputs>::type());
-}
-
 template <class E> bool is_simple(DType d) {
   return d == DTypeOf<E>::value || (is_same<E, float> && (d == DType::float16 || d == DType::bfloat16));
 }
@@ -145,22 +78,27 @@ template <class Op, int... I> bool are_simple(const Operands& o, Indices<I...>) 
 template <class Op> void launch(const Line& line) {
   const auto& l = static_cast<const Launch&>(line);
   const Operands& o = l.operands;
-  constexpr std::uint32_t pack = kPack<memory_of<typename Op::template In<Op::inputs - 1>>>;
+  std::uint32_t pack = kFlatPack<Op>;
   const bool repeats = o.row | o.column;
   if (!o.flat || (repeats && o.size[1].divisor % pack) || !are_simple<Op>(o, typename UpTo<Op::inputs>::type())) {
     constexpr std::uint32_t per_block = kThreads * kItems;
     return pointwise<Op><<<(o.numel + per_block - 1) / per_block, kThreads, 0, l.stream>>>(o);
   }
+  unsigned wide = 0;
+  for (int k = 0; k <= Op::inputs; ++k) wide |= unsigned(size_of(o.dtype[k]) > 2) << k;
+  wide &= (Op::reads << 1 | 1) & ~unsigned(o.single | o.immediate | o.column);
   FlatOperands f;
   for (int k = 0; k <= Op::inputs; ++k) {
     f.dtype[k] = o.dtype[k], f.data[k] = o.data[k];
     if (o.immediate >> k & 1) std::memcpy(f.value[k], o.value[k], sizeof f.value[k]);
   }
   f.row = o.row, f.column = o.column;
+  f.twice = kTwice<Op> && !wide && !(repeats && o.size[1].divisor % (2 * pack));
+  if (f.twice) pack *= 2;
   if (repeats) f.inner = o.size[1];
   f.numel = o.numel, f.single = o.single | o.immediate, f.immediate = o.immediate;
   std::memcpy(f.attributes, o.attributes, sizeof f.attributes);
-  constexpr std::uint32_t per_block = kThreads * pack;
+  const std::uint32_t per_block = kThreads * pack;
   flat<Op><<<(o.numel + per_block - 1) / per_block, kThreads, 0, l.stream>>>(f);
 }
 

@@ -84,22 +84,6 @@ template <class M, int V, int K> struct Held {
   }
 };
 
-// A pack to memory; halves are rounded in pairs, by one instruction.
-template <class M, int V, class E> __device__ void store_narrow(const E (&from)[V], char* p) {
-  if constexpr (sizeof(M) == 2 && V % 2 == 0) {
-    PackOf<std::uint32_t, V / 2> pack;
-#pragma unroll
-    for (int k = 0; k < V; k += 2) {
-      if constexpr (is_same<M, BFloat16>)
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pack.v[k / 2]) : "f"(from[k + 1]), "f"(from[k]));
-      else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pack.v[k / 2]) : "f"(from[k + 1]), "f"(from[k]));
-    }
-    *reinterpret_cast<PackOf<std::uint32_t, V / 2>*>(p) = pack;
-  } else {
-    store_as<M, V>(from, p, 0);
-  }
-}
-
 template <bool held, class Op, class M, int V, int K>
 __device__ void write_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const typename Op::Final& f, const Place& p,
                           const RowPlan& r) {
@@ -107,7 +91,7 @@ __device__ void write_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const t
   for (int k = 0; k < K; ++k)
     if (const std::uint32_t i = p.at<V>(k); i < p.end) {
       op.template map<held>(f, p.row, i, in[0].v[k], in[Op::inputs - 1].v[k]);
-      store_narrow<M, V>(in[0].v[k], r.out + p.row * r.out_pitch + offset_of<Op, M>(r, i));
+      store_as<M, V>(in[0].v[k], r.out + p.row * r.out_pitch + offset_of<Op, M>(r, i), 0);
     }
 }
 template <class Op, class M, int V, int K>
