@@ -204,5 +204,88 @@ TEST_F(CudaOptimizers, GradientsAreClipped) {
   for (std::size_t i = 0; i < h.size(); ++i) expect_close(back(d[i].grad()), h[i].grad(), tolerance(float32).times(16));
 }
 
+// Gradients of every dtype and size: packs, single elements, an odd address, several launches, several tiles of a
+// block.
+std::vector<Tensor> gradients_of_every_kind(Device device) {
+  std::vector<Tensor> g;
+  std::uint64_t seed = 1;
+  for (const DType d : {float32, bfloat16, float16, float64, complex64, complex128})
+    for (const std::int64_t n : {0, 1, 3, 8, 31, 1024, 4097, 70001}) {
+      manual_seed(seed++);
+      g.push_back(randn({n + 1}, {.dtype = d}).to(device).slice(0, n % 3 == 1 ? 1 : 0, n % 3 == 1 ? n + 1 : n));
+    }
+  for (int i = 0; i < 200; ++i) manual_seed(seed++), g.push_back(randn({i % 7, 5}).to(device));
+  manual_seed(seed), g.push_back(randn({17, 300}).to(device).t());
+  return g;
+}
+std::vector<Tensor> with_gradients(const std::vector<Tensor>& gradients) {
+  std::vector<Tensor> p;
+  for (const Tensor& g : gradients) p.push_back(leaf(zeros_like(g))), p.back().set_grad(g);
+  return p;
+}
+
+TEST_F(CudaOptimizers, ManyGradientsAreClippedTogether) {
+  for (const double max_norm : {1.0, 1e9}) {
+    const auto h = gradients_of_every_kind(Device()), d = gradients_of_every_kind(kCuda);
+    const Tensor want = nn::utils::clip_grad_norm_(with_gradients(h), max_norm);
+    const Tensor got = nn::utils::clip_grad_norm_(with_gradients(d), max_norm);
+    EXPECT_EQ(got.dtype(), float64);
+    expect_close(back(got), want, {0, 1e-6});
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      const Tolerance t = tolerance(h[i].dtype() == bfloat16 || h[i].dtype() == float16 ? h[i].dtype() : float32);
+      expect_close(back(d[i]), h[i], t);
+      if (max_norm > 1) expect_same(back(d[i]), gradients_of_every_kind(Device())[i]);
+    }
+  }
+}
+
+TEST_F(CudaOptimizers, TheNormOfManyIsTheSameEachTimeAndOverflowsNowhere) {
+  const auto g = gradients_of_every_kind(kCuda);
+  const Tensor first = back(nn::utils::get_total_norm(g));
+  for (int i = 0; i < 3; ++i) expect_same(back(nn::utils::get_total_norm(g)), first);
+  const Tensor large = there(full({5}, 1e30, {.dtype = bfloat16}));  // its squares are no floats
+  expect_close(back(nn::utils::get_total_norm({large, large})), full({}, 1e30 * std::sqrt(10), {.dtype = bfloat16}));
+  Tensor many = there(ones({1 << 25}));  // 128 MiB: eight tiles a block
+  many.slice(0, 5, 6).fill_(3);
+  expect_close(back(nn::utils::get_total_norm({many})), full({}, std::sqrt((1 << 25) + 8.0)), {0, 1e-7});
+}
+
+TEST_F(CudaOptimizers, WhatIsNotFiniteScalesByNaNOrZero) {
+  for (const double bad : {INFINITY, -INFINITY, double(NAN)}) {
+    const Tensor a = there(ones({9})), b = there(ones({2000}));
+    b.slice(0, 1999, 2000).fill_(bad);
+    nn::utils::clip_grad_norm_(with_gradients({a, b}), 1);
+    const Tensor h = ones({9}), k = ones({2000});
+    k.slice(0, 1999, 2000).fill_(bad);
+    nn::utils::clip_grad_norm_(with_gradients({h, k}), 1);
+    expect_same(back(a), h), expect_same(back(b), k);
+  }
+  const Tensor a = there(full({3}, NAN));
+  EXPECT_THROW(nn::utils::clip_grad_norm_(with_gradients({a}), 1, {.error_if_nonfinite = true}), ValueError);
+}
+
+TEST_F(CudaOptimizers, ClippingIsCapturedInAGraph) {
+  const auto g = gradients_of_every_kind(kCuda), p = with_gradients(g), want = gradients_of_every_kind(kCuda);
+  Tensor total;
+  cuda::Graph graph;
+  graph.capture([&] { total = nn::utils::clip_grad_norm_(p, 2); });
+  for (std::size_t i = 0; i < g.size(); ++i) Tensor(g[i]).copy_(want[i] * 2);
+  graph.replay();
+  const Tensor norm = nn::utils::get_total_norm(want) * 2;
+  expect_close(back(total), back(norm));
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const Tolerance t = tolerance(g[i].dtype() == bfloat16 || g[i].dtype() == float16 ? g[i].dtype() : float32);
+    expect_close(back(g[i]), back(want[i]) * 2 * (2 / (back(norm).item<double>() + 1e-6)), t.times(4));
+  }
+}
+
+TEST_F(CudaOptimizers, GradientsThatShareMemoryAreClippedOneByOne) {
+  const Tensor whole = there(full({4}, 3));
+  const std::vector<Tensor> parts = {whole.slice(0, 0, 3), whole.slice(0, 1, 4)};
+  nn::utils::clip_grad_norm_(with_gradients(parts), 1);
+  const double f = 1 / (std::sqrt(54) + 1e-6);
+  expect_close(back(whole), {3 * f, 3 * f * f, 3 * f * f, 3 * f});
+}
+
 }  // namespace
 }  // namespace neura::test

@@ -5,8 +5,13 @@
 #include <cmath>
 
 #include "neura/nn/parameter.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/view.h"
 #include "tests/support/close.h"
+#include "tests/support/loop.h"
 #include "tests/support/sample.h"
 
 namespace neura::nn::utils {
@@ -69,6 +74,57 @@ TEST(ClipGradNorm, GoesInTwoSteps) {
       error_of<ValueError>([&] { get_total_norm({p[0].grad()}, 2, true); }),
       "get_total_norm: expected finite gradients, got a total norm of inf; set error_if_nonfinite = false to go on "
       "anyway");
+}
+
+TEST(ClipGradNorm, MixesDtypesAndLayouts) {
+  const std::pair<DType, DType> kinds[] = {{DType::float32, DType::float32},
+                                           {DType::bfloat16, DType::bfloat16},
+                                           {DType::float16, DType::float32},
+                                           {DType::complex64, DType::float32},
+                                           {DType::complex128, DType::float64}};
+  for (const auto& [dtype, real] : kinds) {
+    const Tensor a = test::sample({3, 5}, dtype), b = test::sample({1500}, dtype), c = a.t();
+    const Tensor none = test::sample({0}, dtype);
+    for (const bool dense : {true, false}) {
+      std::vector<Tensor> g = {a.clone(), b.clone(), c.clone(), none.clone()}, p;
+      if (!dense) g.push_back(test::sample({8}, dtype).slice(0, 0, 8, 2));
+      double sum = 0;
+      std::vector<Tensor> before;
+      for (const Tensor& t : g) {
+        p.push_back(Parameter(zeros_like(t))), p.back().set_grad(t), before.push_back(t.clone());
+        const Tensor wide = abs(t).to(DType::float64);
+        sum += neura::sum(wide * wide).item<double>();
+      }
+      const Tensor total = clip_grad_norm_(p, 0.5);
+      EXPECT_EQ(total.dtype(), real);
+      test::expect_close(total.to(DType::float64),
+                         test::from_loop({}, DType::float64, [&](const Shape&) { return std::sqrt(sum); }),
+                         test::tolerance(real).times(4));
+      for (std::size_t i = 0; i < g.size(); ++i)
+        test::expect_close(g[i], before[i] * (0.5 / (std::sqrt(sum) + 1e-6)), test::tolerance(dtype).times(4));
+    }
+  }
+}
+
+TEST(ClipGradNorm, CountsAsAWriteAndLeavesClonesAlone) {
+  auto p = parameters();
+  const Tensor g = p[0].grad(), copy = g.clone();
+  const auto version = g.version();
+  clip_grad_norm_(p, 1);
+  EXPECT_GT(g.version(), version);
+  EXPECT_EQ(copy.item<double>(), 3);
+}
+
+TEST(ClipGradNorm, ScalesWhatSharesMemoryOneByOne) {
+  const Tensor whole = full({4}, 3.0, {.dtype = DType::float64});
+  std::vector<Tensor> p;
+  for (int i = 0; i < 2; ++i) {
+    p.push_back(Parameter(test::sample({3}, DType::float64)));
+    p[std::size_t(i)].set_grad(whole.slice(0, i, i + 3));
+  }
+  clip_grad_norm_(p, 1);
+  const double f = 1 / (std::sqrt(54) + 1e-6);
+  test::expect_close(whole, {3 * f, 3 * f * f, 3 * f * f, 3 * f});
 }
 
 TEST(ClipGradValue, ClampsInPlace) {

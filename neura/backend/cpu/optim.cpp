@@ -1,5 +1,5 @@
 // Optimizer steps: the formulas once, over a vector of any instruction set; a line of memory through registers.
-#include "neura/backend/kernels/optim.h"
+#include "neura/backend/cpu/optim.h"
 
 #include "neura/core/parallel.h"
 #undef HWY_TARGET_INCLUDE
@@ -157,7 +157,7 @@ NEURA_OPTIM_KERNELS(X)
 
 const optim_kernels* cpu_optim() {
 #define X(name, Step) .name = name,
-  static constexpr optim_kernels kernels = {NEURA_OPTIM_KERNELS(X)};
+  static constexpr optim_kernels kernels = {NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all};
 #undef X
   return &kernels;
 }

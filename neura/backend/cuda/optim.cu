@@ -1,9 +1,8 @@
 // Optimizer steps: many tensors in one launch, described in its parameters. A block takes a part of one tensor, through
 // registers: every element is read once and written once.
-#include "neura/backend/kernels/optim.h"
+#include "neura/backend/cuda/optim.cuh"
 
 #include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/stream.h"
 
 namespace neura::cuda {
@@ -73,13 +72,7 @@ __device__ __forceinline__ void advance(const Rule& rule, char* const (&at)[2 + 
 template <template <class> class Rule, class N, bool half, int States, class Step>
 __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ Arguments<Rule<N>, Step, States> a) {
   constexpr std::uint32_t V = half ? 8 : kPack<N>, most = kThreads * V * kRounds;
-  std::uint32_t low = 0, high = a.parts - 1;  // the last tensor that begins at this block or before
-  while (low < high) {
-    const std::uint32_t middle = (low + high + 1) / 2;
-    if (a.part[middle].block <= blockIdx.x) low = middle;
-    else high = middle - 1;
-  }
-  const Part<States>& part = a.part[low];
+  const Part<States>& part = part_of_block(a.part, a.parts);
   const Rule<N> rule = a.there ? Rule<N>(a.there[part.rule]) : a.rules.rule[part.rule];
   const std::int64_t begin = std::int64_t(blockIdx.x - part.block) * most, left = part.size - begin;
   const std::uint32_t size = left < most ? std::uint32_t(left) : most, whole = part.packs ? size / V * V : 0;
@@ -163,7 +156,7 @@ constexpr States states_of_sgd{0, 1}, states_of_adam{2, 3}, states_of_rmsprop{1,
 
 const optim_kernels* optim() {
 #define X(name, Step) .name = choose<name, states_of_##name, Step>,
-  static constexpr optim_kernels table{NEURA_OPTIM_KERNELS(X)};
+  static constexpr optim_kernels table{NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all};
 #undef X
   return &table;
 }

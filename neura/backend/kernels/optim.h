@@ -1,4 +1,5 @@
-// One step of an optimizer on many parameters, all of its arithmetic in one pass over memory.
+// One step of an optimizer on many parameters, all of its arithmetic in one pass over memory; and what clips their
+// gradients before it.
 #pragma once
 #include <span>
 
@@ -85,6 +86,11 @@ struct optim_kernels {
   Entry<void(Context&, std::span<const OptimTensors>, std::span<const Step>, const Step* there)> name;
   NEURA_OPTIM_KERNELS(X)
 #undef X
+  // The root of the sum of all elements' squares, to `norm`: one floating number. Tensors are floating or complex, and
+  // dense.
+  Entry<void(Context&, std::span<const View> tensors, View norm)> norm_of_all;
+  // Every element times min(1, max_norm / (norm + 1e-6)), which is rounded to norm's dtype. No two share memory.
+  Entry<void(Context&, std::span<const View> tensors, View norm, double max_norm)> clip_all;
 };
 
 }  // namespace neura

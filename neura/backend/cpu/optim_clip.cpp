@@ -1,0 +1,67 @@
+// clip_grad_norm_: norms by the reductions' kernels; the scaling is a loop that memory limits.
+#include <cmath>
+
+#include "neura/backend/cpu/optim.h"
+#include "neura/backend/kernels/reduce.h"
+#include "neura/core/parallel.h"
+#include "neura/core/scalar.h"
+
+namespace neura {
+namespace {
+
+template <class N> N if_greater(N a, N b, N yes, N no) { return a > b ? yes : no; }
+#define NEURA_RULE
+#include "neura/backend/number/clip.h"
+#undef NEURA_RULE
+
+Spec as_reals(const View& t) {  // a line of real numbers: where they lie does not matter
+  return Spec::dense(to_real(t.dtype()), Shape{t.numel() * (is_complex(t.dtype()) ? 2 : 1)});
+}
+
+template <class T> void multiply(T* p, std::int64_t n, T by) {
+  for (std::int64_t i = 0; i < n; ++i) p[i] *= by;
+}
+void multiply_halves(Context& c, DType d, char* p, std::int64_t n, float by) {
+  constexpr std::int64_t kBlock = 1024;
+  float wide[kBlock];
+  auto* const there = reinterpret_cast<char*>(wide);
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const std::int64_t m = std::min(n - i, kBlock);
+    c.backend.convert->pair[int(d)][int(DType::float32)](p + 2 * i, 2, there, 4, std::size_t(m));
+    multiply(wide, m, by);
+    c.backend.convert->pair[int(DType::float32)][int(d)](there, 4, p + 2 * i, 2, std::size_t(m));
+  }
+}
+
+}  // namespace
+
+void norm_of_all(Context& c, std::span<const View> tensors, View norm) {
+  double sum = 0;
+  for (const View& t : tensors) {
+    const Spec line = as_reals(t), one = Spec::dense(accumulation(line.dtype), {});
+    if (!line.numel) continue;
+    alignas(8) char number[8];
+    c.backend.reduce->fold(c, Fold::norm2, one.dtype, 1, {t.data, &line}, {}, {number, &one});
+    const double each = Scalar::load(one.dtype, number).real();
+    sum += each * each;
+  }
+  Scalar(std::sqrt(sum)).store(norm.dtype(), norm.data);
+}
+
+void clip_all(Context& c, std::span<const View> tensors, View norm, double max_norm) {
+  char rounded[8];
+  Scalar(clip_factor(Scalar::load(norm.dtype(), norm.data).real(), max_norm)).store(norm.dtype(), rounded);
+  const double by = Scalar::load(norm.dtype(), rounded).real();
+  if (by == 1) return;
+  for (const View& t : tensors) {
+    const Spec line = as_reals(t);
+    parallel_for(line.numel, kSerial, [&](std::int64_t b, std::int64_t e) {
+      char* const p = t.data + b * size_of(line.dtype);
+      if (line.dtype == DType::float32) multiply(reinterpret_cast<float*>(p), e - b, float(by));
+      else if (line.dtype == DType::float64) multiply(reinterpret_cast<double*>(p), e - b, by);
+      else multiply_halves(c, line.dtype, p, e - b, float(by));
+    });
+  }
+}
+
+}  // namespace neura
