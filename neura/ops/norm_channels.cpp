@@ -122,11 +122,13 @@ struct BatchNormBackward {
                                         wanted.w ? gw : View(), wanted.b ? gb : View());
   }
 };
-struct BatchNorm {  // operands 3 and 4: the running statistics, where they are used
+// Operands 3 and 4: the running statistics. In training, those that the kernel is to move; what it writes there is no
+// result, so it is said by whoever applies it.
+template <bool training> struct BatchNorm {
   static constexpr const char* name = "batch_norm";
-  static constexpr std::uint16_t reads[] = {0x061B, 0x0619, 0};
-  bool training;
+  static constexpr std::uint16_t reads[] = {training ? 0x0603 : 0x001B, training ? 0x0601 : 0x0019, 0};
   double eps;
+  double momentum = 0;
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
     check_norm_dtypes(name, x, w, b);
@@ -134,8 +136,9 @@ struct BatchNorm {  // operands 3 and 4: the running statistics, where they are 
     mean = var = Spec::dense(accumulation(x.dtype), Shape{training ? x.shape[1] : 0}, x.device);
   }
   void run(Context& c, View x, View w, View b, View running_mean, View running_var, View y, View mean, View var) const {
-    c.backend.norm->batch_norm(c, x, w, b, training, eps, y, training ? mean : running_mean,
-                               training ? var : running_var);
+    if (training)
+      c.backend.norm->batch_norm(c, x, w, b, true, eps, y, mean, var, {running_mean, running_var, momentum});
+    else c.backend.norm->batch_norm(c, x, w, b, false, eps, y, running_mean, running_var, {});
   }
   void gradient(Gradient& g) const {
     if (!g.needs(0) && !g.needs(1)) {
@@ -190,6 +193,10 @@ void move_towards(const Tensor& running, const Tensor& value, double momentum) {
   Tensor r = running;
   add_(mul_(r, 1 - momentum), to(value, r.dtype()) * momentum);
 }
+// Is it plain floating memory, without any history that a write could disturb?
+bool kernel_may_move(const Tensor& t) {
+  return !t || (is_floating(t.dtype()) && !t.requires_grad() && !t.impl()->inference && !t.spec().overlaps());
+}
 // What batch_norm and native_batch_norm do: the three results of the operation, running statistics moved.
 std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                                     const Tensor& w, const Tensor& b, const BatchNormOptions& o) {
@@ -199,9 +206,18 @@ std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean,
     return std::string(
         "batch_norm: expected running_mean and running_var in evaluation, got none; pass training = true");
   });
-  if (!o.training) return apply(BatchNorm{false, o.eps}, contiguous(x), w, b, running_mean, running_var);
-  auto r = apply(BatchNorm{true, o.eps}, contiguous(x), w, b, Operand(), Operand());
-  if ((!running_mean && !running_var) || x.numel() == 0) return r;  // an empty batch says nothing
+  if (!o.training) return apply(BatchNorm<false>{o.eps}, contiguous(x), w, b, running_mean, running_var);
+  const bool moves = (running_mean || running_var) && x.numel() != 0;  // an empty batch says nothing
+  if (moves && kernel_may_move(running_mean) && kernel_may_move(running_var)) {
+    for (const Tensor* t : {&running_mean, &running_var})
+      if (*t) t->impl()->storage->own();
+    auto r = apply(BatchNorm<true>{o.eps, o.momentum}, contiguous(x), w, b, running_mean, running_var);
+    for (const Tensor* t : {&running_mean, &running_var})
+      if (*t) t->impl()->storage->written(&row_of<BatchNorm<true>>);
+    return r;
+  }
+  auto r = apply(BatchNorm<true>{o.eps}, contiguous(x), w, b, Operand(), Operand());
+  if (!moves) return r;
   const double n = double(x.numel()) / double(x.shape()[1]);
   move_towards(running_mean, r[1].detach(), o.momentum);
   move_towards(running_var, r[2].detach() * (n / (n - 1)), o.momentum);

@@ -7,6 +7,7 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/create.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 #include "tests/cuda/device.h"
@@ -184,6 +185,26 @@ TEST_F(CudaNorm, RunningStatistics) {
   expect_close(back(var_there), var);
 }
 // The difference of a mean of squares and a squared mean would have no digit left.
+TEST_F(CudaNorm, TheKernelMovesRunningStatisticsOfEveryDtypeAndLayout) {
+  // Columns; short and long rows; a channel that several blocks read.
+  for (const Shape& shape : {Shape{64, 3}, Shape{9, 3, 5, 7}, Shape{16, 3, 40, 40}, Shape{1, 3, 1000000}})
+    for (const DType d : kFloats) {
+      const DType x_dtype = d == DType::float64 ? d : DType::float32;
+      const Tensor x = sample(shape, x_dtype, {.seed = 5});
+      for (const std::int64_t step : {1, 2}) {
+        SCOPED_TRACE(std::string(name(d)) + " " + shape.str() + " " + std::to_string(step));
+        Tensor here = full({2, 3 * step}, 2.0, {.dtype = d}), far = there(here);
+        for (const Tensor& t : {here, far})
+          batch_norm(x.to(t.device()), t[0].slice(0, 0, 3 * step, step), t[1].slice(0, 0, 3 * step, step), {}, {},
+                     {.training = true, .momentum = 0.3});
+        expect_close(back(far), here, tolerance(d).times(4));
+      }
+      const Tensor alone = there(ones({3}, {.dtype = d})), want = ones({3}, {.dtype = d});
+      batch_norm(there(x), alone, {}, {}, {}, {.training = true});
+      batch_norm(x, want, {}, {}, {}, {.training = true});
+      expect_close(back(alone), want, tolerance(d).times(4));
+    }
+}
 TEST_F(CudaNorm, AMeanFarFromZero) {
   for (const std::int64_t n : {100, 1024, 5000, 40000, 200000}) {
     SCOPED_TRACE(n);

@@ -127,6 +127,39 @@ TEST(BatchNorm, MovesRunningStatisticsWithTheUnbiasedVariance) {
   EXPECT_TRUE(std::abs(at(y, 0) - (1 - 1.1) / std::sqrt(1 + 1e-5)) < 1e-5);
   EXPECT_TRUE(is_near(mean, {1.1, 2.9}));  // evaluation does not
 }
+TEST(BatchNorm, MovesRunningStatisticsOfEveryDtypeAndLayout) {
+  const Tensor x = sample({50, 3, 4}, float32, {.seed = 3}), m = mean(x, {0, 2}), v = var(x, {0, 2});
+  for (const DType d : {float32, float64, bfloat16, float16})
+    for (const std::int64_t step : {1, 2}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(step));
+      const Tensor wide = full({2, 3 * step}, 2.0, {.dtype = d}), copy = wide.clone();
+      const Tensor means = wide[0].slice(0, 0, 3 * step, step), vars = wide[1].slice(0, 0, 3 * step, step);
+      const auto version = wide.version();
+      batch_norm(x, means, vars, {}, {}, {.training = true, .momentum = 0.25});
+      EXPECT_GT(wide.version(), version);
+      expect_close(means, (m * 0.25 + 1.5).to(d), tolerance(d).times(2));
+      expect_close(vars, (v * 0.25 + 1.5).to(d), tolerance(d).times(2));
+      expect_same(copy, full({2, 3 * step}, 2.0, {.dtype = d}));
+      if (step == 2) expect_same(wide.slice(1, 1, 6, 2), copy.slice(1, 1, 6, 2));
+      const Tensor alone = ones({3}, {.dtype = d});
+      batch_norm(x, {}, alone, {}, {}, {.training = true, .momentum = 1});
+      expect_close(alone, v.to(d), tolerance(d).times(2));
+    }
+  const Tensor untouched = ones({3});
+  batch_norm(zeros({0, 3, 4}), untouched, untouched, {}, {}, {.training = true});
+  expect_same(untouched, ones({3}));
+}
+TEST(BatchNorm, AnotherForwardBeforeTheBackwardIsNoHarm) {
+  const Tensor means = zeros({3}), vars = ones({3}), x = sample({6, 3}).requires_grad_(), g = sample({6, 3});
+  const Tensor first = batch_norm(x, means, vars, {}, {}, {.training = true});
+  batch_norm(x, means, vars, {}, {}, {.training = true});  // moves them a second time
+  const Tensor alone = batch_norm(x, {}, {}, {}, {}, {.training = true});
+  const Tensor want = grad({&alone, 1}, {&x, 1}, {&g, 1})[0];
+  expect_same(grad({&first, 1}, {&x, 1}, {&g, 1})[0], want);
+  const Tensor fixed = batch_norm(x, means, vars);
+  batch_norm(x, means, vars, {}, {}, {.training = true});
+  EXPECT_THROW(grad({&fixed, 1}, {&x, 1}, {&g, 1}), InplaceError);  // its statistics are others now
+}
 TEST(BatchNorm, Errors) {
   EXPECT_EQ(error_of<ValueError>([] {
               batch_norm(full({1, 3}, 1.0), {}, {}, {}, {}, {.training = true});

@@ -3,9 +3,11 @@
 #include "neura/backend/cpu/norm_channels.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "neura/backend/cpu/norm_lines.h"
 #include "neura/backend/cpu/norm_rows.h"
+#include "neura/core/scalar.h"
 
 namespace neura {
 namespace {
@@ -143,8 +145,26 @@ template <class T> void group_backward(Context& c, const View& g, const View& x,
   });
 }
 
+// running = (1 - momentum) running + momentum factor value
+template <class T>
+void move_towards(const View& running, const T* value, std::int64_t channels, double momentum, double factor) {
+  if (!running) return;
+  const DType d = running.dtype();
+  for (std::int64_t k = 0; k < channels; ++k) {
+    char* const p = running.data + k * running.stride(0) * size_of(d);
+    const auto moved = [&](double r) { return r * (1 - momentum) + double(value[k]) * (momentum * factor); };
+    if (d == (sizeof(T) == 8 ? DType::float64 : DType::float32)) {
+      T r;
+      std::memcpy(&r, p, sizeof r), r = T(moved(double(r))), std::memcpy(p, &r, sizeof r);
+    } else {
+      Scalar(moved(Scalar::load(d, p).real())).store(d, p);
+    }
+  }
+}
+
 template <class T> void batch_forward(Context& c, const View& x, const View& weight, const View& bias, bool training,
-                                      double eps, const View& y, const View& mean, const View& var) {
+                                      double eps, const View& y, const View& mean, const View& var,
+                                      const RunningStatistics& running) {
   const Channels shape(x);
   const Rows in = Channels::rows(x);
   const T *w = flat<T>(c, weight), *b = flat<T>(c, bias);
@@ -158,6 +178,9 @@ template <class T> void batch_forward(Context& c, const View& x, const View& wei
         all.add(double(in.length), parts[r].first, parts[r].second);
       means[k] = T(all.mean), vars[k] = T(all.squares / all.count);
     }
+    const double n = double(shape.samples * in.length);
+    move_towards(running.mean, means, shape.channels, running.momentum, 1);
+    move_towards(running.var, vars, shape.channels, running.momentum, n / (n - 1));
   }
   const T* m = training ? means : flat<T>(c, mean);
   const T* v = training ? vars : flat<T>(c, var);
@@ -214,9 +237,9 @@ void cpu_group_norm_backward(Context& c, View g, View x, View mean, View var, Vi
                              View gb) {
   (wide(x) ? group_backward<double> : group_backward<float>)(c, g, x, mean, var, weight, eps, gx, gw, gb);
 }
-void cpu_batch_norm(Context& c, View x, View weight, View bias, bool training, double eps, View y, View mean,
-                    View var) {
-  (wide(x) ? batch_forward<double> : batch_forward<float>)(c, x, weight, bias, training, eps, y, mean, var);
+void cpu_batch_norm(Context& c, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
+                    const RunningStatistics& running) {
+  (wide(x) ? batch_forward<double> : batch_forward<float>)(c, x, weight, bias, training, eps, y, mean, var, running);
 }
 void cpu_batch_norm_backward(Context& c, View g, View x, View mean, View var, View weight, bool training, double eps,
                              View gx, View gw, View gb) {

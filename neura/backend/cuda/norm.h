@@ -42,7 +42,8 @@ void rms_norm_backward(Context&, View g, View x, View rstd, View weight, int fir
 void group_norm(Context&, View x, View weight, View bias, int groups, double eps, View y, View mean, View var);
 void group_norm_backward(Context&, View g, View x, View mean, View var, View weight, double eps, View gx, View gw,
                          View gb);
-void batch_norm(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var);
+void batch_norm(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
+                const RunningStatistics&);
 void batch_norm_backward(Context&, View g, View x, View mean, View var, View weight, bool training, double eps, View gx,
                          View gw, View gb);
 

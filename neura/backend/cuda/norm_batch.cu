@@ -27,9 +27,15 @@ template <class M> Failed forward(const BatchOp<number_of<M>>& op, const RowPlan
   return run_columns<Op, M>(op, c, s, index, stream);
 }
 
+template <class E> Running<E> running_of(const View& v, double momentum, double factor) {
+  if (!v) return {};
+  return {v.data, v.dtype(), v.stride(0) * size_of(v.dtype()), E(1 - momentum), E(momentum * factor)};
+}
+
 }  // namespace
 
-void batch_norm(Context& c, View x, View weight, View bias, bool training, double eps, View y, View mean, View var) {
+void batch_norm(Context& c, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
+                const RunningStatistics& running) {
   const int index = c.device.index;
   const OnDevice on(index);
   const cudaStream_t stream = current_stream(index);
@@ -48,7 +54,11 @@ void batch_norm(Context& c, View x, View weight, View bias, bool training, doubl
   r.in[0] = x.data, r.out = y.data;
   c.fail(with_floating(x.dtype(), [&]<class M>() {
     using E = number_of<M>;
-    const BatchOp<E> op{{a, mean.as<E>(), var.as<E>(), E(eps), true, true}, !training};
+    const double n = r.n, momentum = running.momentum;
+    const BatchOp<E> op{{a, mean.as<E>(), var.as<E>(), E(eps), true, true},
+                        !training,
+                        running_of<E>(running.mean, momentum, 1),
+                        running_of<E>(running.var, momentum, n / (n - 1))};
     return forward<M>(op, r, sizes, index, stream);
   }));
 }

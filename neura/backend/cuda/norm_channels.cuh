@@ -5,12 +5,26 @@
 
 namespace neura::cuda {
 
+// One of the running statistics: what is there times `rest`, plus `part` times the batch's.
+template <class N> struct Running {
+  char* data = nullptr;  // null: absent
+  DType dtype = DType::float32;
+  std::int64_t step = 0;  // bytes
+  N rest = 0, part = 0;
+  __device__ void move(std::int64_t channel, N value) const {
+    if (!data) return;
+    char* const p = data + channel * step;
+    store_one<N>(p, dtype, load_one<N>(p, dtype) * rest + value * part);
+  }
+};
+
 template <class N> struct BatchOp : NormOp<N> {
   using E = N;
   using typename NormOp<N>::Stat;
   using typename NormOp<N>::Final;
   static constexpr bool segmented = true;
   bool fixed;  // mean and variance were given
+  Running<N> running_mean, running_var;
 
   bool given() const { return fixed; }
   __device__ Final finish(Stat all, Stat mine, const Place& p) const {
@@ -19,7 +33,9 @@ template <class N> struct BatchOp : NormOp<N> {
     return {this->mean[p.row], var, E(1) / sqrt(var + this->eps), first_channel(this->affine, p.row)};
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
-    if (!fixed) NormOp<N>::deliver(row, f);
+    if (fixed) return;
+    NormOp<N>::deliver(row, f);
+    running_mean.move(row, f.mean), running_var.move(row, f.variance);
   }
 };
 

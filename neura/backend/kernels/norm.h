@@ -6,6 +6,13 @@
 
 namespace neura {
 
+// Statistics of earlier batches, [C] of any floating dtype, which the kernel moves towards the new ones: what they are
+// times 1 - momentum, plus momentum times the batch's mean, or its variance as of n - 1 numbers. null: absent
+struct RunningStatistics {
+  View mean, var;
+  double momentum = 0;
+};
+
 struct norm_kernels {
   // Over the dimensions from `first` on. y = (x - mean) * rstd * weight + bias
   Entry<void(Context&, View x, View weight, View bias, int first, double eps, View y, View mean, View rstd)> layer_norm;
@@ -19,8 +26,9 @@ struct norm_kernels {
   Entry<void(Context&, View x, View weight, View bias, int groups, double eps, View y, View mean, View var)> group_norm;
   Entry<void(Context&, View g, View x, View mean, View var, View weight, double eps, View gx, View gw, View gb)>
       group_norm_backward;
-  // x [N, C, …] with statistics [C]: of the batch, written to mean and var; or (`training` false) those given
-  Entry<void(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var)>
+  // x [N, C, …] with statistics [C]: of the batch, written to mean and var; or (`training` false) those given.
+  Entry<void(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
+             const RunningStatistics&)>
       batch_norm;
   Entry<void(Context&, View g, View x, View mean, View var, View weight, bool training, double eps, View gx, View gw,
              View gb)>
