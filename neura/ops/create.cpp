@@ -1,9 +1,10 @@
 #include "neura/ops/create.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 
-#include "neura/backend/backend.h"
+#include "neura/backend/kernels/join.h"
 #include "neura/core/error_details.h"
 #include "neura/core/host.h"
 #include "neura/core/parallel.h"
@@ -19,7 +20,7 @@ Tensor allocated(const char* op, const Spec& s) {
   }
 }
 // A new dense tensor. What is computed here, element by element, is made on the cpu, and `placed` brings it where it
-// belongs.
+// belongs; kernels write it where it belongs at once.
 Tensor make(const char* op, const Shape& size, DType dtype, Device device = {}) {
   for (std::int64_t s : size)
     check<ShapeError>(s >= 0, [&] { return std::string(op) + ": expected sizes of at least 0, got " + size.str(); });
@@ -54,31 +55,13 @@ void fill(const char* op, Tensor& t, Scalar value) {
   });
 }
 
-// t[i] = value(i), where value gives int64, double or complex<double>.
-template <class F> void generate(Tensor& t, const F& value) {
-  const auto loop = [&]<class T>(T* p) {
-    parallel_for(t.numel(), kSerial, [&](std::int64_t b, std::int64_t e) {
-      for (std::int64_t i = b; i < e; ++i) {
-        if constexpr (std::is_same_v<T, char> || !std::is_arithmetic_v<decltype(value(i))>) {
-          Scalar(value(i)).store(t.dtype(), reinterpret_cast<char*>(p) + i * size_of(t.dtype()));
-        } else {
-          p[i] = T(value(i));
-        }
-      }
-    });
-  };
-  switch (t.dtype()) {
-    case DType::int32:
-      return loop(reinterpret_cast<std::int32_t*>(t.impl()->data()));
-    case DType::int64:
-      return loop(reinterpret_cast<std::int64_t*>(t.impl()->data()));
-    case DType::float32:
-      return loop(reinterpret_cast<float*>(t.impl()->data()));
-    case DType::float64:
-      return loop(reinterpret_cast<double*>(t.impl()->data()));
-    default:
-      return loop(t.impl()->data());
-  }
+Tensor progression(const char* op, std::int64_t n, DType dtype, Device device, const Progression& p) {
+  Tensor t = make(op, {n}, dtype, device);
+  const Unlocked unlocked(n > 1 << 14);
+  Context c(backend_of(device), device, op);
+  c.backend.join->progression(c, p, {t.impl()->data(), &t.spec()});
+  throw_failure(c.failure, op);
+  return t;
 }
 
 TensorOptions options(const Tensor& input, const LikeOptions& o) {
@@ -97,9 +80,7 @@ Spec like(const Tensor& input, const TensorOptions& o) {
   return s;
 }
 
-// start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
-template <class F>
-Tensor spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, TensorOptions o, const F& map) {
+DType dtype_of_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, const TensorOptions& o) {
   check<ValueError>(steps >= 0,
                     [&] { return std::string(op) + ": expected steps of at least 0, got " + std::to_string(steps); });
   const bool complex = start.is_complex() || end.is_complex();
@@ -107,21 +88,26 @@ Tensor spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, Tens
   check<DTypeError>(!complex || is_complex(dtype), [&] {
     return std::string(op) + ": expected a complex dtype for complex bounds, got " + name(dtype);
   });
-  Tensor t = make(op, {steps}, dtype);
-  const auto run = [&]<class N>(N a, N b) {
-    const N step = steps > 1 ? (b - a) / N(double(steps - 1)) : N(0);
-    generate(t, [&](std::int64_t i) {
-      return map(i < (steps + 1) / 2 ? a + step * N(double(i)) : b - step * N(double(steps - 1 - i)));
-    });
-  };
+  return dtype;
+}
+// start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
+Progression spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  Progression p;
+  p.back = (steps + 1) / 2;
+  const double gaps = double(steps - 1);
   if (is_complex(dtype)) {
-    run(std::complex<double>(start.real(), start.imag()), std::complex<double>(end.real(), end.imag()));
-  } else if (is_integral(dtype)) {
-    run(double(start.integer()), double(end.integer()));
+    p.kind = Progression::complexes;
+    const std::complex<double> a(start.real(), start.imag()), b(end.real(), end.imag());
+    const std::complex<double> step = steps > 1 ? (b - a) / std::complex<double>(gaps) : 0;
+    const auto put = [](double* to, std::complex<double> z) { to[0] = z.real(), to[1] = z.imag(); };
+    put(p.start, a), put(p.end, b), put(p.step, step);
   } else {
-    run(start.real(), end.real());
+    const bool whole = is_integral(dtype);
+    p.start[0] = whole ? double(start.integer()) : start.real();
+    p.end[0] = whole ? double(end.integer()) : end.real();
+    p.step[0] = steps > 1 ? (p.end[0] - p.start[0]) / gaps : 0;
   }
-  return placed(t, o);
+  return p;
 }
 
 }  // namespace
@@ -231,27 +217,51 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
   });
   const double count = std::ceil((b - a) / s);
   check<ValueError>(count < 9e18, [&] { return "arange: expected fewer values, got " + std::to_string(count); });
-  Tensor t = make("arange", {std::int64_t(count)}, dtype);
-  const std::int64_t first = start.integer(), by = step.integer();
-  if (is_integral(dtype)) generate(t, [&](std::int64_t i) { return first + by * i; });
-  else generate(t, [&](std::int64_t i) { return a + s * double(i); });
-  return placed(t, o);
+  Progression p;
+  if (is_integral(dtype)) p.kind = Progression::integers, p.first = start.integer(), p.by = step.integer();
+  else p.start[0] = a, p.step[0] = s;
+  return placed(progression("arange", std::int64_t(count), dtype, o.device, p), o);
 }
 Tensor arange(Scalar start, Scalar end, const TensorOptions& o) { return arange(start, end, 1, o); }
 Tensor arange(Scalar end, const TensorOptions& o) { return arange(0, end, 1, o); }
 
 Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOptions& o) {
-  return spaced("linspace", start, end, steps, o, [](auto x) { return x; });
+  const DType dtype = dtype_of_spaced("linspace", start, end, steps, o);
+  return placed(progression("linspace", steps, dtype, o.device, spaced(start, end, steps, dtype)), o);
 }
+// Powers are the cpu's on every device: other libraries' differ in the last digit, which an integer then loses.
 Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const TensorOptions& o) {
-  return spaced("logspace", start, end, steps, o, [base](auto x) { return std::pow(decltype(x)(base), x); });
+  const DType dtype = dtype_of_spaced("logspace", start, end, steps, o);
+  const DType wide = is_complex(dtype) ? DType::complex128 : DType::float64;
+  const Tensor x = progression("logspace", steps, wide, Device(), spaced(start, end, steps, dtype));
+  Tensor t = make("logspace", {steps}, dtype);
+  const auto fill = [&]<class N>(const N* exponent) {
+    parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
+      for (std::int64_t i = b; i < e; ++i)
+        Scalar(std::pow(N(base), exponent[i])).store(dtype, t.impl()->data() + i * size_of(dtype));
+    });
+  };
+  if (is_complex(dtype)) fill(x.const_data<std::complex<double>>());
+  else fill(x.const_data<double>());
+  return placed(t, o);
 }
 
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& o) {
-  Tensor t = make("eye", {n, m}, o.dtype.value_or(default_dtype()));
+  Tensor t = make("eye", {n, m}, o.dtype.value_or(default_dtype()), o.device);
   fill("eye", t, 0);
-  char* p = t.impl()->data();
-  for (std::int64_t i = 0; i < std::min(n, m); ++i) Scalar(1).store(t.dtype(), p + i * (m + 1) * size_of(t.dtype()));
+  char one[16];
+  Scalar(1).store(t.dtype(), one);
+  char* const p = t.impl()->data();
+  const std::int64_t ones = std::min(n, m);
+  if (t.device().is_cpu()) {
+    const auto width = std::size_t(size_of(t.dtype()));
+    for (std::int64_t i = 0; i < ones; ++i) std::memcpy(p + i * (m + 1) * std::int64_t(width), one, width);
+  } else if (ones) {
+    Spec diagonal = Spec::dense(t.dtype(), Shape{ones}, t.device());
+    diagonal.strides[0] = m + 1, diagonal.finish();
+    const Spec number = Spec::dense(t.dtype(), {});
+    throw_failure(backend_of(t.device()).assign({p, &diagonal}, {one, &number}), "eye");
+  }
   return placed(t, o);
 }
 Tensor eye(std::int64_t n, const TensorOptions& o) { return eye(n, n, o); }

@@ -1,4 +1,4 @@
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/cpu/progression.h"
 
 #include <utility>
 
@@ -171,7 +171,7 @@ void triangle(Context&, View x, View out, std::int64_t diagonal, bool upper) {
 }  // namespace
 
 const join_kernels* cpu_join() {
-  static constexpr join_kernels table{copy, triangle};
+  static constexpr join_kernels table{copy, triangle, lay_out};
   return &table;
 }
 

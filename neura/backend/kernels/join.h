@@ -1,14 +1,24 @@
-// Moving elements of one dtype.
+// Moving elements of one dtype, and laying out numbers at equal distances.
 #pragma once
 #include "neura/backend/backend.h"
 
 namespace neura {
+
+// Element i is start + i step; from the element `back` on it is end - (n - 1 - i) step, so that the last is `end`
+// itself. In double, where the product is rounded before the sum, or in integers.
+struct Progression {
+  enum Kind : std::uint8_t { integers, reals, complexes } kind = reals;
+  std::int64_t first = 0, by = 0;                   // of integers, which are never counted back
+  double start[2] = {}, end[2] = {}, step[2] = {};  // real and imaginary part
+  std::int64_t back = INT64_MAX;
+};
 
 struct join_kernels {
   // to = from, of the same shape and dtype; any strides, negative ones as well. They do not overlap.
   Entry<void(Context&, View from, View to)> copy;
   // out = x where column - row <= diagonal (upper: >=), else 0; out contiguous, x of any strides.
   Entry<void(Context&, View x, View out, std::int64_t diagonal, bool upper)> triangle;
+  Entry<void(Context&, const Progression&, View out)> progression;  // out: contiguous, of any dtype
 };
 
 }  // namespace neura
