@@ -7,6 +7,7 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/ops/create.h"
+#include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
@@ -83,6 +84,26 @@ TEST_F(CudaPool, TilesOfFourAreTheirOwnKernel) {
       const Tensor moved = there(sample({s.numel() + 1}, d, {.seed = 5})).slice(0, 1, s.numel() + 1).view(s);
       expect_same(back(max_pool2d(moved, 2)), max_pool2d(back(moved), 2));
     }
+}
+TEST_F(CudaPool, OverlappingWindowsOfNineAreTheirOwnKernel) {
+  const Pooling pool = pooling([](const Tensor& t) { return max_pool2d(t, 3, {.stride = 2, .padding = 1}); });
+  for (const DType d : kFloats)
+    for (const Shape& s : {Shape{3, 5, 8, 12}, Shape{1, 1, 1, 4}, Shape{2, 3, 7, 8}, Shape{5, 17, 56, 56},
+                           Shape{2, 2, 9, 16}, Shape{2, 2, 8, 10}, Shape{2, 3, 8, 13}, Shape{3, 2, 2, 4}}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + s.str());
+      const Tensor x = sample(s, d, {.seed = 4});
+      expect_the_cpus(pool, x, true);
+      expect_the_cpus(pool, round(x * 2), true);  // many equal ones
+      const Tensor low = full(s, -std::numeric_limits<double>::infinity(), {.dtype = d});
+      expect_the_cpus(pool, low, true);  // what stands beyond the border is not even that
+      const Tensor nan = where(x > 0.5, full({}, NAN, {.dtype = d}), x);
+      expect_same(back(pool(there(nan))[0]), pool(nan)[0]);
+      const Tensor moved = there(sample({s.numel() + 1}, d, {.seed = 5})).slice(0, 1, s.numel() + 1).view(s);
+      expect_same(back(pool(moved)[0]), pool(back(moved))[0]);
+    }
+  const Tensor x = sample({2, 3, 5, 8, 8}, float32);
+  const MaxPoolOptions flat{.stride = {1, 2, 2}, .padding = {0, 1, 1}};
+  expect_the_cpus(pooling([&](const Tensor& t) { return max_pool3d(t, {1, 3, 3}, flat); }), x, true);
 }
 TEST_F(CudaPool, OneAndThreeDimensions) {
   for (const DType d : kFloats) {

@@ -94,6 +94,75 @@ template <int V> __global__ void __launch_bounds__(kThreads)
   places[i] = place;
 }
 
+// Windows of 3 x 3 that overlap: they move by two, with a border of one. A thread has two of them, side by side, and
+// reads of each row a pack of four elements and the one before.
+struct Nines {
+  Division pairs, rows;  // of results in a row, rows in an image
+  std::uint32_t height, width;
+  DType dtype;
+  std::uint8_t size;
+};
+__global__ void __launch_bounds__(kThreads)
+    largest_of_nine(const char* x, char* y, Bytes<2>* places, const __grid_constant__ Nines p, std::uint32_t count) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const std::uint32_t line = quotient(i, p.pairs), pair = i - line * p.pairs.divisor;
+  const std::uint32_t image = quotient(line, p.rows), row = line - image * p.rows.divisor;
+  float v[3][5];
+  bool there[3];
+#pragma unroll
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    const std::uint32_t at = 2 * row + k - 1;  // above the first row: a large number
+    there[k] = at < p.height;
+    if (!there[k]) continue;
+    const char* const from = x + ((std::size_t(image) * p.height + at) * p.width + 4 * pair) * p.size;
+    float four[4];
+    load_pack(four, from, p.dtype, 0);
+    v[k][0] = pair ? load_simple<float>(from - p.size, p.dtype, 0) : 0.0f;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) v[k][j + 1] = four[j];
+  }
+  float best[2] = {};
+  Bytes<2> place;
+#pragma unroll
+  for (int o = 0; o < 2; ++o) {
+    int found = -1;
+#pragma unroll
+    for (int k = 0; k < 9; ++k) {
+      const float next = v[k / 3][2 * o + k % 3];
+      const bool inside = there[k / 3] && (o || k % 3 || pair);
+      if (inside && (found < 0 || next > best[o] || next != next)) best[o] = next, found = k;
+    }
+    place.v[o] = std::uint8_t(found);
+  }
+  store_pack(best, y, p.dtype, 2 * i);
+  places[i] = place;
+}
+bool are_nines(const PoolShape& s, const View& x, const View& y, const View& places) {
+  bool fits = !s.adaptive && accumulation(x.dtype()) == DType::float32 && places.dtype() == DType::uint8 &&
+              s.kernel[0] == 1 && s.in[0] == s.out[0] && s.stride[0] == 1 && s.padding[0] == 0 &&
+              s.in[2] == 2 * s.out[2] && s.out[2] % 2 == 0 && s.in_size() <= kMostResults;
+  for (int d = 1; d < 3; ++d)
+    fits = fits && s.kernel[d] == 3 && s.stride[d] == 2 && s.dilation[d] == 1 && s.padding[d] == 1;
+  const auto at = [](const View& v) { return reinterpret_cast<std::uintptr_t>(v.data); };
+  const auto size = std::uintptr_t(size_of(x.dtype()));
+  return fits && at(x) % (4 * size) == 0 && at(y) % (2 * size) == 0 && at(places) % 2 == 0;
+}
+void take_nines(const PoolShape& s, const View& x, const View& y, const View& places, cudaStream_t stream) {
+  const int64_t size = size_of(x.dtype()), in = s.in_size(), each = s.out_size() / 2;
+  const Nines p{division(std::uint32_t(s.out[2] / 2)),
+                division(std::uint32_t(s.out[1])),
+                std::uint32_t(s.in[1]),
+                std::uint32_t(s.in[2]),
+                x.dtype(),
+                std::uint8_t(size)};
+  in_parts(y.numel() / s.out_size(), each, [&](int64_t first, int64_t n) {
+    const auto count = std::uint32_t(n * each);
+    largest_of_nine<<<blocks(count), kThreads, 0, stream>>>(
+        x.data + first * in * size, y.data + first * each * 2 * size, places.as<Bytes<2>>() + first * each, p, count);
+  });
+}
+
 // f(number of lanes) by the size of a window.
 template <class F> void with_lanes(const PoolShape& s, F f) {
   double size = 1;
@@ -114,6 +183,7 @@ void largest_of(Context& c, View x, View y, View places, const PoolShape& s) {
     });
     return c.fail(launched(index));
   }
+  if (are_nines(s, x, y, places)) return take_nines(s, x, y, places, stream), c.fail(launched(index));
   Pool p;
   if (Failed f = pool_of(s, x.dtype(), places.dtype() == DType::uint8, &p)) return c.fail(f);
   const int64_t in = s.in_size(), out = s.out_size();
