@@ -5,6 +5,7 @@
 #include "neura/ops/dropout.h"
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
+#include "neura/ops/recurrence.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/view.h"
@@ -21,6 +22,7 @@ struct Weights {
 };
 struct Cell {
   const char* op;
+  RecurrentCell kind;
   std::int64_t gates;
   State (*step)(const Tensor& x, const State&, const Weights&);
 };
@@ -48,8 +50,13 @@ State gru_step(const Tensor& x, const State& s, const Weights& w) {
 }
 Tensor plain_tanh(const Tensor& x) { return tanh(x); }
 Tensor plain_relu(const Tensor& x) { return relu(x); }
-constexpr Cell kTanh{"rnn_tanh", 1, rnn_step<plain_tanh>}, kRelu{"rnn_relu", 1, rnn_step<plain_relu>};
-constexpr Cell kGru{"gru", 3, gru_step}, kLstm{"lstm", 4, lstm_step};
+constexpr Cell cell_of(const char* op, RecurrentCell kind, State (*step)(const Tensor&, const State&, const Weights&)) {
+  return {op, kind, gates_of(kind), step};
+}
+constexpr Cell kTanh = cell_of("rnn_tanh", RecurrentCell::tanh, rnn_step<plain_tanh>),
+               kRelu = cell_of("rnn_relu", RecurrentCell::relu, rnn_step<plain_relu>),
+               kGru = cell_of("gru", RecurrentCell::gru, gru_step),
+               kLstm = cell_of("lstm", RecurrentCell::lstm, lstm_step);
 
 void expect_shape(const Cell& cell, const char* what, const Shape& expected, const Tensor& got) {
   check<ShapeError>(got && got.shape() == expected, [&] {
@@ -60,7 +67,7 @@ void expect_shape(const Cell& cell, const char* what, const Shape& expected, con
 
 // What the inputs of all times contribute to the gates, in one product.
 Tensor projected(const Cell& cell, const Tensor& input, const CellWeights& w) {
-  const bool apart = cell.step == kGru.step;  // its b_hh stands inside a product
+  const bool apart = cell.kind == RecurrentCell::gru;  // its b_hh stands inside a product
   return linear(input, w.w_ih, w.b_ih && w.b_hh && !apart ? w.b_ih + w.b_hh : w.b_ih);
 }
 
@@ -95,6 +102,7 @@ State one_step(const Cell& cell, const Tensor& input, const State& hx, const Cel
 struct Times {  // rows of one time after the other; shorter sequences end first
   std::vector<std::int64_t> sizes;
   std::int64_t rows = 0;
+  Tensor packed = {};  // the sizes of a packed sequence
 };
 Times times_of(const Cell& cell, const Tensor& input, const Tensor& batch_sizes) {
   Times t;
@@ -104,7 +112,7 @@ Times times_of(const Cell& cell, const Tensor& input, const Tensor& batch_sizes)
     check<ShapeError>(batch_sizes.dim() == 1 && batch_sizes.dtype() == DType::int64, [&] {
       return std::string(cell.op) + ": expected batch_sizes to be a vector of int64, got " + batch_sizes.spec().str();
     });
-    t.sizes = batch_sizes.to_vector<std::int64_t>();
+    t.packed = batch_sizes.to(Device()).contiguous(), t.sizes = t.packed.to_vector<std::int64_t>();
   }
   for (std::size_t i = 0; i < t.sizes.size(); ++i) {
     check<ValueError>(t.sizes[i] >= (batch_sizes ? 1 : 0) && (i == 0 || t.sizes[i] <= t.sizes[i - 1]), [&] {
@@ -158,13 +166,23 @@ std::pair<Tensor, State> run(const Cell& cell, const Tensor& x, const Times& tim
   return {outputs.size() == 1 ? outputs[0] : cat(TensorList(outputs)), joined(ended)};
 }
 
+// The same in one operation where there is a kernel for it.
+std::pair<Tensor, State> run_or_fuse(const Cell& cell, const Tensor& x, const Times& times, const State& first,
+                                     const Weights& w, bool reverse) {
+  const Tensor b = cell.kind == RecurrentCell::gru ? w.b_hh : Tensor();
+  if (w.w_hr || !fuses_steps(x, first.h, first.c, w.w_hh, b)) return run(cell, x, times, first, w, reverse);
+  const Direction way{cell.kind, reverse, std::int64_t(times.sizes.size()), times.packed};
+  const StepResults r = fuse_steps(way, x, first.h, first.c, w.w_hh, b);
+  return {r.y, {r.h, r.c}};
+}
+
 struct Sizes {
   std::int64_t width, hidden, out, directions, batch;
 };
 State state_of(const Cell& cell, const State& hx, const RecurrentOptions& o, const Sizes& n) {
   const std::int64_t layers = o.num_layers * n.directions;
   expect_shape(cell, "the hidden state", {layers, n.batch, n.out}, hx.h);
-  if (cell.step == kLstm.step) expect_shape(cell, "the cell state", {layers, n.batch, n.hidden}, hx.c);
+  if (cell.kind == RecurrentCell::lstm) expect_shape(cell, "the cell state", {layers, n.batch, n.hidden}, hx.c);
   return hx;
 }
 struct Layer {
@@ -174,7 +192,7 @@ struct Layer {
 std::vector<Layer> layers_of(const Cell& cell, const std::vector<Tensor>& params, const RecurrentOptions& o) {
   const std::size_t count = std::size_t(std::max<std::int64_t>(o.num_layers, 0)) * (o.bidirectional ? 2 : 1);
   const std::size_t plain = o.has_biases ? 4 : 2, each = count ? params.size() / count : 0;
-  const bool projects = cell.step == kLstm.step && each == plain + 1;
+  const bool projects = cell.kind == RecurrentCell::lstm && each == plain + 1;
   check<ValueError>(count && params.size() == count * (plain + projects), [&] {
     return std::string(cell.op) + ": expected " + std::to_string(plain) + " parameters for each of " +
            std::to_string(count) + " layers and directions, got " + std::to_string(params.size());
@@ -219,8 +237,8 @@ LstmResult recurrent(const Cell& cell, const Tensor& given, const State& hx, con
     for (std::int64_t d = 0; d < n.directions; ++d) {
       const std::int64_t i = layer * n.directions + d;
       const Layer& l = layers[std::size_t(i)];
-      auto [out, last] =
-          run(cell, projected(cell, x, l.cell), times, at(first, i), {l.cell.w_hh, l.cell.b_hh, l.w_hr}, d == 1);
+      auto [out, last] = run_or_fuse(cell, projected(cell, x, l.cell), times, at(first, i),
+                                     {l.cell.w_hh, l.cell.b_hh, l.w_hr}, d == 1);
       outputs.push_back(out);
       h.push_back(last.h);
       if (last.c) c.push_back(last.c);
@@ -235,6 +253,21 @@ LstmResult recurrent(const Cell& cell, const Tensor& given, const State& hx, con
 RecurrentResult without_cell(const LstmResult& r) { return {r.output, r.h}; }
 
 }  // namespace
+
+StepResults compose_steps(const Direction& way, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
+                          const Tensor& b) {
+  Times times;
+  for (std::int64_t t = 0; t < way.times; ++t) {
+    times.sizes.push_back(way.size(t, h.size(0)));
+    times.rows += times.sizes.back();
+  }
+  const Cell& cell = way.cell == RecurrentCell::lstm   ? kLstm
+                     : way.cell == RecurrentCell::gru  ? kGru
+                     : way.cell == RecurrentCell::relu ? kRelu
+                                                       : kTanh;
+  const auto [y, last] = run(cell, x, times, {h, c}, {w, b}, way.reverse);
+  return {y, last.h, last.c};
+}
 
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
   return one_step(kTanh, input, {hx}, w).h;

@@ -91,7 +91,8 @@ void cpu_product(Context& c, View a, View b, View init, View y, const Product& o
 }  // namespace
 
 const matmul_kernels* cpu_matmul() {
-  static constexpr matmul_kernels kernels = {.matmul = &cpu_product};
+  static constexpr matmul_kernels kernels = {
+      .matmul = &cpu_product, .recurs = false, .recurrence = nullptr, .recurrence_backward = nullptr};
   return &kernels;
 }
 

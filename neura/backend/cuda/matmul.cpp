@@ -3,6 +3,7 @@
 
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/matmul_lt.h"
+#include "neura/backend/cuda/recurrence.h"
 
 namespace neura::cuda {
 namespace {
@@ -156,7 +157,8 @@ void product(Context& c, View a, View b, View init, View y, const Product& p) {
 }  // namespace
 
 const matmul_kernels* matmul() {
-  static constexpr matmul_kernels table{.matmul = product};
+  static constexpr matmul_kernels table{
+      .matmul = product, .recurs = true, .recurrence = recur, .recurrence_backward = recur_backward};
   return &table;
 }
 

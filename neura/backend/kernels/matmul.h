@@ -1,4 +1,4 @@
-// Products of matrices.
+// Products of matrices; and recurrences, which are made of them.
 #pragma once
 #include <complex>
 
@@ -11,10 +11,36 @@ struct Product {
   bool conj_a = false, conj_b = false;  // of complex operands
 };
 
+enum class RecurrentCell : unsigned char { tanh, relu, gru, lstm };
+constexpr int gates_of(RecurrentCell c) { return c == RecurrentCell::lstm ? 4 : c == RecurrentCell::gru ? 3 : 1; }
+// What a step keeps for its gradient: gru r, z, n and what h gives to n; lstm i, f, g, o and c.
+constexpr int kept_of(RecurrentCell c) { return c == RecurrentCell::lstm ? 5 : c == RecurrentCell::gru ? 4 : 0; }
+// One layer in one direction. Rows are those of one time after the other; shorter sequences end first.
+struct Recurrence {
+  RecurrentCell cell;
+  bool reverse;  // from the last time to the first
+  std::int64_t times;
+  const std::int64_t* sizes;  // rows of each time, descending from the batch; null: all have the batch's
+};
+
 struct matmul_kernels {
   // y = alpha * a b + beta * init. y is contiguous, [batch.., m, n]; a [.., m, k] and b [.., k, n] broadcast to its
   // batch, init (which may be absent) to all of it. All of one numeric dtype.
   Entry<void(Context&, View a, View b, View init, View y, const Product&)> matmul;
+
+  // Whether there are kernels of recurrences; else these entries are null, and the operation composes the steps.
+  bool recurs;
+  // x [rows, gates * hidden] is what the input gives to the gates, in torch's order, with biases (gru: bias b apart, of
+  // what h gives; else b is absent). h0, and c0 of an lstm, [batch, hidden]; w [gates * hidden, hidden]. y [rows,
+  // hidden]; last [1 (lstm: 2), batch, hidden]: h and c after each sequence. kept [kept_of(cell), rows, hidden], of the
+  // accumulating dtype: absent where no gradient follows. All contiguous, of one floating dtype.
+  Entry<void(Context&, View x, View h0, View c0, View w, View b, const Recurrence&, View y, View last, View kept)>
+      recurrence;
+  // gy and glast may be absent. gx like x; gh like x for a gru alone, whose gates get another gradient from h; gfirst
+  // like last.
+  Entry<void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const Recurrence&, View gx,
+             View gh, View gfirst)>
+      recurrence_backward;
 };
 
 }  // namespace neura

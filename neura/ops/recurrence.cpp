@@ -1,0 +1,121 @@
+#include "neura/ops/recurrence.h"
+
+#include "neura/core/state.h"
+#include "neura/ops/again.h"
+#include "neura/ops/apply.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/join.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+Recurrence kernel_form(const Direction& d) {
+  return {d.cell, d.reverse, d.times,
+          d.sizes ? reinterpret_cast<const std::int64_t*>(d.sizes.impl()->data()) : nullptr};
+}
+View view_of(const Tensor& t) { return t ? View{t.impl()->data(), &t.spec()} : View(); }
+std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
+
+struct RecurrenceBackward {
+  static constexpr const char* name = "recurrence_backward";
+  Direction way;
+  Tensor y, kept;  // beyond what an operation has operands for
+  void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, Spec& gx, Spec& gh,
+             Spec& gfirst) const {
+    gx = Spec::dense(h.dtype, Shape{y.size(0), w.shape[0]}, h.device);
+    gh = Spec::dense(h.dtype, Shape{way.cell == RecurrentCell::gru ? y.size(0) : 0, w.shape[0]}, h.device);
+    gfirst = Spec::dense(h.dtype, Shape{states_of(way), h.shape[0], h.shape[1]}, h.device);
+  }
+  void run(Context& c, View gy, View glast, View h, View cell, View w, View gx, View gh, View gfirst) const {
+    c.backend.matmul->recurrence_backward(c, gy, glast, h, cell, w, view_of(y), view_of(kept), kernel_form(way), gx, gh,
+                                          gfirst);
+  }
+};
+
+// Rows of y, and of h at the ends, that stand where each row's state before was.
+Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
+  struct Piece {
+    const Tensor* of;
+    std::int64_t begin, count;
+  };
+  std::vector<Piece> pieces;
+  const auto add = [&](const Tensor& of, std::int64_t begin, std::int64_t count) {
+    if (!count) return;
+    if (!pieces.empty() && pieces.back().of == &of && pieces.back().begin + pieces.back().count == begin)
+      pieces.back().count += count;
+    else pieces.push_back({&of, begin, count});
+  };
+  const std::int64_t batch = h.size(0);
+  std::int64_t row = 0;  // of the time before, or after where it goes backwards
+  for (std::int64_t t = 0; t < way.times; ++t) {
+    const std::int64_t size = way.size(t, batch);
+    if (!way.reverse) {
+      if (t) add(y, row, size), row += way.size(t - 1, batch);
+      else add(h, 0, size);
+      continue;
+    }
+    row += size;
+    const std::int64_t next = t + 1 < way.times ? way.size(t + 1, batch) : 0;
+    add(y, row, next), add(h, next, size - next);
+  }
+  TensorList parts;
+  for (const Piece& p : pieces) parts.push_back(narrow(*p.of, 0, p.begin, p.count));
+  return cat(parts);
+}
+
+struct RecurrenceOp {
+  static constexpr const char* name = "recurrence";
+  static constexpr bool reduced_precision = true;
+  static constexpr std::uint16_t reads[] = {0x51f, 0x51f, 0x51f, 0x51f, 0x51f};  // x and b for a second derivative
+  Direction way;
+  bool training;
+  void infer(const Spec& x, const Spec& h, const Spec&, const Spec&, const Spec&, Spec& y, Spec& last,
+             Spec& kept) const {
+    y = Spec::dense(x.dtype, Shape{x.shape[0], h.shape[1]}, x.device);
+    last = Spec::dense(x.dtype, Shape{states_of(way), h.shape[0], h.shape[1]}, x.device);
+    kept =
+        Spec::dense(accumulation(x.dtype), Shape{training ? kept_of(way.cell) : 0, x.shape[0], h.shape[1]}, x.device);
+  }
+  void run(Context& c, View x, View h, View cell, View w, View b, View y, View last, View kept) const {
+    c.backend.matmul->recurrence(c, x, h, cell, w, b, kernel_form(way), y, last, kept);
+  }
+  void gradient(Gradient& g) const {
+    if (g.create_graph)
+      return gradient_of_composition(g, [&](const Tensor* in) -> std::vector<Tensor> {
+        const StepResults r = compose_steps(way, in[0], in[1], in[2], in[3], in[4]);
+        return {r.y, r.c ? stack({r.h, r.c}) : unsqueeze(r.h, 0), {}};
+      });
+    const Tensor gy = g.g[0] ? contiguous(g.g[0]) : Tensor(), glast = g.g[1] ? contiguous(g.g[1]) : Tensor();
+    const auto [gx, gh, gfirst] =
+        apply(RecurrenceBackward{way, g.output(0), g.output(2)}, gy, glast, g.input(1), g.input(2), g.input(3));
+    const Tensor& gates = way.cell == RecurrentCell::gru ? gh : gx;
+    if (g.needs(0)) g.result[0] = gx;
+    if (g.needs(1)) g.result[1] = select(gfirst, 0, 0);
+    if (g.needs(2)) g.result[2] = select(gfirst, 0, 1);
+    if (g.needs(3)) g.result[3] = matmul(gates.t(), states_before(way, g.input(1), g.output(0)));
+    if (g.needs(4)) g.result[4] = sum(gates, {0});
+  }
+};
+
+}  // namespace
+
+bool fuses_steps(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w, const Tensor& b) {
+  if (!backend_of(x.device()).matmul->recurs || !x.numel() || !is_floating(x.dtype())) return false;
+  for (const Tensor* t : {&h, &c, &w, &b})
+    if (*t && (t->dtype() != x.dtype() || t->device() != x.device())) return false;
+  return true;
+}
+StepResults fuse_steps(const Direction& way, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
+                       const Tensor& b) {
+  bool training = false;
+  for (const Tensor* t : {&x, &h, &c, &w, &b})
+    training |= !(state.active & (kNoGrad | kInference)) && *t && t->requires_grad();
+  const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
+  auto r = apply(RecurrenceOp{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
+  return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
+}
+
+}  // namespace neura
