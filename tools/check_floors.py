@@ -61,6 +61,8 @@ def problems(path, text):
             yield f"{where}: library code includes the family it needs, got {target}"
         elif target.split("/")[1] not in allowed:
             yield f"{where}: {floor} may include {', '.join(sorted(allowed))}, got {target}"
+        elif floor == "backend" and target == "neura/core/tensor.h":
+            yield f"{where}: a kernel knows views (backend/view.h), got {target}"
         elif floor == "ops" and target.startswith(("neura/backend/cpu/", "neura/backend/cuda/")):
             yield f"{where}: ops knows kernels by their tables (backend/kernels), got {target}"
 

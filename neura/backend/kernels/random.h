@@ -18,7 +18,7 @@ struct Draw {
   };
   Kind kind = uniform;
   std::uint64_t seed = 0, offset = 0;
-  double a = 0, b = 1;   // from, to; mean, std; median, sigma; lambd; p
+  double a = 0, b = 1;   // from, extent; mean, std; median, sigma; lambd; p
   std::int64_t low = 0;  // integers: low + [0, range); a range of 0 is all 2^64
   std::uint64_t range = 0;
 };
