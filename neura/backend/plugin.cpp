@@ -39,6 +39,8 @@ Loaded load_cuda() {
   const Plugin* plugin = entry();
   if (plugin->layout != layout_of_tables())
     return {nullptr, std::string(file) +
+  if (!plugin)
+    return {nullptr, std::string(file) + " offers no back end; use the cpu, or install the build with CUDA again"};
                          " was built with another version of Neura; install both from one build, or use the cpu"};
   if (const char* missing = plugin->missing()) return {nullptr, missing};
   using Precision = void(const detail::Precision*);

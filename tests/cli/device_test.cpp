@@ -127,6 +127,7 @@ TEST_F(Cli, SaysWhatOfCudaIsMissing) {
       {NEURA_REFUSING, "version",
        "was built with another version of Neura; install both from one build, or use the cpu"},
       {NEURA_REFUSING, "driver", "no NVIDIA driver was found; install one, or use the cpu"},
+      {NEURA_REFUSING, "nothing", "offers no back end; use the cpu, or install the build with CUDA again"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.said);

@@ -1,5 +1,5 @@
-// A back end that cannot be used: NEURA_REFUSES=version, because it was built with other structs; else for want of a
-// driver. Where NEURA_MARK names a file, that file says that the library was loaded.
+// A back end that cannot be used: NEURA_REFUSES=version, because it was built with other structs; =nothing, because it
+// gives none; else for want of a driver. Where NEURA_MARK names a file, that file says that the library was loaded.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace {
 
-bool other_version() {
+bool because_of(std::string_view reason) {
   const char* why = std::getenv("NEURA_REFUSES");
-  return why && std::string_view(why) == "version";
+  return why && why == reason;
 }
 [[gnu::constructor]] void loaded() {
   const char* mark = std::getenv("NEURA_MARK");
@@ -22,8 +22,9 @@ bool other_version() {
 extern "C" const neura::Plugin* neura_plugin() {
   static const neura::DeviceApi api{};
   alignas(neura::Backend) static char nothing[sizeof(neura::Backend)];  // nobody asks it for a kernel
-  static const neura::Plugin plugin{
-      neura::layout_of_tables() + (other_version() ? 1 : 0), api, reinterpret_cast<const neura::Backend&>(nothing),
-      []() -> const char* { return "no NVIDIA driver was found; install one, or use the cpu"; }};
-  return &plugin;
+  static const neura::Plugin plugin{neura::layout_of_tables() + (because_of("version") ? 1 : 0), api,
+                                    reinterpret_cast<const neura::Backend&>(nothing), []() -> const char* {
+                                      return "no NVIDIA driver was found; install one, or use the cpu";
+                                    }};
+  return because_of("nothing") ? nullptr : &plugin;
 }
