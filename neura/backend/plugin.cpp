@@ -6,6 +6,8 @@
 #include <string>
 
 #include "neura/core/error.h"
+#include "neura/core/memory_api.h"
+#include "neura/core/pinned_api.h"
 #include "neura/core/precision.h"
 
 namespace neura {
@@ -37,14 +39,19 @@ Loaded load_cuda() {
   if (!entry)
     return {nullptr, std::string(file) + " is no back end of Neura; use the cpu, or install the build with CUDA"};
   const Plugin* plugin = entry();
-  if (plugin->layout != layout_of_tables())
-    return {nullptr, std::string(file) +
   if (!plugin)
     return {nullptr, std::string(file) + " offers no back end; use the cpu, or install the build with CUDA again"};
+  if (plugin->layout != layout_of_tables())
+    return {nullptr, std::string(file) +
                          " was built with another version of Neura; install both from one build, or use the cpu"};
   if (const char* missing = plugin->missing()) return {nullptr, missing};
   using Precision = void(const detail::Precision*);
   if (const auto told = reinterpret_cast<Precision*>(dlsym(library, "neura_precision"))) told(&detail::precision());
+  static const DeviceApi& api = plugin->device;
+  detail::empty_device_caches = [] {
+    const Failed f = api.empty_cache();
+    return f || !api.pinned ? f : api.pinned->empty();
+  };
   return {plugin, ""};
 }
 

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "neura/core/device_api.h"
 #include "neura/core/error.h"
+#include "neura/core/host.h"
+#include "neura/core/memory_api.h"
 #include "neura/core/memory_fast.h"
 
 namespace neura {
@@ -259,6 +260,10 @@ void reset_peak_memory_stats(Device device) {
   if (device.is_cpu()) return memory::reset_peak();
   device_api(device).reset_peak(device.index);
 }
-void empty_cache() { memory::trim(); }
+void empty_cache() {
+  memory::trim();
+  const Unlocked unlocked(true);
+  if (const auto devices = detail::empty_device_caches.load()) throw_failure(devices(), "empty_cache");
+}
 
 }  // namespace neura

@@ -1,5 +1,7 @@
 // What a device's allocator says of itself, and what may be asked of it.
 #pragma once
+#include <atomic>
+
 #include "neura/core/device_api.h"
 
 namespace neura {
@@ -27,5 +29,9 @@ struct MemoryApi {
   // `data` is read or written on a stream that is not its own: it is not given again before that work has ended.
   Failed (*used_on)(int index, void* data, void* stream);
 };
+
+namespace detail {  // set with a back end: gives back what its devices keep, and pinned memory of the host
+inline std::atomic<Failed (*)()> empty_device_caches = nullptr;
+}
 
 }  // namespace neura

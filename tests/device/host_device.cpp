@@ -232,7 +232,7 @@ const DeviceApi api{.count = [] { return kDevices; },
                     .synchronize = [](int) -> Failed { return finish_all(), nullptr; },
                     .memory = memory,
                     .reset_peak = [](int) { arena().peak = arena().held; },
-                    .empty_cache = []() -> Failed { return nullptr; },
+                    .empty_cache = []() -> Failed { return ++host_device().emptied, nullptr; },
                     .streams = &host_streams(),
                     .pinned = &host_pinned()};
 

@@ -15,6 +15,7 @@ struct HostDevice {
   std::atomic<std::int64_t> rows{0}, kernels{0}, conversions{0};               // pointwise lines, others, assignments
   std::atomic<std::int64_t> waits{0}, shared{0};  // of a stream for another one; blocks that a second stream used
   std::atomic<std::int64_t> pinned{0};            // blocks, at present
+  std::atomic<std::int64_t> emptied{0};           // caches: the devices', and the one of pinned memory
   // from now on
   std::atomic<bool> kernels_fail{false}, memory_fails{false};
   std::int64_t work() const { return rows + kernels + conversions; }

@@ -223,7 +223,7 @@ const PinnedApi& host_pinned() {
                                    .contains = contains,
                                    .copy = copy,
                                    .memory = pinned_bytes,
-                                   .empty = []() -> Failed { return nullptr; }};
+                                   .empty = []() -> Failed { return ++host_device().emptied, nullptr; }};
   return table;
 }
 

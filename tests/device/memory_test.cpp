@@ -43,6 +43,13 @@ TEST(DeviceMemory, AllocatedGrowsAndShrinksWithTensors) {
   EXPECT_GE(memory_reserved(kDevice), memory_allocated(kDevice));
 }
 
+TEST(DeviceMemory, EmptyCacheIsForAllDevicesAndPinnedMemory) {
+  const Tensor x = zeros({1}, {.device = kDevice});  // a back end that nobody asked for is not loaded for it
+  const std::int64_t before = host_device().emptied;
+  empty_cache();
+  EXPECT_EQ(host_device().emptied - before, 2);
+}
+
 TEST(Transfer, EveryDtypeInEveryDirectionAndLayout) {
   const Tensor wide = sample({5, 6, 7}, float32);
   for (int i = 0; i < kDTypes; ++i) {
