@@ -63,10 +63,47 @@ NEURA_END
 NEURA_FROM_PYTHON(neura::DType, "neura.dtype", to_dtype(h.ptr(), value))
 static handle from_cpp(neura::DType d, rv_policy, cleanup_list*) noexcept { return neura::python::from_dtype(d); }
 NEURA_END
-NEURA_FROM_PYTHON(neura::Device, "neura.device | str", to_device(h.ptr(), value))
-static handle from_cpp(neura::Device d, rv_policy, cleanup_list*) noexcept { return neura::python::from_device(d); }
-NEURA_END
 #undef NEURA_END
 #undef NEURA_FROM_PYTHON
+
+// A text or a number that means no device is an error of its own. It waits here until the function takes its argument:
+// thrown before, it would be one more overload that does not fit.
+template <class T> struct device_caster {  // of a device that may be absent, too
+  static constexpr bool IsClass = false;
+  using Value = T;
+  template <class U> using Cast = movable_cast_t<U>;
+  template <class U> static constexpr bool can_cast() { return true; }
+  T value{};
+  std::exception_ptr error;
+  bool from_device(handle h) noexcept {
+    try {
+      neura::Device d;
+      return neura::python::to_device(h.ptr(), d) && (value = d, true);
+    } catch (...) {
+      PyErr_Clear();
+      error = std::current_exception();
+      return true;
+    }
+  }
+  T& taken() {
+    if (error) std::rethrow_exception(error);
+    return value;
+  }
+  explicit operator T*() { return &taken(); }
+  explicit operator T&() { return taken(); }
+  explicit operator T&&() { return std::move(taken()); }
+};
+template <> struct type_caster<neura::Device> : device_caster<neura::Device> {
+  static constexpr auto Name = const_name("neura.device | str");
+  bool from_python(handle h, uint32_t, cleanup_list*) noexcept { return from_device(h); }
+  static handle from_cpp(neura::Device d, rv_policy, cleanup_list*) noexcept { return neura::python::from_device(d); }
+};
+template <> struct type_caster<std::optional<neura::Device>> : device_caster<std::optional<neura::Device>> {
+  static constexpr auto Name = optional_name(type_caster<neura::Device>::Name);
+  bool from_python(handle h, uint32_t, cleanup_list*) noexcept { return h.is_none() || from_device(h); }
+  static handle from_cpp(std::optional<neura::Device> d, rv_policy, cleanup_list*) noexcept {
+    return d ? handle(neura::python::from_device(*d)) : none().release();
+  }
+};
 
 }  // namespace nanobind::detail

@@ -139,6 +139,42 @@ def test_mistakes_with_streams_are_errors():
         neura.ones(1).record_stream(3)
     with pytest.raises(ValueError, match="both with enable_timing"):
         neura.cuda.Event().elapsed_time(neura.cuda.Event())
+def test_a_device_that_is_none_is_one_error_wherever_it_is_given():
+    x = neura.ones(2)
+    for ask in (
+        lambda: neura.device("toaster"),
+        lambda: neura.ones(2, device="toaster"),
+        lambda: neura.ones((2,), device="toaster"),
+        lambda: neura.tensor([1], device="toaster"),
+        lambda: neura.as_tensor([1], device="toaster"),
+        lambda: neura.asarray([1], device="toaster"),
+        lambda: neura.full((2,), 1, device="toaster"),
+        lambda: neura.arange(2, device="toaster"),
+        lambda: neura.rand(2, device="toaster"),
+        lambda: neura.zeros_like(x, device="toaster"),
+        lambda: neura.from_dlpack(x, device="toaster"),
+        lambda: x.new_zeros(2, device="toaster"),
+        lambda: x.to("toaster"),
+        lambda: x.to(device="toaster"),
+        lambda: x.cuda("toaster"),
+        lambda: neura.Generator(device="toaster"),
+        lambda: neura.set_default_device("toaster"),
+        lambda: neura.nn.Linear(1, 1, device="toaster"),
+        lambda: neura.nn.Linear(1, 1).to("toaster"),
+        lambda: neura.cuda.Stream("toaster"),
+        lambda: neura.cuda.synchronize("toaster"),
+        lambda: neura.utils.data.DataLoader([1, 2], device="toaster"),
+    ):
+        with pytest.raises(neura.errors.DeviceError) as e:
+            ask()
+        assert str(e.value) == 'device: expected "cpu", "cuda" or "cuda:<index>", got "toaster"'
+    with pytest.raises(neura.errors.DeviceError, match="expected an index that exists, got 256"):
+        neura.ones(2, device=256)
+    for wrong in (1.5, [], object()):
+        with pytest.raises(TypeError):
+            neura.ones(2, device=wrong)
+
+
     for device in ("cpu", neura.device("cpu")):
         with pytest.raises(ValueError, match="expected a device of CUDA, got cpu"):
             neura.cuda.set_device(device)

@@ -56,8 +56,10 @@ def test_the_default_lies_below_all_blocks():
     finally:
         neura.set_default_device(None)
     assert made() == CPU
-    with pytest.raises(TypeError):
+    with pytest.raises(neura.errors.DeviceError, match='got "toaster"'):
         neura.set_default_device("toaster")
+    with pytest.raises(TypeError):
+        neura.set_default_device(1.5)
     assert made() == CPU
 
 
