@@ -34,6 +34,10 @@ Storage* pinned_storage(std::size_t bytes) {
   s->capacity = capacity;
   return s;
 }
+Tensor pinned_like(const Spec& s) {
+  const std::size_t bytes = std::size_t(s.span()) * std::size_t(size_of(s.dtype));
+  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, pinned_storage(bytes))));
+}
 
 }  // namespace
 
@@ -100,16 +104,15 @@ void empty_cache() {
   if (ever.load(std::memory_order_relaxed)) throw_failure(pinned().empty(), "empty_cache");
 }
 
-Tensor empty_pinned(const Shape& shape, DType dtype) {
-  const Spec spec = Spec::dense(dtype, shape);
-  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, pinned_storage(spec.bytes()))));
-}
+Tensor empty_pinned(const Shape& shape, DType dtype) { return pinned_like(Spec::dense(dtype, shape)); }
 Tensor pin_memory(const Tensor& t) {
   check<DeviceError>(t.device().is_cpu(), [&] {
     return "pin_memory: expected a tensor on the cpu, got " + t.spec().str() + "; memory of a device needs no pinning";
   });
   if (is_pinned(t)) return t;
-  Tensor there = empty_pinned(t.shape(), t.dtype());
+  Spec spec = t.spec();
+  spec.offset = 0;
+  Tensor there = spec.overlaps() ? empty_pinned(t.shape(), t.dtype()) : pinned_like(spec);
   there.copy_(t.detach());
   return there;
 }

@@ -79,6 +79,7 @@ bool to_number(PyObject*, Scalar&);     // a number of NumPy
 Tensor copy_of_array(nb::handle, const char* op);
 Tensor tensor_from(nb::handle data, std::optional<DType> = {});  // numbers, nested sequences, arrays
 nb::object to_python(const Tensor&);                             // nested lists of numbers
+Tensor pinned(bool pin_memory, const Tensor& made);              // what a function makes with pin_memory=True
 std::vector<Index> to_indices(PyObject* key);
 
 int tensor_buffer(PyObject*, Py_buffer*, int flags);

@@ -101,15 +101,18 @@ nb::object to_python(const Tensor& t) {
 }
 
 void bind_data(const Names& n) {
-  const auto make = [](nb::handle data, std::optional<DType> dtype, std::optional<Device> device, bool requires_grad) {
+  const auto make = [](nb::handle data, std::optional<DType> dtype, std::optional<Device> device, bool requires_grad,
+                       bool pin_memory) {
     Tensor t = tensor_from(data, dtype);
     if (!device) device = chosen_device();
     if (device) t = t.to(*device);
+    t = pinned(pin_memory, t);
     if (requires_grad) t.requires_grad_();
     return t;
   };
   n.function("tensor", make, "data"_a, nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(),
-             "requires_grad"_a = false, "A tensor with these values, copied: numbers, nested sequences, arrays.");
+             "requires_grad"_a = false, "pin_memory"_a = false,
+             "A tensor with these values, copied: numbers, nested sequences, arrays.");
   n.method("tolist", &to_python);
   n.method("item", [](const Tensor& t) { return t.item(); });
 }

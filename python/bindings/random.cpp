@@ -137,18 +137,23 @@ void bind_seeds(const Names& n) {
 // f((2, 3)), f(size=(2, 3)) and f(2, 3)
 template <Tensor (*f)(const Shape&, const RandomOptions&)> void of_sizes(const Names& n, const char* name) {
   n.function(
-      name, [](const Shape& size, G g, D d, V v, bool r, nb::handle, bool) { return f(size, options(g, d, v, r)); },
+      name,
+      [](const Shape& size, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, f(size, options(g, d, v, r)));
+      },
       "size"_a, nb::kw_only(), OPTIONS);
   n.function(
       name,
-      [](nb::args size, G g, D d, V v, bool r, nb::handle, bool) { return f(sizes_of(size), options(g, d, v, r)); },
+      [](nb::args size, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, f(sizes_of(size), options(g, d, v, r)));
+      },
       "size"_a, nb::kw_only(), OPTIONS);
 }
 template <Tensor (*f)(const Tensor&, const LikeOptions&, Generator*)> void like(const Names& n, const char* name) {
   n.function(
       name,
-      [](const Tensor& x, G g, D d, V v, bool r, nb::handle, bool, nb::handle) {
-        return f(x, {.dtype = d, .device = v, .requires_grad = r}, g);
+      [](const Tensor& x, G g, D d, V v, bool r, nb::handle, bool pin, nb::handle) {
+        return pinned(pin, f(x, {.dtype = d, .device = v, .requires_grad = r}, g));
       },
       "input"_a, nb::kw_only(), OPTIONS, "memory_format"_a = nb::none());
 }
@@ -156,31 +161,34 @@ template <Tensor (*f)(const Tensor&, const LikeOptions&, Generator*)> void like(
 void bind_integers(const Names& n) {
   n.function(
       "randint",
-      [](std::int64_t high, const Shape& size, G g, D d, V v, bool r, nb::handle, bool) {
-        return randint(high, size, options(g, d, v, r));
+      [](std::int64_t high, const Shape& size, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, randint(high, size, options(g, d, v, r)));
       },
       "high"_a, "size"_a, nb::kw_only(), OPTIONS);
   n.function(
       "randint",
-      [](std::int64_t low, std::int64_t high, const Shape& size, G g, D d, V v, bool r, nb::handle, bool) {
-        return randint(low, high, size, options(g, d, v, r));
+      [](std::int64_t low, std::int64_t high, const Shape& size, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, randint(low, high, size, options(g, d, v, r)));
       },
       "low"_a, "high"_a, "size"_a, nb::kw_only(), OPTIONS);
   n.function(
       "randint_like",
-      [](const Tensor& x, std::int64_t high, G g, D d, V v, bool r, nb::handle, bool, nb::handle) {
-        return randint_like(x, high, {.dtype = d, .device = v, .requires_grad = r}, g);
+      [](const Tensor& x, std::int64_t high, G g, D d, V v, bool r, nb::handle, bool pin, nb::handle) {
+        return pinned(pin, randint_like(x, high, {.dtype = d, .device = v, .requires_grad = r}, g));
       },
       "input"_a, "high"_a, nb::kw_only(), OPTIONS, "memory_format"_a = nb::none());
   n.function(
       "randint_like",
-      [](const Tensor& x, std::int64_t low, std::int64_t high, G g, D d, V v, bool r, nb::handle, bool, nb::handle) {
-        return randint_like(x, low, high, {.dtype = d, .device = v, .requires_grad = r}, g);
+      [](const Tensor& x, std::int64_t low, std::int64_t high, G g, D d, V v, bool r, nb::handle, bool pin,
+         nb::handle) {
+        return pinned(pin, randint_like(x, low, high, {.dtype = d, .device = v, .requires_grad = r}, g));
       },
       "input"_a, "low"_a, "high"_a, nb::kw_only(), OPTIONS, "memory_format"_a = nb::none());
   n.function(
       "randperm",
-      [](std::int64_t count, G g, D d, V v, bool r, nb::handle, bool) { return randperm(count, options(g, d, v, r)); },
+      [](std::int64_t count, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, randperm(count, options(g, d, v, r)));
+      },
       "n"_a, nb::kw_only(), OPTIONS);
 }
 
@@ -196,8 +204,8 @@ void bind_distributions(const Names& n) {
       GENERATOR);
   n.function(
       "normal",
-      [](double m, double s, const Shape& size, G g, D d, V v, bool r, nb::handle, bool) {
-        return normal(m, s, size, options(g, d, v, r));
+      [](double m, double s, const Shape& size, G g, D d, V v, bool r, nb::handle, bool pin) {
+        return pinned(pin, normal(m, s, size, options(g, d, v, r)));
       },
       "mean"_a, "std"_a, "size"_a, nb::kw_only(), OPTIONS);
   n.both(

@@ -140,6 +140,12 @@ nb::list snapshot_of(Device d) {
 
 }  // namespace
 
+Tensor pinned(bool pin_memory, const Tensor& made) {
+  if (!pin_memory) return made;
+  Tensor t = cuda::pin_memory(made);
+  return made.requires_grad() ? t.requires_grad_() : t;
+}
+
 void bind_streams(nb::module_& m) {
   bind_stream(m), bind_event(m), bind_graph(m);
   m.def("current_device", [] { return int(cuda::current_device().index); });

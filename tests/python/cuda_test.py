@@ -121,7 +121,14 @@ def test_an_integer_is_the_index_of_a_cuda_device():
 
 @needs_none
 def test_without_a_device_streams_and_pinned_memory_say_why():
-    for ask in (neura.cuda.Stream, neura.cuda.current_stream, neura.cuda.CUDAGraph, neura.ones(1).pin_memory):
+    for ask in (
+        neura.cuda.Stream,
+        neura.cuda.current_stream,
+        neura.cuda.CUDAGraph,
+        neura.ones(1).pin_memory,
+        lambda: neura.ones(1, pin_memory=True),
+        lambda: neura.tensor([1], pin_memory=True),
+    ):
         with pytest.raises(neura.errors.DeviceError, match="expected one that can be used, got cuda:0: "):
             ask()
     assert not neura.ones(1).is_pinned() and not neura.cuda.is_current_stream_capturing()
@@ -132,13 +139,6 @@ def test_without_a_device_streams_and_pinned_memory_say_why():
     assert event.query() and event.cuda_event == 0
 
 
-def test_mistakes_with_streams_are_errors():
-    with pytest.raises(NotImplementedError, match="expected interprocess=False"):
-        neura.cuda.Event(interprocess=True)
-    with pytest.raises(TypeError):
-        neura.ones(1).record_stream(3)
-    with pytest.raises(ValueError, match="both with enable_timing"):
-        neura.cuda.Event().elapsed_time(neura.cuda.Event())
 def test_a_device_that_is_none_is_one_error_wherever_it_is_given():
     x = neura.ones(2)
     for ask in (
@@ -175,6 +175,13 @@ def test_a_device_that_is_none_is_one_error_wherever_it_is_given():
             neura.ones(2, device=wrong)
 
 
+def test_mistakes_with_streams_are_errors():
+    with pytest.raises(NotImplementedError, match="expected interprocess=False"):
+        neura.cuda.Event(interprocess=True)
+    with pytest.raises(TypeError):
+        neura.ones(1).record_stream(3)
+    with pytest.raises(ValueError, match="both with enable_timing"):
+        neura.cuda.Event().elapsed_time(neura.cuda.Event())
     for device in ("cpu", neura.device("cpu")):
         with pytest.raises(ValueError, match="expected a device of CUDA, got cpu"):
             neura.cuda.set_device(device)
