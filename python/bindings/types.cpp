@@ -75,6 +75,20 @@ PyObject* device_exit(PyObject*, PyObject*) {
   blocks().pop_back();
   Py_RETURN_FALSE;
 }
+// @neura.device("cuda"): every call of the function is a block.
+PyObject* device_call(PyObject* o, PyObject* args, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    const bool one = PyTuple_GET_SIZE(args) == 1 && (!keywords || !PyDict_GET_SIZE(keywords));
+    if (!one || !PyCallable_Check(PyTuple_GET_ITEM(args, 0)))
+      throw nb::type_error(
+          "device: expected one function to decorate; a device by its index is neura.device(\"cuda\", 1)");
+    const nb::object device = nb::borrow(o), function = nb::borrow(PyTuple_GET_ITEM(args, 0));
+    return nb::module_::import_("neura.autograd.grad_mode")
+        .attr("_decorated")(function, nb::cpp_function([device] { return device; }))
+        .release()
+        .ptr();
+  });
+}
 template <class T> void dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
@@ -108,15 +122,11 @@ PyMethodDef device_methods[] = {
     {"__enter__", device_enter, METH_NOARGS, "Tensors without a device go here from now on."},
     {"__exit__", device_exit, METH_VARARGS, "And where they went before again."},
     {}};
-PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},
-                              {Py_tp_str, (void*)device_str},
-                              {Py_tp_hash, (void*)device_hash},
-                              {Py_tp_richcompare, (void*)device_compare},
-                              {Py_tp_new, (void*)device_new},
-                              {Py_tp_getset, device_properties},
-                              {Py_tp_methods, device_methods},
-                              {Py_tp_dealloc, (void*)dealloc<PyDevice>},
-                              {0, nullptr}};
+PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},          {Py_tp_str, (void*)device_str},
+                              {Py_tp_hash, (void*)device_hash},          {Py_tp_richcompare, (void*)device_compare},
+                              {Py_tp_call, (void*)device_call},          {Py_tp_new, (void*)device_new},
+                              {Py_tp_getset, device_properties},         {Py_tp_methods, device_methods},
+                              {Py_tp_dealloc, (void*)dealloc<PyDevice>}, {0, nullptr}};
 PyType_Spec dtype_spec = {"neura.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                           dtype_slots};
 PyType_Spec device_spec = {"neura.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};

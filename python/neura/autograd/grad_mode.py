@@ -36,27 +36,32 @@ def _wrap_generator(function, again):
     return inner
 
 
+def _decorated(function, again):
+    """A function or a generator whose every run is a block of what `again` gives."""
+    import functools
+    import inspect
+
+    if inspect.isclass(function):
+        import warnings
+
+        text = "decorating a class changes only how it is called, not its methods; decorate the methods"
+        warnings.warn(text, FutureWarning, stacklevel=3)
+    elif inspect.isgeneratorfunction(function):
+        return _wrap_generator(function, again)
+
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        with again():
+            return function(*args, **kwargs)
+
+    return inner
+
+
 class _Mode:
     """A block of code in a mode: with, or decorating a function or a generator."""
 
     def __call__(self, function):
-        import functools
-        import inspect
-
-        if inspect.isclass(function):
-            import warnings
-
-            text = "decorating a class changes only how it is called, not its methods; decorate the methods"
-            warnings.warn(text, FutureWarning, stacklevel=2)
-        elif inspect.isgeneratorfunction(function):
-            return _wrap_generator(function, self._again)
-
-        @functools.wraps(function)
-        def inner(*args, **kwargs):
-            with self._again():
-                return function(*args, **kwargs)
-
-        return inner
+        return _decorated(function, self._again)
 
     def _again(self):
         return type(self)()

@@ -63,6 +63,71 @@ def test_the_default_lies_below_all_blocks():
     assert made() == CPU
 
 
+def test_a_device_decorates_functions_and_generators():
+    @CUDA
+    def one(x, *, more=0):
+        """What it says."""
+        return neura.ones(x + more).device
+
+    @neura.device("cuda:0")
+    def several(n):
+        got = made()
+        for _ in range(n):
+            got = yield got, made()
+
+    assert one(1, more=2) == CUDA and one.__name__ == "one" and one.__doc__ == "What it says."
+    steps = several(2)
+    assert next(steps) == (CUDA, CUDA) and made() == CPU  # between its steps nothing is changed
+    assert steps.send(5) == (5, CUDA) and made() == CPU
+
+    @neura.device("cpu")
+    def back():
+        return made(), one(1)
+
+    with CUDA:
+        assert back() == (CPU, CUDA) and made() == CUDA
+
+    @CUDA
+    def fails():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert made() == CPU
+    for wrong in ((), (1,), (made, made)):
+        with pytest.raises(TypeError, match="expected one function to decorate"):
+            CUDA(*wrong)
+
+
+def test_pinned_tensors_are_made_where_they_are_asked_for():
+    like = neura.ones(2, 3)
+    for x in (
+        neura.ones(2, pin_memory=True),
+        neura.empty((2, 0), pin_memory=True),
+        neura.full((2,), 7, pin_memory=True),
+        neura.arange(3, pin_memory=True),
+        neura.tensor([1.0, 2.0], pin_memory=True),
+        neura.rand(4, pin_memory=True),
+        neura.randint(3, (2,), pin_memory=True),
+        neura.zeros_like(like, pin_memory=True),
+        neura.randn_like(like, pin_memory=True),
+        like.new_full((2,), 3, pin_memory=True),
+        like.new_tensor([1], pin_memory=True),
+    ):
+        assert x.device == CPU and (x.is_pinned() or not x.numel())
+    assert neura.full((2,), 7, pin_memory=True).tolist() == [7, 7]
+    strided = neura.empty_strided((2, 3), (1, 4), pin_memory=True)
+    assert strided.is_pinned() and strided.stride() == (1, 4)
+    turned = neura.arange(6).reshape(2, 3).t().pin_memory()
+    assert turned.stride() == (1, 3) and turned.tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert neura.ones(1).expand(3).pin_memory().tolist() == [1, 1, 1]
+    leaf = neura.ones(2, pin_memory=True, requires_grad=True)
+    assert leaf.is_leaf and leaf.requires_grad and leaf.is_pinned()
+    assert not neura.ones(2).is_pinned()
+    with pytest.raises(neura.errors.DeviceError, match="pin_memory: expected a tensor on the cpu"):
+        neura.ones(2, device="cuda", pin_memory=True)
+
+
 def test_threads_do_not_see_each_others_blocks():
     seen = []
     with CUDA:
