@@ -6,8 +6,11 @@
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "neura/backend/plugin.h"
+#include "neura/core/library_api.h"
 #include "neura/core/parallel.h"
+#include "neura/core/stream_api.h"
 #include "neura/core/version.h"
+#include "neura/cuda/compile.h"
 #include "neura/data/mnist.h"
 
 namespace neura::cli {
@@ -33,6 +36,21 @@ std::string gib(const std::string& kib) {  // "24663340 kB"
 
 std::string version(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }  // 13000: "13.0"
 
+// The libraries that kernels come from, and the one that compiles programs' own.
+std::string cuda_libraries(const StreamApi* streams) {
+  std::string all;
+  for (const char* name : {"cuBLAS", "cuDNN"}) {
+    int v[3];
+    const bool there = streams && streams->libraries && streams->libraries->version(name, v);
+    all +=
+        std::string(name) +
+        (there ? " " + std::to_string(v[0]) + "." + std::to_string(v[1]) + "." + std::to_string(v[2]) : " not found") +
+        ", ";
+  }
+  const std::string nvrtc = cuda::nvrtc_version();
+  return all + "NVRTC " + (nvrtc.empty() ? "not found" : nvrtc);
+}
+
 // A line for each CUDA device, or one that says why there is none.
 void cuda_lines(void (*line)(const char*, const std::string&)) {
   const std::string why = unavailable(DeviceType::cuda);
@@ -48,6 +66,7 @@ void cuda_lines(void (*line)(const char*, const std::string&)) {
       std::snprintf(text, sizeof text, "yes, driver for CUDA %s, built with %s", version(d.driver).c_str(),
                     version(d.runtime).c_str());
       line("cuda", text);
+      line("libraries", cuda_libraries(api.streams));
     }
     std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, %.1f GiB available",
                   d.name, d.major, d.minor, d.multiprocessors, double(m.total) / (1 << 30), double(m.free) / (1 << 30));

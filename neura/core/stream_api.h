@@ -4,7 +4,8 @@
 
 namespace neura {
 
-struct MemoryApi;  // core/memory_api.h
+struct MemoryApi;   // core/memory_api.h
+struct LibraryApi;  // core/library_api.h
 
 struct StreamApi {
   // A stream that is destroyed finishes its work and is given out again by a later `create`: no handle ever dangles.
@@ -26,6 +27,7 @@ struct StreamApi {
   Failed (*elapsed)(int index, void* start, void* end, float* milliseconds);
 
   const MemoryApi* memory;
+  const LibraryApi* libraries = nullptr;  // null: a device without
 };
 
 }  // namespace neura

@@ -7,9 +7,11 @@
 namespace neura::cuda {
 namespace {
 
-template <class Table> const Table& table_of(const Table* DeviceApi::*which, Device d, const char* what) {
+const DeviceApi& api_of(Device d, const char* what) {
   check<ValueError>(d.is_cuda(), [&] { return std::string(what) + ": expected a device of CUDA, got " + d.str(); });
-  const Table* table = device_api(d).*which;
+  return device_api(d);
+}
+template <class Table> const Table& there(const Table* table, Device d, const char* what) {
   check<NotImplementedError>(table, [&] {
     return std::string(what) + ": expected a device that has them, got " + d.str() + " without; use it as it is";
   });
@@ -18,9 +20,13 @@ template <class Table> const Table& table_of(const Table* DeviceApi::*which, Dev
 
 }  // namespace
 
-const StreamApi& streams_of(Device d) { return table_of(&DeviceApi::streams, d, "streams"); }
-const PinnedApi& pinned() { return table_of(&DeviceApi::pinned, DeviceType::cuda, "pinned memory"); }
-const GraphApi& graphs_of(Device d) { return table_of(&DeviceApi::graphs, d, "graphs"); }
+const StreamApi& streams_of(Device d) { return there(api_of(d, "streams").streams, d, "streams"); }
+const PinnedApi& pinned() {
+  const Device d = DeviceType::cuda;
+  return there(api_of(d, "pinned memory").pinned, d, "pinned memory");
+}
+const GraphApi& graphs_of(Device d) { return there(api_of(d, "graphs").graphs, d, "graphs"); }
+const LibraryApi& libraries_of(Device d) { return there(streams_of(d).libraries, d, "kernels"); }
 
 bool is_available() { return unavailable(DeviceType::cuda).empty(); }
 int device_count() { return is_available() ? device_api(DeviceType::cuda).count() : 0; }

@@ -2,6 +2,7 @@
 #pragma once
 #include "neura/core/device_api.h"
 #include "neura/core/graph_api.h"
+#include "neura/core/library_api.h"
 #include "neura/core/memory_api.h"
 #include "neura/core/pinned_api.h"
 #include "neura/core/stream_api.h"
@@ -12,5 +13,6 @@ const StreamApi& streams_of(Device);
 inline const MemoryApi& memory_of(Device d) { return *streams_of(d).memory; }
 const PinnedApi& pinned();
 const GraphApi& graphs_of(Device);
+const LibraryApi& libraries_of(Device);
 
 }  // namespace neura::cuda

@@ -8,6 +8,7 @@
 namespace neura::python {
 
 void bind_streams(nb::module_&);
+void bind_kernels(nb::module_&);
 
 namespace {
 
@@ -48,6 +49,7 @@ void bind_devices(nb::module_& neura) {
       "synchronize", [](Device d) { throw_failure(device_api(d).synchronize(d.index), "synchronize"); }, "device"_a,
       nb::call_guard<nb::gil_scoped_release>());
   bind_streams(m);
+  bind_kernels(m);
   m.def("set_cudnn_allow_tf32", &set_cudnn_allow_tf32, "allow"_a);
   m.def("get_cudnn_allow_tf32", &get_cudnn_allow_tf32);
 }

@@ -13,8 +13,10 @@ from . import _neura
 __all__ = [
     "CUDAGraph",
     "Event",
+    "Kernel",
     "Stream",
     "StreamContext",
+    "compile_kernel",
     "current_device",
     "current_stream",
     "default_stream",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 Stream, Event, CUDAGraph = _neura._cuda.Stream, _neura._cuda.Event, _neura._cuda.CUDAGraph
+Kernel = _neura._cuda.Kernel
 
 _Properties = collections.namedtuple("DeviceProperties", "name major minor total_memory multi_processor_count")
 _Memory = collections.namedtuple("_Memory", "allocated allocated_peak reserved reserved_peak free total")
@@ -189,6 +192,19 @@ class graph:
                 self.cuda_graph.capture_end()
             else:
                 self.cuda_graph.capture_abort()
+
+
+def compile_kernel(kernel_source, kernel_name, options=()):
+    """A kernel of one's own, compiled now: `kernel(grid, block, args)` launches it on the current stream.
+
+    kernel_source (str): CUDA C++. kernel_name (str): which kernel of it; a template with its arguments, "scale<float>".
+    options (sequence of str): of NVRTC, such as "--use_fast_math" or "-I" with a folder.
+
+    It is compiled by NVRTC of the CUDA toolkit for the current device, and once: the same source, name and options are
+    found again in memory, and in the folder that the environment variable NEURA_CACHE_DIR names. RuntimeError has the
+    compiler's words. What the kernel does is not seen by autograd: tensors must need no gradient.
+    """
+    return Kernel(kernel_source, kernel_name, list(options))
 
 
 def get_device_properties(device=None):

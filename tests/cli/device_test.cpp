@@ -100,7 +100,8 @@ TEST_F(CliDevice, SaysWhyItRunsWithoutAGraph) {
 TEST_F(CliDevice, InfoListsDevices) {
   ASSERT_EQ(run({"info"}), 0);
   EXPECT_NE(out().find("\ncuda           yes"), std::string::npos) << out();
-  for (const char* line : {"\ncuda:0         a device for tests, compute capability", "\ncuda:1         a device"})
+  for (const char* line : {"\nlibraries      cuBLAS 1.2.3, cuDNN not found, NVRTC ",
+                           "\ncuda:0         a device for tests, compute capability", "\ncuda:1         a device"})
     EXPECT_NE(out().find(line), std::string::npos) << out();
 }
 
@@ -126,8 +127,8 @@ TEST_F(Cli, SaysWhatOfCudaIsMissing) {
       {kLibraries + "/libneura.so", "", "is no back end of Neura; use the cpu, or install the build with CUDA"},
       {NEURA_REFUSING, "version",
        "was built with another version of Neura; install both from one build, or use the cpu"},
-      {NEURA_REFUSING, "driver", "no NVIDIA driver was found; install one, or use the cpu"},
       {NEURA_REFUSING, "nothing", "offers no back end; use the cpu, or install the build with CUDA again"},
+      {NEURA_REFUSING, "driver", "no NVIDIA driver was found; install one, or use the cpu"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.said);

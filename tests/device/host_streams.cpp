@@ -10,6 +10,7 @@
 
 #include "neura/core/memory_api.h"
 #include "tests/device/host_device.h"
+#include "tests/device/host_libraries.h"
 
 namespace neura::test {
 
@@ -196,7 +197,7 @@ void forget_copies(const void* block, std::size_t bytes) {
 }
 
 const StreamApi& host_streams() {
-  static constexpr StreamApi table{
+  static const StreamApi table{
       .create = create,
       .destroy = destroy,
       .priorities = [](int, int* least, int* greatest) -> Failed { return *least = 0, *greatest = -5, nullptr; },
@@ -212,7 +213,8 @@ const StreamApi& host_streams() {
       .query_event = query_event,
       .synchronize_event = finish_event,
       .elapsed = elapsed,
-      .memory = &kMemory};
+      .memory = &kMemory,
+      .libraries = &host_libraries()};
   return table;
 }
 const PinnedApi& host_pinned() {

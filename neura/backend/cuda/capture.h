@@ -7,6 +7,7 @@ namespace neura {
 struct StreamApi;
 struct PinnedApi;
 struct GraphApi;
+struct LibraryApi;
 }  // namespace neura
 
 namespace neura::cuda {
@@ -14,6 +15,7 @@ namespace neura::cuda {
 const StreamApi& streams();
 const PinnedApi& pinned();
 const GraphApi& graphs();
+const LibraryApi& libraries();
 
 cudaStream_t default_stream(int index);
 Failed synchronize(int index);

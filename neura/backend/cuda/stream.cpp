@@ -140,6 +140,7 @@ const StreamApi& streams() {
       .synchronize_event = event::synchronize,
       .elapsed = event::elapsed,
       .memory = &memory::api(),
+      .libraries = &libraries(),
   };
   return table;
 }
