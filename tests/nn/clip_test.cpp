@@ -79,7 +79,7 @@ TEST(ClipGradNorm, GoesInTwoSteps) {
 TEST(ClipGradNorm, MixesDtypesAndLayouts) {
   const std::pair<DType, DType> kinds[] = {{DType::float32, DType::float32},
                                            {DType::bfloat16, DType::bfloat16},
-                                           {DType::float16, DType::float32},
+                                           {DType::float16, DType::float16},
                                            {DType::complex64, DType::float32},
                                            {DType::complex128, DType::float64}};
   for (const auto& [dtype, real] : kinds) {
