@@ -30,8 +30,8 @@ std::string memory_summary(Device = current_device());  // a table for people
 
 // The most that this process takes of the device's memory; ValueError outside of (0, 1].
 void set_per_process_memory_fraction(double fraction, Device = current_device());
-// Gives what is kept, and is in no tensor, back: of one device, or of all and of pinned memory. neura::empty_cache() does
-// the second, and the same for the other memory of the host.
+// Gives what is kept, and is in no tensor, back: of one device, or of all and of pinned memory. neura::empty_cache()
+// does the second, and the same for the other memory of the host.
 void empty_cache(Device);
 void empty_cache();
 

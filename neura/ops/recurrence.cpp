@@ -103,7 +103,7 @@ struct RecurrenceOp {
 }  // namespace
 
 bool fuses_steps(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w, const Tensor& b) {
-  if (!backend_of(x.device()).matmul->recurs || !x.numel() || !is_floating(x.dtype())) return false;
+  if (!backend_of(x.device()).matmul->recurrence.fn || !x.numel() || !is_floating(x.dtype())) return false;
   for (const Tensor* t : {&h, &c, &w, &b})
     if (*t && (t->dtype() != x.dtype() || t->device() != x.device())) return false;
   return true;

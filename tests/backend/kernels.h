@@ -4,7 +4,10 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
+#include <cstring>
+#include <iterator>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -136,7 +139,10 @@ template <class Table> class Kernels : public testing::Test {
   static void TearDownTestSuite() {
     const testing::TestSuite* suite = testing::UnitTest::GetInstance()->current_test_suite();
     if (suite->test_to_run_count() < suite->total_test_count()) return;  // a filter
-    EXPECT_EQ(called().size(), sizeof(Table) / sizeof(Entry<void()>))
+    const void* entries[sizeof(Table) / sizeof(Entry<void()>)];          // those that a back end may leave out are null
+    std::memcpy(entries, &cpu_table<Table>(), sizeof entries);
+    const auto absent = std::count(std::begin(entries), std::end(entries), nullptr);
+    EXPECT_EQ(std::ptrdiff_t(called().size()), std::ssize(entries) - absent)
         << suite->name() << " does not call every entry of its table";
   }
 

@@ -113,13 +113,24 @@ TEST_F(NormKernels, BatchNormOfTheBatchAndWithGivenStatistics) {
     for (int c = 0; c < 6 && !training; ++c)
       want.mean.push_back(mean.at(c) = 0.5f * float(c)), want.var.push_back(var.at(c) = 1 + float(c));
     want.run(o.x, o.g, o.w, o.b);
-    run(&norm_kernels::batch_norm, o.x, o.w, o.b, training, kEps, o.y, mean, var);
+    run(&norm_kernels::batch_norm, o.x, o.w, o.b, training, kEps, o.y, mean, var, {});
     expect_near(o.y, want.y, 1e-5);
     expect_near(mean, want.mean, 1e-6);
     expect_near(var, want.var, 1e-5);
     run(&norm_kernels::batch_norm_backward, o.g, o.x, mean, var, o.w, training, kEps, o.gx, o.gw, o.gb);
     o.expect(want);
     expect_near(o.gb, want.gb, 1e-5);
+  }
+}
+TEST_F(NormKernels, BatchNormMovesRunningStatistics) {
+  Operands o({3, 6, 5, 7}, {6});
+  Array<float> mean({6}), var({6}), running_mean = eighths({6}), running_var = filled<float>({6}, 2);
+  const std::vector<float> before = running_mean.values();
+  const RunningStatistics running{running_mean, running_var, 0.25};
+  run(&norm_kernels::batch_norm, o.x, o.w, o.b, true, kEps, o.y, mean, var, running);
+  for (int c = 0; c < 6; ++c) {
+    EXPECT_FLOAT_EQ(running_mean.at(c), 0.75f * before[std::size_t(c)] + 0.25f * mean.at(c));
+    EXPECT_FLOAT_EQ(running_var.at(c), 0.75f * 2 + 0.25f * var.at(c) * 105 / 104);
   }
 }
 TEST_F(NormKernels, WhatIsAbsentIsOneOrZeroAndNotComputed) {
@@ -160,7 +171,7 @@ TEST_F(NormKernels, SameOnAnyNumberOfThreads) {
       run(&norm_kernels::group_norm, o.x, o.w, o.b, 4, kEps, o.y, gm, gv);
       run(&norm_kernels::group_norm_backward, o.g, o.x, gm, gv, o.w, kEps, o.gx, o.gw, o.gb);
       keep(o);
-      run(&norm_kernels::batch_norm, o.x, o.w, o.b, true, kEps, o.y, m, v);
+      run(&norm_kernels::batch_norm, o.x, o.w, o.b, true, kEps, o.y, m, v, {});
       run(&norm_kernels::batch_norm_backward, o.g, o.x, m, v, o.w, true, kEps, o.gx, o.gw, o.gb);
       keep(o);
       return all;

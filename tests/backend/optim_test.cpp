@@ -153,5 +153,27 @@ TEST_F(OptimKernels, SameOnAnyNumberOfThreads) {
   });
 }
 
+TEST_F(OptimKernels, ClipsManyTensorsByOneNorm) {
+  for (const std::int64_t n : {3, 100000}) {
+    Array<float> a = eighths({n}), b = eighths({7, 5}, 2), norm(Shape{});
+    Array<double> c = eighths<double>({n}, 3);
+    double sum = 0;
+    const auto add = [&](const auto& x) {
+      for (const auto v : x.values()) sum += double(v) * double(v);
+    };
+    add(a), add(b), add(c);
+    const View tensors[] = {a, b, c};
+    run(&optim_kernels::norm_of_all, tensors, norm);
+    EXPECT_NEAR(norm.at(0), std::sqrt(sum), 1e-5 * std::sqrt(sum));
+    const std::vector<float> before = a.values();
+    run(&optim_kernels::clip_all, tensors, norm, 2 * std::sqrt(sum));
+    EXPECT_EQ(a.values(), before) << "below the limit nothing is written";
+    run(&optim_kernels::clip_all, tensors, norm, 1.5);
+    sum = 0, add(a), add(b), add(c);
+    EXPECT_NEAR(std::sqrt(sum), 1.5, 1e-4);
+    EXPECT_FLOAT_EQ(a.at(0), float(double(before[0]) * 1.5 / (double(norm.at(0)) + 1e-6)));
+  }
+}
+
 }  // namespace
 }  // namespace neura::test

@@ -251,7 +251,7 @@ TEST_F(CudaOptimizers, TheNormOfManyIsTheSameEachTimeAndOverflowsNowhere) {
 }
 
 TEST_F(CudaOptimizers, WhatIsNotFiniteScalesByNaNOrZero) {
-  for (const double bad : {INFINITY, -INFINITY, double(NAN)}) {
+  for (const double bad : {double(INFINITY), -double(INFINITY), double(NAN)}) {
     const Tensor a = there(ones({9})), b = there(ones({2000}));
     b.slice(0, 1999, 2000).fill_(bad);
     nn::utils::clip_grad_norm_(with_gradients({a, b}), 1);

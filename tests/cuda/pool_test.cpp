@@ -8,6 +8,7 @@
 #include "neura/autograd/autograd.h"
 #include "neura/ops/create.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
 #include "neura/ops/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"

@@ -182,15 +182,14 @@ constexpr reduce_kernels reduce{K(reduce, fold), K(reduce, extreme), K(reduce, m
 constexpr scan_kernels scan{K(scan, cumulate), K(scan, recurrence), K(scan, shift), K(scan, extreme),
                             K(scan, logcumsumexp)};
 constexpr sort_kernels sort{K(sort, rank), K(sort, rows), K(sort, search)};
-constexpr matmul_kernels matmul{K(matmul, matmul), .recurs = false, .recurrence = nullptr,
-                                .recurrence_backward = nullptr};
+constexpr matmul_kernels matmul{K(matmul, matmul), .recurrence = nullptr, .recurrence_backward = nullptr};
 constexpr conv_kernels conv{K(conv, forward), K(conv, input_gradient), K(conv, weight_gradient), K(conv, unfold),
                             K(conv, fold)};
 constexpr pool_kernels pool{K(pool, max), K(pool, scatter), K(pool, gather), K(pool, mean), K(pool, mean_gradient)};
 constexpr random_kernels random{K(random, draw), K(random, permutation), K(random, multinomial)};
 constexpr index_kernels index{K(index, select), K(index, write),         K(index, gather), K(index, scatter),
                               K(index, linear), K(index, count_nonzero), K(index, nonzero)};
-constexpr join_kernels join{K(join, copy), K(join, triangle)};
+constexpr join_kernels join{K(join, copy), K(join, triangle), K(join, progression)};
 AttentionUse attends(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape& shape) {
   return cpu_backend().softmax->attends(q, k, v, masked, shape);
 }
@@ -209,7 +208,8 @@ constexpr optim_kernels optim{
 #define X(name, Step) K(optim, name),
     NEURA_OPTIM_KERNELS(X)
 #undef X
-};
+        K(optim, norm_of_all),
+    K(optim, clip_all)};
 #undef K
 
 const Backend& backend() {

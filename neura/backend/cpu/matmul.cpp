@@ -92,7 +92,7 @@ void cpu_product(Context& c, View a, View b, View init, View y, const Product& o
 
 const matmul_kernels* cpu_matmul() {
   static constexpr matmul_kernels kernels = {
-      .matmul = &cpu_product, .recurs = false, .recurrence = nullptr, .recurrence_backward = nullptr};
+      .matmul = &cpu_product, .recurrence = nullptr, .recurrence_backward = nullptr};
   return &kernels;
 }
 

@@ -157,8 +157,7 @@ void product(Context& c, View a, View b, View init, View y, const Product& p) {
 }  // namespace
 
 const matmul_kernels* matmul() {
-  static constexpr matmul_kernels table{
-      .matmul = product, .recurs = true, .recurrence = recur, .recurrence_backward = recur_backward};
+  static constexpr matmul_kernels table{.matmul = product, .recurrence = recur, .recurrence_backward = recur_backward};
   return &table;
 }
 

@@ -28,8 +28,7 @@ struct matmul_kernels {
   // batch, init (which may be absent) to all of it. All of one numeric dtype.
   Entry<void(Context&, View a, View b, View init, View y, const Product&)> matmul;
 
-  // Whether there are kernels of recurrences; else these entries are null, and the operation composes the steps.
-  bool recurs;
+  // Null where a back end has no kernels of recurrences: the operation composes the steps.
   // x [rows, gates * hidden] is what the input gives to the gates, in torch's order, with biases (gru: bias b apart, of
   // what h gives; else b is absent). h0, and c0 of an lstm, [batch, hidden]; w [gates * hidden, hidden]. y [rows,
   // hidden]; last [1 (lstm: 2), batch, hidden]: h and c after each sequence. kept [kept_of(cell), rows, hidden], of the
