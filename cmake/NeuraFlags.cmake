@@ -37,6 +37,11 @@ if(NEURA_SANITIZE)
     add_compile_options(-Wno-maybe-uninitialized)  # false alarms only sanitizers bring (GCC bug 98753 and its kin)
   endif()
 endif()
+if(NEURA_COVERAGE)  # for gcov: what is inlined would not be counted where it stands
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  add_compile_options(--coverage -fno-inline -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
 
 if(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
