@@ -280,7 +280,7 @@ TEST_F(CudaOptimizers, ClippingIsCapturedInAGraph) {
 }
 
 TEST_F(CudaOptimizers, GradientsThatShareMemoryAreClippedOneByOne) {
-  const Tensor whole = there(full({4}, 3));
+  const Tensor whole = there(full({4}, 3.0));
   const std::vector<Tensor> parts = {whole.slice(0, 0, 3), whole.slice(0, 1, 4)};
   nn::utils::clip_grad_norm_(with_gradients(parts), 1);
   const double f = 1 / (std::sqrt(54) + 1e-6);
