@@ -1,14 +1,20 @@
 // CUDA as a back end: its tables, put together once.
+#include <initializer_list>
+#include <iterator>
+
 #include "neura/backend/cuda/api.h"
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/stream.h"
+#include "neura/backend/families.h"
 #include "neura/backend/plugin.h"
 
 namespace neura::cuda {
 
-#define FAMILY(name) const void* rows_##name();
-#include "neura/tables/families.def"
-#undef FAMILY
+#define UNITS(family, ...) __VA_ARGS__
+#define UNIT(family, parts) const void* family##_##parts();
+#include "families/cuda_units.def"
+#undef UNITS
+#undef UNIT
 #define KERNELS(name) const name##_kernels* name();
 #include "neura/backend/kernels.def"
 #undef KERNELS
@@ -25,14 +31,34 @@ const char* missing() {
   return nullptr;
 }
 
+// The table of a family, from those of its units: each has the kernels of some numbers.
+template <class Rows> const void* joined(std::initializer_list<const void*> units) {
+  static Rows rows = *static_cast<const Rows*>(*units.begin());
+  static RowKernel kernels[sizeof(Rows) / sizeof(Slot)];
+  Slot* const slot = reinterpret_cast<Slot*>(&rows);
+  for (const void* unit : units)
+    for (std::size_t i = 0; i < std::size(kernels); ++i) {
+      const RowKernel& from = *static_cast<const Slot*>(unit)[i].kernel;
+      for (int d = 0; d < kDTypes; ++d) {
+        if (from.value[d]) kernels[i].value[d] = from.value[d];
+        for (int k = 0; k < 3; ++k)
+          if (from.slope[k][d]) kernels[i].slope[k][d] = from.slope[k][d];
+      }
+      slot[i].kernel = &kernels[i];
+    }
+  return &rows;
+}
+
 const Backend& backend() {
   static const Backend table{
       .name = "cuda",
       .rows =
           {
-#define FAMILY(name) rows_##name(),
-#include "neura/tables/families.def"
-#undef FAMILY
+#define UNITS(family, ...) joined<family##_rows>({__VA_ARGS__}),
+#define UNIT(family, parts) family##_##parts(),
+#include "families/cuda_units.def"
+#undef UNITS
+#undef UNIT
           },
       .convert = nullptr,
       .execute = execute,

@@ -102,26 +102,4 @@ template <class Op> void launch(const Line& line) {
   flat<Op><<<(o.numel + per_block - 1) / per_block, kThreads, 0, l.stream>>>(f);
 }
 
-// All kernels of one row; only those dtypes that its class computes in, and slopes that exist and are not g itself.
-template <template <class> class Row, int K, int D> constexpr void fill_slope(RowKernel& k) {
-  constexpr Probe s = probe<Row, K>();
-  if constexpr (!s.none && !s.is_g) k.slope[K][D] = &launch<Slope<Row, K, typename NumberOf<DType(D)>::type>>;
-}
-template <template <class> class Row, int D = 0> constexpr void fill(RowKernel& k) {
-  if constexpr (D < kDTypes) {
-    if constexpr (Row<Probe>::kind.has_kernel(DType(D))) {
-      k.value[D] = &launch<Value<Row, typename NumberOf<DType(D)>::type>>;
-      if constexpr (differentiable(DType(D)))
-        fill_slope<Row, 0, D>(k), fill_slope<Row, 1, D>(k), fill_slope<Row, 2, D>(k);
-    }
-    fill<Row, D + 1>(k);
-  }
-}
-template <template <class> class Row> constexpr RowKernel make_kernel() {
-  RowKernel k{};
-  fill<Row>(k);
-  return k;
-}
-template <template <class> class Row> inline constexpr RowKernel kernel_of = make_kernel<Row>();
-
 }  // namespace neura::cuda
