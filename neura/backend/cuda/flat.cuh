@@ -2,7 +2,7 @@
 // calls, few registers, so that enough of them are in flight to fill the memory's bandwidth.
 #pragma once
 #include "neura/backend/cuda/memory.cuh"
-#include "neura/backend/cuda/operands.h"
+#include "neura/backend/cuda/pointwise.h"
 
 namespace neura::cuda {
 
@@ -10,17 +10,6 @@ template <int...> struct Indices {};
 template <int n, int... I> struct UpTo : UpTo<n - 1, n - 1, I...> {};
 template <int... I> struct UpTo<0, I...> { using type = Indices<I...>; };
 
-struct FlatOperands {
-  std::uint32_t numel;
-  std::uint8_t single;  // bit k: all elements are one in memory, or a number of this launch
-  std::uint8_t immediate, row, column;
-  bool twice;      // nothing that is moved is wider than a half: a thread takes two packs of numbers
-  Division inner;  // elements of the inner dimension, where a row or column repeats
-  DType dtype[kMaxPlan];
-  char* data[kMaxPlan];
-  alignas(16) char value[kMaxPlan][16];
-  double attributes[4];
-};
 template <class Op, int I> using memory_in = memory_of<typename Op::template In<I>>;
 template <class Op> constexpr bool kTwice = is_same<memory_in<Op, Op::inputs - 1>, float>;
 template <int N, int W> __device__ void load_words(std::uint32_t (&w)[W], const char* p) {  // the first N of w

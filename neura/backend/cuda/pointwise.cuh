@@ -1,13 +1,12 @@
 // The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that lie
 // densely are moved in packs of 16 bytes a thread; all others are found by their strides.
 #pragma once
-#include <cstring>
-
 #include "neura/backend/cuda/flat.cuh"
+#include "neura/backend/cuda/launch.h"
 
 namespace neura::cuda {
 
-constexpr int kItems = 4;  // of a thread, where operands are not dense
+static_assert(kThreads == kGridThreads);  // what grid_over counts with
 
 // What a kernel computes: the row's value, or one of its slopes. `reads` has a bit for each input.
 template <template <class> class Row, class N> struct Value {
@@ -62,44 +61,24 @@ __device__ void strided_one(const Operands& o, const Op& op, std::uint32_t i, In
 template <class Op> __global__ void __launch_bounds__(kThreads) pointwise(const __grid_constant__ Operands o) {
   const Op op(o.attributes);
 #pragma unroll 1
-  for (int k = 0; k < kItems; ++k) {
-    const std::uint32_t i = (blockIdx.x * kItems + k) * kThreads + threadIdx.x;
+  for (int k = 0; k < kStridedItems; ++k) {
+    const std::uint32_t i = (blockIdx.x * kStridedItems + k) * kThreads + threadIdx.x;
     if (i < o.numel) strided_one(o, op, i, typename UpTo<Op::inputs>::type());
   }
 }
 
-template <class E> bool is_simple(DType d) {
-  return d == DTypeOf<E>::value || (is_same<E, float> && (d == DType::float16 || d == DType::bfloat16));
-}
-template <class Op, int... I> bool are_simple(const Operands& o, Indices<I...>) {
-  return is_simple<memory_of<typename Op::R>>(o.dtype[0]) &&
-         (... && (!(Op::reads >> I & 1) || is_simple<memory_of<typename Op::template In<I>>>(o.dtype[I + 1])));
+template <class Op, int... I> constexpr PointwiseKernels kernels_of(Indices<I...>) {
+  return {&pointwise<Op>,
+          &flat<Op>,
+          Op::inputs,
+          kFlatPack<Op>,
+          kTwice<Op>,
+          Op::reads,
+          {DTypeOf<memory_of<typename Op::R>>::value, DTypeOf<memory_in<Op, I>>::value...}};
 }
 template <class Op> void launch(const Line& line) {
-  const auto& l = static_cast<const Launch&>(line);
-  const Operands& o = l.operands;
-  std::uint32_t pack = kFlatPack<Op>;
-  const bool repeats = o.row | o.column;
-  if (!o.flat || (repeats && o.size[1].divisor % pack) || !are_simple<Op>(o, typename UpTo<Op::inputs>::type())) {
-    constexpr std::uint32_t per_block = kThreads * kItems;
-    return pointwise<Op><<<(o.numel + per_block - 1) / per_block, kThreads, 0, l.stream>>>(o);
-  }
-  unsigned wide = 0;
-  for (int k = 0; k <= Op::inputs; ++k) wide |= unsigned(size_of(o.dtype[k]) > 2) << k;
-  wide &= (Op::reads << 1 | 1) & ~unsigned(o.single | o.immediate | o.column);
-  FlatOperands f;
-  for (int k = 0; k <= Op::inputs; ++k) {
-    f.dtype[k] = o.dtype[k], f.data[k] = o.data[k];
-    if (o.immediate >> k & 1) std::memcpy(f.value[k], o.value[k], sizeof f.value[k]);
-  }
-  f.row = o.row, f.column = o.column;
-  f.twice = kTwice<Op> && !wide && !(repeats && o.size[1].divisor % (2 * pack));
-  if (f.twice) pack *= 2;
-  if (repeats) f.inner = o.size[1];
-  f.numel = o.numel, f.single = o.single | o.immediate, f.immediate = o.immediate;
-  std::memcpy(f.attributes, o.attributes, sizeof f.attributes);
-  const std::uint32_t per_block = kThreads * pack;
-  flat<Op><<<(o.numel + per_block - 1) / per_block, kThreads, 0, l.stream>>>(f);
+  static constexpr PointwiseKernels kernels = kernels_of<Op>(typename UpTo<Op::inputs>::type());
+  start_pointwise(static_cast<const Launch&>(line), kernels);
 }
 
 }  // namespace neura::cuda

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "neura/backend/cuda/capture.h"
+#include "neura/backend/cuda/launch.h"
 
 namespace neura::cuda {
 namespace {
@@ -59,6 +60,7 @@ Failed launched(int index) {
     const char* value = std::getenv("NEURA_CUDA_LAUNCH_BLOCKING");
     return value && *value == '1';
   }();
+  if (Failed f = not_started()) return f;
   if (Failed f = failed(cudaGetLastError(), "launch")) return f;
   if (!blocking || capturing(index)) return nullptr;
   if (Failed f = failed(cudaStreamSynchronize(current_stream(index)), "launch")) return f;
