@@ -59,3 +59,20 @@ if(NEURA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
       ${NEURA_CCACHE})
 endif()
+
+# neura_precompile(target headers...) or neura_precompile(target REUSE_FROM other): what many units include is read once.
+# GCC alone: with it the compiler cache knows what a precompiled header stands for, if it is told to ask.
+function(neura_precompile target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(ARGV1 STREQUAL "REUSE_FROM")
+      target_precompile_headers(${target} ${ARGN})
+    else()
+      target_precompile_headers(${target} PRIVATE ${ARGN})
+    endif()
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+    if(CMAKE_CXX_COMPILER_LAUNCHER)
+      set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
+    endif()
+  endif()
+endfunction()
