@@ -42,7 +42,9 @@ void rank(Context& c, Rank rank, int dim, std::int64_t k, View x, View values, V
                  std::uint32_t(k),
                  std::uint32_t(lines),
                  division(std::uint32_t(inner))};
-  if (Failed f = r.n <= most_of_block(r.order) ? rank_short(r, stream) : rank_long(c.device.index, r, stream))
+  if (Failed f = selects(r)                      ? rank_selected(c.device.index, r, stream)
+                 : r.n <= most_of_block(r.order) ? rank_short(r, stream)
+                                                 : rank_long(c.device.index, r, stream))
     return c.fail(f);
   c.fail(launched(c.device.index));
 }

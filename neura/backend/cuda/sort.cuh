@@ -7,12 +7,7 @@ namespace neura::cuda {
 
 // K: std::uint32_t for elements of up to four bytes, std::uint64_t for all.
 template <class K> __device__ K greatest_key(const Order& o) { return K(~K(0)) >> (8 * (sizeof(K) - o.bytes)); }
-template <class K> __device__ K key_at(const char* p, const Order& o) {
-  K bits;
-  if (o.bytes == 4) bits = *reinterpret_cast<const std::uint32_t*>(p);
-  else if (o.bytes == 2) bits = *reinterpret_cast<const std::uint16_t*>(p);
-  else if (o.bytes == 1) bits = *reinterpret_cast<const std::uint8_t*>(p);
-  else bits = K(*reinterpret_cast<const std::uint64_t*>(p));
+template <class K> __device__ K key_of(K bits, const Order& o) {
   const K all = greatest_key<K>(o), sign = all ^ all >> 1;
   if (o.kind == Order::floating) {
     if ((bits & ~sign) > K(o.infinity)) bits = all;
@@ -24,6 +19,30 @@ template <class K> __device__ K key_at(const char* p, const Order& o) {
   }
   return o.descending ? ~bits & all : bits;
 }
+// The element of a key; false: several elements have this key (zeros, NaNs, what is true).
+template <class K> __device__ bool bits_of(K key, const Order& o, K* bits) {
+  const K all = greatest_key<K>(o), sign = all ^ all >> 1;
+  if (o.descending) key = ~key & all;
+  if (o.kind == Order::floating) {
+    *bits = key & sign ? key ^ sign : ~key & all;
+    return key != sign && key != all;
+  }
+  *bits = o.kind == Order::signed_whole ? key ^ sign : key;
+  return o.kind != Order::boolean;
+}
+template <class K> __device__ K bits_at(const char* p, int bytes) {
+  if (bytes == 4) return *reinterpret_cast<const std::uint32_t*>(p);
+  if (bytes == 2) return *reinterpret_cast<const std::uint16_t*>(p);
+  if (bytes == 1) return *reinterpret_cast<const std::uint8_t*>(p);
+  return K(*reinterpret_cast<const std::uint64_t*>(p));
+}
+template <class K> __device__ void store_bits(char* p, int bytes, K bits) {
+  if (bytes == 4) *reinterpret_cast<std::uint32_t*>(p) = std::uint32_t(bits);
+  else if (bytes == 2) *reinterpret_cast<std::uint16_t*>(p) = std::uint16_t(bits);
+  else if (bytes == 1) *reinterpret_cast<std::uint8_t*>(p) = std::uint8_t(bits);
+  else *reinterpret_cast<std::uint64_t*>(p) = bits;
+}
+template <class K> __device__ K key_at(const char* p, const Order& o) { return key_of(bits_at<K>(p, o.bytes), o); }
 
 // An element and its place in the line: no two are equal, so that every way of sorting is stable.
 template <class K> struct Item;
@@ -58,16 +77,8 @@ __device__ inline void put(const Ranked& r, std::uint32_t line, std::uint32_t i,
   if (r.indices) r.indices[to] = place;
   if (!r.values) return;
   const std::int64_t from = element_of(r, line, r.length, place);
-  switch (r.order.bytes) {
-    case 1:
-      return void(r.values[to] = r.x[from]);
-    case 2:
-      return void(reinterpret_cast<std::uint16_t*>(r.values)[to] = reinterpret_cast<const std::uint16_t*>(r.x)[from]);
-    case 4:
-      return void(reinterpret_cast<std::uint32_t*>(r.values)[to] = reinterpret_cast<const std::uint32_t*>(r.x)[from]);
-    default:
-      reinterpret_cast<std::uint64_t*>(r.values)[to] = reinterpret_cast<const std::uint64_t*>(r.x)[from];
-  }
+  const int bytes = r.order.bytes;
+  store_bits(r.values + to * bytes, bytes, bits_at<std::uint64_t>(r.x + from * bytes, bytes));
 }
 // The first of the places [0, end) of a line in order whose key is not below `key`. key_of(i): of place i.
 template <class K, class F> __device__ std::uint32_t first_not_below(K key, std::uint32_t end, F&& key_of) {

@@ -40,6 +40,18 @@ __global__ void __launch_bounds__(kThreads)
     if (i < r.room) put(r, line, i, place_in_line(r, n, elements[s]));
   }
 }
+// The same of the only line, whose keys are in order, too: they tell the values, where each has its own.
+template <class K> __global__ void __launch_bounds__(kThreads)
+    write_line(const __grid_constant__ Ranked r, const K* keys, const std::uint32_t* elements) {
+  for (std::uint32_t i = first_index(); i < r.room; i += index_step()) {
+    const std::uint32_t place = elements[i];
+    if (r.indices) r.indices[i] = place;
+    if (!r.values) continue;
+    K bits;
+    if (!bits_of(keys[i], r.order, &bits)) bits = bits_at<K>(r.x + std::int64_t(place) * r.order.bytes, r.order.bytes);
+    store_bits(r.values + std::int64_t(i) * r.order.bytes, r.order.bytes, bits);
+  }
+}
 template <class K> struct InOrder {
   const Ranked& r;
   const std::uint32_t* elements;  // of the line
@@ -93,7 +105,8 @@ template <class K> Failed rank_some(int index, const Ranked& r, cudaStream_t str
     if (Failed f = sort_pairs(scratch, stream, count, bits_below(r.lines), lines, elements)) return f;
   }
   if (r.rank <= Rank::largest) {
-    write<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0]);
+    if (r.lines == 1) write_line<<<blocks, kThreads, 0, stream>>>(r, keys[0], elements[0]);
+    else write<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0]);
   } else if (r.rank != Rank::mode) {
     write_one<K><<<line_blocks, kThreads, 0, stream>>>(r, n, elements[0]);
   } else {

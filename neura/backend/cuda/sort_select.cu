@@ -1,179 +1,104 @@
-// A few elements of a long line without sorting it: the digits of the last one wanted are found from the highest on, by
-// counting. Of equal keys the digits of the place decide. A line belongs to one block, or to the blocks of a cluster.
+// Selection from lines that fit into the registers of a block, or of the blocks of a cluster: they are read once.
+#include "neura/backend/cuda/sort_select.cuh"
+
 #include <cooperative_groups.h>
-
-#include <algorithm>
-
-#include "neura/backend/cuda/sort.cuh"
 
 namespace neura::cuda {
 namespace {
 
 namespace cg = cooperative_groups;
-constexpr std::uint32_t kWorkers = 1024, kDigit = 11, kBins = 1u << kDigit;
-static_assert(kBins == 2 * kWorkers);
 
-struct Counts {  // of a block; every block of a cluster reads those of the others
-  std::uint32_t bins[kBins];
-  std::uint32_t numbers;  // that are no NaN
-  std::uint32_t taken;
-};
-struct Digit {
-  std::uint32_t value, before, count;  // elements of lesser digits, and of this one
-};
+__device__ void meet(const cg::cluster_group& cluster) {
+  if (cluster.num_blocks() == 1) __syncthreads();
+  else cluster.sync();
+}
 
-// f(place, key) for the elements of a line that are this block's; four loads are in flight.
-template <class K, class F> __device__ void for_keys(const Ranked& r, const char* line, F&& f) {
+// chosen: [lines, room], in any order; null: one result a line, or few, which the line's first block puts in order.
+template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
+    select_lines(const __grid_constant__ Ranked r, int places, Item<K>* chosen) {
+  __shared__ uint4 bins[kWorkers];
+  __shared__ std::uint32_t nans, taken;
+  __shared__ Item<K> few[kFew];
   const cg::cluster_group cluster = cg::this_cluster();
-  const std::uint32_t step = kWorkers * cluster.num_blocks();
-  constexpr std::uint32_t kFlight = 4;
-  for (std::uint64_t i = cluster.block_rank() * kWorkers + threadIdx.x; i < r.n; i += kFlight * step) {
-    K key[kFlight];
-#pragma unroll
-    for (std::uint32_t j = 0; j < kFlight; ++j)
-      if (i + j * step < r.n) key[j] = key_at<K>(line + (i + j * step) * r.order.bytes, r.order);
-#pragma unroll
-    for (std::uint32_t j = 0; j < kFlight; ++j)
-      if (i + j * step < r.n) f(std::uint32_t(i + j * step), key[j]);
-  }
-}
-
-// What all blocks have counted together: the digit of the element with `rank` others before it. All threads get it.
-__device__ Digit pick(Counts& c, std::uint32_t rank) {
-  __shared__ Digit found;
-  __shared__ std::uint32_t sums[kWorkers / 32];
-  cg::cluster_group cluster = cg::this_cluster();
-  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  cluster.sync();
-  std::uint32_t low = 0, high = 0;
-  for (unsigned b = 0; b < cluster.num_blocks(); ++b) {
-    const std::uint32_t* bins = cluster.map_shared_rank(c.bins, b);
-    low += bins[2 * threadIdx.x], high += bins[2 * threadIdx.x + 1];
-  }
-  std::uint32_t sum = low + high;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const std::uint32_t before = __shfl_up_sync(~0u, sum, step);
-    if (lane >= unsigned(step)) sum += before;
-  }
-  if (lane == 31) sums[warp] = sum;
+  const std::uint32_t blocks = cluster.num_blocks(), part = cluster.block_rank(), line = blockIdx.x / blocks;
+  const std::uint32_t first = part * (kWorkers * each) + threadIdx.x;
+  K key[each];
+  load_keys(r, r.x + std::int64_t(line) * r.n * r.order.bytes, first, key);
+  bins[threadIdx.x] = {0, 0, 0, 0};
+  if (threadIdx.x == 0) nans = taken = 0;
   __syncthreads();
-  for (std::uint32_t w = 0; w < warp; ++w) sum += sums[w];
-  const std::uint32_t before = sum - low - high;  // of lesser digits than this thread's two
-  if (rank >= before && rank < before + low) found = {2 * threadIdx.x, before, low};
-  else if (rank >= before + low && rank < sum) found = {2 * threadIdx.x + 1, before + low, high};
-  cluster.sync();  // the counts are no longer read
-  c.bins[2 * threadIdx.x] = c.bins[2 * threadIdx.x + 1] = 0;
-  const Digit d = found;
-  __syncthreads();
-  return d;
-}
-// Of the whole cluster.
-__device__ std::uint32_t numbers_of(Counts& c) {
-  cg::cluster_group cluster = cg::this_cluster();
-  cluster.sync();
-  std::uint32_t all = 0;
-  for (unsigned b = 0; b < cluster.num_blocks(); ++b) all += *cluster.map_shared_rank(&c.numbers, b);
-  return all;
-}
-
-template <class K> struct Last {  // the last element wanted: the one with `rank` others before it
-  K key;
-  std::uint32_t place;
-};
-template <class K> __device__ Last<K> find(const Ranked& r, const char* line, std::uint32_t rank, Counts& c) {
-  Last<K> last{0, ~0u};
-  K known = 0;
-  std::uint32_t equal = r.n;
-  for (int end = 8 * r.order.bytes; end > 0; end -= int(kDigit)) {
-    const int shift = end > int(kDigit) ? end - int(kDigit) : 0;
-    const std::uint32_t mask = (1u << (end - shift)) - 1;
-    for_keys<K>(r, line, [&](std::uint32_t, K key) {
-      if (((key ^ last.key) & known) == 0) atomicAdd(&c.bins[std::uint32_t(key >> shift) & mask], 1u);
-    });
-    const Digit d = pick(c, rank);
-    last.key |= K(d.value) << shift, known |= K(mask) << shift;
-    rank -= d.before, equal = d.count;
-  }
-  if (r.rank <= Rank::largest && rank + 1 == equal) return last;  // all that are equal to it are wanted
-  last.place = 0;
-  std::uint32_t known_places = 0;
-  for (int end = 32 - __clz(int(r.n)); end > 0; end -= int(kDigit)) {
-    const int shift = end > int(kDigit) ? end - int(kDigit) : 0;
-    const std::uint32_t mask = (1u << (end - shift)) - 1;
-    for_keys<K>(r, line, [&](std::uint32_t place, K key) {
-      if (key == last.key && ((place ^ last.place) & known_places) == 0) atomicAdd(&c.bins[place >> shift & mask], 1u);
-    });
-    const Digit d = pick(c, rank);
-    last.place |= d.value << shift, known_places |= mask << shift;
-    rank -= d.before;
-  }
-  return last;
-}
-
-// chosen: [lines, room], in any order; of ranks that have one result, nothing.
-template <class K> __global__ void __launch_bounds__(kWorkers)
-    select_lines(const __grid_constant__ Ranked r, Item<K>* chosen) {
-  __shared__ Counts c;
-  cg::cluster_group cluster = cg::this_cluster();
-  const std::uint32_t own = blockIdx.x / cluster.num_blocks();
-  const char* const line = r.x + std::int64_t(own) * r.n * r.order.bytes;
-  c.bins[2 * threadIdx.x] = c.bins[2 * threadIdx.x + 1] = 0;
-  if (threadIdx.x == 0) c.numbers = c.taken = 0;
-  __syncthreads();
-  std::uint32_t rank = r.rank == Rank::kth ? r.k : r.room - 1;
-  if (r.rank == Rank::median || r.rank == Rank::nanmedian) {
-    std::uint32_t numbers = r.n;
-    if (r.order.kind == Order::floating) {
-      std::uint32_t mine = 0;
-      const K nan = greatest_key<K>(r.order);
-      for_keys<K>(r, line, [&](std::uint32_t, K key) { mine += key != nan; });
-      atomicAdd(&c.numbers, mine);
-      numbers = numbers_of(c);
+  const int key_bits = 8 * r.order.bytes, steps = digits_in(key_bits) + digits_in(places);
+  Bound<K> b = first_bound<K>(r);
+  if (is_median(r) && r.order.kind == Order::floating) count_nans(r, first, key, &nans);
+  for (int step = 0; step < steps && !b.enough(r); ++step) {
+    const Digit d = digit_of(step, key_bits, places);
+    count_digits(b, d, first, key, reinterpret_cast<std::uint32_t*>(bins));
+    meet(cluster);
+    uint4 own = bins[threadIdx.x];
+    std::uint32_t none = step ? 0 : nans;
+    for (unsigned other = 1; other < blocks; ++other) {
+      const unsigned from = (part + other) % blocks;
+      const uint4 more = cluster.map_shared_rank(bins, from)[threadIdx.x];
+      own.x += more.x, own.y += more.y, own.z += more.z, own.w += more.w;
+      if (step == 0) none += *cluster.map_shared_rank(&nans, from);
     }
-    rank = r.rank == Rank::median && numbers < r.n ? numbers : numbers ? (numbers - 1) / 2 : 0;
+    if (step == 0 && is_median(r)) b.rank = median_rank(r, none);
+    learn(b, d, own);
+    meet(cluster);  // nobody reads the counts any more
+    bins[threadIdx.x] = {0, 0, 0, 0};
+    __syncthreads();
   }
-  const Last<K> last = find<K>(r, line, rank, c);
-  if (r.rank <= Rank::largest) {
-    std::uint32_t* const taken = cluster.map_shared_rank(&c.taken, 0);
-    Item<K>* const to = chosen + std::size_t(own) * r.room;
-    for_keys<K>(r, line, [&](std::uint32_t place, K key) {
-      if (key < last.key || (key == last.key && place <= last.place))
-        to[atomicAdd(taken, 1u)] = Item<K>::of(key, place);
-    });
-  } else if (cluster.block_rank() == 0 && threadIdx.x == 0) {
-    put(r, own, 0, last.place);
+  if (r.rank > Rank::largest) return put_agreeing(r, line, b, first, key);
+  Item<K>* const to = chosen ? chosen + std::size_t(line) * r.room : cluster.map_shared_rank(few, 0);
+  std::uint32_t* const count = cluster.map_shared_rank(&taken, 0);
+#pragma unroll
+  for (int j = 0; j < each; ++j) {
+    const std::uint32_t place = first + j * kWorkers;
+    if (b.wants(key[j], place)) to[atomicAdd(count, 1u)] = Item<K>::of(key[j], place);
   }
-  cluster.sync();  // no block leaves before the others have read its counts
+  meet(cluster);
+  if (!chosen && part == 0) write_few(r, line, few, taken);
 }
 
-template <class K> Failed select(int index, const Ranked& r, unsigned cluster, cudaStream_t stream) {
-  Scratch scratch(index, stream);
-  Item<K>* chosen = nullptr;
-  if (r.rank <= Rank::largest)
-    if (Failed f = scratch.take(std::size_t(r.lines) * r.room * sizeof(Item<K>), &chosen)) return f;
+template <class K, int each> Failed launch(const Ranked& r, unsigned cluster, Item<K>* chosen, cudaStream_t stream) {
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {cluster, 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = {r.lines * cluster, 1, 1}, config.blockDim = {kWorkers, 1, 1};
-  config.stream = stream, config.attrs = &attribute, config.numAttrs = 1;
-  NEURA_CUDA_TRY(cudaLaunchKernelEx(&config, select_lines<K>, r, chosen), "topk");
-  return r.rank <= Rank::largest ? sort_chosen(r, chosen, stream) : nullptr;
+  config.gridDim = {r.lines * cluster, 1, 1}, config.blockDim = {kWorkers, 1, 1}, config.stream = stream;
+  if (cluster > 1) config.attrs = &attribute, config.numAttrs = 1;
+  const int places = place_bits(cluster * kWorkers * each);
+  return failed(cudaLaunchKernelEx(&config, select_lines<K, each>, r, places, chosen), "topk");
+}
+template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream) {
+  constexpr int most = sizeof(K) == 8 ? 16 : 32;  // keys in a thread's registers
+  constexpr std::uint32_t block = kWorkers * most;
+  if (r.n > 8 * block) return select_long<K>(index, r, stream);
+  unsigned cluster = 1;
+  while (r.n > cluster * block || (cluster < 8 && 2 * cluster * r.lines <= 264 && r.n / cluster > block / 4))
+    cluster *= 2;
+  Scratch scratch(index, stream);
+  Item<K>* chosen = nullptr;
+  if (r.rank <= Rank::largest && r.room > kFew / 2)
+    if (Failed f = scratch.take(std::size_t(r.lines) * r.room * sizeof(Item<K>), &chosen)) return f;
+  const std::uint32_t part = (r.n + cluster - 1) / cluster;
+  if (Failed f = part <= block / 4   ? launch<K, most / 4>(r, cluster, chosen, stream)
+                 : part <= block / 2 ? launch<K, most / 2>(r, cluster, chosen, stream)
+                                     : launch<K, most>(r, cluster, chosen, stream))
+    return f;
+  return chosen ? sort_chosen(r, chosen, stream) : nullptr;
 }
 
 }  // namespace
 
 bool selects(const Ranked& r) {
-  if (r.inner.divisor != 1 || r.rank == Rank::mode || r.n <= most_of_block(r.order) || r.lines >= 1u << 27)
-    return false;
-  return r.rank > Rank::largest || (r.room <= most_of_block(r.order) && r.room <= r.n / 4);
+  if (r.inner.divisor != 1 || r.rank == Rank::mode || r.n <= 2 * kWorkers || r.lines >= 1u << 27) return false;
+  if (r.rank > Rank::largest) return true;
+  return r.room <= r.n / 4 &&
+         (r.room <= kFew / 2 || (r.n > most_of_block(r.order) && r.room <= most_of_block(r.order)));
 }
 Failed rank_selected(int index, const Ranked& r, cudaStream_t stream) {
-  unsigned cluster = 1;
-  while (cluster < 8 && 2 * cluster * r.lines <= 132 && r.n / cluster > 4 * kWorkers) cluster *= 2;
-  return r.order.bytes == 8 ? select<std::uint64_t>(index, r, cluster, stream)
-                            : select<std::uint32_t>(index, r, cluster, stream);
+  return r.order.bytes == 8 ? select<std::uint64_t>(index, r, stream) : select<std::uint32_t>(index, r, stream);
 }
 
 }  // namespace neura::cuda
