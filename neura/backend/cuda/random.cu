@@ -3,6 +3,7 @@
 #include "neura/backend/cuda/random.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "neura/backend/cuda/memory.cuh"
 #include "neura/backend/cuda/random.cuh"
@@ -19,7 +20,7 @@ struct Target {  // where the numbers go; of a complex tensor: both parts of an 
   int rank;
   std::int64_t size[kMaxRank + 1], stride[kMaxRank + 1];  // bytes
 };
-__device__ std::int64_t place(const Target& t, std::int64_t i) {
+__device__ __noinline__ std::int64_t place(const Target& t, std::int64_t i) {
   std::int64_t at = 0;
   for (int d = t.rank - 1; d >= 0; --d) at += i % t.size[d] * t.stride[d], i /= t.size[d];
   return at;
@@ -59,51 +60,78 @@ template <class E, int V> __device__ void store(const Target& t, std::int64_t fi
 #undef TO
 }
 
-// The logarithm, and the sine and cosine of turns, of the cpu's vectors, digit by digit.
+// The logarithm, and the sine and cosine of turns, of the cpu's vectors, digit by digit. What is exact there in any
+// order (a power of two as a factor, an exponent times a number of nine bits) is done in the shortest one here.
 __device__ inline float horner(float, float sum) { return sum; }
 template <class... C> __device__ float horner(float x, float sum, float c, C... rest) {
   return horner(x, sum * x + c, rest...);
 }
-__device__ inline float log_of(float x) {  // of normal numbers
-  const int bits = __float_as_int(x), e = (bits - 0x3f3504f3) >> 23;
-  const float m = __int_as_float(bits - e * (1 << 23)) - 1.0f, exponent = float(e), z = m * m;
+__device__ inline float log_of_rest(std::uint32_t w) {  // of 1 - uniform32(w)
+  const int bits = __float_as_int(float(0x1000000u - (w >> 8))), e = (bits - 0x3f3504f3) >> 23;
+  const float m = __int_as_float(bits - e * (1 << 23)) - 1.0f, z = m * m;
+  const float exponent = __int_as_float(0x4b400000 - 24 + e) - 12582912.0f;  // e - 24
   float y = horner(m, NEURA_LOG_TERMS);
   y = y * m * z;
   y = y + exponent * -2.12194440e-4f;
-  y = y - z * 0.5f;
-  return m + y + exponent * 0.693359375f;
+  y = __fmaf_rn(z, -0.5f, y);
+  return __fmaf_rn(exponent, 0.693359375f, m + y);
 }
-__device__ inline void sin_cos_turns(float u, float& s, float& c) {  // of 2 pi u, u in [0, 1)
-  const int k = int(u * 4.0f + 0.5f);                                // the nearest quarter
-  const float r = (u - float(k) * 0.25f) * 6.283185307f, z = r * r;
+__device__ inline void sin_cos_turns(std::uint32_t w, float& s, float& c) {  // of 2 pi uniform32(w)
+  const std::uint32_t k = (w + 0x20000000u) >> 30;                           // the nearest quarter
+  const float r = float(int(w - (k << 30)) >> 8) * (6.283185307f * 0x1p-24f), z = r * r;
   const float sine = r + r * z * horner(z, NEURA_SIN_TERMS), cosine = horner(z, NEURA_COS_TERMS);
   s = k & 1 ? cosine : sine, c = k & 1 ? sine : cosine;
-  s = __uint_as_float(__float_as_uint(s) ^ (unsigned(k) & 2) << 30);
-  c = __uint_as_float(__float_as_uint(c) ^ (unsigned(k + 1) & 2) << 30);
+  s = __uint_as_float(__float_as_uint(s) ^ (k & 2) << 30);
+  c = __uint_as_float(__float_as_uint(c) ^ ((k + 1) & 2) << 30);
 }
-__device__ inline void normal_pair(std::uint32_t w0, std::uint32_t w1, float a, float b, float& x, float& y) {
-  const float radius = __fsqrt_rn(log_of(1.0f - uniform32(w0)) * -2.0f), scale = radius * b;
+__device__ inline float root_of(float x) {  // rounded correctly; x is 0, or far from the least and greatest numbers
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  const float near = x * y;
+  return x == 0 ? x : __fmaf_rn(__fmaf_rn(-near, near, x), y * 0.5f, near);
+}
+// standard: a is 0 and b is 1, so that the sum with a does not round.
+template <bool standard>
+__device__ void normal_pair(std::uint32_t w0, std::uint32_t w1, float a, float b, float& x, float& y) {
+  const float radius = root_of(log_of_rest(w0) * -2.0f);
   float s, c;
-  sin_cos_turns(uniform32(w1), s, c);
-  x = c * scale + a, y = s * scale + a;
+  sin_cos_turns(w1, s, c);
+  if constexpr (standard) x = __fmaf_rn(c, radius, a), y = __fmaf_rn(s, radius, a);
+  else x = c * (radius * b) + a, y = s * (radius * b) + a;
 }
 
-// Four numbers a block, computed in float32.
-template <Draw::Kind kind> __global__ void __launch_bounds__(kThreads)
-    draw_simple(PhiloxDraw d, float a, float b, const __grid_constant__ Target t) {
+enum class Simple { uniform, normal, standard_normal, exponential, bernoulli };
+// Four numbers a block, computed in float32. below: of bernoulli, how many of the 2^24 uniform numbers are 1.
+template <Simple kind> __device__ void transform(uint4 block, float a, float b, std::uint32_t below, float (&v)[4]) {
+  const std::uint32_t w[4] = {block.x, block.y, block.z, block.w};
+  if constexpr (kind == Simple::normal || kind == Simple::standard_normal) {
+#pragma unroll
+    for (int k = 0; k < 4; k += 2) normal_pair<kind == Simple::standard_normal>(w[k], w[k + 1], a, b, v[k], v[k + 1]);
+  } else {
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      v[k] = kind == Simple::bernoulli ? float(w[k] >> 8 < below)
+             : kind == Simple::uniform ? uniform32(w[k]) * b + a
+                                       : log_of_rest(w[k]) * b;
+  }
+}
+template <Simple kind> __global__ void __launch_bounds__(kThreads)
+    draw_simple(PhiloxDraw d, float a, float b, std::uint32_t below, const __grid_constant__ Target t) {
   d.begin();
   const std::int64_t step = std::int64_t(gridDim.x) * kThreads;
-  for (std::int64_t g = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; 4 * g < t.numel; g += step) {
-    const uint4 block = d.block(std::uint64_t(g));
-    const std::uint32_t w[4] = {block.x, block.y, block.z, block.w};
-    float v[4];
-    if constexpr (kind == Draw::normal) {
-      normal_pair(w[0], w[1], a, b, v[0], v[1]), normal_pair(w[2], w[3], a, b, v[2], v[3]);
-    } else {
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        v[k] = kind == Draw::uniform ? uniform32(w[k]) * b + a : log_of(1.0f - uniform32(w[k])) * b;
+  std::int64_t g = std::int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (t.dense && t.dtype == DType::float32) {
+    auto* const to = reinterpret_cast<PackOf<float, 4>*>(t.data);
+    for (; 4 * (g + step) + 4 <= t.numel; g += 2 * step) {  // two blocks at once share the keys of Philox's rounds
+      PackOf<float, 4> one, other;
+      transform<kind>(d.block(std::uint64_t(g)), a, b, below, one.v);
+      transform<kind>(d.block(std::uint64_t(g + step)), a, b, below, other.v);
+      to[g] = one, to[g + step] = other;
     }
+  }
+  for (; 4 * g < t.numel; g += step) {
+    float v[4];
+    transform<kind>(d.block(std::uint64_t(g)), a, b, below, v);
     store(t, 4 * g, v);
   }
 }
@@ -154,6 +182,9 @@ template <bool fine> __global__ void __launch_bounds__(kThreads)
 }
 
 // low + [0, range): from one word, or (wide) from two.
+__device__ inline std::int64_t integer_of(std::uint32_t w, std::uint64_t range, std::int64_t low) {
+  return std::int64_t((std::uint64_t(w) * range >> 32) + std::uint64_t(low));
+}
 template <bool wide> __global__ void __launch_bounds__(kThreads)
     draw_integers(PhiloxDraw d, std::int64_t low, std::uint64_t range, const __grid_constant__ Target t) {
   constexpr int V = wide ? 2 : 4;
@@ -165,16 +196,35 @@ template <bool wide> __global__ void __launch_bounds__(kThreads)
     std::int64_t v[V];
 #pragma unroll
     for (int k = 0; k < V; ++k) {
-      std::uint64_t x;
       if constexpr (wide) {
-        x = std::uint64_t(w[2 * k]) << 32 | w[2 * k + 1];
+        std::uint64_t x = std::uint64_t(w[2 * k]) << 32 | w[2 * k + 1];
         if (range) x = __umul64hi(x, range);
+        v[k] = std::int64_t(x + std::uint64_t(low));
       } else {
-        x = std::uint64_t(w[k]) * range >> 32;
+        v[k] = integer_of(w[k], range, low);
       }
-      v[k] = std::int64_t(x + std::uint64_t(low));
     }
     store(t, V * g, v);
+  }
+}
+// The same from one word to a dense int64 target: a thread's four numbers are 32 bytes, so that lanes exchange words
+// first, and each write of a warp is 512 bytes without gaps.
+__global__ void __launch_bounds__(kThreads)
+    draw_longs(PhiloxDraw d, std::int64_t low, std::uint64_t range, const __grid_constant__ Target t) {
+  d.begin();
+  const int lane = int(threadIdx.x % 32);
+  const std::int64_t step = std::int64_t(gridDim.x) * kThreads, groups = (t.numel + 3) / 4;
+  for (std::int64_t g = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; g - lane < groups; g += step) {
+    const uint4 w = d.block(std::uint64_t(g));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int from = 16 * half + lane / 2;
+      const std::uint32_t x = __shfl_sync(~0u, w.x, from), y = __shfl_sync(~0u, w.y, from);
+      const std::uint32_t z = __shfl_sync(~0u, w.z, from), u = __shfl_sync(~0u, w.w, from);
+      const std::int64_t v[2] = {integer_of(lane % 2 ? z : x, range, low), integer_of(lane % 2 ? u : y, range, low)};
+      const std::int64_t first = 4 * (g - lane) + 64 * half + 2 * lane;
+      if (first < t.numel) store_as<std::int64_t>(t, first, v);
+    }
   }
 }
 
@@ -244,17 +294,24 @@ void draw(Context& c, const Draw& asked, View p, View out) {
   const unsigned blocks = unsigned(std::min<std::int64_t>(needed, 132 * 32));
   const PhiloxDraw from = drawn(d, index);
   const float a = float(d.a), b = float(d.b);
+  const bool simple = !wide && !p;
   if (d.kind == Draw::poisson) {
     draw_poisson<<<blocks, kThreads, 0, stream>>>(from, p.as<double>(), t);
   } else if (integers) {
     if (wide) draw_integers<true><<<blocks, kThreads, 0, stream>>>(from, d.low, d.range, t);
+    else if (t.dense && t.dtype == DType::int64) draw_longs<<<blocks, kThreads, 0, stream>>>(from, d.low, d.range, t);
     else draw_integers<false><<<blocks, kThreads, 0, stream>>>(from, d.low, d.range, t);
-  } else if (!wide && !p && d.kind == Draw::uniform) {
-    draw_simple<Draw::uniform><<<blocks, kThreads, 0, stream>>>(from, a, b, t);
-  } else if (!wide && !p && d.kind == Draw::normal) {
-    draw_simple<Draw::normal><<<blocks, kThreads, 0, stream>>>(from, a, b, t);
-  } else if (!wide && !p && d.kind == Draw::exponential) {
-    draw_simple<Draw::exponential><<<blocks, kThreads, 0, stream>>>(from, 0, -float(1 / d.a), t);
+  } else if (simple && d.kind == Draw::uniform) {
+    draw_simple<Simple::uniform><<<blocks, kThreads, 0, stream>>>(from, a, b, 0, t);
+  } else if (simple && d.kind == Draw::normal && a == 0 && b == 1) {
+    draw_simple<Simple::standard_normal><<<blocks, kThreads, 0, stream>>>(from, a, b, 0, t);
+  } else if (simple && d.kind == Draw::normal) {
+    draw_simple<Simple::normal><<<blocks, kThreads, 0, stream>>>(from, a, b, 0, t);
+  } else if (simple && d.kind == Draw::exponential) {
+    draw_simple<Simple::exponential><<<blocks, kThreads, 0, stream>>>(from, 0, -float(1 / d.a), 0, t);
+  } else if (simple && d.kind == Draw::bernoulli && is_floating(t.dtype)) {
+    const auto below = std::uint32_t(std::ceil(std::clamp(d.a, 0.0, 1.0) * 0x1p24));  // m * 2^-24 < a, for integers m
+    draw_simple<Simple::bernoulli><<<blocks, kThreads, 0, stream>>>(from, 0, 0, below, t);
   } else if (wide) {
     draw_double<true><<<blocks, kThreads, 0, stream>>>(from, d.kind, d.a, d.b, p.as<double>(), t);
   } else {
