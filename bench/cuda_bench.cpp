@@ -6,6 +6,7 @@
 #include "neura/ops/conv.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/index.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/pool.h"
 #include "neura/ops/random.h"
@@ -165,6 +166,10 @@ void topk_vocabulary(benchmark::State& s) {
   const Tensor x = random({64, 50257});
   measure(s, 0, [&] { topk(x, 50); });
 }
+void topk_rows(benchmark::State& s) {
+  const Tensor x = randn({1024, 8192}, {.device = Device("cuda")});
+  measure(s, 0, [&] { topk(x, 64); });
+}
 void topk_line(benchmark::State& s) {
   const Tensor x = random({1 << 24});
   measure(s, 0, [&] { topk(x, 100); });
@@ -172,6 +177,11 @@ void topk_line(benchmark::State& s) {
 void median_lines(benchmark::State& s) {
   const Tensor x = random({1024, 16384});
   measure(s, 0, [&] { median(x, 1); });
+}
+void scatter_add_floats(benchmark::State& s) {
+  const Tensor source = random({1 << 24}), index = randint(1 << 20, {1 << 24}, {.device = Device("cuda")});
+  Tensor x = zeros({1 << 20}, {.device = Device("cuda")});
+  measure(s, 12.0 * (1 << 24), [&] { scatter_add_(x, 0, index, source); });
 }
 void searchsorted_floats(benchmark::State& s) {
   const Tensor sequence = sort(random({10000})).values, x = random({1 << 24});
@@ -255,8 +265,10 @@ CASE(sort_lines);
 CASE(sort_long_lines);
 CASE(topk_experts);
 CASE(topk_vocabulary);
+CASE(topk_rows);
 CASE(topk_line);
 CASE(median_lines);
+CASE(scatter_add_floats);
 CASE(searchsorted_floats);
 #define SMALL(name) BENCHMARK(name)->Unit(benchmark::kMicrosecond)->UseRealTime()->Iterations(50)
 SMALL(small_add);

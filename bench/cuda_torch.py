@@ -89,6 +89,8 @@ def order_cases():
     filled, weights = torch.rand(SIZE, device="cuda"), torch.rand(32, 50257, device="cuda")
     line, lines = torch.rand(1 << 24, device="cuda"), torch.rand(8192, 2048, device="cuda")
     experts = torch.rand(65536, 64, device="cuda", dtype=torch.bfloat16)
+    rows, sums = torch.randn(1024, 8192, device="cuda"), torch.zeros(1 << 20, device="cuda")
+    places = torch.randint(1 << 20, (1 << 24,), device="cuda")
     vocabulary, sequence = torch.rand(64, 50257, device="cuda"), torch.rand(10000, device="cuda").sort().values
     return {
         "rand_floats": (lambda: torch.rand(4 * SIZE, device="cuda"), 16 * SIZE, 0),
@@ -103,8 +105,10 @@ def order_cases():
         "sort_long_lines": (lambda: line.view(256, 65536).sort(), 0, 0),
         "topk_experts": (lambda: experts.topk(2), 0, 0),
         "topk_vocabulary": (lambda: vocabulary.topk(50), 0, 0),
+        "topk_rows": (lambda: rows.topk(64), 0, 0),
         "topk_line": (lambda: line.topk(100), 0, 0),
         "median_lines": (lambda: line.view(1024, 16384).median(1), 0, 0),
+        "scatter_add_floats": (lambda: sums.scatter_add_(0, places, line), 12 * line.numel(), 0),
         "searchsorted_floats": (lambda: torch.searchsorted(sequence, line), 0, 0),
     }
 
