@@ -58,7 +58,9 @@ TEST_F(CudaRandom, UniformNumbersAreTheCpusToTheLastBit) {
 }
 TEST_F(CudaRandom, NarrowNormalAndExponentialNumbersAreTheCpusToTheLastBit) {
   for (const DType d : {float32, float16, bfloat16, complex64})
-    both([](Tensor& t, Generator* g) { normal_(t, 0.3, 1.7, g); }, d, true);
+    for (const double mean : {0.3, 0.0})
+      for (const double deviation : {1.7, 1.0})
+        both([=](Tensor& t, Generator* g) { normal_(t, mean, deviation, g); }, d, true);
   for (const DType d : {float32, float16, bfloat16})
     both([](Tensor& t, Generator* g) { exponential_(t, 1.3, g); }, d, true);
 }
@@ -72,7 +74,8 @@ TEST_F(CudaRandom, OtherDistributionsAreTheCpusButForTheLastDigits) {
 }
 TEST_F(CudaRandom, CountsAreTheCpus) {
   for (const DType d : kOrdered) {
-    both([](Tensor& t, Generator* g) { bernoulli_(t, 0.3, g); }, d, true);
+    for (const double p : {0.3, 0.0, 1.0, 0x1p-24, 1 - 0x1p-24, 0.5 + 0x1p-30})
+      both([=](Tensor& t, Generator* g) { bernoulli_(t, p, g); }, d, true);
     both([](Tensor& t, Generator* g) { random_(t, g); }, d, true);
     if (d == boolean) continue;
     both([](Tensor& t, Generator* g) { geometric_(t, 0.37, g); }, d, true);

@@ -124,6 +124,52 @@ TEST_F(CudaSort, LongOnesAreTheCpus) {
       EXPECT_TRUE(equal(median(x, -1).values, median(h, -1).values));
     }
 }
+// Lines that a block holds, a cluster of blocks, and none: results that one block sorts, and more.
+TEST_F(CudaSort, SelectionsAreTheBeginningsOfSorts) {
+  for (const Shape& shape : {Shape{130, 1500}, Shape{3, 17000}, Shape{70, 33000}, Shape{2, 70000}, Shape{3, 140000}})
+    for (const DType d : {float32, float64, bfloat16, uint8}) {
+      SCOPED_TRACE(shape.str() + " " + name(d));
+      const Tensor h = numbers(shape, d, 11), x = there(h);
+      for (const bool largest : {false, true}) {
+        const SortResult sorted = sort(x, -1, largest);
+        for (const std::int64_t k : {1, 60, 256, 300, 2000})
+          if (k <= shape[1] / 4) {
+            const SortResult got = topk(x, k, -1, largest), want = first(sorted, 1, k);
+            EXPECT_TRUE(all(eq(got.indices, want.indices)).item<bool>()) << k;
+            expect_alike(back(got.values), back(want.values));
+          }
+      }
+      const SortResult sorted = sort(x), middle = median(x, 1), numbers_only = nanmedian(x, 1);
+      for (const std::int64_t k : {std::int64_t{1}, shape[1] / 3, shape[1]})
+        EXPECT_TRUE(all(eq(kthvalue(x, k, 1).indices, select(sorted.indices, 1, k - 1))).item<bool>()) << k;
+      expect_alike(back(middle.values), median(h, 1).values);
+      expect_alike(back(numbers_only.values), nanmedian(h, 1).values);
+    }
+}
+TEST_F(CudaSort, OfEqualElementsTheFirstAreTaken) {
+  for (const std::int64_t n : {2000, 20000, 300000}) {
+    const Tensor x = zeros({2, n}, {.device = kCuda});
+    for (const std::int64_t k : {7, 400}) {
+      const Tensor indices = back(topk(x, k).indices);
+      EXPECT_TRUE(all(eq(indices, arange(double(k), {.dtype = int64}))).item<bool>()) << n << " " << k;
+    }
+    EXPECT_TRUE(all(eq(kthvalue(x, n / 2, 1).indices, n / 2 - 1)).item<bool>()) << n;
+  }
+}
+TEST_F(CudaSort, ALongLineKeepsTheSignsOfZerosAndWhatIsTrue) {
+  constexpr std::int64_t n = 30000;
+  for (const DType d : {float32, float64, float16, bfloat16}) {
+    Tensor h = round(sample({n}, float32, {.low = -3, .high = 3, .seed = 6})).to(d);
+    h = h * 0.5;
+    for (const bool descending : {false, true}) {
+      const SortResult want = sort(h, 0, descending), got = sort(there(h), 0, descending);
+      expect_same(back(got.indices), want.indices);
+      expect_same(back(signbit(got.values)), signbit(want.values));
+    }
+  }
+  const Tensor flags = sample({n}, int64, {.low = 0, .high = 2, .seed = 7}).to(boolean);
+  expect_equal(sort(there(flags)), sort(flags));
+}
 TEST_F(CudaSort, RowsAreUniqueAsOnTheCpu) {
   for (const DType d : kOrdered)
     for (const Shape& shape : {Shape{1, 1}, Shape{300, 2}, Shape{5000, 3}, Shape{40, 2, 5}}) {
