@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "neura/backend/layout.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_api.h"
 #include "neura/core/pinned_api.h"

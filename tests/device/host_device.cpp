@@ -22,6 +22,7 @@
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
+#include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
 #include "tests/device/host_streams.h"
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
 
 namespace {

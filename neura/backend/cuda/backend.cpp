@@ -6,6 +6,7 @@
 #include "neura/backend/cuda/execute.h"
 #include "neura/backend/cuda/stream.h"
 #include "neura/backend/families.h"
+#include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
 
 namespace neura::cuda {
