@@ -21,7 +21,8 @@ def numbers(*size, dtype=torch.float32):
 
 def cases():
     """By name: what is called, the bytes that it must move, the floating-point operations that it takes."""
-    a, b, half = numbers(SIZE), numbers(SIZE), numbers(SIZE, dtype=torch.bfloat16)
+    a, b = numbers(SIZE), numbers(SIZE)
+    half, other_half = numbers(SIZE, dtype=torch.bfloat16), numbers(SIZE, dtype=torch.bfloat16)
     rows, wide, bias = numbers(8192, 8192), numbers(65536, 1024), numbers(1024)
     square, small = numbers(4096, 4096), numbers(1000)
     small_leaf = numbers(1000).requires_grad_()
@@ -30,7 +31,7 @@ def cases():
     return {
         "copy": (lambda: target.copy_(a), 8 * SIZE, 0),
         "add_floats": (lambda: a + b, 12 * SIZE, 0),
-        "add_bfloat16": (lambda: half + half, 6 * SIZE, 0),
+        "add_bfloat16": (lambda: half + other_half, 6 * SIZE, 0),
         "exp_floats": (lambda: a.exp(), 8 * SIZE, 0),
         "add_bias": (lambda: wide + bias, 8 * SIZE, 0),
         "to_bfloat16": (lambda: a.to(torch.bfloat16), 6 * SIZE, 0),
