@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "neura/core/parallel.h"
+#include "neura/ops/join.h"
 #include "neura/ops/view.h"
 #include "tests/support/conformance.h"
 #include "tests/support/gradients.h"
@@ -87,6 +88,16 @@ TEST(Matmul, ThreadsDoNotChangeBits) {
     const Tensor one = matmul(a, b);
     set_num_threads(4);
     expect_same(matmul(a, b), one);
+  }
+  // Few rows: each thread takes columns. One row and many rows at once are other ways to the same sums.
+  for (const std::int64_t m : {15, 100}) {
+    const Tensor a = sample({m, 1100}), b = sample({900, 1100}, DType::float32, {.seed = 1}), c = sample({900});
+    for (const int threads : {1, 2, 4}) {
+      set_num_threads(threads);
+      const Tensor y = addmm(c, a, b.t()), all = addmm(c, cat(std::vector<Tensor>(50, a), 0), b.t());
+      expect_same(y, addmm(c, a, b.t().contiguous()));
+      expect_same(y, all.narrow(0, 0, m));
+    }
   }
   const Tensor a = sample({20, 30, 40}), b = sample({20, 40, 50}, DType::float32, {.seed = 1});
   const Tensor four = matmul(a, b);

@@ -18,6 +18,29 @@ template <class T> struct GemmEpilogue {  // c = alpha * a b + init; init null: 
   int64_t init_row = 0, init_column = 0;  // strides
 };
 
+// Memory that is wanted soon: tiles ask for it line by line while they compute.
+struct GemmAhead {
+  static constexpr int kRanges = 3;
+  struct Range {
+    const char* from = nullptr;
+    int64_t lines = 0, step = 64;  // bytes from one to the next
+  } range[kRanges];
+  int64_t asked = 0;  // lines so far
+
+  // The next `lines` lines, if some are left.
+  void take(int64_t lines, const char** from, int64_t* step) {
+    int64_t skip = asked;
+    for (const Range& r : range) {
+      if (skip < r.lines) {
+        asked += lines < r.lines - skip ? lines : r.lines - skip;
+        *from = r.from + r.step * skip, *step = r.step;
+        return;
+      }
+      skip -= r.lines;
+    }
+  }
+};
+
 template <class T> struct GemmBlock {  // c[rows, columns] from a[rows, depth] b[depth, columns]
   int64_t rows, columns, depth;
   const T* a;  // packed slivers (then a_row is 1 and a_depth 0), or a matrix with one of the strides 1
@@ -27,6 +50,7 @@ template <class T> struct GemmBlock {  // c[rows, columns] from a[rows, depth] b
   T* c;
   int64_t c_row;  // columns of c are consecutive
   GemmEpilogue<T> epilogue;
+  GemmAhead* ahead = nullptr;
 };
 
 template <class T> struct GemmKernels {  // of one instruction set
@@ -52,6 +76,7 @@ template <class T> struct Gemm {
   T* c;
   int64_t c_row;
   GemmEpilogue<T> epilogue;
+  GemmAhead* ahead = nullptr;
 };
 // On the calling thread, with a workspace of that many elements. Both ways give the same bits.
 template <class T> int64_t gemm_workspace(const Gemm<T>& g);

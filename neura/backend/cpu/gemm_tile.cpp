@@ -30,6 +30,8 @@ template <class T> struct Tile {
   T* c;
   int64_t c_row;
   GemmEpilogue<T> epilogue;
+  const char* ahead;  // a line for each k is asked for
+  int64_t ahead_step;
 };
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
@@ -118,12 +120,19 @@ template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
   for (int i = 0; i < H; ++i) HWY_UNROLL(2)
   for (int v = 0; v < V; ++v) hwy::Prefetch(t.c + i * t.c_row + v * kL);
   const T *b = t.b, *a = t.a;
-  const int64_t step = t.a_depth, row = t.a_row, b_step = t.b_depth;
+  const char* ahead = t.ahead;
+  const int64_t ahead_step = t.ahead_step, step = t.a_depth, row = t.a_row, b_step = t.b_depth;
   if constexpr (kLeft == kPackedToo) {
     HWY_UNROLL(4)
-    for (int64_t k = 0; k < t.depth; ++k, a += H, b += kWidth<T>) add_products<T, H, V>(sum, a, b);
+    for (int64_t k = 0; k < t.depth; ++k, a += H, b += kWidth<T>, ahead += ahead_step) {
+      hwy::Prefetch(ahead);
+      add_products<T, H, V>(sum, a, b);
+    }
   } else if constexpr (kLeft == kSideBySide) {
-    for (int64_t k = 0; k < t.depth; ++k, a += step, b += b_step) add_products<T, H, V>(sum, a, b);
+    for (int64_t k = 0; k < t.depth; ++k, a += step, b += b_step, ahead += ahead_step) {
+      hwy::Prefetch(ahead);
+      add_products<T, H, V>(sum, a, b);
+    }
   } else {
     // rows by threes: few pointers to step
     const T* group[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};
@@ -187,6 +196,8 @@ template <class T> void block(const GemmBlock<T>& g) {
       else t.a = g.a + begin * g.a_row;
       t.c = g.c + begin * g.c_row + j;
       if (g.epilogue.init) t.epilogue.init = g.epilogue.init + begin * g.epilogue.init_row + j * g.epilogue.init_column;
+      t.ahead = reinterpret_cast<const char*>(t.b), t.ahead_step = 64;
+      if (g.ahead) g.ahead->take(g.depth, &t.ahead, &t.ahead_step);
       tiles<T>.fn[rows - 1][vectors][left](t);
     }
   }

@@ -41,6 +41,19 @@ template <class T> Gemm<T> item(const ProductBatch<T>& p, std::int64_t i) {
   return g;
 }
 
+// What an item is made of, where that is worth asking for: operands without gaps.
+template <class T> GemmAhead ahead(const ProductBatch<T>& p, std::int64_t i) {
+  GemmAhead next;
+  const auto add = [&](int range, const auto& x, std::int64_t rows, std::int64_t columns) {
+    const bool dense = (x.column == 1 && x.row == columns) || (x.row == 1 && x.column == rows);
+    if (!dense) return;
+    next.range[range].from = reinterpret_cast<const char*>(p.at(x, i));
+    next.range[range].lines = rows * columns * std::int64_t(sizeof(T)) / 64;
+  };
+  add(0, p.a, p.m, p.k), add(1, p.b, p.k, p.n), add(2, p.y, p.m, p.n);
+  return next;
+}
+
 template <class T> struct MatrixVector {  // y[i] = alpha * sum over j of a[i, j] x[j] + init[i]
   std::int64_t rows, columns;
   const T* a;
@@ -124,7 +137,9 @@ template <class T> void multiply(Context& c, ProductBatch<T> p) {
                  for (std::int64_t chunk = begin; chunk < end; ++chunk)
                    for (std::int64_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1);
                         ++i) {
-                     const Gemm<T> g = item(p, i);
+                     Gemm<T> g = item(p, i);
+                     GemmAhead next = ahead(p, std::min(i + 1, count - 1));
+                     g.ahead = &next;
                      if (is_vector(g)) matrix_vector(vector_of(g), workspace + chunk * space);
                      else gemm_serial(g, workspace + chunk * space);
                    }
