@@ -60,6 +60,15 @@ TEST(Kinks, TiesShareTheGradientOfMaximum) {
   expect_close(maximum(of({nan, 1, 1}), of({1, nan, 0})), {nan, nan, 1});
   expect_close(fmax(of({nan, 1, 1}), of({1, nan, 0})), {1, 1, 1});
 }
+TEST(Kinks, NaNPassesEveryBound) {  // a processor's own minimum of a number and NaN may be the number
+  using Function = Tensor(const Tensor&);
+  Function* const functions[] = {exp, exp2, expm1, tanh, erf, sinh, cosh, sigmoid, relu, relu6};
+  for (const DType d : {float32, float64})
+    for (Function* f : functions) {
+      const Tensor x = full({33}, nan, {.dtype = d});  // vectors, and a rest
+      expect_close(f(x), x);
+    }
+}
 TEST(Kinks, PowersAtZero) {
   expect_close(pow(of({0, 0, 0, -8, 1}), of({0, -1, 2, 1. / 3, nan})), {1, inf, 0, nan, 1});
   const auto g = gradients([](const Tensor& a, const Tensor& b) { return pow(a, b); }, of({0, 0, 2}), of({0, 2, 3}));

@@ -54,7 +54,7 @@ template <class E> struct Lanes<Batch<E>> {
   static HWY_INLINE T sum(N x) { return hn::GetLane(hn::SumOfLanes(d, x.raw)); }
   static HWY_INLINE T max(N x) { return hn::GetLane(hn::MaxOfLanes(d, x.raw)); }
 };
-template <class T> HWY_INLINE Batch<T> larger(Batch<T> a, Batch<T> b) { return hn::Max(a.raw, b.raw); }  // NaN: either
+template <class T> HWY_INLINE Batch<T> larger(Batch<T> a, Batch<T> b) { return above(a, b); }  // NaN: either
 inline float larger(float a, float b) { return a > b ? a : b; }
 inline double larger(double a, double b) { return a > b ? a : b; }
 

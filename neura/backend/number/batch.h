@@ -38,12 +38,23 @@ template <class T> HWY_INLINE Mask<T> operator!=(Batch<T> a, Batch<T> b) {  // h
 template <class T> HWY_INLINE Batch<T> where(Mask<T> c, Batch<T> a, Batch<T> b) {
   return hn::IfThenElse(c.raw, a.raw, b.raw);
 }
-template <class T> HWY_INLINE Batch<T> max(Batch<T> a, Batch<T> b) {
-  return where(a == a, Batch<T>(hn::Max(a.raw, b.raw)), a);
+// The second one if either is NaN: one instruction of x86, while ARM's prefers the number.
+template <class T> HWY_INLINE Batch<T> above(Batch<T> a, Batch<T> b) {
+#if defined(__x86_64__)
+  return hn::Max(a.raw, b.raw);
+#else
+  return where(a > b, a, b);
+#endif
 }
-template <class T> HWY_INLINE Batch<T> min(Batch<T> a, Batch<T> b) {  // b if it is NaN
-  return where(a == a, Batch<T>(hn::Min(a.raw, b.raw)), a);
+template <class T> HWY_INLINE Batch<T> below(Batch<T> a, Batch<T> b) {
+#if defined(__x86_64__)
+  return hn::Min(a.raw, b.raw);
+#else
+  return where(a < b, a, b);
+#endif
 }
+template <class T> HWY_INLINE Batch<T> max(Batch<T> a, Batch<T> b) { return where(a == a, above(a, b), a); }
+template <class T> HWY_INLINE Batch<T> min(Batch<T> a, Batch<T> b) { return where(a == a, below(a, b), a); }
 template <class T> HWY_INLINE Batch<T> fma(Batch<T> a, Batch<T> b, Batch<T> c) {
   return hn::MulAdd(a.raw, b.raw, c.raw);
 }
@@ -103,7 +114,7 @@ template <class T> HWY_INLINE Batch<T> exp_near(Batch<T> r, Batch<T> n) {
   return y * power_of_two(half) * power_of_two(n - half);
 }
 template <class T> HWY_INLINE Batch<T> within_bounds(Batch<T> x, Constant low, Constant high) {  // NaN goes through
-  return hn::Min(Batch<T>(high).raw, hn::Max(Batch<T>(low).raw, x.raw));
+  return below(Batch<T>(high), above(Batch<T>(low), x));
 }
 template <class T> HWY_INLINE Batch<T> exp(Batch<T> x) {
   constexpr bool single = sizeof(T) == 4;
