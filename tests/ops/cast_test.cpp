@@ -70,6 +70,30 @@ TEST(Cast, WhatIsNotFiniteIsNoCrashAndKeepsItsKindAmongFloats) {
   }
 }
 
+// What the processors of PyTorch's answers do with a fraction that does not fit, on each of ours.
+TEST(Cast, WhatFitsNoIntegerIsTheLeastOne) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  const std::vector<double> four{inf, -inf, nan, 1e30};
+  std::vector<double> many;
+  for (int i = 0; i < 40; ++i) many.insert(many.end(), four.begin(), four.end());  // vectors, and a rest
+  for (const DType from : {float32, float64, bfloat16, complex64})
+    for (const std::vector<double>& v : {four, many}) {
+      const Tensor x = tensor(v, {std::int64_t(v.size())}, {.dtype = float64}).to(from);
+      for (const Tensor& laid : layouts(x)) {
+        EXPECT_EQ(laid.to(int32).to_vector<std::int32_t>(), std::vector<std::int32_t>(v.size(), INT32_MIN));
+        EXPECT_EQ(laid.to(int64).to_vector<std::int64_t>(), std::vector<std::int64_t>(v.size(), INT64_MIN));
+        EXPECT_EQ(laid.to(int16).to_vector<std::int16_t>(), std::vector<std::int16_t>(v.size(), 0));
+        EXPECT_EQ(laid.to(uint8).to_vector<std::uint8_t>(), std::vector<std::uint8_t>(v.size(), 0));
+      }
+    }
+  const Tensor edge = tensor(std::vector<double>{2147483647, -2147483648., 2147483648., -2147483649.5, 9.2e18}, {5},
+                             {.dtype = float64});
+  EXPECT_EQ(edge.to(int32).to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{INT32_MAX, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN}));
+  EXPECT_EQ(edge.to(int64).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{INT32_MAX, INT32_MIN, 2147483648, -2147483649, 9200000000000000000}));
+}
+
 TEST(Cast, WholeNumbersOfInt64SurviveAndWrap) {
   const Tensor x = tensor(std::vector<std::int64_t>{INT64_MAX, INT64_MIN, 257, -129});
   EXPECT_EQ(x.to(uint8).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{255, 0, 1, 127}));

@@ -1,5 +1,8 @@
 // Every dtype from any stride into every other: how strided, broadcast, half and mixed operands become the contiguous
 // lines that kernels take. 196 pairs once per instruction set, instead of a factor in every kernel.
+#include <limits>
+#include <type_traits>
+
 #include "neura/backend/number/prelude.h"
 #include "neura/backend/row_kernel.h"
 #undef HWY_TARGET_INCLUDE
@@ -26,6 +29,26 @@ inline void narrow(const float* in, Half* out) {
   hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, in)), kHalves, reinterpret_cast<hwy::float16_t*>(out));
 }
 #endif
+// cast<To>(x), and where it is not said what an integer becomes, of NaN and of what does not fit, what it becomes on
+// x86 and so in PyTorch there: as the least of 32 bits, or of 64 for int64. ARM's conversion takes the nearest one, and
+// 0.
+template <class To, class From> To converted(From x) {
+#if defined(__x86_64__)
+  return cast<To>(x);
+#else
+  using V = decltype(wide(x));
+  if constexpr (is_complex<V> && !is_complex<To>) {
+    return converted<To>(wide(x).re);
+  } else if constexpr (BuiltIn<V> && !BuiltIn<decltype(wide(To()))> && !is_complex<To> && !is_same<To, Bool>) {
+    using Whole = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
+    constexpr V end = -V(std::numeric_limits<Whole>::min());
+    const V v = wide(x);
+    return To(v >= -end && v < end ? Whole(v) : std::numeric_limits<Whole>::min());
+  } else {
+    return cast<To>(x);
+  }
+#endif
+}
 template <class From, class To>
 void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride, std::size_t size) {
   if (from_stride == sizeof(From) && to_stride == sizeof(To)) {
@@ -41,12 +64,12 @@ void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdif
 #endif
     {
       NEURA_INDEPENDENT
-      for (std::size_t i = 0; i < whole; ++i) out[i] = cast<To>(in[i]);
+      for (std::size_t i = 0; i < whole; ++i) out[i] = converted<To>(in[i]);
     }
-    for (std::size_t i = whole; i < size; ++i) out[i] = cast<To>(in[i]);
+    for (std::size_t i = whole; i < size; ++i) out[i] = converted<To>(in[i]);
   } else {
     for (; size; --size, from += from_stride, to += to_stride)
-      *reinterpret_cast<To*>(to) = cast<To>(*reinterpret_cast<const From*>(from));
+      *reinterpret_cast<To*>(to) = converted<To>(*reinterpret_cast<const From*>(from));
   }
 }
 template <int D> using ElementAt = typename Element<DType(D)>::type;
