@@ -1,10 +1,6 @@
 #include "neura/core/parallel.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,22 +8,17 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "neura/core/error.h"
+#include "neura/core/processors.h"
 #include "neura/core/spin.h"
 #include "neura/core/state.h"
 
 namespace neura {
 namespace {
-void wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-void wake(std::atomic<std::uint32_t>& word, int n) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0);
-}
-
 constexpr std::uint32_t kClosed = 1u << 31;
 constexpr int kSpin = 1000;  // rounds of pause (30 ns) before a worker sleeps
 constexpr int kWait = 300;   // the same for the caller at the end of a region
@@ -37,19 +28,15 @@ int wanted() {
   if (const int n = wanted_threads.load(std::memory_order_relaxed)) return n;
   int n = 0;
   if (const char* text = std::getenv("NEURA_NUM_THREADS")) n = std::atoi(text);
-  if (n < 1) {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    n = std::max(1, CPU_COUNT(&allowed));
-  }
+  if (n < 1) n = Processors().count();
   int none = 0;
   return wanted_threads.compare_exchange_strong(none, n) ? n : none;
 }
 
 struct Pool {
-  cpu_set_t allowed;                                // the process's own, as taskset or a container gave it
+  Processors processors;
   int started = 0;                                  // threads there are
+  bool refused = false;                             // the system gives no more of them
   std::atomic<std::uint32_t> limit{0};              // workers that may enter this region
   std::mutex owner;                                 // whoever has it may open a region
   alignas(64) std::atomic<std::uint32_t> epoch{0};  // a futex: raised when a region opens
@@ -64,12 +51,14 @@ struct Pool {
   std::atomic<bool> failed{false};
   std::exception_ptr error;
 
-  Pool() {
-    CPU_ZERO(&allowed);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-  }
-  void start(int workers) {
-    for (; started < workers; ++started) std::thread([this] { work(); }).detach();
+  // How many of the workers there are. A system may give fewer, and a browser may give none.
+  int start(int workers) {
+    try {
+      for (; started < workers && !refused; ++started) std::thread([this] { work(); }).detach();
+    } catch (const std::system_error&) {
+      refused = true;
+    }
+    return std::min(workers, started);
   }
 
   void chunks() {
@@ -95,11 +84,9 @@ struct Pool {
 
   // The system likes to wake a worker on the caller's processor. There it only takes the caller's time, spinning most
   // of all.
-  bool on_callers_cpu() const { return sched_getcpu() == caller_cpu.load(std::memory_order_relaxed); }
-  void move_away() {
-    cpu_set_t others = allowed;
-    CPU_CLR(caller_cpu.load(std::memory_order_relaxed), &others);
-    if (CPU_COUNT(&others)) sched_setaffinity(0, sizeof others, &others);
+  bool on_callers_cpu() const {
+    const int here = Processors::current();
+    return here >= 0 && here == caller_cpu.load(std::memory_order_relaxed);
   }
 
   void work() {
@@ -108,11 +95,11 @@ struct Pool {
         pause_cpu();
       if (epoch.load(std::memory_order_acquire) == seen) {
         asleep.fetch_add(1);
-        while (epoch.load() == seen) wait(epoch, seen);
+        while (epoch.load() == seen) sleep_while(epoch, seen);
         asleep.fetch_sub(1);
       }
       seen = epoch.load(std::memory_order_acquire);
-      if (on_callers_cpu()) move_away();
+      if (on_callers_cpu()) processors.leave(caller_cpu.load(std::memory_order_relaxed));
       if (!enter()) continue;
       chunks();
       if (inside.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) wake(inside, 1);
@@ -120,10 +107,10 @@ struct Pool {
   }
 
   void run(std::int64_t count, std::int64_t grain, Body b, void* c, int workers) {
-    start(workers), limit.store(std::uint32_t(workers), std::memory_order_relaxed);
+    workers = start(workers), limit.store(std::uint32_t(workers), std::memory_order_relaxed);
     n = count, chunk = std::max(grain, (count + (workers + 1) * 16 - 1) / ((workers + 1) * 16)), body = b, context = c;
     next.store(0, std::memory_order_relaxed), failed.store(false, std::memory_order_relaxed);
-    caller_cpu.store(sched_getcpu(), std::memory_order_relaxed);
+    caller_cpu.store(Processors::current(), std::memory_order_relaxed);
     inside.store(0, std::memory_order_release);
     epoch.fetch_add(1);
     if (asleep.load()) wake(epoch, workers);
@@ -131,7 +118,7 @@ struct Pool {
     std::uint32_t left = inside.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
     for (int i = 0; left != kClosed; left = inside.load(std::memory_order_acquire))
       if (++i < kWait) pause_cpu();
-      else wait(inside, left);
+      else sleep_while(inside, left);
     if (failed.load()) std::rethrow_exception(std::exchange(error, nullptr));
   }
 };

@@ -1,7 +1,9 @@
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -129,6 +131,24 @@ TEST(Parallel, AForkedChildComputes) {
   }
   stop = true, churn.join();
 }
+#ifndef __SANITIZE_ADDRESS__  // which needs room of its own
+TEST(Parallel, AForkedChildThatGetsFewThreadsComputes) {
+  const pid_t child = fork();
+  if (!child) {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit little{(pages << 12) + (1 << 20), RLIM_INFINITY};  // less than the stack of one thread
+    setrlimit(RLIMIT_AS, &little);
+    set_num_threads(64);
+    bool good = true;
+    for (int i = 0; i < 10; ++i) good &= sum_to(100000) == 99999ll * 50000;
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 #endif
 
 }  // namespace
