@@ -12,6 +12,11 @@ file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${bin_to_lib})
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
+set(NEURA_ARM64 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(NEURA_ARM64 ON)
+endif()
+
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
@@ -27,6 +32,9 @@ if(NEURA_WERROR)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fvect-cost-model=dynamic>)  # at -O2 alone, loops of unknown length stay scalar
+  if(NEURA_ARM64)  # false alarms about std::variant, which GCC 12 raises for this machine only
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+  endif()
 endif()
 if(NEURA_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # what a sanitizer costs comes on top
@@ -43,7 +51,9 @@ if(NEURA_COVERAGE)  # for gcov: what is inlined would not be counted where it st
   add_link_options(--coverage)
 endif()
 
-if(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
+if(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
+  add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+elseif(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
 else()
   add_compile_definitions(HWY_COMPILE_ONLY_STATIC)

@@ -18,16 +18,15 @@ namespace {
 constexpr std::int64_t kCompiled = std::int64_t(HWY_TARGETS);
 
 std::int64_t nth(int i) {  // the lower the bit, the better
-  for (std::int64_t rest = hwy::SupportedTargets() & kCompiled; rest; rest &= rest - 1)
+  for (std::int64_t rest = HWY_SUPPORTED_TARGETS & kCompiled; rest; rest &= rest - 1)
     if (i-- == 0) return rest & -rest;
   return 0;
 }
-void choose(std::int64_t targets) {
-#ifndef HWY_COMPILE_ONLY_STATIC
-  hwy::SetSupportedTargetsForTest(targets);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-#endif
-  (void)targets;
+void choose([[maybe_unused]] std::int64_t targets) {
+  if constexpr ((kCompiled & (kCompiled - 1)) != 0) {  // of a single one the kernels are called directly
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
 }
 
 }  // namespace
