@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The one list of what Neura needs on Debian and Ubuntu. Installs what is missing, and does nothing where all is there.
-#   tools/setup.sh          tools/setup.sh --list
+#   tools/setup.sh          tools/setup.sh --list          tools/setup.sh --also PACKAGES...
 set -euo pipefail
 
 packages=(
@@ -19,6 +19,7 @@ if [ "${1:-}" = --list ]; then
   printf '%s\n' "${packages[@]}"
   exit
 fi
+if [ "${1:-}" = --also ]; then packages+=("${@:2}"); fi
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: not a Debian system. Neura needs CMake 3.22, a C++20 compiler (g++ 12 or clang 14 and later), Highway 1.0.3,"
   echo "zlib, libpng, nlohmann-json, CLI11, GoogleTest and Google Benchmark; as Debian packages: ${packages[*]}"
