@@ -16,9 +16,9 @@ case ${1:-} in
 esac
 [ -e "$build/compile_commands.json" ] || cmake --preset release >/dev/null
 
-# clang-tidy gets the flags of GCC, less the one it does not know.
+# clang-tidy gets the flags of GCC, less those that it does not know, and less GCC's precompiled headers.
 mkdir -p "$build/lint"
-sed 's/ -fvect-cost-model=dynamic//' "$build/compile_commands.json" >"$build/lint/compile_commands.json"
+sed -E 's/ -(fvect-cost-model=dynamic|fpch-preprocess|Winvalid-pch|include [^ ]*cmake_pch\.hxx)//g' "$build/compile_commands.json" >"$build/lint/compile_commands.json"
 # Only files that this build compiles: the others have no flags. Kernel units are compiled once for each instruction set,
 # which takes minutes and shows nothing new: their flags are cut down to the baseline.
 cpp=()

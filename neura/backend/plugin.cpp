@@ -24,7 +24,7 @@ std::string beside_this_library(const char* file) {
   if (!dladdr(reinterpret_cast<const void*>(&plugin_of), &here) || !here.dli_fname) return file;
   const std::string path = here.dli_fname;
   const std::size_t slash = path.rfind('/');
-  return slash == path.npos ? file : path.substr(0, slash + 1) + file;
+  return slash == std::string::npos ? file : path.substr(0, slash + 1) + file;
 }
 
 Loaded load_cuda() {

@@ -23,7 +23,7 @@ namespace {
 // Some tens of milliseconds of work on the current stream.
 Tensor busy() {
   static const Tensor w = [] {
-    const Tensor made = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
+    Tensor made = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
     cuda::synchronize();  // for whatever stream
     return made;
   }();

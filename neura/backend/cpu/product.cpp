@@ -165,7 +165,7 @@ template <class T> void multiply_integers(Context&, const ProductBatch<T>& p) {
         const std::int64_t width = std::min(kBlock, p.n - first);
         Wide sums[kBlock] = {};
         for (std::int64_t k = 0; k < p.k; ++k) {
-          const Wide x = Wide(a[k * p.a.column]);
+          const Wide x = Wide(U(a[k * p.a.column]));
           const T* line = b + k * p.b.row + first * p.b.column;
           for (std::int64_t j = 0; j < width; ++j) sums[j] += x * Wide(line[j * p.b.column]);
         }
