@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
@@ -60,6 +62,10 @@ Central& central() {
                          " MiB are held by tensors on the cpu; free some or use smaller batches");
 }
 
+#ifdef __EMSCRIPTEN__  // there is one memory, which only grows, and malloc's is the only way to share it
+void* map_pages(std::size_t bytes) { return std::aligned_alloc(kHuge, bytes); }
+void unmap_pages(void* p, std::size_t) { std::free(p); }
+#else
 void* map_pages(std::size_t bytes) {
   char* p =
       static_cast<char*>(mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -70,8 +76,11 @@ void* map_pages(std::size_t bytes) {
   madvise(aligned, bytes, MADV_HUGEPAGE);
   return aligned;
 }
+void unmap_pages(void* p, std::size_t bytes) { munmap(p, bytes); }
+#endif
 
 void* take_pages(std::size_t bytes) {
+  if (bytes > SIZE_MAX - 2 * kHuge) out_of_memory(bytes, pages().live);  // what is rounded up must not wrap
   bytes = (bytes + kHuge - 1) & ~(kHuge - 1);
   Central& c = central();
   std::lock_guard hold(c.page_lock);
@@ -79,7 +88,7 @@ void* take_pages(std::size_t bytes) {
   if (auto it = c.pages.find(bytes); it != c.pages.end()) {
     p = it->second, c.pages.erase(it), c.page_bytes.cached -= bytes;
   } else if (p = map_pages(bytes); !p) {
-    for (auto& [size, block] : c.pages) munmap(block, size);
+    for (auto& [size, block] : c.pages) unmap_pages(block, size);
     c.pages.clear(), c.page_bytes.cached = 0;
     if (p = map_pages(bytes); !p) out_of_memory(bytes, c.page_bytes.live);
   }
@@ -95,7 +104,7 @@ void give_pages(void* p, std::size_t bytes) {
   c.pages.emplace(bytes, p), c.page_bytes.cached += bytes, c.page_bytes.live -= bytes;
   while (c.page_bytes.cached > kKeep) {
     auto largest = std::prev(c.pages.end());
-    munmap(largest->second, largest->first), c.page_bytes.cached -= largest->first, c.pages.erase(largest);
+    unmap_pages(largest->second, largest->first), c.page_bytes.cached -= largest->first, c.pages.erase(largest);
   }
 }
 
@@ -203,7 +212,7 @@ void release(void* block, std::size_t bytes) {
 void trim() {
   Central& c = central();
   std::lock_guard hold(c.page_lock);
-  for (auto& [size, block] : c.pages) munmap(block, size);
+  for (auto& [size, block] : c.pages) unmap_pages(block, size);
   c.pages.clear(), c.page_bytes.cached = 0;
 }
 

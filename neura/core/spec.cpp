@@ -29,7 +29,9 @@ Spec Spec::dense(DType dtype, std::span<const std::int64_t> sizes, Device device
     fits &= !__builtin_mul_overflow(s.numel, n, &s.numel);
     fits &= !__builtin_mul_overflow(step, std::max<std::int64_t>(n, 1), &step);
   }
-  check<ValueError>(fits && step <= std::int64_t(INT64_MAX / 16),
+  // Of any dtype, a later conversion included; where addresses have 32 bits, of this one.
+  const std::int64_t most = PTRDIFF_MAX / (sizeof(void*) == 8 ? 16 : size_of(dtype));
+  check<ValueError>(fits && step <= most,
                     [&] { return "shape: expected a tensor that fits into memory, got " + neura::str(sizes); });
   return s;
 }

@@ -37,8 +37,14 @@ void TensorImpl::free(TensorImpl* t) {
 }
 
 Tensor Tensor::empty(const Spec& spec) {
-  const std::size_t elements = std::size_t(spec.contiguous ? spec.numel : std::max(spec.numel, spec.span()));
-  TensorImpl* t = TensorImpl::make(spec, Storage::make(elements * std::size_t(size_of(spec.dtype)), spec.device));
+  const std::int64_t elements = spec.contiguous ? spec.numel : std::max(spec.numel, spec.span());
+  if constexpr (sizeof(std::size_t) <
+                sizeof elements)  // a broadcast result may have more bytes than there are addresses
+    check<OutOfMemoryError>(elements <= PTRDIFF_MAX / size_of(spec.dtype), [&] {
+      return "allocate: expected a tensor that fits into memory, got " + spec.str() + "; use smaller batches";
+    });
+  const std::size_t bytes = std::size_t(elements) * std::size_t(size_of(spec.dtype));
+  TensorImpl* t = TensorImpl::make(spec, Storage::make(bytes, spec.device));
   t->spec.offset = 0;
   t->inference = state.active & kInference;
   return Tensor(Ref<TensorImpl>::adopt(t));

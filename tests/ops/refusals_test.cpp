@@ -2,8 +2,6 @@
 // that no other test reaches.
 #include "tests/support/refusals.h"
 
-#include <limits>
-
 #include "neura/neura.h"
 #include "neura/ops/matrix.h"
 #include "neura/ops/noise.h"
@@ -19,7 +17,6 @@ Tensor f(const Shape& s) { return ones(s); }
 Tensor n(const Shape& s) { return ones(s, {.dtype = int64}); }
 Tensor b(const Shape& s) { return ones(s, {.dtype = boolean}); }
 Tensor c(const Shape& s) { return ones(s, {.dtype = complex64}); }
-const double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Refusals, Creation) {
   expect_refusals<ShapeError>(
@@ -174,6 +171,22 @@ TEST(Refusals, Resizing) {
                                         resize_(x, {std::int64_t{1} << 40, std::int64_t{1} << 17});
                                       }}});
 }
+#if SIZE_MAX < UINT64_MAX
+TEST(Refusals, MoreBytesThanThereAreAddresses) {
+  const char* const fits = "shape: expected a tensor that fits into memory";
+  expect_refusals<ValueError>({{fits,
+                                [] {
+                                  f({65536, 65536});
+                                }},
+                               {fits,
+                                [] {
+                                  f({65536, 1}) + f({1, 65536});
+                                }},
+                               {fits, [] {
+                                  f({65536, 1}).expand({65536, 65536}).clone();
+                                }}});
+}
+#endif
 TEST(Refusals, Indexing) {
   const Tensor x = f({2, 3});
   expect_refusals<IndexError>({{"index: expected at most one Ellipsis",
