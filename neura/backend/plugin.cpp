@@ -1,6 +1,8 @@
 #include "neura/backend/plugin.h"
 
+#ifndef __EMSCRIPTEN__
 #include <dlfcn.h>
+#endif
 
 #include <mutex>
 #include <string>
@@ -19,6 +21,9 @@ struct Loaded {
   std::string why;  // it is null
 };
 
+#ifdef __EMSCRIPTEN__  // a program of WebAssembly loads no libraries of Linux
+Loaded load_cuda() { return {nullptr, "this build, for WebAssembly, has no plug-ins; use the cpu"}; }
+#else
 std::string beside_this_library(const char* file) {
   Dl_info here;
   if (!dladdr(reinterpret_cast<const void*>(&plugin_of), &here) || !here.dli_fname) return file;
@@ -55,6 +60,7 @@ Loaded load_cuda() {
   };
   return {plugin, ""};
 }
+#endif
 
 const Loaded& cuda() {
   static const Loaded* loaded = new Loaded(load_cuda());  // never unloaded: tensors may outlive everything

@@ -1,7 +1,9 @@
 // NVRTC's functions, as its manual gives them: loaded by name, so that Neura neither needs its header nor links it.
 #pragma once
+#ifndef __EMSCRIPTEN__
 #include <dlfcn.h>
 #include <unistd.h>
+#endif
 
 #include <cstdlib>
 #include <string>
@@ -31,6 +33,9 @@ struct Nvrtc {
   std::string why;     // it cannot be used; empty if it can
   std::string folder;  // of the toolkit's headers; empty if they are not beside it
 
+#ifdef __EMSCRIPTEN__
+  Nvrtc() : why("a program of WebAssembly loads no libraries") {}
+#else
   Nvrtc() {
     const char* const chosen = std::getenv("NEURA_NVRTC_LIBRARY");
     void* library = nullptr;
@@ -65,6 +70,7 @@ struct Nvrtc {
     for (const std::string& path : {beside + "../include", root() + "/include"})
       if (folder.empty() && access((path + "/cuda_fp16.h").c_str(), R_OK) == 0) folder = path;
   }
+#endif
 };
 
 }  // namespace neura::cuda

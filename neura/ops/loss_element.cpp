@@ -25,15 +25,12 @@ struct ElementLossBackward {
   }
 };
 
+constexpr const char* kNames[] = {
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"};
+
 // Fused with its reduction. Operands of one floating dtype and shape, contiguous.
 template <ElementLoss kind> struct ElementLossOp {
-  static constexpr const char* names[] = {"mse_loss",
-                                          "l1_loss",
-                                          "smooth_l1_loss",
-                                          "huber_loss",
-                                          "binary_cross_entropy",
-                                          "binary_cross_entropy_with_logits"};
-  static constexpr const char* name = names[int(kind)];
+  static constexpr const char* name = kNames[int(kind)];
   static constexpr std::uint16_t reads[] = {3, 3};
   double parameter;
   Reduction reduction;

@@ -152,8 +152,8 @@ void Optimizer::load_state_dict(const StateDict& from) {
       } else if (t->dim() == 0 && (name == "step" || p.dim() != 0)) {
         state.values[name] = t->item<double>();
       } else {
-        check<ValueError>(t->shape() == p.shape(), [&] {
-          return "load_state_dict: expected state \"" + name + "\" of shape " + p.shape().str() + ", got " +
+        check<ValueError>(t->shape() == p.shape(), [&, &what = name] {
+          return "load_state_dict: expected state \"" + what + "\" of shape " + p.shape().str() + ", got " +
                  t->shape().str();
         });
         Tensor own = detail::empty_beside(p);

@@ -1,5 +1,5 @@
 // The kernels of tests/tables/test_only.def, for the baseline alone: the tests do not link Highway.
-#ifndef HWY_COMPILE_ONLY_STATIC
+#if !defined(HWY_COMPILE_ONLY_STATIC) && !defined(HWY_COMPILE_ONLY_EMU128)
 #define HWY_COMPILE_ONLY_STATIC
 #endif
 #define NEURA_FAMILY test_only

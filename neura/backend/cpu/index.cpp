@@ -170,7 +170,7 @@ template <class F> void visit_nonzero(const View& x, const F& f) {
     case DType::complex64:
       return test(x.as<std::uint64_t>(), s << 32 | s);
     case DType::complex128:
-      return f([p = x.as<std::uint64_t>(), d](std::int64_t i) { return ((p[2 * i] | p[2 * i + 1]) & d) != 0; });
+      return f([p = x.as<std::uint64_t>()](std::int64_t i) { return ((p[2 * i] | p[2 * i + 1]) & d) != 0; });
     case DType::float8_e4m3:
     case DType::float8_e5m2:
       return test(x.as<std::uint8_t>(), std::uint8_t(0x7f));

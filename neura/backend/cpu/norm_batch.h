@@ -52,7 +52,17 @@ template <class E> struct Lanes<Batch<E>> {
 #endif
   }
   static HWY_INLINE T sum(N x) { return hn::GetLane(hn::SumOfLanes(d, x.raw)); }
+#if HWY_TARGET == HWY_EMU128  // its own begins at the least finite number
+  static HWY_INLINE T max(N x) {
+    HWY_ALIGN T part[N::lanes];
+    hn::Store(x.raw, d, part);
+    T most = part[0];
+    for (const T v : part) most = v > most ? v : most;
+    return most;
+  }
+#else
   static HWY_INLINE T max(N x) { return hn::GetLane(hn::MaxOfLanes(d, x.raw)); }
+#endif
 };
 template <class T> HWY_INLINE Batch<T> larger(Batch<T> a, Batch<T> b) { return above(a, b); }  // NaN: either
 inline float larger(float a, float b) { return a > b ? a : b; }

@@ -34,7 +34,8 @@ template <class T> auto key_of(T x) {
     return U(bits & top ? ~bits : bits | top);
   }
 }
-constexpr std::int64_t kVectors = 64;  // from here on Highway's sort is faster than the standard library's
+[[maybe_unused]] constexpr std::int64_t kVectors =
+    64;  // from here on Highway's sort is faster than the standard library's
 
 template <class T> struct Ranked {  // one line's elements, ready to be put in order
   using Item = std::conditional_t<sizeof(T) == 4, std::uint64_t, Wide>;
@@ -52,9 +53,13 @@ template <class T> struct Ranked {  // one line's elements, ready to be put in o
     else return std::int64_t(i.lo);
   }
   static void sort(Item* items, std::int64_t n) {
-    if (n < kVectors) return std::sort(items, items + n, Less());
-    hwy::Sorter sorter;
-    sorter(items, std::size_t(n), hwy::SortAscending());
+#ifndef NEURA_HIGHWAY_HEADERS
+    if (n >= kVectors) {
+      hwy::Sorter sorter;
+      return sorter(items, std::size_t(n), hwy::SortAscending());
+    }
+#endif
+    std::sort(items, items + n, Less());
   }
   static bool before(const Item& a, const Item& b) { return key(a) < key(b); }
   // The k least of n elements to the front, in order. All: a stable sort. Of a short line, those algorithms of the
