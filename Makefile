@@ -1,7 +1,7 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build dev demo test bench wheel docs format format-check lint checks asan tsan arm coverage install clean
+.PHONY: help build dev demo test bench wheel docs format format-check lint checks asan tsan arm wasm coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -31,6 +31,8 @@ tsan:  ## the threaded tests under the thread sanitizer
 	tools/tsan.sh
 arm:  ## builds for 64-bit ARM and runs tests under emulation
 	tools/arm.sh
+wasm:  ## builds for WebAssembly and runs tests in node
+	tools/wasm.sh
 coverage:  ## which lines and which errors the C++ tests execute
 	tools/coverage.sh
 wheel:  ## the Python package as a wheel, in build/dist, tried in an environment of its own

@@ -7,7 +7,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/neura/backend/cpu/family.cpp)
     set(unit ${CMAKE_BINARY_DIR}/families/${family}.cpp)
     set(defines "#define NEURA_FAMILY ${family}\n")
     if(family STREQUAL "special")  # rare functions, a number at a time: no variants per instruction set
-      string(APPEND defines "#define NEURA_SPECIAL\n#undef HWY_COMPILE_ONLY_STATIC\n#define HWY_COMPILE_ONLY_SCALAR\n")
+      string(APPEND defines "#define NEURA_SPECIAL\n#undef HWY_COMPILE_ONLY_STATIC\n#undef HWY_COMPILE_ONLY_EMU128\n#define HWY_COMPILE_ONLY_SCALAR\n")
     endif()
     file(CONFIGURE OUTPUT ${unit} CONTENT "${defines}#include \"neura/backend/cpu/family.cpp\"\n" @ONLY)
     list(APPEND sources ${unit})

@@ -24,9 +24,15 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-fno-semantic-interposition>")
-# A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
-add_link_options(LINKER:-Bsymbolic-functions)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>")
+if(EMSCRIPTEN)
+  set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+  add_compile_options(-Wno-pass-failed -Wno-unused-private-field)  # a loop that stays scalar is no mistake
+else()
+  # A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+  add_link_options(LINKER:-Bsymbolic-functions)
+endif()
 if(NEURA_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
@@ -51,7 +57,9 @@ if(NEURA_COVERAGE)  # for gcov: what is inlined would not be counted where it st
   add_link_options(--coverage)
 endif()
 
-if(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
+if(EMSCRIPTEN)  # Highway 1.0.3 has no vectors of doubles here: the compiler makes SIMD128 of its emulated ones
+  add_compile_definitions(HWY_COMPILE_ONLY_EMU128)
+elseif(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 elseif(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")

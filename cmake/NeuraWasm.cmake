@@ -1,0 +1,36 @@
+# What a build for WebAssembly has of libraries. Those that are headers alone come from this machine, by links in a folder
+# of their own: the other headers beside them are not for that machine. GoogleTest is compiled from its sources.
+set(NEURA_HOST_INCLUDE /usr/include CACHE PATH "Where hwy/highway.h and nlohmann/json.hpp of this machine are")
+set(headers ${CMAKE_BINARY_DIR}/headers)
+foreach(library IN ITEMS hwy nlohmann)
+  if(NOT EXISTS ${NEURA_HOST_INCLUDE}/${library})
+    message(FATAL_ERROR "Not found: ${NEURA_HOST_INCLUDE}/${library}. tools/setup.sh installs what is missing")
+  endif()
+  file(MAKE_DIRECTORY ${headers})
+  file(CREATE_LINK ${NEURA_HOST_INCLUDE}/${library} ${headers}/${library} SYMBOLIC)
+endforeach()
+foreach(target IN ITEMS hwy::hwy hwy::hwy_contrib nlohmann_json::nlohmann_json)
+  add_library(${target} INTERFACE IMPORTED)
+  target_include_directories(${target} SYSTEM INTERFACE ${headers})
+endforeach()
+target_compile_definitions(hwy::hwy_contrib INTERFACE NEURA_HIGHWAY_HEADERS)  # what it would have compiled is missing
+set(nlohmann_json_FOUND ON)
+
+set(NEURA_GTEST_SOURCE /usr/src/googletest/googletest CACHE PATH "The sources of GoogleTest")
+if(EXISTS ${NEURA_GTEST_SOURCE}/src/gtest-all.cc)
+  set(GTest_FOUND ON)
+  foreach(library IN ITEMS gtest-all gtest_main)
+    add_library(${library} STATIC EXCLUDE_FROM_ALL ${NEURA_GTEST_SOURCE}/src/${library}.cc)
+    target_include_directories(${library} SYSTEM PUBLIC ${NEURA_GTEST_SOURCE}/include PRIVATE ${NEURA_GTEST_SOURCE})
+  endforeach()
+  add_library(GTest::gtest ALIAS gtest-all)
+  add_library(GTest::gtest_main ALIAS gtest_main)
+endif()
+
+# How a program is linked: it reads and writes the files of the machine that runs node, and its memory grows as it needs.
+# Little is optimised again, which would take as long as compiling.
+string(APPEND CMAKE_EXE_LINKER_FLAGS " -O1 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sNODERAWFS=1 -sEXIT_RUNTIME=1"
+       " -sENVIRONMENT=node --pre-js ${CMAKE_SOURCE_DIR}/wasm/node.js")
+if(EXISTS /usr/share/nodejs/acorn)  # Debian's Emscripten does not say where its parser is
+  set(CMAKE_CXX_LINKER_LAUNCHER ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
+endif()
