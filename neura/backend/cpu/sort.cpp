@@ -34,8 +34,8 @@ template <class T> auto key_of(T x) {
     return U(bits & top ? ~bits : bits | top);
   }
 }
-[[maybe_unused]] constexpr std::int64_t kVectors =
-    64;  // from here on Highway's sort is faster than the standard library's
+// From here on Highway's sort is faster than the standard library's.
+[[maybe_unused]] constexpr std::int64_t kVectors = 64;
 
 template <class T> struct Ranked {  // one line's elements, ready to be put in order
   using Item = std::conditional_t<sizeof(T) == 4, std::uint64_t, Wide>;
