@@ -183,7 +183,7 @@ constexpr reduce_kernels reduce{K(reduce, fold), K(reduce, extreme), K(reduce, m
 constexpr scan_kernels scan{K(scan, cumulate), K(scan, recurrence), K(scan, shift), K(scan, extreme),
                             K(scan, logcumsumexp)};
 constexpr sort_kernels sort{K(sort, rank), K(sort, rows), K(sort, search)};
-constexpr matmul_kernels matmul{K(matmul, matmul), .recurrence = nullptr, .recurrence_backward = nullptr};
+constexpr matmul_kernels matmul{K(matmul, matmul), K(matmul, recurrence), K(matmul, recurrence_backward)};
 constexpr conv_kernels conv{K(conv, forward), K(conv, input_gradient), K(conv, weight_gradient), K(conv, unfold),
                             K(conv, fold)};
 constexpr pool_kernels pool{K(pool, max), K(pool, scatter), K(pool, gather), K(pool, mean), K(pool, mean_gradient)};

@@ -6,6 +6,7 @@
 
 #include "neura/backend/cpu/planar.h"
 #include "neura/backend/cpu/product.h"
+#include "neura/backend/cpu/recurrence.h"
 
 namespace neura {
 namespace {
@@ -92,7 +93,7 @@ void cpu_product(Context& c, View a, View b, View init, View y, const Product& o
 
 const matmul_kernels* cpu_matmul() {
   static constexpr matmul_kernels kernels = {
-      .matmul = &cpu_product, .recurrence = nullptr, .recurrence_backward = nullptr};
+      .matmul = &cpu_product, .recurrence = &cpu_recurrence, .recurrence_backward = &cpu_recurrence_backward};
   return &kernels;
 }
 
