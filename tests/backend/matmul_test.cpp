@@ -31,6 +31,15 @@ TEST_F(MatmulKernels, ProductsOfAnyStrides) {  // sums of eighths: exact
       }
   }
 }
+TEST_F(MatmulKernels, ProductsOfATurnedMatrix) {  // with so many columns that it is packed
+  for (const std::int64_t m : {1, 13, 14, 45, 131})
+    for (const std::int64_t k : {1, 3, 17, 300}) {
+      Array<float> a = eighths({1, m, k}), turned = a.laid_out({m * k, 1, m}, 0, m * k), y({1, m, 130});
+      Array<float> b = eighths({1, k, 130}, 2);
+      run(&matmul_kernels::matmul, turned, b, View{}, y, Product{});
+      EXPECT_EQ(y.values(), plain<float>(a, b, Array<float>(), 1, 0)) << m << " " << k;
+    }
+}
 TEST_F(MatmulKernels, FactorsAndWhatIsAdded) {
   Array<float> a = eighths({2, 9, 6}), b = eighths({2, 6, 10}, 2), init = eighths({2, 9, 10}, 3), y({2, 9, 10});
   run(&matmul_kernels::matmul, a, b, init, y, Product{2, -0.5});

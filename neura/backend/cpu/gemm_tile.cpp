@@ -170,7 +170,7 @@ template <class T> struct TileTable {
     }
   }
   template <int H, int V> constexpr void fill_vectors(TileFn<T>* to) {
-    constexpr bool often = V == 2 && H >= kHeight - 1;  // a tile of its own costs space
+    constexpr bool often = V == 2 && H > kHeight / 2;  // a tile of its own costs space
     to[kRowByRow] = &tile<T, H, V, kRowByRow>, to[kSideBySide] = &tile<T, H, V, kSideBySide>;
     to[kPackedToo] = &tile < T, H, V, often ? kPackedToo : kSideBySide > ;
   }
