@@ -97,6 +97,14 @@ struct Stream {
     return to_uniform64(w[0], w[1]);
   }
 };
+double log_gamma(double x) {
+#ifdef __GLIBC__
+  int sign;
+  return ::lgamma_r(x, &sign);  // lgamma itself writes a global, from every thread
+#else
+  return std::lgamma(x);
+#endif
+}
 double poisson_of(double rate, Stream s) {
   if (!(rate > 0)) return rate == 0 ? 0 : NAN;
   if (rate < 10) {
@@ -113,8 +121,7 @@ double poisson_of(double rate, Stream s) {
     const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
     if (us >= 0.07 && v <= v_r) return k;
     if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v) + std::log(inverse) - std::log(a / (us * us) + b) <=
-        -rate + k * std::log(rate) - std::lgamma(k + 1))
+    if (std::log(v) + std::log(inverse) - std::log(a / (us * us) + b) <= -rate + k * std::log(rate) - log_gamma(k + 1))
       return k;
   }
 }
