@@ -214,10 +214,10 @@ TEST_F(MatmulKernels, RecurrencesOfNothing) {
 }
 TEST_F(MatmulKernels, RecurrencesTheSameOnAnyNumberOfThreads) {
   for (const RecurrentCell cell : kCells)
-    for (const auto& [sizes, hidden] : std::vector<std::pair<Sizes, std::int64_t>>{
+    for (const auto& each : std::vector<std::pair<Sizes, std::int64_t>>{
              {{61, 61, 40}, 70}, {{5, 5, 5, 4}, 200}, {{1, 1}, 1100}, {{3, 2}, 640}})
       expect_same_on_any_threads([&] {
-        Layer<float> l(cell, hidden == 70, sizes, hidden);
+        Layer<float> l(cell, each.second == 70, each.first, each.second);
         RecurrenceOf::forward(l), RecurrenceOf::backward(l);
         return l.bytes();
       });
