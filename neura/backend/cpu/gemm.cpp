@@ -8,13 +8,13 @@
 namespace neura {
 namespace {
 
-constexpr int64_t kBlockBytes = 320 << 10;  // of a that many stay in the second cache
-constexpr int64_t kOnceBytes = 1 << 20;
+constexpr int64_t kBlockBytes = 320 << 10;                  // of a that many stay in the second cache
+constexpr int64_t kOnceBytes = 1 << 20;                     // of all of a, where it is packed once
 constexpr int64_t kColumns = 1024, kTaskColumns = 512;      // of a block; of a task of the parallel driver
 constexpr int64_t kPanelRows = 2048, kPanelColumns = 2048;  // packed at once by the parallel driver
 constexpr int64_t kTasks = 8;                               // wanted of a panel, so that threads end together
 
-// a is read where it lies if one of its strides is 1 and too few slivers of b use it for packing to pay.
+// a is read where it lies if one of its strides is 1 and too few columns use it for packing to pay.
 template <class T> bool a_direct(const Gemm<T>& g) { return (g.a_row == 1 || g.a_column == 1) && g.n <= 64; }
 template <class T> bool b_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
   return g.b_column == 1 && (g.m <= kernels.height || g.k * g.n <= 8192);
@@ -120,10 +120,7 @@ template <class T> void gemm_once(const Blocks<T>& blocks, T* packed_a, T* packe
       const int64_t k = blocks.depth_begin(p), depth = blocks.depth_begin(p + 1) - k;
       if (!here) blocks.pack_b(column, columns, k, depth, packed_b);
       blocks.run(0, g.m, column, columns, k, depth, blocks.direct_a ? nullptr : packed_a + g.m * k,
-                 here ? nullptr : packed_b,
-                 g.ahead ? g.ahead
-                 : here  ? nullptr
-                         : &next);
+                 here ? nullptr : packed_b, g.ahead ? g.ahead : &next);
     }
   }
 }

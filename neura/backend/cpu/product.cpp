@@ -41,7 +41,9 @@ template <class T> Gemm<T> item(const ProductBatch<T>& p, std::int64_t i) {
   return g;
 }
 
-// What an item is made of, where that is worth asking for: operands without gaps.
+// Multiplications of an item, below which it takes longer to find the next one than to read it.
+constexpr std::int64_t kWorthAsking = 4096;
+// What an item is made of, as far as its operands have no gaps.
 template <class T> GemmAhead ahead(const ProductBatch<T>& p, std::int64_t i) {
   GemmAhead next;
   const auto add = [&](int range, const auto& x, std::int64_t rows, std::int64_t columns) {
@@ -138,8 +140,8 @@ template <class T> void multiply(Context& c, ProductBatch<T> p) {
                    for (std::int64_t i = part_begin(count, chunks, chunk); i < part_begin(count, chunks, chunk + 1);
                         ++i) {
                      Gemm<T> g = item(p, i);
-                     GemmAhead next = ahead(p, std::min(i + 1, count - 1));
-                     g.ahead = &next;
+                     GemmAhead next;
+                     if (work >= kWorthAsking) next = ahead(p, std::min(i + 1, count - 1)), g.ahead = &next;
                      if (is_vector(g)) matrix_vector(vector_of(g), workspace + chunk * space);
                      else gemm_serial(g, workspace + chunk * space);
                    }
