@@ -125,11 +125,8 @@ template <class T> class Attention {
           GemmBlock<T> g{std::min(at_once, rows - row),
                          width,
                          part_begin(depth, cuts, cut + 1) - k,
-                         a.data + row * a.row + k * a.column,
-                         a.row,
-                         a.column,
-                         b + j * all + k * kernels_.width,
-                         0,
+                         {a.data + row * a.row + k * a.column, false, a.row, a.column},
+                         {b + j * all + k * kernels_.width},
                          to,
                          columns,
                          {}};
@@ -140,7 +137,7 @@ template <class T> class Attention {
   }
   // s = a b + init, of packed operands; s as wide as the pitch.
   void scores(const T* a, const T* b, const Block& at, int64_t depth, T* s, GemmEpilogue<T> epilogue) const {
-    kernels_.block({at.rows, at.keys, depth, a, 1, 0, b, 0, s, pitch_, epilogue});
+    kernels_.block({at.rows, at.keys, depth, {a}, {b}, s, pitch_, epilogue});
   }
   void probabilities(const Head& h, const Block& b, const T* k_panel, T* q_rows, T* s) const {
     kernels_.pack_a(h.q + b.begin * q_.row, q_.row, q_.column, b.rows, size_, q_rows);

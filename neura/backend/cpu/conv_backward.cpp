@@ -74,7 +74,7 @@ template <class T> class InputGradient {
         p.rows = std::min(rows_, rows - row), p.offsets = offsets_ + row;
         for (int64_t d = 0; d < depths_; ++d) {
           const int64_t k = part_begin(filters_, depths_, d), depth = part_begin(filters_, depths_, d + 1) - k;
-          GemmBlock<T> b{p.rows, columns, depth, a + rows * k + row * depth, 1, 0, panel + k * panel_width, 0,
+          GemmBlock<T> b{p.rows, columns, depth, {a + rows * k + row * depth}, {panel + k * panel_width},
                          line,   columns, {}};
           if (d) b.epilogue = {1, line, columns, 1};
           kernels_.block(b);
@@ -181,7 +181,7 @@ template <class T> class WeightGradient {
           for (int64_t j = 0; j < images; ++j) gather_.gather(image + j * image_.space(), p, lines + j * width, pitch_);
           T* const c = to + row * filters_;
           kernels_.pack_a(lines, pitch_, 1, p.rows, depth, packed);
-          kernels_.block({p.rows, filters_, depth, packed, 1, 0, panel, 0, c, filters_, {1, c, filters_, 1}});
+          kernels_.block({p.rows, filters_, depth, {packed}, {panel}, c, filters_, {1, c, filters_, 1}});
         }
       }
     }

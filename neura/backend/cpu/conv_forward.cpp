@@ -128,9 +128,9 @@ template <class T> class Forward {
           const int64_t at = i % slivers * width, row = row_begin(r), n = first + i / slivers;
           GemmBlock<T> b;
           b.rows = row_begin(r + 1) - row, b.columns = std::min(width, size - at), b.depth = depth;
-          if (direct_) b.a = w_ + (g * s_.group_filters() + row) * patch_ + k, b.a_row = patch_, b.a_depth = 1;
-          else b.a = packed_ + packed_at(g, k, depth, row), b.a_row = 1, b.a_depth = 0;
-          b.b = panel + (i - begin) * sliver_space_, b.b_depth = 0;
+          if (direct_) b.a = {w_ + (g * s_.group_filters() + row) * patch_ + k, false, patch_, 1};
+          else b.a = {packed_ + packed_at(g, k, depth, row)};
+          b.b = {panel + (i - begin) * sliver_space_};
           b.c = y_ + (n * s_.filters + g * s_.group_filters() + row) * size + at, b.c_row = size;
           if (k) b.epilogue = {1, b.c, size, 1};
           else if (bias_) b.epilogue = {1, bias_ + g * s_.group_filters() + row, 1, 0};

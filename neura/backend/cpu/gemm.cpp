@@ -57,10 +57,10 @@ template <class T> struct Blocks {  // what all blocks of one product share
            GemmAhead* ahead = nullptr) const {
     GemmBlock<T> block;
     block.rows = rows, block.columns = columns, block.depth = depth;
-    block.a = a ? a : g.a + row * g.a_row + k * g.a_column;
-    block.a_row = a ? 1 : g.a_row, block.a_depth = a ? 0 : g.a_column;
-    block.b = b ? b : g.b + k * g.b_row + column;
-    block.b_depth = b ? 0 : g.b_row;
+    if (a) block.a = {a};
+    else block.a = {g.a + row * g.a_row + k * g.a_column, false, g.a_row, g.a_column};
+    if (b) block.b = {b};
+    else block.b = {g.b + k * g.b_row + column, false, g.b_row};
     block.c = g.c + row * g.c_row + column, block.c_row = g.c_row;
     block.epilogue.alpha = g.epilogue.alpha;
     if (k > 0) block.epilogue.init = block.c, block.epilogue.init_row = g.c_row, block.epilogue.init_column = 1;

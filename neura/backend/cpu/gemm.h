@@ -41,12 +41,22 @@ struct GemmAhead {
   }
 };
 
+// An operand of a block: packed slivers, or a matrix read where it lies. A stride of such a matrix may be 0 (it is
+// expanded), so no stride can say that the operand is packed.
+template <class T> struct GemmLeft {
+  const T* data;
+  bool packed = true;
+  int64_t row = 0, depth = 0;  // of a matrix: its strides, one of which is 1
+};
+template <class T> struct GemmRight {
+  const T* data;
+  bool packed = true;
+  int64_t depth = 0;  // of a matrix: the stride of its rows of consecutive columns
+};
 template <class T> struct GemmBlock {  // c[rows, columns] from a[rows, depth] b[depth, columns]
   int64_t rows, columns, depth;
-  const T* a;  // packed slivers (then a_row is 1 and a_depth 0), or a matrix with one of the strides 1
-  int64_t a_row, a_depth;
-  const T* b;  // packed slivers (then b_depth is 0), or rows of consecutive columns
-  int64_t b_depth;
+  GemmLeft<T> a;
+  GemmRight<T> b;
   T* c;
   int64_t c_row;  // columns of c are consecutive
   GemmEpilogue<T> epilogue;

@@ -180,20 +180,19 @@ template <class T> constexpr TileTable<T> tiles;
 
 template <class T> void block(const GemmBlock<T>& g) {
   const int64_t count = parts(g.rows, kHeight), width = kWidth<T>;
-  const bool a_packed = !g.a_depth;
-  const Left left = a_packed && !g.b_depth ? kPackedToo : a_packed || g.a_row == 1 ? kSideBySide : kRowByRow;
+  const Left left = !g.a.packed && g.a.row != 1 ? kRowByRow : g.a.packed && g.b.packed ? kPackedToo : kSideBySide;
   Tile<T> t;
-  t.depth = g.depth, t.c_row = g.c_row, t.a_row = g.a_row, t.a_depth = g.a_depth;
-  t.b_depth = g.b_depth ? g.b_depth : width;
+  t.depth = g.depth, t.c_row = g.c_row, t.a_row = g.a.row, t.a_depth = g.a.depth;
+  t.b_depth = g.b.packed ? width : g.b.depth;
   t.epilogue = g.epilogue;
   for (int64_t j = 0; j < g.columns; j += width) {
     t.columns = g.columns - j < width ? g.columns - j : width;
-    t.b = g.b_depth ? g.b + j : g.b + j * g.depth;
+    t.b = g.b.packed ? g.b.data + j * g.depth : g.b.data + j;
     const int vectors = t.columns <= kLanes<T> ? 0 : 1;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t begin = part_begin(g.rows, count, i), rows = part_begin(g.rows, count, i + 1) - begin;
-      if (a_packed) t.a = g.a + begin * g.depth, t.a_depth = rows;
-      else t.a = g.a + begin * g.a_row;
+      if (g.a.packed) t.a = g.a.data + begin * g.depth, t.a_depth = rows;
+      else t.a = g.a.data + begin * g.a.row;
       t.c = g.c + begin * g.c_row + j;
       if (g.epilogue.init) t.epilogue.init = g.epilogue.init + begin * g.epilogue.init_row + j * g.epilogue.init_column;
       t.ahead = reinterpret_cast<const char*>(t.b), t.ahead_step = 64;

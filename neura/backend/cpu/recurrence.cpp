@@ -64,8 +64,14 @@ template <class T> class Packed {
                 int64_t init_row) const {
     for (int64_t p = 0; p < pieces(); ++p) {
       const GemmEpilogue<T> e{T(1), p ? c : init, p ? c_row : init_row, 1};
-      kernels_.block({rows, units(sliver), begin(p + 1) - begin(p), a + rows * begin(p), 1, 0,
-                      data_ + at(matrix, sliver) + begin(p) * width, 0, c, c_row, e});
+      kernels_.block({rows,
+                      units(sliver),
+                      begin(p + 1) - begin(p),
+                      {a + rows * begin(p)},
+                      {data_ + at(matrix, sliver) + begin(p) * width},
+                      c,
+                      c_row,
+                      e});
     }
   }
   int64_t units(int64_t sliver) const { return std::min(width, columns_ - sliver * width); }
