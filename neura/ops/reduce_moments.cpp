@@ -123,17 +123,17 @@ struct Norm {
     const Shape sizes = x.shape();
     const Tensor y = restore(g.output(), sizes, dims), up = restore(g.g[0], sizes, dims);
     if (ord == 1) g.result[0] = sgn(x) * up;
-    else if (ord == 2) g.result[0] = x * divided(up, y);
     else if (std::isinf(ord)) {
       const Tensor best = eq(abs(x), y);
       g.result[0] = sgn(x) * (up / sum_over(best, dims) * best);
     } else if (ord < 1) {
       const Tensor a = abs(x), size = where(eq(a, 0), kInf, a);
-      g.result[0] = sgn(x) * pow(size, ord - 1) * up * pow(y, 1 - ord);
-    } else if (ord < 2) {
-      g.result[0] = sgn(x) * pow(abs(x), ord - 1) * divided(up, pow(y, ord - 1));
-    } else {
-      g.result[0] = x * pow(abs(x), ord - 2) * divided(up, pow(y, ord - 1));
+      g.result[0] = sgn(x) * pow(size / y, ord - 1) * up;
+    } else {  // powers of ratios: those of the numbers themselves may leave the range; of zeros the ratios are 0
+      const Tensor ratio = x / where(eq(y, 0), kInf, y);
+      if (ord == 2) g.result[0] = ratio * up;
+      else if (ord < 2) g.result[0] = sgn(x) * pow(abs(ratio), ord - 1) * up;
+      else g.result[0] = ratio * pow(abs(ratio), ord - 2) * up;
     }
   }
 };

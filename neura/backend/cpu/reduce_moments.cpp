@@ -88,8 +88,14 @@ void logsumexp(Context& c, unsigned reduced, View x, View y) {
   log.to(c, y);
 }
 
+namespace {
+void any_fold(Context& c, Fold which, DType computed, unsigned reduced, View x, View p, View y) {
+  (which == Fold::norm2 || which == Fold::normp ? norm : fold)(c, which, computed, reduced, x, p, y);
+}
+}  // namespace
+
 const reduce_kernels* cpu_reduce() {
-  static constexpr reduce_kernels kernels = {fold, extreme, moments, logsumexp};
+  static constexpr reduce_kernels kernels = {any_fold, extreme, moments, logsumexp};
   return &kernels;
 }
 
