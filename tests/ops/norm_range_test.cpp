@@ -31,7 +31,7 @@ struct Size {
   double by, most;
 };
 // The p-th root of a sum of 10^37 multiplies the rounding of 1 / p by 85, the sum's logarithm; of 10^300 by 690.
-constexpr Size kSizes[] = {{f32, 1e25, 3e-6},  {f32, 1e-30, 3e-6},   {f32, 1e-21, 3e-6},  {f32, 1, 3e-6},
+constexpr Size kSizes[] = {{f32, 1e25, 3e-6},   {f32, 1e-30, 3e-6},   {f32, 1e-21, 3e-6},  {f32, 1, 3e-6},
                            {f64, 1e200, 5e-14}, {f64, 1e-200, 5e-14}, {f64, 1e-160, 5e-14}};
 
 // Norms are homogeneous: of numbers `by` as large they are `by` as large, and the derivative is the same one.
@@ -62,8 +62,7 @@ TEST(NormRange, OfMixedSizesEachResultIsRight) {
   const Tensor x = tensor({{3e25, 4e25}, {3e-30, 4e-30}, {0.0, 0.0}, {3.0, 4.0}, {1e-45, 0.0}}, {.dtype = f32});
   const Tensor right = tensor({5e25, 5e-30, 0.0, 5.0, 1e-45}, {.dtype = f32});
   for (const Tensor& v : {x, x.t().contiguous().t()})
-    for (int i = 0; i < 5; ++i)
-      EXPECT_FLOAT_EQ(vector_norm(v, 2, 1)[i].item<float>(), right[i].item<float>()) << i;
+    for (int i = 0; i < 5; ++i) EXPECT_FLOAT_EQ(vector_norm(v, 2, 1)[i].item<float>(), right[i].item<float>()) << i;
   EXPECT_TRUE(std::isnan(vector_norm(tensor({1e25, double(NAN)}, {.dtype = f32}), 2).item<double>()));
   EXPECT_EQ(vector_norm(tensor({1e25, -double(INFINITY)}, {.dtype = f32}), 2).item<double>(), INFINITY);
   EXPECT_EQ(vector_norm(zeros({0}), 2).item<double>(), 0);

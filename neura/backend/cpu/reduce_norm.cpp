@@ -13,7 +13,8 @@ template <class T> struct Bounds {  // of a norm whose sum of powers lost nothin
   Bounds(double p, double n) {
     constexpr double least = double(std::numeric_limits<T>::min()) / double(std::numeric_limits<T>::epsilon());
     const double edge = std::pow(n * least, 1 / p), most = std::numeric_limits<double>::infinity();
-    low = p > 0 ? edge : std::numeric_limits<double>::min(), high = p > 0 ? double(std::numeric_limits<T>::max()) : edge;
+    low = p > 0 ? edge : std::numeric_limits<double>::min(),
+    high = p > 0 ? double(std::numeric_limits<T>::max()) : edge;
     if (!(high < most)) high = double(std::numeric_limits<T>::max());
   }
   bool holds(double norm) const { return !(norm < low || norm > high); }  // NaN needs no second look
