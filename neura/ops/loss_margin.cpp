@@ -55,7 +55,9 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
     return "cosine_embedding_loss: expected inputs [N, D] with a target [N], or [D] with a single number, got " +
            input1.shape().str() + ", " + input2.shape().str() + " and " + target.shape().str();
   });
-  const auto direction = [&](const Tensor& x) {  // x over the root of its squares' sum and 10^-12
+  // x over the root of its squares' sum and 10^-12
+  const auto direction = [&](const Tensor& input) {
+    const Tensor x = is_integral(input.dtype()) ? to(input, default_dtype()) : input;
     const Tensor size = vector_norm(x, 2, rank, true);
     return x / hypot(size, full_like(size, 1e-6));
   };
