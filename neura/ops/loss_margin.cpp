@@ -23,7 +23,9 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps
     const Tensor n = vector_norm(x, 2, dim, true);
     return x / (n + (clamp_min(n.detach(), eps) - n.detach()));
   };
-  return sum(direction(a) * direction(b), dim);
+  const Tensor cosine = sum(direction(a) * direction(b), dim), value = cosine.detach();
+  return cosine +
+         (clamp(value, {.min = -1, .max = 1}) - value);  // rounding goes beyond the ends, and has no derivative
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
@@ -53,9 +55,13 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
     return "cosine_embedding_loss: expected inputs [N, D] with a target [N], or [D] with a single number, got " +
            input1.shape().str() + ", " + input2.shape().str() + " and " + target.shape().str();
   });
-  constexpr double least = 1e-12;
-  const Tensor product = sum(input1 * input2, rank), size1 = sum(input1 * input1, rank) + least;
-  const Tensor cosine = product / sqrt(size1 * (sum(input2 * input2, rank) + least));
+  // x over the root of its squares' sum and 10^-12
+  const auto direction = [&](const Tensor& input) {
+    const Tensor x = is_integral(input.dtype()) ? to(input, default_dtype()) : input;
+    const Tensor size = vector_norm(x, 2, rank, true);
+    return x / hypot(size, full_like(size, 1e-6));
+  };
+  const Tensor cosine = sum(direction(input1) * direction(input2), rank);
   const Tensor zeros = zeros_like(cosine);
   const Tensor near = where(target == 1, 1 - cosine, zeros),
                far = where(target == -1, clamp_min(cosine - o.margin, 0), zeros);

@@ -66,7 +66,7 @@ struct LayerNorm {
     const Tensor& x = g.input(0);
     if (g.create_graph) {
       const Dims dims = trailing(first, x.dim());
-      const Tensor d = x - neura::mean(x, dims, true), rstd = rsqrt(neura::mean(d * d, dims, true) + eps);
+      const Tensor d = around_mean(x, dims), rstd = rsqrt(neura::mean(d * d, dims, true) + eps);
       return norm_gradients(g, d * rstd, rstd, dims, trailing(0, first), g.needs(0) ? g.input(1) : Tensor(), {}, true);
     }
     const RowNormBackward<true> op{first, g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};

@@ -17,6 +17,11 @@ void check_norm_dtypes(const char* op, const Spec& x, const Spec& w, const Spec&
     });
 }
 
+Tensor around_mean(const Tensor& x, const Dims& dims) {
+  const Tensor d = x - neura::mean(x, dims, true);
+  return d - neura::mean(d, dims, true);
+}
+
 void norm_gradients(Gradient& g, const Tensor& xhat, const Tensor& rstd, const Dims& dims, const Dims& others,
                     const Tensor& weight, const Shape& broadcast, bool centred, bool fixed) {
   const Tensor& h = g.g[0];
@@ -98,7 +103,7 @@ struct GroupNorm {
   }
   void composite(Gradient& g, const Tensor& x, const Tensor& w) const {
     const Shape sizes = x.shape(), rows{sizes[0], groups, -1}, ones = of_channels(x);
-    const Tensor grouped = reshape(x, rows), d = grouped - mean(grouped, 2, true);
+    const Tensor grouped = reshape(x, rows), d = around_mean(grouped, 2);
     const Tensor rstd = rsqrt(mean(d * d, 2, true) + eps), xhat = d * rstd, &h = g.g[0];
     if (g.needs(0)) {
       const Tensor v = reshape(w ? h * reshape(w, ones) : h, rows);
@@ -149,7 +154,7 @@ template <bool training> struct BatchNorm {
     if (g.create_graph) {
       const Dims dims = all_but_channels(x.dim());
       const Shape ones = of_channels(x);
-      const Tensor center = training ? neura::mean(x, dims, true) : reshape(g.input(3), ones), d = x - center;
+      const Tensor d = training ? around_mean(x, dims) : x - reshape(g.input(3), ones);
       const Tensor rstd = rsqrt((training ? neura::mean(d * d, dims, true) : reshape(g.input(4), ones)) + eps);
       return norm_gradients(g, d * rstd, rstd, dims, dims, w, ones, true, !training);
     }

@@ -25,6 +25,10 @@ inline DType parameter_dtype(const Gradient& g, DType otherwise) {
   return otherwise;
 }
 
+// x less its mean over `dims`; twice, because the first mean is rounded: of numbers around 10^6 a float holds it to
+// 0.03.
+Tensor around_mean(const Tensor& x, const Dims& dims);
+
 // Of y = xhat w + b: gx = rstd (g w - mean(g w) - xhat mean(g w xhat)), the means over `dims` and the first only if
 // `centred` (neither if `fixed`: the statistics were given); gw = sum(g xhat) and gb = sum(g) over `others`.
 // `broadcast`: the sizes in which weight meets the input, where it needs other ones than its own.

@@ -35,9 +35,11 @@ struct MomentsBase {
     const Shape sizes = x.shape();
     const double n = double(reduced_count(sizes, dims)), freedom = n - correction;
     if (of_variance) {
-      const Tensor distance = x - mean_over(x, dims), up = restore(of_variance, sizes, dims);
-      g.result[0] = freedom > 0 ? up * (2 / freedom) * distance
-                                : up * where(eq(distance, 0), std::numeric_limits<double>::quiet_NaN(), kInf);
+      const Tensor distance = x - restore(g.output(1), sizes, dims), up = restore(of_variance, sizes, dims);
+      if (freedom > 0) {  // the mean was rounded: the mean of the distances is what rounding took
+        const Tensor factor = up * (2 / freedom);
+        g.result[0] = addcmul(-factor * mean_over(distance, dims), factor, distance);
+      } else g.result[0] = up * where(eq(distance, 0), std::numeric_limits<double>::quiet_NaN(), kInf);
     }
     if (g.g[1]) {
       const Tensor part = expand(restore(g.g[1] / n, sizes, dims), sizes);
@@ -47,7 +49,7 @@ struct MomentsBase {
 };
 struct VarMean : MomentsBase {
   static constexpr const char* name = "var";
-  static constexpr std::uint16_t reads[] = {1};
+  static constexpr std::uint16_t reads[] = {1 | 1 << 9};
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, false, dims, x, y, mean);
   }
@@ -55,7 +57,7 @@ struct VarMean : MomentsBase {
 };
 struct StdMean : MomentsBase {
   static constexpr const char* name = "std";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr std::uint16_t reads[] = {1 | 1 << 8 | 1 << 9};
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, true, dims, x, y, mean);
   }
@@ -121,17 +123,17 @@ struct Norm {
     const Shape sizes = x.shape();
     const Tensor y = restore(g.output(), sizes, dims), up = restore(g.g[0], sizes, dims);
     if (ord == 1) g.result[0] = sgn(x) * up;
-    else if (ord == 2) g.result[0] = x * divided(up, y);
     else if (std::isinf(ord)) {
       const Tensor best = eq(abs(x), y);
       g.result[0] = sgn(x) * (up / sum_over(best, dims) * best);
     } else if (ord < 1) {
       const Tensor a = abs(x), size = where(eq(a, 0), kInf, a);
-      g.result[0] = sgn(x) * pow(size, ord - 1) * up * pow(y, 1 - ord);
-    } else if (ord < 2) {
-      g.result[0] = sgn(x) * pow(abs(x), ord - 1) * divided(up, pow(y, ord - 1));
-    } else {
-      g.result[0] = x * pow(abs(x), ord - 2) * divided(up, pow(y, ord - 1));
+      g.result[0] = sgn(x) * pow(size / y, ord - 1) * up;
+    } else {  // powers of ratios: those of the numbers themselves may leave the range; of zeros the ratios are 0
+      const Tensor ratio = x / where(eq(y, 0), kInf, y);
+      if (ord == 2) g.result[0] = ratio * up;
+      else if (ord < 2) g.result[0] = sgn(x) * pow(abs(ratio), ord - 1) * up;
+      else g.result[0] = ratio * pow(abs(ratio), ord - 2) * up;
     }
   }
 };

@@ -21,6 +21,16 @@ namespace {
 // The p-norm along a dimension; that of p = 0, a count, has a gradient of 0.
 Tensor length(const Tensor& x, double p, int dim) { return p == 0 ? sum(abs(sgn(x)), dim) : vector_norm(x, p, dim); }
 
+// The greatest power of two that is no larger than the largest number of both; 1 where there is none.
+Tensor unit_of(const Tensor& a, const Tensor& b) {
+  const DType d = promote(a.dtype(), b.dtype());
+  Tensor largest = zeros({}, {.dtype = d, .device = a.device()});
+  for (const Tensor* t : {&a, &b})
+    if (t->numel()) largest = maximum(largest, amax(abs(t->detach())).to(d));
+  const Tensor unit = exp2(floor(log2(largest)));
+  return where(logical_and(gt(unit, 0.0), isfinite(unit)), unit, 1.0);
+}
+
 Tensor to_floating(const Tensor& x) { return is_integral(x.dtype()) ? x.to(default_dtype()) : x; }
 
 void check_weights(const char* what, const Tensor& w, std::int64_t observations, bool floating) {
@@ -83,11 +93,13 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
   });
   check<ValueError>(p >= 0, [&] { return "cdist: expected p >= 0, got " + Scalar(p).str(); });
   if (p != 2 || (a.size(-2) <= 25 && b.size(-2) <= 25)) return length(unsqueeze(a, -2) - unsqueeze(b, -3), p, -1);
-  // |a - b|² = |a|² - 2 ab + |b|²: a product instead of all differences. Where it is 0, so is the gradient.
+  // |a - b|² = |a|² - 2 ab + |b|²: a product instead of all differences. Where it is 0, so is the gradient. Both are
+  // measured in a power of two near the largest number, so that no square leaves the range.
+  const Tensor unit = unit_of(a, b), x = a / unit, y = b / unit;
   const Tensor square =
-      add(sum(neura::square(a), -1, true), mT(sum(neura::square(b), -1, true))) - 2.0 * matmul(a, mT(b));
+      add(sum(neura::square(x), -1, true), mT(sum(neura::square(y), -1, true))) - 2.0 * matmul(x, mT(y));
   const Tensor apart = gt(square, 0.0);
-  return where(apart, sqrt(where(apart, square, 1.0)), 0.0);
+  return where(apart, sqrt(where(apart, square, 1.0)), 0.0) * unit;
 }
 
 Tensor pdist(const Tensor& x, double p) {

@@ -1,8 +1,19 @@
 // Formulas and slopes too long for a row. N is any number; a formula branches with where, never with if.
-template <class N> NEURA_HD constexpr N sigmoid_of(N x) { return 1_c / (1_c + exp(-x)); }
-template <class N> NEURA_HD constexpr N gelu_of(N x) { return 0.5_c * x * (1_c + erf(0.7071067811865476_c * x)); }
+// exp(-|x|) in two factors: where it nears the subnormals, which hold few digits, the first is e^40 times as large, and
+// the second, 1 elsewhere, is e^-40. |x| - 40 is exact there.
+template <class N> NEURA_HD constexpr N decay(N x) {
+  const N a = abs(x);
+  return exp(where(a > 80_c, 40_c - a, -a));
+}
+template <class N> NEURA_HD constexpr N decayed(N x, N v) { return where(x < -80_c, v * 4.248354255291589e-18_c, v); }
+template <class N> NEURA_HD constexpr N sigmoid_of(N x) {
+  const N e = decay(x);
+  return where(x < 0_c, decayed(x, e), N(1_c)) / (1_c + e);
+}
+template <class R> NEURA_HD complex<R> sigmoid_of(complex<R> x) { return 1_c / (1_c + exp(-x)); }
+template <class N> NEURA_HD constexpr N gelu_of(N x) { return 0.5_c * x * erfc(-0.7071067811865476_c * x); }
 template <class N> NEURA_HD constexpr N gelu_slope(N g, N x) {
-  const N cdf = 0.5_c * (1_c + erf(0.7071067811865476_c * x)), pdf = 0.3989422804014327_c * exp(-0.5_c * x * x);
+  const N cdf = 0.5_c * erfc(-0.7071067811865476_c * x), pdf = 0.3989422804014327_c * exp(-0.5_c * x * x);
   return g * (cdf + x * pdf);
 }
 // (1 + tanh(u)) / 2 is sigmoid(2 u), cheaper and exact in the tail; 2 u = sqrt(8 / pi) (x + 0.044715 x^3).
@@ -14,18 +25,32 @@ template <class N> NEURA_HD constexpr N gelu_tanh_slope(N g, N x) {
   const N s = gelu_tanh_gate(x);
   return g * (s + x * s * (1_c - s) * (1.5957691216057308_c * (1_c + 0.134145_c * x * x)));
 }
+template <class N> NEURA_HD constexpr N silu_of(N x) {
+  const N e = decay(x);
+  return where(x < 0_c, decayed(x, x * e), x) / (1_c + e);
+}
+template <class R> NEURA_HD complex<R> silu_of(complex<R> x) { return x / (1_c + exp(-x)); }
 template <class N> NEURA_HD constexpr N silu_slope(N g, N x) {
-  const N s = sigmoid_of(x);
+  const N e = decay(x), near = 1_c / (1_c + e), far = e * near;  // sigmoid(|x|) and 1 - sigmoid(|x|)
+  const N s = where(x < 0_c, far, near), rest = where(x < 0_c, near, far);
+  return g * decayed(x, s * (1_c + x * rest));
+}
+template <class R> NEURA_HD complex<R> silu_slope(complex<R> g, complex<R> x) {
+  const complex<R> s = sigmoid_of(x);
   return g * (s * (1_c + x * (1_c - s)));
 }
-template <class N> NEURA_HD constexpr N mish_gate(N x) {  // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2); 1 from 20 on
-  const N e = exp(min(x, 20_c)), n = e * (e + 2_c);
-  return n / (n + 2_c);
+// With e = exp(x): tanh(log(1 + e)) = n / (n + 2), n = e (e + 2); 1 from 20 on. e is e^40 times as large below -80.
+template <class N> NEURA_HD constexpr N mish_growth(N x) { return exp(min(where(x < -80_c, x + 40_c, x), 20_c)); }
+template <class N> NEURA_HD constexpr N mish_of(N x) {
+  const N e = mish_growth(x), n = e * (e + 2_c);
+  return decayed(x, x * (n / (n + 2_c)));
 }
 template <class N> NEURA_HD constexpr N mish_slope(N g, N x) {
-  const N t = mish_gate(x);
-  return g * (t + x * sigmoid_of(x) * (1_c - t * t));
+  const N e = mish_growth(x), n = e * (e + 2_c), t = n / (n + 2_c), rest = 2_c / (n + 2_c);  // 1 - t
+  return g * decayed(x, t + x * (e / (e + 1_c)) * (rest * (1_c + t)));
 }
+// log(1 + exp(v)) without an exp that could overflow.
+template <class N> NEURA_HD constexpr N softplus_of(N v) { return max(v, 0_c) + log1p(exp(-abs(v))); }
 template <class N> NEURA_HD constexpr N selu_of(N x) {  // Klambauer et al., 2017: scale, scale times alpha
   return where(x > 0_c, 1.0507009873554805_c * x, 1.7580993408473766_c * expm1(x));
 }

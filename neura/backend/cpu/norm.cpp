@@ -28,10 +28,10 @@ template <class T> void forward(Context& c, const View& x, const View& weight, c
       double m = 0, squares;
       if (mean) lines.moments(row, n, &m, &squares);
       else squares = lines.squares(row, n);
-      const T s = T(1 / std::sqrt(squares / double(n) + eps));
-      lines.normalize(row, T(m), s, w, b, to.target(block, r), n);
+      const T s = T(1 / std::sqrt(squares / double(n) + eps)), centre = T(m);
+      lines.normalize(row, centre, s, T((double(centre) - m) * double(s)), w, b, to.target(block, r), n);
       to.written(block, r, {&from});
-      if (mean) mean.as<T>()[r] = T(m);
+      if (mean) mean.as<T>()[r] = centre;
       rstd.as<T>()[r] = s;
     }
   });
@@ -54,10 +54,12 @@ template <class T> void backward(Context& c, const View& g, const View& x, const
     for (; r < end; ++r) {
       const T *grow = gs.read(block, r), *xrow = xs.read(block, r);
       const T m = mean ? mean.as<T>()[r] : T(0), s = rstd.as<T>()[r];
-      double sum_g, sum_gx;
-      lines.dots(grow, xrow, w, m, n, &sum_g, &sum_gx);
-      const T c1 = mean ? T(sum_g / double(n)) : T(0), c2 = T(sum_gx / double(n) * double(s) * double(s));
-      lines.backward(grow, xrow, w, m, s, c1, c2, gx ? to.target(block, r) : nullptr, part_w, part_b, n);
+      double sums[3];  // the saved mean was rounded: the distances from it say by how much
+      lines.dots(grow, xrow, w, m, bool(mean), n, sums);
+      const double rest = sums[2] / double(n), c2 = (sums[1] - rest * sums[0]) / double(n) * double(s) * double(s);
+      const double c1 = mean ? sums[0] / double(n) - rest * c2 : 0;
+      lines.backward(grow, xrow, w, m, s, T(-rest * double(s)), T(c1), T(c2), gx ? to.target(block, r) : nullptr,
+                     part_w, part_b, n);
       if (gx) to.written(block, r, {&gs, &xs});
     }
   });

@@ -31,6 +31,13 @@ struct Channels {
 struct Pair {
   double first, second;
 };
+struct Sums {  // of g, of g (x - mean) and of x - mean
+  double g = 0, gx = 0, x = 0;
+  void add(const Sums& s, double factor = 1) { g += s.g * factor, gx += s.gx * factor, x += s.x; }
+  // How far the mean of n numbers is from the one that was saved: that was rounded.
+  double rest(double n) const { return x / n; }
+  double around_mean(double rest) const { return gx - rest * g; }  // g (x - the mean itself)
+};
 
 // moments[r] of every row
 template <class T> void moments_of(Context& c, const Rows& rows, Pair* to) {
@@ -41,14 +48,17 @@ template <class T> void moments_of(Context& c, const Rows& rows, Pair* to) {
     for (; r < end; ++r) lines.moments(xs.read(block, r), rows.length, &to[r].first, &to[r].second);
   });
 }
-// For every row the sums of g and of g (x - mean); mean_of(row)
-template <class T, class Mean> void dots_of(Context& c, const Rows& g, const Rows& x, Pair* to, const Mean& mean_of) {
+// The sums of every row; mean_of(row). Where the mean was given, not saved, it is the mean: `centred` is false then.
+template <class T, class Mean>
+void dots_of(Context& c, const Rows& g, const Rows& x, bool centred, Sums* to, const Mean& mean_of) {
   const Blocks blocks(x.count, 2 * x.length);
   const RowAccess<T> gs(c, g, blocks), xs(c, x, blocks);
   const NormLines<T>& lines = norm_lines<T>();
   blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
-    for (; r < end; ++r)
-      lines.dots(gs.read(block, r), xs.read(block, r), nullptr, mean_of(r), x.length, &to[r].first, &to[r].second);
+    for (double sums[3]; r < end; ++r) {
+      lines.dots(gs.read(block, r), xs.read(block, r), nullptr, mean_of(r), centred, x.length, sums);
+      to[r] = {sums[0], sums[1], sums[2]};
+    }
   });
 }
 // y = (x - mean) a + b with a row's factors(row, mean, a, b)
@@ -103,15 +113,17 @@ template <class T> void group_forward(Context& c, const View& x, const View& wei
   Pair* parts = c.scratch_of<Pair>(in.count);
   moments_of<T>(c, in, parts);
   T *means = mean.as<T>(), *vars = var.as<T>();
+  double* rests = c.scratch_of<double>(mean.numel());
   for (std::int64_t g = 0; g < in.count / each; ++g) {
     Moments all;
     for (std::int64_t r = g * each; r < (g + 1) * each; ++r)
       all.add(double(in.length), parts[r].first, parts[r].second);
-    means[g] = T(all.mean), vars[g] = T(all.squares / all.count);
+    means[g] = T(all.mean), vars[g] = T(all.squares / all.count), rests[g] = all.mean - double(means[g]);
   }
   apply_affine<T>(c, in, out, [&](std::int64_t r, T& m, T& a, T& k) {
     const std::int64_t g = r / each, channel = r % channels;
-    m = means[g], a = T(1 / std::sqrt(double(vars[g]) + eps)) * (w ? w[channel] : T(1)), k = b ? b[channel] : T(0);
+    m = means[g], a = T(1 / std::sqrt(double(vars[g]) + eps)) * (w ? w[channel] : T(1));
+    k = T((b ? double(b[channel]) : 0) - rests[g] * double(a));
   });
 }
 
@@ -121,27 +133,23 @@ template <class T> void group_backward(Context& c, const View& g, const View& x,
   const std::int64_t channels = x.size(1), samples = x.size(0);
   const std::int64_t each = samples * channels / std::max<std::int64_t>(mean.numel(), 1);
   const T *w = flat<T>(c, weight), *means = mean.as<T>(), *vars = var.as<T>();
-  Pair* parts = c.scratch_of<Pair>(xr.count);
-  dots_of<T>(c, gr, xr, parts, [&](std::int64_t r) { return means[r / each]; });
+  Sums *parts = c.scratch_of<Sums>(xr.count), *sums = c.scratch_of<Sums>(mean.numel());
+  dots_of<T>(c, gr, xr, true, parts, [&](std::int64_t r) { return means[r / each]; });
+  const double n = double(each * xr.length);
+  for (std::int64_t k = 0; k < mean.numel(); ++k) {
+    sums[k] = {};
+    for (std::int64_t r = k * each; r < (k + 1) * each; ++r) sums[k].add(parts[r], w ? double(w[r % channels]) : 1);
+  }
   const auto rstd = [&](std::int64_t group) { return 1 / std::sqrt(double(vars[group]) + eps); };
-  if (gx) {
-    Pair* sums = c.scratch_of<Pair>(mean.numel());
-    for (std::int64_t k = 0; k < mean.numel(); ++k) {
-      sums[k] = {0, 0};
-      for (std::int64_t r = k * each; r < (k + 1) * each; ++r) {
-        const double factor = w ? double(w[r % channels]) : 1;
-        sums[k].first += parts[r].first * factor, sums[k].second += parts[r].second * factor;
-      }
-    }
+  if (gx)
     apply_affine2<T>(c, gr, xr, Rows::from(gx, 2), [&](std::int64_t r, T& m, T& a, T& b, T& k) {
       const std::int64_t group = r / each;
-      const double s = rstd(group), n = double(each * xr.length);
+      const double s = rstd(group), rest = sums[group].rest(n), slope = -s * s * s * sums[group].around_mean(rest) / n;
       m = means[group], a = T(s * (w ? double(w[r % channels]) : 1));
-      b = T(-s * s * s * sums[group].second / n), k = T(-s * sums[group].first / n);
+      b = T(slope), k = T(-s * sums[group].g / n - slope * rest);
     });
-  }
   parameter_gradients<T>(c, gw, gb, channels, samples, [&](std::int64_t r, double& sum_w, double& sum_b) {
-    sum_w += parts[r].second * rstd(r / each), sum_b += parts[r].first;
+    sum_w += parts[r].around_mean(sums[r / each].rest(n)) * rstd(r / each), sum_b += parts[r].g;
   });
 }
 
@@ -169,6 +177,7 @@ template <class T> void batch_forward(Context& c, const View& x, const View& wei
   const Rows in = Channels::rows(x);
   const T *w = flat<T>(c, weight), *b = flat<T>(c, bias);
   T *means = mean.as<T>(), *vars = var.as<T>();
+  double* rests = training ? c.scratch_of<double>(shape.channels) : nullptr;
   if (training) {
     Pair* parts = c.scratch_of<Pair>(in.count);
     moments_of<T>(c, in, parts);
@@ -176,7 +185,7 @@ template <class T> void batch_forward(Context& c, const View& x, const View& wei
       Moments all;
       for (std::int64_t r = k; r < in.count; r += shape.channels)
         all.add(double(in.length), parts[r].first, parts[r].second);
-      means[k] = T(all.mean), vars[k] = T(all.squares / all.count);
+      means[k] = T(all.mean), vars[k] = T(all.squares / all.count), rests[k] = all.mean - double(means[k]);
     }
     const double n = double(shape.samples * in.length);
     move_towards(running.mean, means, shape.channels, running.momentum, 1);
@@ -186,8 +195,8 @@ template <class T> void batch_forward(Context& c, const View& x, const View& wei
   const T* v = training ? vars : flat<T>(c, var);
   apply_affine<T>(c, in, Channels::rows(y), [&](std::int64_t r, T& center, T& a, T& k) {
     const std::int64_t channel = r % shape.channels;
-    center = m[channel], a = T(1 / std::sqrt(double(v[channel]) + eps)) * (w ? w[channel] : T(1)),
-    k = b ? b[channel] : T(0);
+    center = m[channel], a = T(1 / std::sqrt(double(v[channel]) + eps)) * (w ? w[channel] : T(1));
+    k = T((b ? double(b[channel]) : 0) - (rests ? rests[channel] * double(a) : 0));
   });
 }
 
@@ -199,22 +208,22 @@ template <class T> void batch_backward(Context& c, const View& g, const View& x,
   const std::int64_t channels = shape.channels;
   const T *w = flat<T>(c, weight), *means = flat<T>(c, mean), *vars = flat<T>(c, var);
   const auto rstd = [&](std::int64_t k) { return 1 / std::sqrt(double(vars[k]) + eps); };
-  Pair *parts = nullptr, *sums = nullptr;
+  const double n = double(shape.samples * xr.length);
+  Sums *parts = nullptr, *sums = nullptr;
   if (training || gw || gb) {
-    parts = c.scratch_of<Pair>(xr.count), sums = c.scratch_of<Pair>(channels);
-    dots_of<T>(c, gr, xr, parts, [&](std::int64_t r) { return means[r % channels]; });
+    parts = c.scratch_of<Sums>(xr.count), sums = c.scratch_of<Sums>(channels);
+    dots_of<T>(c, gr, xr, training, parts, [&](std::int64_t r) { return means[r % channels]; });
     for (std::int64_t k = 0; k < channels; ++k) {
-      sums[k] = {0, 0};
-      for (std::int64_t r = k; r < xr.count; r += channels)
-        sums[k].first += parts[r].first, sums[k].second += parts[r].second;
+      sums[k] = {};
+      for (std::int64_t r = k; r < xr.count; r += channels) sums[k].add(parts[r]);
     }
   }
   if (gx && training)
     apply_affine2<T>(c, gr, xr, Channels::rows(gx), [&](std::int64_t r, T& m, T& a, T& b, T& k) {
       const std::int64_t channel = r % channels;
-      const double s = rstd(channel), factor = s * (w ? double(w[channel]) : 1), n = double(shape.samples * xr.length);
-      m = means[channel], a = T(factor);
-      b = T(-factor * s * s * sums[channel].second / n), k = T(-factor * sums[channel].first / n);
+      const double s = rstd(channel), factor = s * (w ? double(w[channel]) : 1), rest = sums[channel].rest(n);
+      const double slope = -factor * s * s * sums[channel].around_mean(rest) / n;
+      m = means[channel], a = T(factor), b = T(slope), k = T(-factor * sums[channel].g / n - slope * rest);
     });
   else if (gx)
     apply_affine<T>(c, gr, Channels::rows(gx), [&](std::int64_t r, T& m, T& a, T& k) {
@@ -222,7 +231,7 @@ template <class T> void batch_backward(Context& c, const View& g, const View& x,
     });
   if (gw || gb)
     parameter_gradients<T>(c, gw, gb, channels, 1, [&](std::int64_t k, double& sum_w, double& sum_b) {
-      sum_w = sums[k].second * rstd(k), sum_b = sums[k].first;
+      sum_w = sums[k].around_mean(sums[k].rest(n)) * rstd(k), sum_b = sums[k].g;
     });
 }
 

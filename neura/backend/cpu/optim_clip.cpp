@@ -36,16 +36,16 @@ void multiply_halves(Context& c, DType d, char* p, std::int64_t n, float by) {
 }  // namespace
 
 void norm_of_all(Context& c, std::span<const View> tensors, View norm) {
-  double sum = 0;
+  double all = 0;
   for (const View& t : tensors) {
     const Spec line = as_reals(t), one = Spec::dense(accumulation(line.dtype), {});
     if (!line.numel) continue;
     alignas(8) char number[8];
     c.backend.reduce->fold(c, Fold::norm2, one.dtype, 1, {t.data, &line}, {}, {number, &one});
     const double each = Scalar::load(one.dtype, number).real();
-    sum += each * each;
+    all = all != all || each != each ? all + each : std::hypot(all, each);  // NaN also beside an infinity
   }
-  Scalar(std::sqrt(sum)).store(norm.dtype(), norm.data);
+  Scalar(all).store(norm.dtype(), norm.data);
 }
 
 void clip_all(Context& c, std::span<const View> tensors, View norm, double max_norm) {

@@ -24,6 +24,7 @@ struct FoldTable {
 const FoldTable& fold_table();
 
 void fold(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y);
+void norm(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y);  // norm2 and normp, of any size
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);
 void moments(Context&, double correction, bool root, unsigned reduced, View x, View y, View mean);
 void logsumexp(Context&, unsigned reduced, View x, View y);

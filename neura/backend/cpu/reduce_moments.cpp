@@ -2,6 +2,7 @@
 // exponentials.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "neura/backend/cpu/reduce.h"
 
@@ -27,18 +28,53 @@ template <class F> void each(const Results& r, F f) {
   else
     for (double *p = r.view.as<double>(), *end = p + n; p < end; ++p) *p = f(*p);
 }
+
+// The first element of every result: a number among those whose mean is sought, so that the distances from it have no
+// large part in common. 0 instead of one that is not finite, or so large that a distance may not be.
+void pilots(Context& c, unsigned reduced, View x, const Results& to) {
+  Spec first = *x.spec;
+  for (int d = 0; d < x.rank(); ++d)
+    if (reduced >> d & 1) first.shape[d] = 1;
+  first.finish();
+  fold(c, Fold::sum, to.spec.dtype, reduced, {x.data, &first}, {}, to.view);
+  const double most = (to.spec.dtype == DType::float32 ? double(std::numeric_limits<float>::max())
+                                                       : std::numeric_limits<double>::max()) /
+                      4;
+  each(to, [&](double p) { return std::abs(p) <= most ? p : 0.0; });
+}
+
+// The mean is the pilot and the mean of the distances from it. What rounding takes from their sum (of numbers around
+// 10^6 a float holds 0.03) the spread around the rounded mean has too much, times n and squared.
+template <class T> void moments_as(Context& c, double divisor, bool root, double n, unsigned reduced, View x,
+                                   const Results& centre, const Results& spread) {
+  T *pilot = centre.view.as<T>(), *s = spread.view.as<T>();
+  const std::int64_t results = centre.spec.numel;
+  double* rest = c.scratch_of<double>(results);
+  if (n > 0) {
+    pilots(c, reduced, x, centre);
+    fold(c, Fold::offset, centre.spec.dtype, reduced, x, centre.view, spread.view);
+  }
+  for (std::int64_t i = 0; i < results; ++i) {
+    const double mean = n > 0 ? double(pilot[i]) + double(s[i]) / n : std::numeric_limits<double>::quiet_NaN();
+    pilot[i] = T(mean), rest[i] = std::isfinite(mean) ? mean - double(pilot[i]) : 0;
+  }
+  fold(c, Fold::spread, centre.spec.dtype, reduced, x, centre.view, spread.view);
+  for (std::int64_t i = 0; i < results; ++i) {
+    const double around = double(s[i]) - n * rest[i] * rest[i], result = (around < 0 ? 0 : around) / divisor;
+    s[i] = T(root ? std::sqrt(result) : result);
+  }
+}
 }  // namespace
 
 void moments(Context& c, double correction, bool root, unsigned reduced, View x, View y, View mean) {
   const DType computed = accumulation(x.dtype());
   const Results centre(c, computed, y), spread(c, computed, y);
-  fold(c, Fold::mean, computed, reduced, x, {}, centre.view);
-  fold(c, Fold::spread, computed, reduced, x, centre.view, spread.view);
   double n = 1;
   for (int d = 0; d < x.rank(); ++d)
     if (reduced >> d & 1) n *= double(x.size(d));
   const double divisor = std::max(0.0, n - correction);
-  each(spread, [&](double s) { return root ? std::sqrt(s / divisor) : s / divisor; });
+  (computed == DType::float64 ? moments_as<double> : moments_as<float>)(c, divisor, root, n, reduced, x, centre,
+                                                                        spread);
   spread.to(c, y);
   if (mean) centre.to(c, mean);
 }
@@ -52,8 +88,14 @@ void logsumexp(Context& c, unsigned reduced, View x, View y) {
   log.to(c, y);
 }
 
+namespace {
+void any_fold(Context& c, Fold which, DType computed, unsigned reduced, View x, View p, View y) {
+  (which == Fold::norm2 || which == Fold::normp ? norm : fold)(c, which, computed, reduced, x, p, y);
+}
+}  // namespace
+
 const reduce_kernels* cpu_reduce() {
-  static constexpr reduce_kernels kernels = {fold, extreme, moments, logsumexp};
+  static constexpr reduce_kernels kernels = {any_fold, extreme, moments, logsumexp};
   return &kernels;
 }
 

@@ -25,14 +25,15 @@ template <class E> __device__ void store_bias(const ParameterGradients& p, std::
   if (p.b) store_one<E>(p.b + i * p.b_bytes, p.b_dtype, v);
 }
 
-template <class E> struct Moments {  // of `count` numbers: mean, and sum of squared differences from it
-  E count, mean, squares;
-};
+// Of `count` numbers: the mean, in two parts because a float holds one of 10^6 to 0.03 only, and the sum of squared
+// differences from it.
+template <class E> struct Moments { E count, mean, rest, squares; };
 template <class E> __device__ Moments<E> combined(Moments<E> a, Moments<E> b) {  // Chan, Golub, LeVeque
   if (b.count == E(0)) return a;
   if (a.count == E(0)) return b;
-  const E n = a.count + b.count, d = b.mean - a.mean, part = b.count / n;
-  return {n, a.mean + d * part, a.squares + b.squares + d * d * (a.count * part)};
+  const E n = a.count + b.count, d = (b.mean - a.mean) + (b.rest - a.rest), part = b.count / n;
+  const E rest = a.rest + d * part, mean = a.mean + rest;
+  return {n, mean, rest - (mean - a.mean), a.squares + b.squares + d * d * (a.count * part)};
 }
 
 template <class N> struct NormOp {
@@ -41,7 +42,7 @@ template <class N> struct NormOp {
   static constexpr int inputs = 1;
   static constexpr bool segmented = false;
   struct Final {
-    E mean, variance, rstd;
+    E mean, rest, variance, rstd;
     std::uint32_t channel;
   };
   Affine affine;
@@ -51,7 +52,7 @@ template <class N> struct NormOp {
 
   static bool given() { return false; }
   static __device__ E fill() { return E(0); }
-  static __device__ Stat none() { return {E(0), E(0), E(0)}; }
+  static __device__ Stat none() { return {E(0), E(0), E(0), E(0)}; }
   template <class H> __device__ Stat part(H (&in)[1], const Place& p) const {
     auto& v = in[0].v;
     E count = 0, sum = 0, mean = 0, rest = 0, squares = 0;
@@ -71,15 +72,15 @@ template <class N> struct NormOp {
           const E d = v[k][j] - mean;
           rest += d, squares += d * d;
         }
-    if (!centred) return {count, E(0), squares};
+    if (!centred) return {count, E(0), E(0), squares};
     const E off = rest / count;  // the mean was rounded
     squares -= rest * off;
-    return {count, mean + off, squares < E(0) ? E(0) : squares};
+    return {count, mean, off, squares < E(0) ? E(0) : squares};
   }
   static __device__ Stat combine(Stat a, Stat b) { return combined(a, b); }
   __device__ Final finish(Stat all, Stat, const Place& p) const {
     const E var = all.squares / E(p.n);
-    return {all.mean, var, E(1) / sqrt(var + eps), first_channel(affine, p.row)};
+    return {all.mean, all.rest, var, E(1) / sqrt(var + eps), first_channel(affine, p.row)};
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
     if (mean) mean[row] = f.mean;
@@ -91,20 +92,21 @@ template <class N> struct NormOp {
     factors(affine, affine.w, affine.w_dtype, f.channel, i, E(1), w);
     factors(affine, affine.b, affine.b_dtype, f.channel, i, E(0), b);
 #pragma unroll
-    for (int j = 0; j < V; ++j) x[j] = (x[j] - f.mean) * f.rstd * w[j] + b[j];
+    for (int j = 0; j < V; ++j) x[j] = ((x[j] - f.mean) - f.rest) * f.rstd * w[j] + b[j];
   }
 };
 
 // Of g and x: rstd (g w - mean(g w) - (x - mean) rstd² mean(g w (x - mean))), without the first mean if not centred.
+// The saved mean was rounded: the mean of the distances from it is what rounding took.
 template <class N> struct NormGradientOp {
   using E = N;
   static constexpr int inputs = 2;
   static constexpr bool segmented = false;
   struct Stat {
-    E g, gx;
+    E g, gx, x;
   };
   struct Final {
-    E mean, rstd, first, second;
+    E mean, rest, rstd, first, second;
     std::uint32_t channel;
   };
   Affine affine;
@@ -114,7 +116,7 @@ template <class N> struct NormGradientOp {
 
   static bool given() { return false; }
   static __device__ E fill() { return E(0); }
-  static __device__ Stat none() { return {E(0), E(0)}; }
+  static __device__ Stat none() { return {E(0), E(0), E(0)}; }
   template <int V> __device__ void weigh(std::uint32_t channel, std::uint32_t i, E (&g)[V]) const {
     E w[V];
     factors(affine, affine.w, affine.w_dtype, channel, i, E(1), w);
@@ -130,14 +132,18 @@ template <class N> struct NormGradientOp {
       if (const std::uint32_t i = p.at<H::pack>(k); i < p.end) {
         weigh(channel, i, in[0].v[k]);
 #pragma unroll
-        for (int j = 0; j < H::pack; ++j) s.g += in[0].v[k][j], s.gx += in[0].v[k][j] * (in[1].v[k][j] - m);
+        for (int j = 0; j < H::pack; ++j) {
+          const E d = in[1].v[k][j] - m;
+          s.g += in[0].v[k][j], s.gx += in[0].v[k][j] * d, s.x += d;
+        }
       }
     return s;
   }
-  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx}; }
+  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx, a.x + b.x}; }
   __device__ Final finish(Stat all, Stat, const Place& p) const {
     const E s = variance ? E(1) / sqrt(second[p.row] + eps) : second[p.row], n = E(p.n);
-    return {centred ? mean[p.row] : E(0), s, centred ? all.g / n : E(0), all.gx / n * s * s,
+    const E rest = centred ? all.x / n : E(0);
+    return {centred ? mean[p.row] : E(0), rest, s, centred ? all.g / n : E(0), (all.gx - rest * all.g) / n * s * s,
             first_channel(affine, p.row)};
   }
   __device__ void deliver(std::int64_t, const Final&) const {}
@@ -145,7 +151,7 @@ template <class N> struct NormGradientOp {
   __device__ void map(const Final& f, std::int64_t, std::uint32_t i, E (&g)[V], const E (&x)[V]) const {
     if constexpr (!held) weigh(f.channel, i, g);
 #pragma unroll
-    for (int j = 0; j < V; ++j) g[j] = f.rstd * (g[j] - f.first - (x[j] - f.mean) * f.second);
+    for (int j = 0; j < V; ++j) g[j] = f.rstd * (g[j] - f.first - ((x[j] - f.mean) - f.rest) * f.second);
   }
 };
 

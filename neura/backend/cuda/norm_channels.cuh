@@ -30,7 +30,7 @@ template <class N> struct BatchOp : NormOp<N> {
   __device__ Final finish(Stat all, Stat mine, const Place& p) const {
     if (!fixed) return NormOp<N>::finish(all, mine, p);
     const E var = this->second[p.row];
-    return {this->mean[p.row], var, E(1) / sqrt(var + this->eps), first_channel(this->affine, p.row)};
+    return {this->mean[p.row], E(0), var, E(1) / sqrt(var + this->eps), first_channel(this->affine, p.row)};
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
     if (fixed) return;
@@ -45,11 +45,11 @@ template <class N, bool grouped> struct ChannelGradientOp {
   using E = N;
   static constexpr int inputs = 2;
   static constexpr bool segmented = true;
-  struct Stat {
-    E g, gx;
+  struct Stat {  // of each: also how far the mean is from the saved one, which was rounded
+    E g, gx, x;
   };
   struct Final {
-    E mean, factor, first, second, gw, gb;
+    E mean, rest, factor, first, second, gw, gb;
   };
   Affine affine;  // one weight for each channel; grouped: `channels` of a group, `groups` of a sample
   Division inner;
@@ -60,7 +60,7 @@ template <class N, bool grouped> struct ChannelGradientOp {
 
   bool given() const { return fixed && !to.w && !to.b; }
   static __device__ E fill() { return E(0); }
-  static __device__ Stat none() { return {E(0), E(0)}; }
+  static __device__ Stat none() { return {E(0), E(0), E(0)}; }
   __device__ E rstd(std::int64_t i) const { return E(1) / sqrt(variance[i] + eps); }
   template <class H> __device__ Stat part(H (&in)[2], const Place& p) const {
     E m = grouped ? E(0) : mean[p.row], s = 1;
@@ -73,18 +73,22 @@ template <class N, bool grouped> struct ChannelGradientOp {
           m = mean[at], s = rstd(at);
         }
 #pragma unroll
-        for (int j = 0; j < H::pack; ++j) sum.g += in[0].v[k][j], sum.gx += in[0].v[k][j] * ((in[1].v[k][j] - m) * s);
+        for (int j = 0; j < H::pack; ++j) {
+          const E d = (in[1].v[k][j] - m) * s;
+          sum.g += in[0].v[k][j], sum.gx += in[0].v[k][j] * d, sum.x += d;
+        }
       }
     return sum;
   }
-  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx}; }
+  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx, a.x + b.x}; }
   __device__ Final finish(Stat all, Stat, const Place& p) const {
     if constexpr (grouped) {
-      return {E(0), E(0), E(0), E(0), all.gx, all.g};
+      return {E(0), E(0), E(0), E(0), E(0), all.gx, all.g};
     } else {
       const E s = rstd(p.row), n = E(p.n);
       const E w = affine.w ? load_simple<E>(affine.w, affine.w_dtype, std::uint32_t(p.row)) : E(1);
-      return {mean[p.row], s * w, fixed ? E(0) : all.g / n, fixed ? E(0) : all.gx / n * s * s, all.gx * s, all.g};
+      const E rest = fixed ? E(0) : all.x / n, gx = all.gx - rest * all.g;
+      return {mean[p.row], rest, s * w, fixed ? E(0) : all.g / n, fixed ? E(0) : gx / n * s * s, gx * s, all.g};
     }
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
@@ -93,7 +97,7 @@ template <class N, bool grouped> struct ChannelGradientOp {
   template <bool held, int V>
   __device__ void map(const Final& f, std::int64_t, std::uint32_t, E (&g)[V], const E (&x)[V]) const {
 #pragma unroll
-    for (int j = 0; j < V; ++j) g[j] = f.factor * (g[j] - f.first - (x[j] - f.mean) * f.second);
+    for (int j = 0; j < V; ++j) g[j] = f.factor * (g[j] - f.first - ((x[j] - f.mean) - f.rest) * f.second);
   }
 };
 

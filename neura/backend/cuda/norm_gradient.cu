@@ -137,7 +137,7 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResid
     fused_rows(const __grid_constant__ FusedPlan f) {
   using E = number_of<M>;
   struct Dots {
-    E g, gx;
+    E g, gx, x;
   };
   const RowPlan& r = f.rows;
   const SumPlan& p = f.sums;
@@ -153,7 +153,7 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResid
     g.template load<Dense>(r, r.in[0] + q.row * r.pitch[0], q, E(0));
     x.template load<Dense>(r, r.in[1] + q.row * r.pitch[1], q, E(0));
     const E m = p.mean ? static_cast<const E*>(p.mean)[q.row] : E(0), s = static_cast<const E*>(p.rstd)[q.row];
-    Dots d{E(0), E(0)};
+    Dots d{E(0), E(0), E(0)};
 #pragma unroll
     for (int k = 0; k < K; ++k)
       if (const std::uint32_t i = q.at<V>(k); i < q.end) {
@@ -162,18 +162,24 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResid
 #pragma unroll
         for (int j = 0; j < V; ++j) {
           x.v[k][j] -= m;
-          gw[k][j] += g.v[k][j] * (x.v[k][j] * s), gb[k][j] += g.v[k][j];
-          g.v[k][j] *= w[j];
-          d.g += g.v[k][j], d.gx += g.v[k][j] * x.v[k][j];
+          const E weighed = g.v[k][j] * w[j];
+          d.g += weighed, d.gx += weighed * x.v[k][j], d.x += x.v[k][j];
         }
       }
-    d = team.all(d, [](Dots a, Dots b) { return Dots{a.g + b.g, a.gx + b.gx}; });
-    const E c1 = p.mean ? d.g / E(r.n) : E(0), c2 = d.gx / E(r.n) * s * s;
+    d = team.all(d, [](Dots a, Dots b) { return Dots{a.g + b.g, a.gx + b.gx, a.x + b.x}; });
+    const E rest = p.mean ? d.x / E(r.n) : E(0);  // the saved mean was rounded
+    const E c1 = p.mean ? d.g / E(r.n) : E(0), c2 = (d.gx - rest * d.g) / E(r.n) * s * s;
 #pragma unroll
     for (int k = 0; k < K; ++k)
       if (const std::uint32_t i = q.at<V>(k); i < q.end) {
+        E w[V];
+        factors(f.affine, f.affine.w, f.affine.w_dtype, 0, i, E(1), w);
 #pragma unroll
-        for (int j = 0; j < V; ++j) g.v[k][j] = s * (g.v[k][j] - c1 - x.v[k][j] * c2);
+        for (int j = 0; j < V; ++j) {
+          const E distance = x.v[k][j] - rest;
+          gw[k][j] += g.v[k][j] * (distance * s), gb[k][j] += g.v[k][j];
+          g.v[k][j] = s * (g.v[k][j] * w[j] - c1 - distance * c2);
+        }
         store_as<M, V>(g.v[k], r.out + row * r.out_pitch, i);
       }
   }

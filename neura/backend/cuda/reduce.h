@@ -30,6 +30,12 @@ inline bool is_read(DType d, DType computed) {
 }
 // Launches mean (dense, of the computing dtype) and spread of dense lines, if that is what f describes.
 bool moments_in_one_pass(const FoldArguments& f, DType computed, char* means, cudaStream_t);
+// The steps where it is not. f: x's elements and the results; the rest is dense, of the computing dtype.
+void first_elements(const FoldArguments&, DType computed, char* pilots, cudaStream_t);  // 0 for one that is too large
+// The pilots become the means; the sums of the distances from them, what rounding the means took.
+void settle_means(const FoldArguments&, DType computed, char* means, char* rests, cudaStream_t);
+// Variances or deviations: spreads around the rounded means have n times the square of that too much.
+void deliver_spread(const FoldArguments&, DType computed, const char* spread, const char* rests, cudaStream_t);
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);  // kernels/reduce.h
 
 }  // namespace neura::cuda

@@ -1,0 +1,66 @@
+// Moments and normalisations of numbers far from 0 on CUDA, against float64: a float32 holds a mean of 10^6 to 0.03.
+#include "neura/autograd/autograd.h"
+#include "neura/ops/create.h"
+#include "neura/ops/norm.h"
+#include "neura/ops/random.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
+#include "tests/cuda/device.h"
+
+namespace neura::test {
+namespace {
+
+class CudaMoments : public CudaTest {
+ protected:
+  static Tensor far_numbers(const Shape& shape, double mean, double deviation) {
+    manual_seed(7);
+    return (randn(shape, {.dtype = DType::float64}) * deviation + mean).to(DType::float32);
+  }
+  static void expect_near(const Tensor& got, const Tensor& right, double most, const char* what) {
+    const Tensor error = abs(back(got).to(DType::float64) - right);
+    EXPECT_LT(max(error).item<double>(), most * max(abs(right)).item<double>()) << what;
+  }
+};
+
+TEST_F(CudaMoments, OfNumbersFarFromZeroAreThoseOfFloat64) {
+  for (const auto& [mean, deviation] : {std::pair{1e6, 1.0}, {1e7, 2.0}, {0.0, 1.0}})
+    for (const auto& [shape, dims] : {std::pair<Shape, Dims>{{600, 4096}, {1}},
+                                      {{3, 4096}, {1}},
+                                      {{2, 1 << 20}, {1}},
+                                      {{4096, 70}, {0}},
+                                      {{16, 5, 256}, {0, 2}},
+                                      {{300, 7}, {1}}}) {
+      const Tensor x = far_numbers(shape, mean, deviation), wide = x.to(DType::float64);
+      SCOPED_TRACE(shape.str());
+      expect_near(var(x.to(kCuda), dims), var(wide, dims), 2e-6, "var");
+      expect_near(std(x.to(kCuda), dims), std(wide, dims), 2e-6, "std");
+    }
+}
+
+TEST_F(CudaMoments, NormalisationsOfNumbersFarFromZeroAreThoseOfFloat64) {
+  using Function = Tensor (*)(const Tensor&, const Tensor&);
+  const auto compare = [](const Tensor& x, int channels, Function f, const char* what) {
+    const Tensor w = rand({channels}) + 0.5, g = randn(x.shape());
+    const auto both = [&](const Tensor& like) {
+      Tensor a = like.clone().requires_grad_(), b = w.to(like.dtype()).to(like.device()).requires_grad_();
+      const Tensor y = f(a, b);
+      y.backward(g.to(like.dtype()).to(like.device()));
+      return std::vector<Tensor>{y.detach(), a.grad(), b.grad()};
+    };
+    const std::vector<Tensor> got = both(x.to(kCuda)), right = both(x.to(DType::float64));
+    for (std::size_t i = 0; i < got.size(); ++i) expect_near(got[i], right[i], 4e-6, what);
+  };
+  const Function layer = [](const Tensor& x, const Tensor& w) { return layer_norm(x, w.shape(), w); };
+  const Function batch = [](const Tensor& x, const Tensor& w) {
+    return batch_norm(x, {}, {}, w, {}, {.training = true});
+  };
+  for (const auto& [mean, deviation] : {std::pair{1e6, 1.0}, {1e7, 2.0}}) {
+    compare(far_numbers({64, 1024}, mean, deviation), 1024, layer, "layer_norm");
+    compare(far_numbers({4, 3, 64, 64}, mean, deviation), 3, batch, "batch_norm");
+    compare(far_numbers({4096, 8}, mean, deviation), 8, batch, "batch_norm of features");
+  }
+}
+
+}  // namespace
+}  // namespace neura::test
