@@ -227,6 +227,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   Unlocked unlocked(true);
   Run run(o, false);
   for (const Tensor& t : inputs) {
+    check<ValueError>(t.defined(), [] { return "grad: expected tensors as inputs, got an undefined one"; });
     run.targets.push_back({edge_of(t.impl()), {}});
     check<AutogradError>(bool(run.targets.back().edge.node) || o.allow_unused, [&] {
       return "grad: expected inputs that require a gradient, got " + t.spec().str() +

@@ -68,7 +68,7 @@ Tensor& Tensor::requires_grad_(bool on) {
 }
 
 Tensor Tensor::grad() const {
-  if (!may_need_gradient(impl())) return {};
+  if (!may_need_gradient(&there())) return {};
   const Edge e = edge_of(impl());
   if (!e.node || !e.node->leaf) return e.node && e.node->hooks ? e.node->hooks->retained(e.output) : Tensor();
   Leaf& leaf = static_cast<Leaf&>(*e.node);
@@ -76,7 +76,7 @@ Tensor Tensor::grad() const {
   return leaf.grad;
 }
 void Tensor::set_grad(const Tensor& g) {
-  if (!g && !may_need_gradient(impl())) return;
+  if (!g && !may_need_gradient(&there())) return;
   if (const Edge e = edge_of(impl()); e.node && !e.node->leaf && (!g || e.node->hooks)) {
     if (!e.node->hooks || e.output >= e.node->hooks->keep.size() || !e.node->hooks->keep[e.output]) return;
     *e.node->hooks->keep[e.output] = g;

@@ -13,6 +13,7 @@ namespace neura {
 class Scalar {
  public:
   constexpr Scalar() : Scalar(std::int64_t{0}) {}
+  template <class T> Scalar(T*) = delete;  // it would be true: a text is no number
   constexpr Scalar(bool v) : category_(Category::boolean), integer_(v) {}
   template <std::integral T> constexpr Scalar(T v) : category_(Category::integer), integer_(std::int64_t(v)) {}
   template <std::floating_point T> constexpr Scalar(T v) : category_(Category::floating), real_(double(v)) {}

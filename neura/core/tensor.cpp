@@ -50,9 +50,13 @@ Tensor Tensor::empty(const Spec& spec) {
   return Tensor(Ref<TensorImpl>::adopt(t));
 }
 
+void Tensor::undefined() {
+  throw ValueError("tensor: expected a tensor, got an undefined one; give it a value first, or ask defined()");
+}
 std::int64_t Tensor::size(int dim) const {
-  check<IndexError>(p_->spec.rank > 0, [&] { return "size: expected a tensor with dimensions, got a 0-d one"; });
-  return p_->spec.shape[wrap_dim("size", dim, p_->spec.rank)];
+  const Spec& s = spec();
+  check<IndexError>(s.rank > 0, [&] { return "size: expected a tensor with dimensions, got a 0-d one"; });
+  return s.shape[wrap_dim("size", dim, s.rank)];
 }
 
 void* Tensor::checked_data(DType wanted) const { return const_checked_data(wanted), raw_data(); }
@@ -112,8 +116,9 @@ DTYPE_ELEMENT(std::complex<double>)
 #undef DTYPE_ELEMENT
 
 Tensor Tensor::detach() const {
-  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(spec(), Ref<Storage>::share(p_->storage).leave()));
-  t->inference = p_->inference;
+  const TensorImpl& own = there();
+  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(own.spec, Ref<Storage>::share(own.storage).leave()));
+  t->inference = own.inference;
   return Tensor(std::move(t));
 }
 

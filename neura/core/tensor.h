@@ -74,23 +74,23 @@ class Tensor {
   explicit Tensor(Ref<TensorImpl> p) : p_(std::move(p)) {}
   static Tensor empty(const Spec&);  // uninitialised
 
-  // What it is
+  // What it is. An undefined tensor has none of this: ValueError.
   TensorImpl* impl() const { return p_.get(); }
   bool defined() const { return bool(p_); }
   explicit operator bool() const { return bool(p_); }
-  const Spec& spec() const { return p_->spec; }
-  Shape shape() const { return p_->spec.sizes(); }
-  Shape strides() const { return {p_->spec.strides, p_->spec.rank}; }
-  int dim() const { return p_->spec.rank; }
+  const Spec& spec() const { return there().spec; }
+  Shape shape() const { return there().spec.sizes(); }
+  Shape strides() const { return {there().spec.strides, there().spec.rank}; }
+  int dim() const { return there().spec.rank; }
   std::int64_t size(int dim) const;  // negative counts from the back; IndexError
-  std::int64_t numel() const { return p_->spec.numel; }
-  DType dtype() const { return p_->spec.dtype; }
-  Device device() const { return p_->spec.device; }
-  std::int64_t storage_offset() const { return p_->spec.offset; }
-  bool is_contiguous() const { return p_->spec.contiguous; }
-  std::size_t nbytes() const { return p_->spec.bytes(); }
+  std::int64_t numel() const { return there().spec.numel; }
+  DType dtype() const { return there().spec.dtype; }
+  Device device() const { return there().spec.device; }
+  std::int64_t storage_offset() const { return there().spec.offset; }
+  bool is_contiguous() const { return there().spec.contiguous; }
+  std::size_t nbytes() const { return there().spec.bytes(); }
   bool is_same(const Tensor& o) const { return impl() == o.impl(); }  // identity, not value
-  std::uint32_t version() const { return p_->storage->version; }
+  std::uint32_t version() const { return there().storage->version; }
   std::string str() const;        // values as PyTorch prints them
   std::string debug_str() const;  // also strides, offset, requires_grad, grad_fn, storage
 
@@ -98,8 +98,8 @@ class Tensor {
   // pointer may be written through is never shared with a lazy clone; who only reads asks for a const one.
   template <class T> T* data() const { return static_cast<T*>(checked_data(dtype_of<T>)); }
   template <class T> const T* const_data() const { return static_cast<const T*>(const_checked_data(dtype_of<T>)); }
-  void* raw_data() const { return p_->storage->expose(), p_->data(); }
-  const void* const_raw_data() const { return p_->data(); }
+  void* raw_data() const { return there().storage->expose(), p_->data(); }
+  const void* const_raw_data() const { return there().data(); }
   Scalar item() const;                                  // of one element; ValueError otherwise
   template <class T> T item() const;                    // converted; ValueError if there is more than one element
   template <class T> std::vector<T> to_vector() const;  // a copy in logical order; DTypeError if T is not the dtype's
@@ -148,6 +148,12 @@ class Tensor {
   void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false) const;
 
  private:
+  TensorImpl& there() const {
+    if (!p_) [[unlikely]]
+      undefined();
+    return *p_;
+  }
+  [[gnu::cold, noreturn]] static void undefined();
   void* checked_data(DType) const;
   const void* const_checked_data(DType) const;
   Ref<TensorImpl> p_;

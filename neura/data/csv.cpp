@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "neura/core/file.h"
+#include "neura/data/text.h"
 
 namespace neura::data {
 namespace {
@@ -64,6 +64,6 @@ Table parse_csv(std::string_view text, CsvOptions o, const std::string& name) {
   return table;
 }
 
-Table read_csv(const std::string& path, CsvOptions o) { return parse_csv(io::read_file(path), o, path); }
+Table read_csv(const std::string& path, CsvOptions o) { return parse_csv(read_text(path), o, path); }
 
 }  // namespace neura::data

@@ -129,6 +129,7 @@ Tensor dirac_(const Tensor& tensor, std::int64_t groups) {
   });
   Tensor t = tensor.detach();
   t.zero_();
+  if (!t.numel()) return tensor;
   const std::int64_t out = t.size(0) / groups;
   for (std::int64_t g = 0; g < groups; ++g)
     for (std::int64_t d = 0; d < std::min(out, t.size(1)); ++d) {

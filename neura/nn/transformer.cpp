@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "neura/core/exact.h"
 #include "neura/nn/init.h"
 #include "neura/ops/create.h"
 #include "neura/ops/rows.h"
@@ -167,6 +168,8 @@ Tensor TransformerDecoder::forward(const Tensor& tgt, const Tensor& memory, cons
 Transformer::Transformer(std::int64_t d_model, std::int64_t nhead, const TransformerOptions& o)
     : d_model(d_model), nhead(nhead), batch_first(o.batch_first) {
   std::vector<Ref<Module>> encoders, decoders;
+  constexpr std::size_t parameters = 26;  // of a decoder's layer
+  check_room("Transformer", std::max(o.num_encoder_layers, o.num_decoder_layers), parameters * kTensorBytes);
   for (std::int64_t i = 0; !o.custom_encoder && i < o.num_encoder_layers; ++i)
     encoders.push_back(make<TransformerEncoderLayer>(d_model, nhead, o));
   for (std::int64_t i = 0; !o.custom_decoder && i < o.num_decoder_layers; ++i)

@@ -109,6 +109,10 @@ Tensor make_lazy(const Call& call, const Spec& spec) {
   return copy;
 }
 
+[[gnu::cold, gnu::noinline, noreturn]] void refuse_absent(const Call& call, int i) {
+  refuse<ValueError>(call, "expected a tensor as operand " + std::to_string(i) + ", got an undefined one");
+}
+
 Dtypes infer(const Call& call, Spec* spec) {  // dtypes of a pointwise row
   const Row& row = *call.row;
   if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);
@@ -118,7 +122,10 @@ Dtypes infer(const Call& call, Spec* spec) {  // dtypes of a pointwise row
     return s;
   }();
   const Spec* in[kMaxList];
-  for (int i = 0; i < call.inputs; ++i) in[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
+  for (int i = 0; i < call.inputs; ++i) {
+    in[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
+    if (call.in[i].kind == Operand::absent && (i >= kMaxInputs || !(row.optional >> i & 1))) refuse_absent(call, i);
+  }
   row.infer(call.op, in, spec);
   if (row.kind == Row::view) spec[0].finish();
   return {};
@@ -176,6 +183,8 @@ void check_destination(Call& call, const Spec& result) {
 // out= and in place. Everything that can be refused is refused before the first byte is written.
 void write(Call& call, bool recorded, Flat* flat) {
   TensorImpl* out = call.out[0].impl();
+  if (!out) [[unlikely]]
+    refuse<ValueError>(call, "expected a destination, got an undefined tensor");
   const bool recording = !(state.active & kUnrecorded);
   check_devices(call);
   if (recording && call.destination == Destination::out && (recorded || may_need_gradient(out)))
@@ -241,6 +250,8 @@ void apply(Call& call) {
     if (recorded) record(call);
   } catch (Error&) {
     rethrow(call);
+  } catch (const std::bad_alloc&) {
+    refuse<OutOfMemoryError>(call, "expected enough memory for what it keeps beside the result, got none");
   }
 }
 

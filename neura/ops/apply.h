@@ -51,8 +51,8 @@ struct Interceptor {
 
 // A struct operation states `name`, its attributes as fields, infer(const Spec&… operands, Spec&… results),
 // run(Context&, View…) on a kernel's views (none: it is a view, geometry only), gradient(Gradient&) const, and perhaps
-// `reads`, `linear`, `in_place`, `across`, `direct`, `lazy`, `reduced_precision`. How many operands and results it has
-// is read off infer.
+// `reads`, `linear`, `in_place`, `across`, `optional`, `direct`, `lazy`, `reduced_precision`. How many operands and
+// results it has is read off infer.
 template <class Op> struct Arity {
   template <class C, class... A> static constexpr int count(void (C::*)(A...) const, bool in) {
     return (0 + ... + int(in == std::is_const_v<std::remove_reference_t<A>>));
@@ -72,6 +72,7 @@ template <class Op> constexpr Row make_row() {
   if constexpr (requires { Op::in_place; }) r.in_place = Op::in_place;
   if constexpr (requires { Op::across; }) r.across = Op::across;
   if constexpr (requires { Op::direct; }) r.direct = Op::direct;
+  if constexpr (requires { Op::optional; }) r.optional = Op::optional;
   if constexpr (requires { Op::reduced_precision; }) r.reduced_precision = Op::reduced_precision;
   if constexpr (requires { Op::reads; }) std::copy(std::begin(Op::reads), std::end(Op::reads), r.reads);
   r.infer = [](const void* op, const Spec* const* in, Spec* out) {

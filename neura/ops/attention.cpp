@@ -91,6 +91,7 @@ void compose_gradient(Gradient& g, const AttentionShape& shape) {
 
 struct AttentionBackward {
   static constexpr const char* name = "scaled_dot_product_attention_backward";
+  static constexpr std::uint8_t optional = 1 << 4;
   AttentionShape shape;
   Tensor y, sums;  // of AttentionKept; beyond what an operation has operands for
   void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& gq, Spec& gk,
@@ -112,6 +113,7 @@ struct AttentionBackward {
 // In one kernel; operands as softmax_kernels wants them. The mask has no gradient.
 struct Attention {
   static constexpr const char* name = "scaled_dot_product_attention";
+  static constexpr std::uint8_t optional = 1 << 3;
   static constexpr std::uint16_t reads[] = {15, 15, 15, 0};
   AttentionShape shape;
   void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y) const {
@@ -126,6 +128,7 @@ struct Attention {
 };
 struct AttentionKept {  // what AttentionUse::kept is about
   static constexpr const char* name = Attention::name;
+  static constexpr std::uint8_t optional = 1 << 3;
   static constexpr std::uint16_t reads[] = {0x030f, 0x030f, 0x030f, 0};
   AttentionShape shape;
   void infer(const Spec& q, const Spec& k, const Spec& v, const Spec& mask, Spec& y, Spec& sums) const {

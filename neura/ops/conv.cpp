@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neura/core/exact.h"
 #include "neura/ops/convolution.h"
 #include "neura/ops/message.h"
 #include "neura/ops/rows.h"
@@ -54,9 +55,10 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
     return std::string(op) + ": expected filters that divide into groups, got " + std::to_string(weight.size(0)) +
            operands(input, weight, o.groups);
   });
-  check<ShapeError>(x.size(1) == weight.size(1) * o.groups, [&] {
+  const std::int64_t channels = (Exact(weight.size(1)) * o.groups).of(op);
+  check<ShapeError>(x.size(1) == channels, [&] {
     return std::string(op) + ": input has " + std::to_string(x.size(1)) + " channels but weight expects " +
-           std::to_string(weight.size(1) * o.groups) + operands(input, weight, o.groups);
+           std::to_string(channels) + operands(input, weight, o.groups);
   });
   check<ValueError>(o.padding.mode != Padding::unknown,
                     [&] { return std::string(op) + ": expected padding of numbers, \"same\" or \"valid\""; });
@@ -65,7 +67,7 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
   s.before = s.after = Shape::filled(dims, 0);
   if (o.padding.mode == Padding::numbers) s.before = s.after = per_dim(op, "padding", o.padding.amount, dims, 0);
   for (int d = 0; d < dims; ++d) {
-    const std::int64_t reach = dilation[d] * (weight.size(d + 2) - 1);
+    const std::int64_t reach = (dilation[d] * (Exact(weight.size(d + 2)) - 1)).of(op);
     if (o.padding.mode == Padding::same) {
       check<ValueError>(stride[d] == 1, [&] {
         return std::string(op) + ": expected stride 1 with padding \"same\", got " + o.stride.str();
@@ -85,7 +87,7 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
 Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const ConvTransposeOptions& o) {
   check_given(op, "weight", weight);
-  const std::int64_t filters = weight.dim() > 1 ? weight.size(1) * o.groups : 0;
+  const std::int64_t filters = weight.dim() > 1 ? (Exact(weight.size(1)) * o.groups).of(op) : 0;
   check_operands(op, input, weight, bias, o.groups, dims, filters);
   const bool batched = input.dim() == dims + 2;
   const Tensor x = with_batch(input, batched);
@@ -103,11 +105,11 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
     check<ValueError>(extra[d] < std::max(s.stride[d], s.dilation[d]), [&] {
       return std::string(op) + ": expected output_padding below stride or dilation, got " + o.output_padding.str();
     });
-    sizes.push_back((x.size(d + 2) - 1) * s.stride[d] - 2 * s.before[d] + s.dilation[d] * (weight.size(d + 2) - 1) +
-                    extra[d] + 1);
+    const Exact steps = (Exact(x.size(d + 2)) - 1) * s.stride[d],
+                reach = s.dilation[d] * (Exact(weight.size(d + 2)) - 1);
+    sizes.push_back((steps - 2 * s.before[d] + reach + extra[d] + 1).of(op));
     // So much after the input that a convolution of the result has exactly the input's size, whatever output_padding.
-    s.after[d] =
-        (x.size(d + 2) - 1) * s.stride[d] + s.dilation[d] * (weight.size(d + 2) - 1) + 1 - sizes[d] - s.before[d];
+    s.after[d] = (steps + reach + 1 - sizes[d] - s.before[d]).of(op);
     check<ShapeError>(x.size(d + 2) > 0 && weight.size(d + 2) > 0 && sizes[d] > 0, [&] {
       return std::string(op) + ": expected a result of at least one element in every dimension, got " +
              std::to_string(sizes[d]) + operands(input, weight, o.groups);

@@ -1,5 +1,6 @@
 #include "neura/ops/convolution.h"
 
+#include "neura/core/exact.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -7,6 +8,16 @@ namespace {
 
 std::int64_t out_size(const ConvolutionShape& s, int d, std::int64_t in, std::int64_t kernel) {
   return (in + s.before[d] + s.after[d] - s.dilation[d] * (kernel - 1) - 1) / s.stride[d] + 1;
+}
+Exact product(const Shape& sizes) {
+  Exact n = 1;
+  for (const std::int64_t s : sizes) n = n * s;
+  return n;
+}
+Exact windows(const ConvolutionShape& s, const std::int64_t* in, const Shape& kernel) {
+  Exact n = 1;
+  for (int d = 0; d < s.dims; ++d) n = n * out_size(s, d, in[d], kernel[d]);
+  return n;
 }
 // What kernels see: three spatial dimensions, leading ones of size 1.
 ConvShape for_kernel(const ConvolutionShape& s, std::int64_t n, std::int64_t channels, std::int64_t filters,
@@ -70,7 +81,7 @@ void ConvolutionOp::gradient(Gradient& g) const {
 
 void ConvolutionInputGradientOp::infer(const Spec& g, const Spec& w, Spec& x) const {
   check_dtypes(name, g, w);
-  Shape shape = {g.shape[0], w.shape[1] * s.groups};
+  Shape shape = {g.shape[0], (Exact(w.shape[1]) * s.groups).of(name)};
   for (std::int64_t size : in) shape.push_back(size);
   x = Spec::dense(g.dtype, shape, g.device);
 }
@@ -97,9 +108,8 @@ void ConvolutionWeightGradientOp::gradient(Gradient& g) const {
 }
 
 void UnfoldOp::infer(const Spec& x, Spec& columns) const {
-  Shape shape = {x.shape[0], x.shape[1] * kernel.numel(), 1};
-  for (int d = 0; d < s.dims; ++d) shape.back() *= out_size(s, d, x.shape[d + 2], kernel[d]);
-  columns = Spec::dense(x.dtype, shape, x.device);
+  const std::int64_t rows = (x.shape[1] * product(kernel)).of("unfold");
+  columns = Spec::dense(x.dtype, Shape{x.shape[0], rows, windows(s, x.shape + 2, kernel).of("unfold")}, x.device);
 }
 void UnfoldOp::run(Context& c, View x, View columns) const {
   c.backend.conv->unfold(c, x, columns,
@@ -110,15 +120,14 @@ void UnfoldOp::gradient(Gradient& g) const {
 }
 
 void FoldOp::infer(const Spec& columns, Spec& x) const {
-  std::int64_t windows = 1;
-  for (int d = 0; d < s.dims; ++d) windows *= out_size(s, d, in[d], kernel[d]);
+  const std::int64_t window = product(kernel).of("fold"), count = windows(s, in.data(), kernel).of("fold");
   check<DTypeError>(differentiable(columns.dtype),
                     [&] { return "fold: expected a floating or complex dtype, got " + columns.str(); });
-  check<ShapeError>(columns.shape[1] % kernel.numel() == 0 && columns.shape[2] == windows, [&] {
-    return "fold: expected [n, channels * " + std::to_string(kernel.numel()) + ", " + std::to_string(windows) +
-           "], got " + columns.str();
+  check<ShapeError>(columns.shape[1] % window == 0 && columns.shape[2] == count, [&] {
+    return "fold: expected [n, channels * " + std::to_string(window) + ", " + std::to_string(count) + "], got " +
+           columns.str();
   });
-  Shape shape = {columns.shape[0], columns.shape[1] / kernel.numel()};
+  Shape shape = {columns.shape[0], columns.shape[1] / window};
   for (std::int64_t size : in) shape.push_back(size);
   x = Spec::dense(columns.dtype, shape, columns.device);
 }

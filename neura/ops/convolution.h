@@ -15,6 +15,7 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
   static constexpr const char* name = "convolution";
+  static constexpr std::uint8_t optional = 1 << 2;
   static constexpr bool reduced_precision = true;
   static constexpr std::uint16_t reads[] = {2, 1, 0};
   ConvolutionShape s;

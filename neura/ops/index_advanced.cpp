@@ -16,6 +16,7 @@ constexpr const char* kByNames[] = {"index", "index_put", "take", "put", "take_a
 // Coordinates become positions; int64 of the common shape.
 template <By by> struct Linear {
   static constexpr const char* name = kByNames[int(by)];
+  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2 | 1 << 3;
   std::int64_t sizes[4];
   int count;
   void infer(const Spec& a, const Spec&, const Spec&, const Spec&, Spec& out) const {

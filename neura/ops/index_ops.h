@@ -58,6 +58,7 @@ inline constexpr const char* kWriteNames[] = {"index_add",      "index_copy",  "
 
 template <Write w> struct IndexWrite : WriteAttributes {
   static constexpr const char* name = kWriteNames[int(w)];
+  static constexpr std::uint8_t optional = 1 << 0;
   static constexpr bool direct = true;
   static constexpr auto& reads = w == Write::index_reduce || w == Write::scatter_reduce ? kReduceReads : kWriteReads;
   void infer(const Spec& x, const Spec& index, const Spec& source, Spec& out) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neura/core/exact.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/pool.h"
@@ -145,6 +146,7 @@ std::vector<Resize> resizes(const Tensor& x, int dims, const InterpolateOptions&
     check<ShapeError>(r.in > 0 && r.out > 0, [&] {
       return "interpolate: expected sizes above 0, got " + std::to_string(r.in) + " to become " + std::to_string(r.out);
     });
+    check_room("interpolate", r.out, 8 * sizeof(double));  // for indices and weights of each element
     out.push_back(r);
   }
   return out;

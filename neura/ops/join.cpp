@@ -1,6 +1,7 @@
 #include "neura/ops/join.h"
 
 #include "neura/backend/kernels/join.h"
+#include "neura/core/exact.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
@@ -102,6 +103,7 @@ TensorList equal_parts(const char* op, const Tensor& x, std::int64_t sections, i
     return std::string(op) + ": expected a size along dimension " + std::to_string(dim) + " that is a multiple of " +
            std::to_string(sections) + ", got " + x.spec().str();
   });
+  check_room(op, sections, kTensorBytes);
   return tensor_split(x, sections, dim);
 }
 void check_some(const char* op, const TensorList& tensors) {
@@ -236,6 +238,7 @@ Tensor combinations(const Tensor& input, std::int64_t r, bool with_replacement) 
   check<ValueError>(r >= 0, [&] { return "combinations: expected r of at least 0, got " + std::to_string(r); });
   if (r == 0) return empty({0}, {.dtype = input.dtype(), .device = input.device()});
   const std::int64_t n = input.size(0), step = with_replacement ? 0 : 1;
+  check_room("combinations", r, 4 * sizeof r);
   std::vector<std::int64_t> at, pick(std::size_t(r), 0);
   for (std::int64_t i = 0; i < r; ++i) pick[std::size_t(i)] = i * step;
   while (n > 0 && pick.back() < n) {  // in order: the last position that can grow does
@@ -254,6 +257,7 @@ TensorList tensor_split(const Tensor& input, std::int64_t sections, int dim) {
   check<ValueError>(sections > 0,
                     [&] { return "tensor_split: expected sections above 0, got " + std::to_string(sections); });
   const int d = wrap_dim("tensor_split", dim, input.dim());
+  check_room("tensor_split", sections, kTensorBytes);
   const std::int64_t least = input.size(d) / sections, longer = input.size(d) % sections;
   std::vector<std::int64_t> at;
   for (std::int64_t i = 1; i < sections; ++i) at.push_back(i * least + std::min(i, longer));

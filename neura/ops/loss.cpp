@@ -57,6 +57,7 @@ Spec loss_spec(const Spec& x, const Spec& target, Reduction r) {
 
 struct CrossEntropyBackward {
   static constexpr const char* name = "cross_entropy_backward";
+  static constexpr std::uint8_t optional = 1 << 3;
   LossOptions o;
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx) const {
     gx = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -74,6 +75,7 @@ Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor&
 
 struct CrossEntropy {
   static constexpr const char* name = "cross_entropy";
+  static constexpr std::uint8_t optional = 1 << 2;
   static constexpr std::uint16_t reads[] = {0x0207};
   LossOptions o;
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& stats) const {
@@ -113,6 +115,7 @@ struct CrossEntropy {
 
 struct NllLossBackward {
   static constexpr const char* name = "nll_loss_backward";
+  static constexpr std::uint8_t optional = 1 << 2;
   static constexpr std::uint16_t reads[] = {0x06};
   LossOptions o;
   Shape sizes;
@@ -127,6 +130,7 @@ struct NllLossBackward {
 };
 struct NllLoss {
   static constexpr const char* name = "nll_loss";
+  static constexpr std::uint8_t optional = 1 << 2;
   static constexpr std::uint16_t reads[] = {0x0206};
   LossOptions o;
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {

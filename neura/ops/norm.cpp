@@ -29,6 +29,7 @@ Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
 
 template <bool centred> struct RowNormBackward {
   static constexpr const char* name = centred ? "layer_norm_backward" : "rms_norm_backward";
+  static constexpr std::uint8_t optional = centred ? 1 << 4 : 1 << 2 | 1 << 4;
   int first;
   bool needs_x, needs_w, needs_b;
   DType parameter;
@@ -47,6 +48,7 @@ template <bool centred> struct RowNormBackward {
 
 struct LayerNorm {
   static constexpr const char* name = "layer_norm";
+  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2;
   static constexpr std::uint16_t reads[] = {0x0603, 0x0601, 0};
   int first;
   double eps;
@@ -79,6 +81,7 @@ struct LayerNorm {
 
 struct RmsNorm {
   static constexpr const char* name = "rms_norm";
+  static constexpr std::uint8_t optional = 1 << 1;
   static constexpr std::uint16_t reads[] = {0x0203, 0x0201};
   int first;
   double eps;

@@ -68,6 +68,7 @@ template <class Op, class... In> void fused_gradients(Gradient& g, const Op& op,
 
 struct GroupNormBackward {
   static constexpr const char* name = "group_norm_backward";
+  static constexpr std::uint8_t optional = 1 << 4;
   double eps;
   ChannelGradients wanted;
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx, Spec& gw, Spec& gb) const {
@@ -80,6 +81,7 @@ struct GroupNormBackward {
 };
 struct GroupNorm {
   static constexpr const char* name = "group_norm";
+  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2;
   static constexpr std::uint16_t reads[] = {0x0603, 0x0601, 0};
   int groups;
   double eps;
@@ -116,6 +118,7 @@ struct GroupNorm {
 
 struct BatchNormBackward {
   static constexpr const char* name = "batch_norm_backward";
+  static constexpr std::uint8_t optional = 1 << 4;
   bool training;
   double eps;
   ChannelGradients wanted;
@@ -131,6 +134,7 @@ struct BatchNormBackward {
 // result, so it is said by whoever applies it.
 template <bool training> struct BatchNorm {
   static constexpr const char* name = "batch_norm";
+  static constexpr std::uint8_t optional = training ? 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 : 1 << 1 | 1 << 2;
   static constexpr std::uint16_t reads[] = {training ? 0x0603 : 0x001B, training ? 0x0601 : 0x0019, 0};
   double eps;
   double momentum = 0;

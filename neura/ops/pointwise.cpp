@@ -119,6 +119,9 @@ Dtypes dtypes_of(const Call& call) {
 }
 
 Dtypes infer_pointwise(const Call& call, Spec& out) {
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].kind == Operand::absent) [[unlikely]]
+      refuse<ValueError>(call, "expected a tensor or a number as operand " + std::to_string(i) + ", got none");
   const Dtypes d = dtypes_of(call);
   Device device;
   int rank = 0;
@@ -224,7 +227,7 @@ static std::uint64_t head(const Spec& s) {
 // May the destination take the line, with what is computed behind its end?
 bool Flat::takes(const Call& call) const {
   const TensorImpl* out = call.out[0].impl();
-  if (out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
+  if (!out || out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
   // Behind a view lies something of somebody else's.
   const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
   if (padded != spec->numel && !(last && room(out, padded))) return false;

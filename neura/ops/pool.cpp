@@ -1,6 +1,7 @@
 #include "neura/ops/pool.h"
 
 #include "neura/backend/kernels/pool.h"
+#include "neura/core/exact.h"
 #include "neura/ops/apply.h"
 
 namespace neura {
@@ -161,7 +162,9 @@ std::array<Tensor, 2> max_pool(const char* op, int dims, const Tensor& x, const 
                                bool places_wanted) {
   const Window w = window(op, dims, kernel, o.stride, o.padding, o.dilation, o.ceil_mode);
   check_input(op, x, dims);
-  const bool compact = !places_wanted && w.kernel.numel() <= 256;
+  Exact places = 1;
+  for (const std::int64_t k : w.kernel) places = places * k;
+  const bool compact = !places_wanted && places.fits() && places.of(op) <= 256;
   return apply(MaxPoolOp{geometry(op, x, dims, w), dims, compact}, x.contiguous());
 }
 Tensor avg_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {

@@ -1,5 +1,6 @@
 #include "neura/ops/pool_more.h"
 
+#include "neura/core/exact.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/rows_more.h"
@@ -24,9 +25,9 @@ Tensor lp_pool(const char* op, int rank, const Tensor& x, double p, const PerDim
   const Tensor mean = rank == 1   ? avg_pool1d(powers, kernel, average)
                       : rank == 2 ? avg_pool2d(powers, kernel, average)
                                   : avg_pool3d(powers, kernel, average);
-  std::int64_t count = 1;
-  for (std::int64_t k : kernel) count *= k;
-  return pow(sign(mean) * relu(abs(mean)) * count, 1 / p);  // so that the slope at 0 is 0, as in torch
+  Exact count = 1;
+  for (std::int64_t k : kernel) count = count * k;
+  return pow(sign(mean) * relu(abs(mean)) * count.of(op), 1 / p);  // so that the slope at 0 is 0, as in torch
 }
 
 Shape unpooled_sizes(const char* op, int rank, const Tensor& x, const PerDim& kernel_size, const MaxUnpoolOptions& o) {
@@ -40,7 +41,7 @@ Shape unpooled_sizes(const char* op, int rank, const Tensor& x, const PerDim& ke
   });
   Shape out;
   for (int d = 0; d < rank; ++d) {
-    const std::int64_t usual = (x.size(d - rank) - 1) * stride[d] - 2 * padding[d] + kernel[d];
+    const std::int64_t usual = ((Exact(x.size(d - rank)) - 1) * stride[d] - 2 * padding[d] + kernel[d]).of(op);
     const std::int64_t size = o.output_size.empty() ? usual : o.output_size[extra + d];
     check<ValueError>(size >= 0 && size > usual - stride[d] && size < usual + stride[d], [&] {
       return std::string(op) + ": expected an output_size from " + std::to_string(usual - stride[d] + 1) + " to " +
@@ -64,9 +65,9 @@ Tensor max_unpool(const char* op, int rank, const Tensor& x, const Tensor& indic
   Shape sizes;
   for (int d = 0; d < x.dim() - rank; ++d) sizes.push_back(x.size(d));
   Shape flat = sizes;
-  std::int64_t count = 1;
-  for (std::int64_t n : unpooled_sizes(op, rank, x, kernel_size, o)) sizes.push_back(n), count *= n;
-  flat.push_back(count);
+  Exact count = 1;
+  for (std::int64_t n : unpooled_sizes(op, rank, x, kernel_size, o)) sizes.push_back(n), count = count * n;
+  flat.push_back(count.of(op));
   const Tensor empty = zeros(flat, {.dtype = x.dtype(), .device = x.device()});
   return scatter(empty, -1, flatten(indices, -rank, -1), flatten(x, -rank, -1)).view(sizes);
 }

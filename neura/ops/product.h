@@ -18,6 +18,7 @@ struct MatmulOp {
 // beta * input + alpha * a b, in one pass; input broadcasts to the product, and may be absent.
 struct AddmmOp {
   static constexpr const char* name = "addmm";
+  static constexpr std::uint8_t optional = 1 << 0;
   static constexpr bool reduced_precision = true;
   static constexpr std::uint16_t reads[] = {0, 4, 2};
   Scalar beta = 1, alpha = 1;
@@ -29,6 +30,7 @@ struct AddmmOp {
 // x w^T + bias: [.., k] x [n, k] -> [.., n].
 struct LinearOp {
   static constexpr const char* name = "linear";
+  static constexpr std::uint8_t optional = 1 << 2;
   static constexpr bool reduced_precision = true;
   static constexpr std::uint16_t reads[] = {2, 1, 0};
   bool conj_x = false, conj_w = false;

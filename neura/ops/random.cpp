@@ -18,6 +18,7 @@ constexpr const char* kNames[] = {"uniform",   "normal",    "log_normal", "cauch
 // Fresh: numbers of `like`. In place: x is the destination, whose values count no more. p: see kernels/random.h.
 template <Draw::Kind kind> struct Random {
   static constexpr const char* name = kNames[int(kind)];
+  static constexpr std::uint8_t optional = 1 << 0 | 1 << 1;
   static constexpr bool direct = true;
   Draw draw;
   Meta like;
@@ -99,6 +100,7 @@ void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtyp
 
 struct Permutation {
   static constexpr const char* name = "randperm";
+  static constexpr std::uint8_t optional = 1 << 0;
   Draw draw;
   std::int64_t n;
   Device device;

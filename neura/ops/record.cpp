@@ -72,6 +72,7 @@ Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsig
 }
 
 Edge edge_of(TensorImpl* t) {
+  check<ValueError>(t, [] { return "autograd: expected a tensor, got an undefined one"; });
   if (!t->base) return {Ref<Node>::share(node(t->history)), t->output};
   Ref<History> stale;                                                    // dropped after the lock
   Busy hold(view_locks[reinterpret_cast<std::uintptr_t>(t) / 64 % 16]);  // two threads may read one view
@@ -196,7 +197,7 @@ void finish_record(Ref<Record> r, const Call& call) {
   ++root->generation;  // every view of it, this one included, is regenerated when next asked
 }
 
-bool Tensor::requires_grad() const { return may_need_gradient(impl()) && edge_of(impl()).node; }
+bool Tensor::requires_grad() const { return may_need_gradient(&there()) && edge_of(impl()).node; }
 bool Tensor::is_leaf() const { return !requires_grad() || edge_of(impl()).node->leaf; }
 const char* Tensor::grad_fn() const { return is_leaf() ? nullptr : edge_of(impl()).node->name(); }
 

@@ -21,6 +21,7 @@ std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lst
 
 struct RecurrenceBackward {
   static constexpr const char* name = "recurrence_backward";
+  static constexpr std::uint8_t optional = 1 << 0 | 1 << 1 | 1 << 3;
   Direction way;
   Tensor y, kept;  // beyond what an operation has operands for
   void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, Spec& gx, Spec& gh,
@@ -68,6 +69,7 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 
 struct RecurrenceOp {
   static constexpr const char* name = "recurrence";
+  static constexpr std::uint8_t optional = 1 << 2 | 1 << 4;
   static constexpr bool reduced_precision = true;
   static constexpr std::uint16_t reads[] = {0x51f, 0x51f, 0x51f, 0x51f, 0x51f};  // x and b for a second derivative
   Direction way;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neura/core/exact.h"
 #include "neura/ops/dropout.h"
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
@@ -190,10 +191,12 @@ struct Layer {
   Tensor w_hr;
 };
 std::vector<Layer> layers_of(const Cell& cell, const std::vector<Tensor>& params, const RecurrentOptions& o) {
-  const std::size_t count = std::size_t(std::max<std::int64_t>(o.num_layers, 0)) * (o.bidirectional ? 2 : 1);
+  const Exact layers = Exact(std::max<std::int64_t>(o.num_layers, 0)) * (o.bidirectional ? 2 : 1);
+  const std::size_t count = std::size_t(layers.of(cell.op));
   const std::size_t plain = o.has_biases ? 4 : 2, each = count ? params.size() / count : 0;
   const bool projects = cell.kind == RecurrentCell::lstm && each == plain + 1;
-  check<ValueError>(count && params.size() == count * (plain + projects), [&] {
+  // Neither side leaves 64 bits: `each` parameters of every layer are there.
+  check<ValueError>(count && each == plain + projects && params.size() == count * each, [&] {
     return std::string(cell.op) + ": expected " + std::to_string(plain) + " parameters for each of " +
            std::to_string(count) + " layers and directions, got " + std::to_string(params.size());
   });

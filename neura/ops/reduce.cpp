@@ -74,13 +74,10 @@ struct NanSum : Folding {
 };
 struct Prod : Folding {
   static constexpr const char* name = "prod";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr std::uint16_t reads[] = {1};
   void gradient(Gradient& g) const {
-    const Tensor &x = g.input(0), &y = g.output();
-    const Shape sizes = x.shape();
-    const bool zeros = any(eq(x, 0)).item<bool>();
-    if (!zeros) g.result[0] = restore(g.g[0] * conj(y), sizes, dims) / conj(x);
-    else g.result[0] = product_gradient(restore(g.g[0], sizes, dims), x, dims);
+    const Tensor& x = g.input(0);
+    g.result[0] = product_gradient(restore(g.g[0], x.shape(), dims), x, dims);
   }
 };
 // amax, amin: those that tie share the gradient.
@@ -88,8 +85,7 @@ struct Extreme : Folding {
   static constexpr std::uint16_t reads[] = {1 | 1 << 8};
   void gradient(Gradient& g) const {
     const Tensor& x = g.input(0);
-    const Tensor y = restore(g.output(), x.shape(), dims), alike = eq(x, y);
-    const Tensor best = any(isnan(y)).item<bool>() ? where(isnan(y), isnan(x), alike) : alike;
+    const Tensor y = restore(g.output(), x.shape(), dims), best = where(isnan(y), isnan(x), eq(x, y));
     Dims all;
     for (int d = 0; d < x.dim(); ++d)
       if (dims >> d & 1) all.push_back(d);
@@ -114,11 +110,15 @@ template <class Op>
 Op folding(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, DType result, DType computed) {
   return Op{{fold, computed, result, dims_mask(Op::name, dim, x.dim()), keepdim}};
 }
-template <class Op> Op summing(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+DType summed(const char* op, const Tensor& x, std::optional<DType> dtype) {
   const DType result = dtype ? *dtype : is_integral(x.dtype()) ? DType::int64 : x.dtype();
   check<DTypeError>(bit(result) & dtypes::all, [&] {
-    return std::string(Op::name) + ": expected a dtype that can be computed with, got " + name(result);
+    return std::string(op) + ": expected a dtype that can be computed with, got " + name(result);
   });
+  return result;
+}
+template <class Op> Op summing(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  const DType result = summed(Op::name, x, dtype);
   return folding<Op>(fold, x, dim, keepdim, result, is_integral(result) ? DType::int64 : accumulation(result));
 }
 Mean mean_of(const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
@@ -134,6 +134,12 @@ template <class Op> Op extreme_of(Fold fold, const Tensor& x, const Dims& dim, b
   check_not_empty(Op::name, x.spec(), op.dims);
   return op;
 }
+// Folds that leave NaN out are not computed in complex numbers, of neither side of a conversion.
+void check_real(const char* op, DType input, std::optional<DType> dtype) {
+  const DType got = bit(input) & dtypes::floating ? dtype.value_or(input) : input;
+  check<DTypeError>(bit(got) & dtypes::floating,
+                    [&] { return std::string(op) + ": expected real floating numbers, got " + name(got); });
+}
 template <class Op> Tensor truth(Fold fold, const Tensor& x, const Dims& dim, bool keepdim) {
   const DType result = x.dtype() == DType::uint8 ? DType::uint8 : DType::boolean;
   return apply(folding<Op>(fold, x, dim, keepdim, result, DType::boolean), x);
@@ -148,8 +154,9 @@ Tensor& sum_out(Tensor& out, const Tensor& input, const Dims& dim, bool keepdim,
   return apply_to(Destination::out, out, summing<Sum>(Fold::sum, input, dim, keepdim, dtype), input);
 }
 Tensor nansum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  if (is_integral(input.dtype()) || (dtype && is_integral(*dtype))) return sum(input, dim, keepdim, dtype);
-  check_dtype("nansum", input.spec(), dtypes::floating, "real");
+  const DType result = summed("nansum", input, dtype);
+  if (is_integral(input.dtype()) || is_integral(result)) return sum(input, dim, keepdim, dtype);
+  check_real("nansum", input.dtype(), dtype);
   return apply(summing<NanSum>(Fold::nansum, input, dim, keepdim, dtype), input);
 }
 Tensor mean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
@@ -159,7 +166,7 @@ Tensor& mean_out(Tensor& out, const Tensor& input, const Dims& dim, bool keepdim
   return apply_to(Destination::out, out, mean_of(input, dim, keepdim, dtype), input);
 }
 Tensor nanmean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  check_dtype("nanmean", input.spec(), dtypes::floating | dtypes::complexes, "floating or complex");
+  check_real("nanmean", input.dtype(), dtype);
   const Tensor count = sum(logical_not(isnan(input)), dim, keepdim);
   return nansum(input, dim, keepdim, dtype) / count;
 }

@@ -74,8 +74,9 @@ struct Row {
   bool linear = false;             // in each operand: forward mode needs nothing else
   bool in_place = true;            // views of split and unbind say false
   bool differentiable = false;
-  bool across = false;  // structured: its operands may be on different devices
-  bool direct = false;  // structured: its kernel may write into a destination of any strides, and over operands
+  bool across = false;        // structured: its operands may be on different devices
+  std::uint8_t optional = 0;  // not pointwise: a bit for each operand that may be absent
+  bool direct = false;        // structured: its kernel may write into a destination of any strides, and over operands
 
   // pointwise
   Class cls;

@@ -5,10 +5,13 @@
 #include <cstring>
 
 #include "neura/core/state.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
 #include "neura/ops/message.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/view.h"
 
 namespace neura {
 namespace {
@@ -165,9 +168,13 @@ Tensor polygamma(int n, const Tensor& x) {
 }
 Tensor mvlgamma(const Tensor& x, int p) {
   check<ValueError>(p >= 1, [&] { return "mvlgamma: expected p >= 1, got " + std::to_string(p); });
-  Tensor sum = lgamma(x);
-  for (int j = 1; j < p; ++j) sum = add(sum, lgamma(sub(x, 0.5 * j)));
-  return add(sum, 0.25 * p * (p - 1) * std::log(3.141592653589793));
+  check<ValueError>(p <= 1 << 24, [&] {  // halves of larger numbers are lost in float32
+    return "mvlgamma: expected p of at most 16777216, got " + std::to_string(p);
+  });
+  const DType result = is_integral(x.dtype()) ? default_dtype() : x.dtype();
+  const Tensor halves = mul(arange(0, p, 1, {.dtype = accumulation(result), .device = x.device()}), 0.5);
+  const Tensor terms = sum(lgamma(sub(reshape(x, {x.numel(), 1}), halves)), -1);
+  return add(to(reshape(terms, x.shape()), result), 0.25 * p * (p - 1) * std::log(3.141592653589793));
 }
 Tensor zeta(const Operand& x, const Operand& q) { return _zeta(without_gradient("zeta", x), q); }
 Tensor igamma(const Operand& a, const Operand& x) { return _igamma(without_gradient("igamma", a), x); }

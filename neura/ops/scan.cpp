@@ -49,7 +49,12 @@ struct Recurrence {
   static constexpr std::uint16_t reads[] = {1 | 1 << 8, 1};
   int dim;
   bool reverse;
-  void infer(const Spec& a, const Spec&, Spec& y) const { y = like(a, a.dtype); }
+  void infer(const Spec& a, const Spec& b, Spec& y) const {
+    check<DTypeError>(a.dtype == b.dtype, [&] {
+      return std::string("recurrence: expected operands of one dtype, got ") + a.str() + " and " + b.str();
+    });
+    y = like(a, a.dtype);
+  }
   void run(Context& c, View a, View b, View y) const { c.backend.scan->recurrence(c, dim, reverse, a, b, y); }
   void gradient(Gradient& g) const {
     const Tensor s = apply(Recurrence{dim, !reverse}, contiguous(conj(g.input(0))), contiguous(g.g[0]));
@@ -119,12 +124,13 @@ template <class Op> CumulativeResult running(bool largest, const Tensor& x, int 
 }  // namespace
 
 Tensor cumprod_gradient(const Tensor& g, const Tensor& x, int dim) {
-  const Tensor factor = conj(x);
-  return shift(cumprod(factor, dim), dim, 1) * recurrence(factor, g, dim, true);
+  const DType computed = accumulation(promote(g.dtype(), x.dtype()));  // scans have kernels for no halves
+  const Tensor factor = conj(to(x, computed));
+  return shift(cumprod(factor, dim), dim, 1) * recurrence(factor, to(g, computed), dim, true);
 }
 
 Tensor product_gradient(const Tensor& g, const Tensor& x, unsigned dims) {
-  if (!x.dim()) return g;
+  if (!x.dim() || !x.numel()) return expand(g, x.shape());
   Dims order;
   Shape kept;
   for (int d = 0; d < x.dim(); ++d)

@@ -1,6 +1,7 @@
 #include "neura/ops/shape.h"
 
 #include "neura/backend/kernels/join.h"
+#include "neura/core/exact.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
@@ -95,7 +96,7 @@ Tensor repeat_dim(const Tensor& x, int dim, std::int64_t n) {
   Shape size = y.shape();
   size[dim] = n;
   Shape flat = x.shape();
-  flat[dim] *= n;
+  flat[dim] = (Exact(flat[dim]) * n).of("repeat");
   return reshape(expand(y, size), flat);
 }
 
@@ -120,7 +121,7 @@ Tensor repeat(const Tensor& input, const Shape& repeats) {
   }
   for (int d = 0; d < x.dim(); ++d) {
     const std::int64_t r = repeats[d], s = x.size(d);
-    whole.push_back(r * s);
+    whole.push_back((Exact(r) * s).of("repeat"));
     if (r != 1 && s != 1) split.push_back(1), expanded.push_back(r);
     split.push_back(s), expanded.push_back(s == 1 ? r : s);
   }
@@ -140,7 +141,7 @@ Tensor repeat_interleave(const Tensor& input, std::int64_t repeats, std::optiona
   const int d = wrap_dim("repeat_interleave", dim.value_or(0), x.dim());
   Tensor y = unsqueeze(x, d + 1);
   Shape size = y.shape(), flat = x.shape();
-  size[d + 1] = repeats, flat[d] *= repeats;
+  size[d + 1] = repeats, flat[d] = (Exact(flat[d]) * repeats).of("repeat_interleave");
   return copied(reshape(expand(y, size), flat), input);
 }
 Tensor repeat_interleave(const Tensor& repeats) {
@@ -151,12 +152,14 @@ Tensor repeat_interleave(const Tensor& repeats) {
   });
   std::vector<std::int64_t> at;
   const std::vector<std::int64_t> counts = repeats.to(DType::int64).to_vector<std::int64_t>();
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    check<ValueError>(counts[i] >= 0, [&] {
-      return "repeat_interleave: expected repeats of at least 0, got " + std::to_string(counts[i]);
-    });
-    at.insert(at.end(), std::size_t(counts[i]), std::int64_t(i));
+  Exact total = 0;
+  for (const std::int64_t n : counts) {
+    check<ValueError>(n >= 0,
+                      [&] { return "repeat_interleave: expected repeats of at least 0, got " + std::to_string(n); });
+    total = total + n;
   }
+  check_room("repeat_interleave", total.of("repeat_interleave"), sizeof at[0]);
+  for (std::size_t i = 0; i < counts.size(); ++i) at.insert(at.end(), std::size_t(counts[i]), std::int64_t(i));
   return tensor(at, {.dtype = repeats.dtype(), .device = repeats.device()});
 }
 Tensor repeat_interleave(const Tensor& input, const Tensor& repeats, std::optional<int> dim) {
@@ -244,7 +247,7 @@ Tensor kron(const Tensor& input, const Tensor& other) {
   while (a.dim() < b.dim()) a = unsqueeze(a, 0);
   while (b.dim() < a.dim()) b = unsqueeze(b, 0);
   Shape whole;
-  for (int d = 0; d < a.dim(); ++d) whole.push_back(a.size(d) * b.size(d));
+  for (int d = 0; d < a.dim(); ++d) whole.push_back((Exact(a.size(d)) * b.size(d)).of("kron"));
   const int rank = a.dim();
   for (int d = 0; d < rank; ++d) a = unsqueeze(a, 2 * d + 1), b = unsqueeze(b, 2 * d);
   return reshape(mul(a, b), whole);
@@ -252,14 +255,16 @@ Tensor kron(const Tensor& input, const Tensor& other) {
 
 Tensor pixel_shuffle(const Tensor& input, std::int64_t r) {
   const int n = input.dim();
-  check<ShapeError>(n >= 3 && r > 0 && input.size(-3) % (r * r) == 0, [&] {
+  const Exact square = Exact(r) * r;
+  check<ShapeError>(n >= 3 && r > 0 && square.fits() && input.size(-3) % square.of("pixel_shuffle") == 0, [&] {
     return "pixel_shuffle: expected [..., channels, height, width] with channels a multiple of the square of "
            "upscale_factor (" +
            std::to_string(r) + "), got " + input.spec().str();
   });
   const std::int64_t c = input.size(-3) / (r * r), h = input.size(-2), w = input.size(-1);
   Shape whole = input.shape();
-  whole[n - 3] = c, whole[n - 2] = h * r, whole[n - 1] = w * r;
+  whole[n - 3] = c, whole[n - 2] = (Exact(h) * r).of("pixel_shuffle"),
+            whole[n - 1] = (Exact(w) * r).of("pixel_shuffle");
   std::int64_t batch = 1;
   for (int d = 0; d < n - 3; ++d) batch *= input.size(d);
   return reshape(permute(reshape(input, {batch, c, r, r, h, w}), {0, 1, 4, 2, 5, 3}), whole);
@@ -273,7 +278,7 @@ Tensor pixel_unshuffle(const Tensor& input, std::int64_t r) {
   });
   const std::int64_t c = input.size(-3), h = input.size(-2) / r, w = input.size(-1) / r;
   Shape whole = input.shape();
-  whole[n - 3] = c * r * r, whole[n - 2] = h, whole[n - 1] = w;
+  whole[n - 3] = (Exact(c) * r * r).of("pixel_unshuffle"), whole[n - 2] = h, whole[n - 1] = w;
   std::int64_t batch = 1;
   for (int d = 0; d < n - 3; ++d) batch *= input.size(d);
   return reshape(permute(reshape(input, {batch, c, h, r, w, r}), {0, 1, 3, 5, 2, 4}), whole);

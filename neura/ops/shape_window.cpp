@@ -1,4 +1,5 @@
 // Writes into a window of a tensor: diagonals, the scatter forms of views, padding.
+#include "neura/core/exact.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
@@ -38,6 +39,7 @@ Spec whole(const Tensor& t) { return Spec::dense(t.dtype(), t.shape(), t.device(
 // Positions in a dimension of `size` that each element of the padded one is copied from.
 std::vector<std::int64_t> sources(std::string_view mode, std::int64_t size, std::int64_t before, std::int64_t after) {
   std::vector<std::int64_t> at;
+  at.reserve(std::size_t(before + size + after));
   for (std::int64_t i = -before; i < size + after; ++i) {
     if (mode == "replicate") at.push_back(std::clamp<std::int64_t>(i, 0, size - 1));
     else if (mode == "reflect") at.push_back(i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i);
@@ -56,7 +58,7 @@ Tensor diag_embed(const Tensor& input, std::int64_t offset, int dim1, int dim2) 
   const int rank = input.dim() + 1, a = wrap_dim("diag_embed", dim1, rank), b = wrap_dim("diag_embed", dim2, rank);
   check<ValueError>(
       a != b, [&] { return "diag_embed: expected two different dimensions, got " + std::to_string(dim1) + " twice"; });
-  const std::int64_t n = input.size(-1) + std::abs(offset);
+  const std::int64_t n = (input.size(-1) + (offset < 0 ? 0 - Exact(offset) : offset)).of("diag_embed");
   Shape size = input.shape();
   size.erase(input.dim() - 1);
   size.insert(std::min(a, b), n), size.insert(std::max(a, b), n);
@@ -118,8 +120,13 @@ Tensor as_strided_scatter(const Tensor& input, const Tensor& src, const Shape& s
   window.offset = storage_offset;
   window.finish();
   bool inside = storage_offset >= 0;
-  for (std::int64_t s : stride) inside = inside && s >= 0;
-  check<ShapeError>(inside && (!window.numel || storage_offset + window.span() <= base.numel), [&] {
+  Exact end = Exact(storage_offset) + 1;
+  for (int d = 0; d < size.size(); ++d) {
+    inside = inside && stride[d] >= 0;
+    end = end + Exact(std::max<std::int64_t>(size[d] - 1, 0)) * stride[d];
+  }
+  inside = inside && end.fits();
+  check<ShapeError>(inside && (!window.numel || end.of("as_strided_scatter") <= base.numel), [&] {
     return "as_strided_scatter: expected a window inside of " + base.str() + ", got size " + size.str() + ", stride " +
            stride.str() + ", storage_offset " + std::to_string(storage_offset);
   });
@@ -137,8 +144,8 @@ Tensor constant_pad_nd(const Tensor& input, const std::vector<std::int64_t>& pad
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     const int d = input.dim() - 1 - int(i);
     const std::int64_t b = pad[2 * i], a = pad[2 * i + 1];
-    size[d] += a + b;
-    check<ShapeError>(size[d] >= 0 && -a <= input.size(d) && -b <= input.size(d), [&] {
+    size[d] = (size[d] + Exact(a) + b).of("pad");
+    check<ShapeError>(size[d] >= 0 && a >= -input.size(d) && b >= -input.size(d), [&] {
       return "pad: expected to cut off no more than there is, got " + input.spec().str() + " and " + text(pad);
     });
     // What lies within both the input and the result.
@@ -173,11 +180,13 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
     const int d = input.dim() - 1 - i;
     const std::int64_t before = pad[std::size_t(2 * i)], after = pad[std::size_t(2 * i + 1)], size = input.size(d);
     const std::int64_t limit = mode == "reflect" ? size - 1 : mode == "circular" ? size : INT64_MAX;
-    check<ShapeError>(size > 0 && before <= limit && after <= limit && size + before + after > 0, [&] {
+    const std::int64_t padded = (Exact(size) + before + after).of("pad");
+    check<ShapeError>(size > 0 && before <= limit && after <= limit && padded > 0, [&] {
       return "pad: expected, for mode " + std::string(mode) + ", padding of at most " + std::to_string(limit) +
              " for size " + std::to_string(size) + " and a result that is not empty, got " + text(pad) + " for " +
              input.spec().str();
     });
+    check_room("pad", padded, sizeof padded);
     if (before || after) x = index_select(x, d, tensor(sources(mode, size, before, after), {.device = input.device()}));
   }
   return x.is_same(input) ? clone(input) : x;

@@ -15,8 +15,10 @@ struct PerDim : Shape {  // empty: the operation's default
   PerDim(const Shape& s) : Shape(s) {}
 };
 
-// `dims` numbers from one or as many given, each at least `least`. ShapeError, ValueError, naming the operation and the
-// argument.
+// So much fits a window's numbers and what is computed of them, as in torch.
+inline constexpr std::int64_t kMostPerDim = INT32_MAX;
+// `dims` numbers from one or as many given, each from `least` to kMostPerDim. ShapeError, ValueError, naming the
+// operation and the argument.
 Shape per_dim(const char* op, const char* what, const PerDim& given, int dims, std::int64_t least);
 
 }  // namespace neura

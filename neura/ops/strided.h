@@ -29,6 +29,7 @@ struct StridedSum {  // y = zeros like base, plus x at the window; on the cpu ov
 };
 struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
   static constexpr const char* name = "strided_put";
+  static constexpr std::uint8_t optional = 1 << 1;
   Spec base, view;
   void infer(const Spec& x, const Spec& part, Spec& y) const;
   void run(Context&, View x, View part, View y) const;

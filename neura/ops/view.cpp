@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "neura/core/exact.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/strided.h"
 
@@ -78,7 +79,7 @@ struct Expand {
 Shape infer_size(const char* op, const Shape& shape, std::int64_t numel) {
   Shape out = shape;
   int open = -1;
-  std::int64_t known = 1;
+  Exact product = 1;
   const auto refuse = [&](bool ok) {
     check<ShapeError>(ok, [&] {
       return std::string(op) + ": expected sizes with " + std::to_string(numel) +
@@ -88,8 +89,10 @@ Shape infer_size(const char* op, const Shape& shape, std::int64_t numel) {
   for (int i = 0; i < out.size(); ++i) {
     refuse(out[i] >= 0 || (out[i] == -1 && open < 0));
     if (out[i] < 0) open = i;
-    else known *= out[i];
+    else product = product * out[i];
   }
+  refuse(product.fits());
+  const std::int64_t known = product.of(op);
   if (open >= 0) refuse(known != 0 && numel % known == 0), out[open] = numel / known;
   else refuse(known == numel);
   return out;
@@ -279,16 +282,17 @@ std::vector<Tensor> unbind(const Tensor& input, int dim) {
   check<ShapeError>(input.dim() > 0, [] { return "unbind: expected a tensor with dimensions, got a 0-d one"; });
   const int d = wrap_dim("unbind", dim, input.dim());
   std::vector<Tensor> parts;
+  check_room("unbind", input.dim() ? input.size(d) : 1, kTensorBytes);
   for (std::int64_t i = 0; i < input.size(d); ++i) parts.push_back(apply(Unbind{{d, i}}, input));
   return parts;
 }
 std::vector<Tensor> split(const Tensor& input, const std::vector<std::int64_t>& sizes, int dim) {
   check<ShapeError>(input.dim() > 0, [] { return "split: expected a tensor with dimensions, got a 0-d one"; });
   const int d = wrap_dim("split", dim, input.dim());
-  std::int64_t sum = 0;
+  Exact sum = 0;
   bool valid = true;
-  for (std::int64_t s : sizes) valid = valid && s >= 0, sum += s;
-  check<ValueError>(valid && sum == input.size(d), [&] {
+  for (std::int64_t s : sizes) valid = valid && s >= 0, sum = sum + s;
+  check<ValueError>(valid && sum.fits() && sum.of("split") == input.size(d), [&] {
     return "split: expected sizes that add up to " + std::to_string(input.size(d)) + ", got " +
            str(std::span<const std::int64_t>(sizes));
   });
@@ -303,6 +307,7 @@ std::vector<Tensor> split(const Tensor& input, std::int64_t split_size, int dim)
   check<ValueError>(split_size > 0 || (split_size == 0 && size == 0),
                     [&] { return "split: expected a size of 1 or more, got " + std::to_string(split_size); });
   std::vector<std::int64_t> sizes;
+  if (split_size) check_room("split", size / split_size, kTensorBytes);
   for (std::int64_t at = 0; at < size; at += split_size) sizes.push_back(std::min(split_size, size - at));
   if (sizes.empty()) sizes.push_back(0);
   return split(input, sizes, dim);
@@ -310,9 +315,10 @@ std::vector<Tensor> split(const Tensor& input, std::int64_t split_size, int dim)
 std::vector<Tensor> chunk(const Tensor& input, std::int64_t chunks, int dim) {
   check<ShapeError>(input.dim() > 0, [] { return "chunk: expected a tensor with dimensions, got a 0-d one"; });
   check<ValueError>(chunks > 0, [&] { return "chunk: expected 1 chunk or more, got " + std::to_string(chunks); });
-  const std::int64_t size = input.size(wrap_dim("chunk", dim, input.dim())), each = (size + chunks - 1) / chunks;
-  if (each == 0) return split(input, std::vector<std::int64_t>(std::size_t(chunks), 0), dim);
-  return split(input, each, dim);
+  const std::int64_t size = input.size(wrap_dim("chunk", dim, input.dim()));
+  if (size) return split(input, size / chunks + (size % chunks ? 1 : 0), dim);
+  check_room("chunk", chunks, kTensorBytes);
+  return split(input, std::vector<std::int64_t>(std::size_t(chunks), 0), dim);
 }
 
 }  // namespace neura

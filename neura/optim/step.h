@@ -79,6 +79,7 @@ class Batch {
 
 template <class Step> struct StepOp {
   static constexpr const char* name = Kernel<Step>::name;
+  static constexpr std::uint8_t optional = 1 << 2 | 1 << 3 | 1 << 4;
   static constexpr bool direct = true;  // reads and writes the parameter element by element
   Step step;
   Batch* batch;  // null: at once

@@ -16,6 +16,7 @@ template <class F> void property(const char* name, F&& get) {
 
 nb::object format(nb::handle self, nb::handle how) {
   if (!is_tensor(self.ptr())) throw nb::type_error("format: expected a tensor");
+  if (!PyUnicode_Check(how.ptr())) throw nb::type_error("format: expected format_spec to be a text");
   const Tensor& t = tensor_in(self.ptr());
   nb::object value = t.dim() == 0 ? nb::steal(from_scalar(t.detach().item())) : nb::steal(PyObject_Str(self.ptr()));
   if (!value.is_valid()) throw nb::python_error();

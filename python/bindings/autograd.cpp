@@ -12,13 +12,14 @@ void property(const char* name, nb::object get, nb::object set = nb::none()) {
 }
 template <class F> nb::object getter(F&& f) { return nb::cpp_function(std::forward<F>(f)); }
 
-// None, a tensor, or a sequence of both; None is an undefined tensor.
-std::vector<Tensor> list_of(nb::handle h, const char* op) {
+// None, a tensor, or a sequence of tensors and, if `gaps`, of None, which is an undefined tensor.
+std::vector<Tensor> list_of(nb::handle h, const char* op, bool gaps = false) {
   std::vector<Tensor> v;
   if (h.is_none()) return v;
   if (is_tensor(h.ptr())) return {tensor_in(h.ptr())};
   for (nb::handle e : nb::iter(h)) {
-    if (!e.is_none() && !is_tensor(e.ptr())) throw nb::type_error((std::string(op) + ": expected tensors").c_str());
+    if (!(gaps && e.is_none()) && !is_tensor(e.ptr()))
+      throw nb::type_error((std::string(op) + ": expected tensors, got " + Py_TYPE(e.ptr())->tp_name).c_str());
     v.push_back(e.is_none() ? Tensor() : tensor_in(e.ptr()));
   }
   return v;
@@ -33,7 +34,7 @@ nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, 
     return std::string("grad: expected allow_unused to be True or left out with materialize_grads, got False");
   });
   const std::vector<Tensor> out = list_of(outputs, "grad"), in = list_of(inputs, "grad");
-  std::vector<Tensor> result = grad(out, in, list_of(gradients, "grad"),
+  std::vector<Tensor> result = grad(out, in, list_of(gradients, "grad", true),
                                     {.retain_graph = retain_graph.value_or(create_graph),
                                      .create_graph = create_graph,
                                      .allow_unused = allow_unused.value_or(materialize)});
@@ -44,7 +45,7 @@ nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, 
 void backward_of(nb::handle tensors, nb::handle gradients, std::optional<bool> retain_graph, bool create_graph,
                  nb::handle inputs) {
   const GradOptions o{.retain_graph = retain_graph.value_or(create_graph), .create_graph = create_graph};
-  const std::vector<Tensor> out = list_of(tensors, "backward"), g = list_of(gradients, "backward");
+  const std::vector<Tensor> out = list_of(tensors, "backward"), g = list_of(gradients, "backward", true);
   if (inputs.is_none()) return backward(out, g, o);
   const std::vector<Tensor> in = list_of(inputs, "backward");
   check<AutogradError>(

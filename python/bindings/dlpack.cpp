@@ -90,7 +90,10 @@ nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
   });
   if (!stream.is_none() && !PyLong_Check(stream.ptr()))
     throw nb::type_error("__dlpack__: expected stream to be None or an integer");
-  check<ValueError>(!x.device().is_cpu() || stream.is_none() || nb::cast<std::int64_t>(stream) == -1, [] {
+  std::int64_t number = 0;
+  check<ValueError>(stream.is_none() || nb::try_cast<std::int64_t>(stream, number),
+                    [] { return std::string("__dlpack__: expected stream to be the address of a stream, got more"); });
+  check<ValueError>(!x.device().is_cpu() || stream.is_none() || number == -1, [] {
     return std::string("__dlpack__: expected no stream for a tensor on the cpu, got one; pass stream=None");
   });
   Tensor t = x;

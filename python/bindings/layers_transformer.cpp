@@ -1,6 +1,7 @@
 // Transformer layers as Python classes.
 #include "layers.h"
 
+#include "neura/core/exact.h"
 #include "neura/nn/transformer.h"
 
 namespace neura::python {
@@ -44,6 +45,7 @@ template <class M> void bind_block(nb::module_& n, const char* doc) {
 std::vector<Ref<nn::Module>> copies(const Ref<nn::Module>& layer, Integer count) {
   check<ValueError>(count >= 0,
                     [&] { return "Transformer: expected a number of layers from 0 up, got " + std::to_string(count); });
+  check_room("Transformer", count, kTensorBytes);
   const nb::object deepcopy = nb::module_::import_("copy").attr("deepcopy"), one = nb::cast(layer);
   std::vector<Ref<nn::Module>> out;
   for (Integer i = 0; i < count; ++i) out.push_back(nb::cast<Ref<nn::Module>>(deepcopy(one)));

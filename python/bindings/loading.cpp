@@ -12,6 +12,7 @@
 #include "neura/data/shared.h"
 #include "neura/data/text.h"
 #include "neura/data/transforms.h"
+#include "numbers.h"
 
 namespace neura::python {
 namespace {
@@ -158,11 +159,7 @@ void bind_sets(nb::module_& m) {
 }
 
 void bind_transforms(nb::module_& m) {
-  const auto numbers = [](const nb::list& l) {
-    std::vector<double> v;
-    for (nb::handle n : l) v.push_back(nb::cast<double>(n));
-    return v;
-  };
+  const auto numbers = [](const nb::list& l) { return numbers_of(l, "normalize", "mean and std"); };
   m.def(
       "to_float", [](const Tensor& x, DType dtype) { return data::ToFloat{dtype}(x); }, "image"_a, "dtype"_a,
       Unlocked());

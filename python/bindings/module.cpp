@@ -1,4 +1,8 @@
 // The extension module neura._neura: errors, and the families in order.
+#include <cstring>
+#include <stdexcept>
+#include <typeinfo>
+
 #include "collector.h"
 #include "modules.h"
 #include "neura/autograd/function.h"
@@ -57,7 +61,10 @@ Kind kind_of(const Error& e) {
 void raise(const Error& e) {
   PyObject* type = types[kind_of(e)];
   try {
-    nb::object error = nb::handle(type)(nb::str(e.what()));
+    // A file's bytes may stand in the sentence.
+    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(e.what(), Py_ssize_t(std::strlen(e.what())), "replace"));
+    if (!text.is_valid()) throw nb::python_error();
+    nb::object error = nb::handle(type)(text);
     const ErrorDetails details = details_of(e);
     error.attr("op") = details.op;
     nb::list operands;
@@ -66,6 +73,26 @@ void raise(const Error& e) {
     PyErr_SetObject(type, error.ptr());
   } catch (nb::python_error& other) {
     other.restore();
+  } catch (const std::exception&) {  // no memory for the sentence
+    PyErr_NoMemory();
+  }
+}
+
+// What is not ours becomes ours, as the last resort: an operation that knows its name has said so before.
+void raise_any(const std::exception_ptr& p) {
+  constexpr const char* full = "neura: expected enough memory for a list, got none; use smaller sizes";
+  try {
+    std::rethrow_exception(p);
+  } catch (const Error& e) {
+    raise(e);
+  } catch (const std::bad_alloc&) {
+    raise(OutOfMemoryError(full));
+  } catch (const std::length_error&) {
+    raise(OutOfMemoryError(full));
+  } catch (const std::bad_cast&) {
+    raise(nn::ArgumentError("neura: expected an argument of another type, got one that cannot be converted"));
+  } catch (const std::exception& e) {
+    raise(Error(e.what()));
   }
 }
 
@@ -103,14 +130,10 @@ void set_python_error(std::exception_ptr p) {
       default:
         return PyErr_SetString(PyExc_RuntimeError, e.what());
     }
-  } catch (const Error& e) {
-    raise(e);
   } catch (const StopRecomputation&) {
     PyErr_SetNone(stop_recomputation);
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (const std::exception&) {
+    raise_any(std::current_exception());
   }
 }
 
@@ -136,8 +159,12 @@ void bind_errors(nb::module_& parent) {
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
-    } catch (const Error& e) {
-      raise(e);
+    } catch (const nb::python_error&) {
+      throw;
+    } catch (const nb::builtin_exception&) {
+      throw;
+    } catch (const std::exception&) {
+      raise_any(p);
     }
   });
 }

@@ -7,6 +7,7 @@
 #include "neura/ops/interpolate.h"
 #include "neura/ops/noise.h"
 #include "neura/ops/pool_more.h"
+#include "numbers.h"
 
 namespace neura::python {
 
@@ -30,16 +31,9 @@ Padding padding_of(nb::handle h) {
 }
 std::vector<double> factors_of(nb::handle h) {
   if (h.is_none()) return {};
-  std::vector<double> out;
   Scalar s;
   if (to_scalar(h.ptr(), s)) return {s.real()};
-  try {
-    for (nb::handle e : nb::iter(h)) out.push_back(nb::cast<double>(e));
-  } catch (...) {
-    PyErr_Clear();
-    throw nb::type_error("interpolate: expected scale_factor to be a number or numbers");
-  }
-  return out;
+  return numbers_of(h, "interpolate", "scale_factor");
 }
 PerDim result_sizes(nb::handle given) {
   if (given.is_none()) return kKeepSize;

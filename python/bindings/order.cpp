@@ -1,5 +1,5 @@
 // Order: sorting, selection, search, counting; and results with names.
-#include "common.h"
+#include "numbers.h"
 
 namespace neura::python {
 namespace {
@@ -82,38 +82,35 @@ void bind_search(const Names& n) {
   n.both("bincount", &bincount, "input"_a, "weights"_a = nb::none(), "minlength"_a = 0);
   n.both("histc", &histc, "input"_a, "bins"_a = 100, "min"_a = Scalar(0), "max"_a = Scalar(0));
 }
-std::vector<double> range_of(nb::handle h) {
-  std::vector<double> v;
-  if (!h.is_none())
-    for (nb::handle e : nb::iter(h)) v.push_back(nb::cast<double>(e));
-  return v;
+std::vector<double> range_of(nb::handle h, const char* op) {
+  return h.is_none() ? std::vector<double>() : numbers_of(h, op, "range");
 }
 void bind_histograms(const Names& n) {
   n.both(
       "histogram",
       [](const Tensor& x, std::int64_t bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramResult r = histogram(x, bins, {range_of(range), weight, density});
+        const HistogramResult r = histogram(x, bins, {range_of(range, "histogram"), weight, density});
         return named_pair("histogram", "hist", "bin_edges", r.hist, r.bin_edges);
       },
       "input"_a, "bins"_a, nb::kw_only(), "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.both(
       "histogram",
       [](const Tensor& x, const Tensor& bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramResult r = histogram(x, bins, {range_of(range), weight, density});
+        const HistogramResult r = histogram(x, bins, {range_of(range, "histogram"), weight, density});
         return named_pair("histogram", "hist", "bin_edges", r.hist, r.bin_edges);
       },
       "input"_a, "bins"_a, nb::kw_only(), "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<std::int64_t>& bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramDDResult r = histogramdd(x, bins, {range_of(range), weight, density});
+        const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
         return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<Tensor>& bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramDDResult r = histogramdd(x, bins, {range_of(range), weight, density});
+        const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
         return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);

@@ -1,4 +1,5 @@
 // Measures over several variables, distances, products in space, windows.
+#include "numbers.h"
 #include "out.h"
 
 #include "neura/ops/statistics.h"
@@ -151,9 +152,7 @@ void bind_windows(nb::module_ m) {
   m.def(
       "general_cosine",
       [](std::int64_t M, nb::handle a, bool sym, D d, nb::handle, V v, bool g) {
-        std::vector<double> c;
-        for (nb::handle e : nb::iter(a)) c.push_back(nb::cast<double>(e));
-        return windows::general_cosine(M, c, window_options(sym, d, v, g));
+        return windows::general_cosine(M, numbers_of(a, "general_cosine", "a"), window_options(sym, d, v, g));
       },
       text_of("general_cosine").c_str(), "M"_a, nb::kw_only(), "a"_a, "sym"_a = true, OPTIONS);
 }

@@ -1,7 +1,7 @@
 // dtype and device objects, and the conversions of arguments that are not tensors.
 #include <memory>
 
-#include "common.h"
+#include "numbers.h"
 
 namespace neura::python {
 namespace {
@@ -142,6 +142,16 @@ template <class F> bool each(PyObject* o, F&& f) {
 }
 
 }  // namespace
+
+std::vector<double> numbers_of(nb::handle h, const char* op, const char* what) {
+  std::vector<double> out;
+  const auto add = [&](PyObject* o) {
+    double d;
+    return nb::try_cast<double>(nb::handle(o), d) && (out.push_back(d), true);
+  };
+  if (!each(h.ptr(), add)) throw nb::type_error((std::string(op) + ": expected " + what + " to be numbers").c_str());
+  return out;
+}
 
 bool to_scalar(PyObject* o, Scalar& s) {
   if (PyBool_Check(o)) return s = Scalar(o == Py_True), true;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "neura/backend/cpu/reduce.h"
+#include "neura/backend/cpu/refuse.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -215,6 +216,7 @@ void deliver(ConvertFn* convert, const char* from, std::int64_t size, View y) {
 void fold(Context& c, Fold which, DType computed, unsigned dims, View x, View p, View y) {
   Walk w;
   w.loops = fold_table().loops[int(which)][int(computed)];
+  if (!w.loops.rows) return fail_dtype(c, computed);
   const ConvertTable& convert = *c.backend.convert;
   w.same = convert.pair[int(computed)][int(computed)];
   w.convert = x.dtype() == computed ? nullptr : convert.pair[int(x.dtype())][int(computed)];

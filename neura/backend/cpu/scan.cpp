@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "neura/backend/cpu/refuse.h"
 #include "neura/core/parallel.h"
 
 namespace neura {
@@ -19,7 +20,7 @@ template <> struct WideOf<std::int64_t> { using type = std::uint64_t; };  // wra
 template <> struct WideOf<std::complex<float>> { using type = std::complex<double>; };
 template <class T> using Wide = typename WideOf<T>::type;
 
-template <class F> void with_dtype(DType d, F f) {
+template <class F> void with_dtype(Context& c, DType d, F f) {
   switch (d) {
     case DType::float32:
       return f(float());
@@ -29,8 +30,10 @@ template <class F> void with_dtype(DType d, F f) {
       return f(std::int64_t());
     case DType::complex64:
       return f(std::complex<float>());
-    default:
+    case DType::complex128:
       return f(std::complex<double>());
+    default:
+      return fail_dtype(c, d);
   }
 }
 
@@ -93,8 +96,8 @@ template <class T, bool product> void cumulate_rows(const Lines& l, bool reverse
     }
   });
 }
-void cumulate(Context&, bool product, int dim, bool reverse, View x, View y) {
-  with_dtype(x.dtype(), [&]<class T>(T) {
+void cumulate(Context& c, bool product, int dim, bool reverse, View x, View y) {
+  with_dtype(c, x.dtype(), [&]<class T>(T) {
     const Lines l(x, dim);
     if (l.inner == 1 && l.n && product) cumulate_rows<T, true>(l, reverse, x.as<T>(), y.as<T>());
     else if (l.inner == 1 && l.n) cumulate_rows<T, false>(l, reverse, x.as<T>(), y.as<T>());
@@ -118,14 +121,15 @@ template <class T> void recurrence_lines(const Lines& l, bool reverse, const T* 
     }
   });
 }
-void recurrence(Context&, int dim, bool reverse, View a, View b, View y) {
-  with_dtype(y.dtype(), [&]<class T>(T) {
-    if constexpr (!std::is_integral_v<T>) recurrence_lines<T>(Lines(y, dim), reverse, a.as<T>(), b.as<T>(), y.as<T>());
+void recurrence(Context& c, int dim, bool reverse, View a, View b, View y) {
+  with_dtype(c, y.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) fail_dtype(c, y.dtype());
+    else recurrence_lines<T>(Lines(y, dim), reverse, a.as<T>(), b.as<T>(), y.as<T>());
   });
 }
 
-void shift(Context&, int dim, bool back, double fill, View x, View y) {
-  with_dtype(x.dtype(), [&]<class T>(T) {
+void shift(Context& c, int dim, bool back, double fill, View x, View y) {
+  with_dtype(c, x.dtype(), [&]<class T>(T) {
     const Lines l(x, dim);
     l.each([&](std::int64_t at, std::int64_t width) {
       for (std::int64_t k = 0; k < l.n; ++k) {
@@ -138,9 +142,11 @@ void shift(Context&, int dim, bool back, double fill, View x, View y) {
   });
 }
 
-void extreme(Context&, bool largest, int dim, View x, View values, View indices) {
-  with_dtype(x.dtype(), [&]<class T>(T) {
-    if constexpr (std::is_arithmetic_v<T>) {
+void extreme(Context& c, bool largest, int dim, View x, View values, View indices) {
+  with_dtype(c, x.dtype(), [&]<class T>(T) {
+    if constexpr (!std::is_arithmetic_v<T>) {
+      fail_dtype(c, x.dtype());
+    } else {
       const Lines l(x, dim);
       std::int64_t* places = indices.as<std::int64_t>();
       l.each([&](std::int64_t at, std::int64_t width) {
@@ -180,9 +186,10 @@ template <class T> void logcumsumexp_lines(const Lines& l, const T* x, T* y) {
       }
   });
 }
-void logcumsumexp(Context&, int dim, View x, View y) {
-  with_dtype(x.dtype(), [&]<class T>(T) {
-    if constexpr (!std::is_integral_v<T>) logcumsumexp_lines(Lines(x, dim), x.as<T>(), y.as<T>());
+void logcumsumexp(Context& c, int dim, View x, View y) {
+  with_dtype(c, x.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) fail_dtype(c, x.dtype());
+    else logcumsumexp_lines(Lines(x, dim), x.as<T>(), y.as<T>());
   });
 }
 }  // namespace

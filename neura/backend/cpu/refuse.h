@@ -1,0 +1,19 @@
+// What a kernel of the cpu answers to a dtype that it was not compiled for.
+#pragma once
+#include <cstdio>
+
+#include "neura/backend/context.h"
+#include "neura/core/dtype.h"
+
+namespace neura {
+
+// NotImplementedError of whoever called; the kernel has written nothing.
+[[gnu::cold, gnu::noinline]] inline void fail_dtype(Context& c, DType d) {
+  thread_local DeviceFailure failure;
+  failure.kind = DeviceFailure::absent;
+  std::snprintf(failure.text, sizeof failure.text,
+                "expected a dtype that the cpu has a kernel for, got %s; convert with to(dtype)", name(d));
+  c.fail(&failure);
+}
+
+}  // namespace neura

@@ -1,0 +1,10 @@
+// Lists of numbers out of whatever Python can iterate over.
+#pragma once
+#include "common.h"
+
+namespace neura::python {
+
+// TypeError `<op>: expected <what> to be numbers` where it is anything else.
+std::vector<double> numbers_of(nb::handle, const char* op, const char* what);
+
+}  // namespace neura::python
