@@ -109,7 +109,11 @@ class Fuzz:
             self.returned += 1
             return result
         except Exception as error:
-            self.look_at(error)
+            # Python's own list() asks for the memory of what says that it is long.
+            if type(error) is not MemoryError or not any(
+                isinstance(a, fuzz_values.Long) for a in [*args, *keywords.values()]
+            ):
+                self.look_at(error)
             return None
         finally:
             restore()

@@ -70,6 +70,7 @@ WRONG = {
     "__dlpack__: expected stream": lambda: x.__dlpack__(stream=2**70),
     "format: expected format_spec to be a text": lambda: x.__format__(3),
     "grad: expected": lambda: neura.autograd.grad(neura.ones(1, requires_grad=True).sum(), [None]),
+    "decode_png: expected the bytes": lambda: neura.data.decode_png(2**33),
     "nansum: expected real": lambda: neura.nansum(x, dtype=neura.complex64),
     "nanmean: expected real": lambda: neura.nanmean(x, dtype=neura.complex128),
 }

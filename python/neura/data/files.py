@@ -32,6 +32,8 @@ def write_png(path, image):
 
 def decode_png(data, mode="unchanged"):
     """A picture in bytes, as read_png gives it."""
+    if isinstance(data, int):  # bytes(n) are n zeros
+        raise TypeError("decode_png: expected the bytes of a picture, got a number")
     return _data.decode_png(bytes(data), mode)
 
 
