@@ -25,6 +25,11 @@ inline Variable angle_slope(const Variable& g, const Variable& x) {
   return where(r == Constant{0}, Constant{0}, turned * (g / (r * r)));
 }
 inline Variable real_slope(const Variable& g, const Variable&) { return g; }
+inline Variable silu_slope(const Variable& g, const Variable& x) {
+  if (!x.is_complex()) return silu_slope<Variable>(g, x);
+  const Variable s = Constant{1} / (Constant{1} + exp(-x));
+  return g * (s * (Constant{1} + x * (Constant{1} - s)));
+}
 
 template <template <class> class R, int K> Tensor slope_of_tensors(const Tensor* t, const double* attributes) {
   const R<Variable> r(attributes);
