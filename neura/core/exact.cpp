@@ -30,7 +30,7 @@ std::int64_t Exact::of(const char* op) const {
 }
 
 void check_room(const char* op, std::int64_t count, std::size_t bytes_each) {
-  check<OutOfMemoryError>(count <= 1 << 16 || std::size_t(count) <= room() / bytes_each, [&] {
+  check<OutOfMemoryError>(count <= 1 << 16 || std::uint64_t(count) <= room() / bytes_each, [&] {
     return std::string(op) + ": expected a list that fits into memory, got " + std::to_string(count) + " items";
   });
 }
