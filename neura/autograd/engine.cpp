@@ -76,7 +76,7 @@ void evaluate(Gradient& c, Record& r, Run& run, unsigned wanted, Tensor* g, Tens
     if (!(wanted >> i & 1)) continue;
     read |= r.row->reads_of(i), c.meta[i] = &r.edges[i].node->meta(r.edges[i].output);
   }
-  check<AutogradError>(r.row->gradient,
+  check<AutogradError>(r.row->gradient || r.row->define,
                        [&] { return std::string(r.row->name) + ": has no derivative; detach() what goes through it"; });
   Values values;
   const unsigned was_packed = r.kept ? take_saved(values, r, run, read) : 0;
@@ -92,7 +92,9 @@ void evaluate(Gradient& c, Record& r, Run& run, unsigned wanted, Tensor* g, Tens
     if (bit < 8) p->history = Ref<Node>(r.edges[bit].node).leave(), p->output = std::uint16_t(r.edges[bit].output);
     else if (differentiable(t.dtype())) p->history = Ref<Node>::share(self).leave(), p->output = std::uint16_t(bit - 8);
   }
-  r.row->gradient(c);
+  const bool by_definition = r.row->define && !r.row->is_closed && (run.create_graph || !r.row->gradient);
+  if (by_definition) gradient_by_definition(c);
+  else r.row->gradient(c);
   for (int i = 0; i < r.row->outputs; ++i) g[i] = {};  // before the results move on: they may be g itself
   for (int i = 0; i < r.inputs; ++i)
     if (wanted >> i & 1 && result[i] && !c.windowed) result[i] = fit_gradient(std::move(result[i]), *c.meta[i]);
@@ -160,7 +162,8 @@ void Record::backward(Run& run, Tensor* g) {
   unsigned wanted = 0;
   for (int i = 0; i < inputs; ++i) wanted |= unsigned(run.wants(edges[i])) << i;
   if (!wanted) return;
-  if (inputs <= kMaxInputs) run_record<kMaxInputs>(*this, run, wanted, g);
+  if (inputs <= kMaxRowInputs) run_record<kMaxRowInputs>(*this, run, wanted, g);
+  else if (inputs <= kMaxInputs) run_record<kMaxInputs>(*this, run, wanted, g);
   else run_record<kMaxList>(*this, run, wanted, g);
 }
 

@@ -62,4 +62,6 @@ bool write_window(const Tensor& into, const Tensor& g, const Gradient& c);
 Tensor spread(const Tensor& g, const Gradient& c);  // the whole that the window is a part of
 extern std::atomic<int> hooked_leaves;              // while zero, backward needs no look ahead
 
+void gradient_by_definition(Gradient&);  // definition.cpp: for derivatives of derivatives, or where there is no formula
+
 }  // namespace neura

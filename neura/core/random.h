@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "neura/core/fields.h"
+
 namespace neura {
 
 // Four independent 32-bit numbers for this counter. `offset` is the call's place in the generator's stream, `index` the
@@ -28,6 +30,14 @@ class Generator {
 };
 Generator& default_generator();        // of the whole process, or of this thread's innermost GeneratorScope
 void manual_seed(std::uint64_t seed);  // seeds it; until then its seed is taken from the system
+
+// The place in a generator's stream from which one call of an operation draws. Reserved once: a derivative that draws
+// the same numbers again keeps it.
+struct Drawn {
+  std::uint64_t seed = 0, offset = 0;
+  bool reserved = false;
+  NEURA_FIELDS(varying(seed), varying(offset), varying(reserved))
+};
 
 // Makes `g` this thread's default_generator() while it lives: whoever computes in a thread of a data loader draws from
 // numbers of its own.

@@ -72,9 +72,9 @@ Tensor norm_of_all(const std::vector<Tensor>& tensors) {
 
 // One gradient's turn to be written, with all that goes with it; the kernel runs when all have had theirs.
 struct Clip {
-  static constexpr const char* name = "clip_grad_norm_";
-  static constexpr bool direct = true;
+  static constexpr Operation op = operation("clip_grad_norm_").direct();
   std::vector<View>* all;
+  NEURA_FIELDS(all)
   void infer(const Spec& g, Spec& out) const { out = Spec::dense(g.dtype, g.sizes(), g.device); }
   void run(Context&, View, View g) const { all->push_back(g); }
 };

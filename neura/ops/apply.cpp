@@ -26,7 +26,7 @@ bool needs_record(const Call& call) {
 }
 
 void check_devices(const Call& call) {
-  if (call.row->across) return;
+  if (call.row->across_devices) return;
   const Spec* first = nullptr;
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.in[i].is_tensor()) continue;
@@ -39,21 +39,65 @@ void check_devices(const Call& call) {
   }
 }
 
+// The specs of a call's operands: of every operation but a list they fit on the stack.
+class Specs {
+ public:
+  explicit Specs(const Call& call) : in_(few_) {
+    static const Spec none = [] {
+      Spec s;
+      s.rank = kAbsent;
+      return s;
+    }();
+    if (call.inputs > kMaxInputs) many_.resize(std::size_t(call.inputs)), in_ = many_.data();
+    for (int i = 0; i < call.inputs; ++i) in_[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
+  }
+  Specs(const Specs&) = delete;
+  const Spec* const* get() const { return in_; }
+
+ private:
+  const Spec *few_[kMaxInputs], **in_;
+  std::vector<const Spec*> many_;
+};
+
+Device device_of(const Call& call, const Spec* spec) {  // of what has no operand, such as rand: that of the result
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && !call.row->across_devices) return call.in[i].tensor->spec.device;
+  return spec[0].device;
+}
+
+// Before a kernel that writes operands: their memory is theirs alone, their version another.
+void announce_writes(const Call& call) {
+  const bool recording = !(state.active & kUnrecorded);
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    const std::string operand = recording ? "operand " + std::to_string(i) : std::string();
+    if (recording && may_need_gradient(t))
+      refuse<InplaceError>(call, "writes " + operand + ": expected one that needs no gradient; write under NoGrad");
+    if (recording && t->inference)
+      refuse<InplaceError>(call, "writes " + operand + ": expected one made outside of inference mode; clone() it");
+  }
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    t->storage->written(call.row), t->id = ++state.id;
+  }
+}
+
 void run_structured(Call& call, const Spec* spec) {
   const Row& row = *call.row;
+  if (row.written_inputs) announce_writes(call);
   View few[kMaxInputs], out[kMaxOutputs], *in = few;
-  std::vector<View> many;  // the parts of a list
+  std::vector<View> many;  // of a list
   if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
-  Device device = spec[0].device;  // of what has no operand, such as rand
   for (int i = 0; i < call.inputs; ++i) {
     if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
-    if (!call.in[i].is_tensor()) continue;
-    in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
-    if (!row.across) device = in[i].spec->device;
+    if (call.in[i].is_tensor()) in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
   }
+  const Device device = device_of(call, spec);
   Context context(backend_of(device), device, row.name);
   const auto run = [&] {
-    row.run(call.op, context, in, out);
+    row.run(call.op, context, in, call.inputs, out);
     if (context.failed)
       refuse<IndexError>(call, "expected indices from 0 to " + std::to_string(context.bound() - 1) + ", got " +
                                    std::to_string(context.value()));
@@ -67,7 +111,7 @@ void run_structured(Call& call, const Spec* spec) {
     return run();
   }
   TensorImpl* destination = call.out[0].impl();
-  if (row.direct && destination->spec.dtype == spec[0].dtype) {
+  if (row.writes_directly && destination->spec.dtype == spec[0].dtype) {
     Tensor copies[kMaxInputs];  // no operation on a list is direct
     for (int i = 0; i < call.inputs; ++i) {
       if (!call.in[i].is_tensor()) continue;
@@ -85,12 +129,32 @@ void run_structured(Call& call, const Spec* spec) {
   assign({destination->data(), &destination->spec}, out[0]);
 }
 
+// Where the back end has no kernel for these operands: the definition, which records itself.
+bool composed(Call& call, const Spec* const* in, const Spec* spec) {
+  const Row& row = *call.row;
+  if (!row.accepts || row.accepts(call.op, backend_of(device_of(call, spec)), in, call.inputs)) return false;
+  NEURA_ASSERT(row.define && call.destination == Destination::fresh);
+  Tensor operands[kMaxInputs];
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) operands[i] = Tensor(Ref<TensorImpl>::share(call.in[i].tensor));
+  row.define(call.op, operands, call.inputs, call.out);
+  return true;
+}
+
+void reserve_numbers(const Call& call) {
+  // The attributes of a call that draws are the caller's copy (apply_drawing).
+  Drawn* numbers = call.row->numbers(const_cast<void*>(call.op));
+  if (numbers->reserved) return;
+  const GeneratorState s = (call.generator ? *call.generator : default_generator()).reserve();
+  numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
+}
+
 Tensor make_view(const Call& call, const Spec& spec) {
   TensorImpl* x = call.in[0].tensor;
   TensorImpl* v = TensorImpl::make(spec, Ref<Storage>::share(x->storage).leave());
   v->base = Ref<TensorImpl>::share(x->base ? x->base : x).leave();  // the root: never a chain
   v->seen = v->base->generation;
-  v->locked_view = !call.row->in_place || x->locked_view;
+  v->locked_view = call.row->views_locked || x->locked_view;
   v->inference = x->inference;
   return Tensor(Ref<TensorImpl>::adopt(v));
 }
@@ -113,20 +177,17 @@ Tensor make_lazy(const Call& call, const Spec& spec) {
   refuse<ValueError>(call, "expected a tensor as operand " + std::to_string(i) + ", got an undefined one");
 }
 
-Dtypes infer(const Call& call, Spec* spec) {  // dtypes of a pointwise row
+void check_present(const Call& call) {
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].kind == Operand::absent && !call.row->may_be_absent(i)) refuse_absent(call, i);
+}
+
+// Sizes and dtypes of the results; the answer is about pointwise rows alone.
+Dtypes infer(const Call& call, const Spec* const* in, Spec* spec) {
   const Row& row = *call.row;
   if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);
-  static const Spec none = [] {
-    Spec s;
-    s.rank = kAbsent;
-    return s;
-  }();
-  const Spec* in[kMaxList];
-  for (int i = 0; i < call.inputs; ++i) {
-    in[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
-    if (call.in[i].kind == Operand::absent && (i >= kMaxInputs || !(row.optional >> i & 1))) refuse_absent(call, i);
-  }
-  row.infer(call.op, in, spec);
+  check_present(call);
+  row.infer(call.op, in, call.inputs, spec);
   if (row.kind == Row::view) spec[0].finish();
   return {};
 }
@@ -148,15 +209,26 @@ void record(const Call& call) {
 void fresh(Call& call, bool recorded) {
   check_devices(call);
   Spec spec[kMaxOutputs];
-  const Dtypes dtypes = infer(call, spec);
+  if (call.row->kind == Row::pointwise) {
+    const Dtypes dtypes = infer_pointwise(call, spec[0]);
+    {
+      Unlocked unlocked(is_long(call, spec[0]));
+      call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
+    }
+    if (recorded) record(call);
+    return;
+  }
+  const Specs in(call);
+  infer(call, in.get(), spec);
+  if (call.row->numbers) reserve_numbers(call);
+  if (composed(call, in.get(), spec)) return;
   if (call.row->kind == Row::view) {
     call.out[0] = make_view(call, spec[0]);
   } else if (call.row->kind == Row::lazy) [[unlikely]] {
     call.out[0] = make_lazy(call, spec[0]);
   } else {
     Unlocked unlocked(is_long(call, spec[0]));
-    if (call.row->kind == Row::pointwise) call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
-    else run_structured(call, spec);
+    run_structured(call, spec);
   }
   if (recorded) record(call);
 }
@@ -195,7 +267,11 @@ void write(Call& call, bool recorded, Flat* flat) {
   if (recording && call.destination == Destination::in_place) check_in_place(call);
   Spec spec[kMaxOutputs];
   Dtypes dtypes{};
-  if (!flat) dtypes = infer(call, spec), check_destination(call, spec[0]);
+  if (!flat) {
+    const Specs in(call);
+    dtypes = infer(call, in.get(), spec), check_destination(call, spec[0]);
+    if (call.row->numbers) reserve_numbers(call);
+  }
   Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
   const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
   if (moved && flat) [[unlikely]]
@@ -241,6 +317,7 @@ void apply(Call& call) {
   if (state.active & kIntercepted) [[unlikely]]
     return intercept(call);
   try {
+    if (call.row->kind == Row::slope) return run_slope(call);
     const bool recorded = needs_record(call);
     Flat flat;
     const bool small = flat.fits(call);

@@ -90,10 +90,10 @@ void compose_gradient(Gradient& g, const AttentionShape& shape) {
 }
 
 struct AttentionBackward {
-  static constexpr const char* name = "scaled_dot_product_attention_backward";
-  static constexpr std::uint8_t optional = 1 << 4;
+  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(4));
   AttentionShape shape;
   Tensor y, sums;  // of AttentionKept; beyond what an operation has operands for
+  NEURA_FIELDS(shape, y, sums)
   void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& gq, Spec& gk,
              Spec& gv) const {
     gq = Spec::dense(q.dtype, q.sizes(), q.device);
@@ -112,10 +112,9 @@ struct AttentionBackward {
 
 // In one kernel; operands as softmax_kernels wants them. The mask has no gradient.
 struct Attention {
-  static constexpr const char* name = "scaled_dot_product_attention";
-  static constexpr std::uint8_t optional = 1 << 3;
-  static constexpr std::uint16_t reads[] = {15, 15, 15, 0};
+  static constexpr Operation op = operation("scaled_dot_product_attention").optional(in(3)).saves(0, in(0, 1, 2, 3)).saves(1, in(0, 1, 2, 3)).saves(2, in(0, 1, 2, 3));
   AttentionShape shape;
+  NEURA_FIELDS(shape)
   void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y) const {
     Shape sizes = q.sizes();
     sizes[q.rank - 1] = v.shape[v.rank - 1];
@@ -127,10 +126,9 @@ struct Attention {
   void gradient(Gradient& g) const { AttentionBackward{shape, {}, {}}.gradient_of(g); }
 };
 struct AttentionKept {  // what AttentionUse::kept is about
-  static constexpr const char* name = Attention::name;
-  static constexpr std::uint8_t optional = 1 << 3;
-  static constexpr std::uint16_t reads[] = {0x030f, 0x030f, 0x030f, 0};
+  static constexpr Operation op = operation(Attention::name).optional(in(3)).saves(0, in(0, 1, 2, 3), out(0, 1)).saves(1, in(0, 1, 2, 3), out(0, 1)).saves(2, in(0, 1, 2, 3), out(0, 1));
   AttentionShape shape;
+  NEURA_FIELDS(shape)
   void infer(const Spec& q, const Spec& k, const Spec& v, const Spec& mask, Spec& y, Spec& sums) const {
     Attention{shape}.infer(q, k, v, mask, y);
     sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);

@@ -14,36 +14,32 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
-  static constexpr const char* name = "convolution";
-  static constexpr std::uint8_t optional = 1 << 2;
-  static constexpr bool reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {2, 1, 0};
+  static constexpr Operation op = operation("convolution").optional(in(2)).precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Conjugated conj = {};
+  NEURA_FIELDS(s, conj)
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
   void run(Context&, View x, View w, View bias, View y) const;
   void gradient(Gradient& g) const;
 };
 // Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
 struct ConvolutionInputGradientOp {
-  static constexpr const char* name = "convolution_backward_input";
-  static constexpr bool linear = true, reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {2, 1};
+  static constexpr Operation op = operation("convolution_backward_input").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape in;
   Conjugated conj = {};
+  NEURA_FIELDS(s, in, conj)
   void infer(const Spec& g, const Spec& w, Spec& x) const;
   void run(Context&, View g, View w, View x) const;
   void gradient(Gradient& g) const;
 };
 // Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
 struct ConvolutionWeightGradientOp {
-  static constexpr const char* name = "convolution_backward_weight";
-  static constexpr bool linear = true, reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {2, 1};
+  static constexpr Operation op = operation("convolution_backward_weight").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape kernel;
   Conjugated conj = {};
+  NEURA_FIELDS(s, kernel, conj)
   void infer(const Spec& x, const Spec& g, Spec& w) const;
   void run(Context&, View x, View g, View w) const;
   void gradient(Gradient& g) const;
@@ -51,21 +47,19 @@ struct ConvolutionWeightGradientOp {
 
 struct FoldOp;
 struct UnfoldOp {  // [n, c, in..] -> [n, c * kernel, windows]
-  static constexpr const char* name = "unfold";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {0};
+  static constexpr Operation op = operation("unfold").linear();
   ConvolutionShape s;
   Shape kernel;
+  NEURA_FIELDS(s, kernel)
   void infer(const Spec& x, Spec& columns) const;
   void run(Context&, View x, View columns) const;
   void gradient(Gradient& g) const;
 };
 struct FoldOp {  // and back: the sum of patches, an image of the sizes `in`
-  static constexpr const char* name = "fold";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {0};
+  static constexpr Operation op = operation("fold").linear();
   ConvolutionShape s;
   Shape kernel, in;
+  NEURA_FIELDS(s, kernel, in)
   void infer(const Spec& columns, Spec& x) const;
   void run(Context&, View columns, View x) const;
   void gradient(Gradient& g) const;

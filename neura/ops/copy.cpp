@@ -13,10 +13,10 @@ namespace neura {
 namespace {
 
 struct Cast {  // and clone, to the same dtype
-  static constexpr const char* name = "to";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("to").linear();
   DType dtype;
   bool keep_order;  // of dimensions, where the elements lie densely
+  NEURA_FIELDS(dtype, keep_order)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(dtype, x.sizes(), x.device);
     if (keep_order && !x.contiguous && x.dense()) std::copy(x.strides, x.strides + x.rank, y.strides), y.finish();
@@ -26,10 +26,10 @@ struct Cast {  // and clone, to the same dtype
 };
 
 struct Transfer {  // to another device; dimensions keep their order in memory
-  static constexpr const char* name = "to";
-  static constexpr bool linear = true, across = true;
+  static constexpr Operation op = operation("to").linear().across();
   Device device;
   bool non_blocking;
+  NEURA_FIELDS(device, non_blocking)
   void infer(const Spec& x, Spec& y) const {
     Cast{x.dtype, true}.infer(x, y);
     y.device = device;
@@ -39,17 +39,17 @@ struct Transfer {  // to another device; dimensions keep their order in memory
 };
 
 struct LazyClone {
-  static constexpr const char* name = "lazy_clone";
-  static constexpr bool lazy = true;
+  static constexpr Operation op = operation("lazy_clone").lazy();
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const { Cast{x.dtype, true}.infer(x, y); }
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
 // self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
 struct Copy {
-  static constexpr const char* name = "copy";
-  static constexpr bool direct = true, across = true;
+  static constexpr Operation op = operation("copy").direct().across();
   bool non_blocking = false;
+  NEURA_FIELDS(non_blocking)
   void infer(const Spec& self, const Spec& source, Spec& y) const {
     check<ShapeError>(broadcast_shapes(name, self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
@@ -63,10 +63,10 @@ struct Copy {
   }
 };
 struct Fill : Copy {  // errors and nodes bear the name of what was called
-  static constexpr const char* name = "fill";
+  static constexpr Operation op = operation("fill");
 };
 struct Zero : Copy {
-  static constexpr const char* name = "zero";
+  static constexpr Operation op = operation("zero");
 };
 
 constexpr const char* kOverwriters[] = {"masked_fill", "put", "masked_scatter", "index_put"};

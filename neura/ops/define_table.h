@@ -41,10 +41,18 @@ enum : unsigned short {
 #else
 #define NEURA_PLACE(name) Family::NEURA_FAMILY, slots::NEURA_FAMILY::name, nullptr
 #endif
+namespace slope_rows {
+#define ROW1(name, ...) extern constinit const Row name[1];
+#define ROW2(name, ...) extern constinit const Row name[2];
+#define ROW3(name, ...) extern constinit const Row name[3];
+#include "neura/tables/kinds.h"
+#include NEURA_TABLE
+#include "neura/tables/end_kinds.h"
+}  // namespace slope_rows
 namespace rows {
-#define NEURA_OBJECT(name, formula, text) \
-  constinit const Row name =              \
-      plain::make_row<plain::name##_row>(#name, formula, text, name##_attributes, NEURA_PLACE(name));
+#define NEURA_OBJECT(name, formula, text)                                                             \
+  constinit const Row name = plain::make_row<plain::name##_row>(#name, formula, text, name##_attributes, \
+                                                                NEURA_PLACE(name), slope_rows::name);
 #define ROW1(name, cls, attributes, formula, d, text) NEURA_OBJECT(name, #formula, text)
 #define ROW2(name, cls, attributes, formula, d0, d1, text) NEURA_OBJECT(name, #formula, text)
 #define ROW3(name, cls, attributes, formula, d0, d1, d2, text) NEURA_OBJECT(name, #formula, text)
@@ -52,6 +60,17 @@ namespace rows {
 #include NEURA_TABLE
 #include "neura/tables/end_kinds.h"
 }  // namespace rows
+namespace slope_rows {
+#define NEURA_SLOPE(name, k, ending) \
+  plain::make_slope_row<plain::name##_row>(&rows::name, k, #name "_backward" ending, name##_attributes)
+#define ROW1(name, ...) constinit const Row name[] = {NEURA_SLOPE(name, 0, "")};
+#define ROW2(name, ...) constinit const Row name[] = {NEURA_SLOPE(name, 0, "_0"), NEURA_SLOPE(name, 1, "_1")};
+#define ROW3(name, ...) \
+  constinit const Row name[] = {NEURA_SLOPE(name, 0, "_0"), NEURA_SLOPE(name, 1, "_1"), NEURA_SLOPE(name, 2, "_2")};
+#include "neura/tables/kinds.h"
+#include NEURA_TABLE
+#include "neura/tables/end_kinds.h"
+}  // namespace slope_rows
 
 #define ROW1(name, ...)                                                               \
   Tensor name(const Tensor& x) { return apply_row(rows::name, nullptr, x); }          \
@@ -109,5 +128,6 @@ namespace rows {
 }  // namespace neura
 #undef NEURA_DOUBLES
 #undef NEURA_OBJECT
+#undef NEURA_SLOPE
 #undef NEURA_PLACE
 #undef NEURA_TABLE

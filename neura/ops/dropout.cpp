@@ -14,11 +14,10 @@ namespace {
 
 // Linear, and its own derivative: the same numbers are drawn again.
 struct Dropout {
-  static constexpr const char* name = "dropout";
-  static constexpr std::uint16_t reads[] = {0};
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("dropout").linear();
   DropoutDraw draw;
   std::int64_t group;
+  NEURA_FIELDS(draw, group)
   void infer(const Spec& x, Spec& y) const {
     check<DTypeError>(is_floating(x.dtype), [&] { return "dropout: expected a floating input, got " + x.str(); });
     y = Spec::dense(x.dtype, x.sizes(), x.device);

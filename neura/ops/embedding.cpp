@@ -18,10 +18,10 @@ void check_numbers(const char* op, const Spec& indices) {
 }
 
 struct Embedding {
-  static constexpr const char* name = "embedding";
-  static constexpr std::uint16_t reads[] = {0, 1};
+  static constexpr Operation op = operation("embedding").saves(1, in(0));
   std::int64_t padding_idx;  // -1: none
   bool by_frequency;
+  NEURA_FIELDS(padding_idx, by_frequency)
   void infer(const Spec& indices, const Spec& weight, Spec& y) const {
     check_numbers(name, indices);
     check<ShapeError>(weight.rank == 2,
@@ -40,10 +40,10 @@ struct Embedding {
 };
 
 struct EmbeddingDenseBackward {
-  static constexpr const char* name = "embedding_dense_backward";
-  static constexpr std::uint16_t reads[] = {2};
+  static constexpr Operation op = operation("embedding_dense_backward").saves(0, in(1));
   std::int64_t rows, padding_idx;
   bool by_frequency;
+  NEURA_FIELDS(rows, padding_idx, by_frequency)
   void infer(const Spec& g, const Spec& indices, Spec& gw) const {
     check_numbers(name, indices);
     check<DTypeError>(is_floating(g.dtype),
@@ -71,8 +71,9 @@ struct EmbeddingDenseBackward {
 };
 
 struct OneHot {
-  static constexpr const char* name = "one_hot";
+  static constexpr Operation op = operation("one_hot");
   std::int64_t classes;
+  NEURA_FIELDS(classes)
   void infer(const Spec& indices, Spec& y) const {
     check_numbers(name, indices);
     Shape sizes = indices.sizes();

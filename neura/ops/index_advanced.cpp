@@ -53,8 +53,9 @@ Tensor flat_positions(By by, const Tensor& index, std::int64_t numel) {
 }
 
 struct Nonzero {
-  static constexpr const char* name = "nonzero";
+  static constexpr Operation op = operation("nonzero");
   std::int64_t count;
+  NEURA_FIELDS(count)
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(DType::int64, Shape{count, x.rank}, x.device); }
   void run(Context& c, View x, View out) const { c.backend.index->nonzero(c, x, out); }
 };

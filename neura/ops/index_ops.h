@@ -8,20 +8,18 @@ namespace neura {
 inline constexpr std::uint16_t kWriteReads[] = {2, 0, 2}, kReduceReads[] = {0x107, 0, 0x107};
 
 struct IndexSelect {
-  static constexpr const char* name = "index_select";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {2, 0};
+  static constexpr Operation op = operation("index_select").linear().saves(0, in(1));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->select(c, x, index, out, dim); }
   void gradient(Gradient&) const;
 };
 
 struct Gather {
-  static constexpr const char* name = "gather";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {2, 0};
+  static constexpr Operation op = operation("gather").linear().saves(0, in(1));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->gather(c, x, index, out, dim); }
   void gradient(Gradient&) const;

@@ -14,10 +14,10 @@ namespace {
 
 // Parts of one dtype. More than a list may have are joined in groups: see `joined`.
 struct Cat {
-  static constexpr const char* name = "cat";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("cat").linear();
   int dim, count;
   std::int64_t sizes[kMaxList];  // along dim
+  NEURA_FIELDS(dim, count, sizes)
 
   void infer(const Spec* const* parts, Spec& out) const {
     Shape size = parts[0]->sizes();

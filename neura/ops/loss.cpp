@@ -56,9 +56,9 @@ Spec loss_spec(const Spec& x, const Spec& target, Reduction r) {
 }
 
 struct CrossEntropyBackward {
-  static constexpr const char* name = "cross_entropy_backward";
-  static constexpr std::uint8_t optional = 1 << 3;
+  static constexpr Operation op = operation("cross_entropy_backward").optional(in(3));
   LossOptions o;
+  NEURA_FIELDS(o)
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx) const {
     gx = Spec::dense(x.dtype, x.sizes(), x.device);
   }
@@ -74,10 +74,9 @@ Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor&
 }
 
 struct CrossEntropy {
-  static constexpr const char* name = "cross_entropy";
-  static constexpr std::uint8_t optional = 1 << 2;
-  static constexpr std::uint16_t reads[] = {0x0207};
+  static constexpr Operation op = operation("cross_entropy").optional(in(2)).saves(0, in(0, 1, 2), out(1));
   LossOptions o;
+  NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& stats) const {
     check_classes(name, x, target, weight);
     loss = loss_spec(x, target, o.reduction);
@@ -114,12 +113,11 @@ struct CrossEntropy {
 };
 
 struct NllLossBackward {
-  static constexpr const char* name = "nll_loss_backward";
-  static constexpr std::uint8_t optional = 1 << 2;
-  static constexpr std::uint16_t reads[] = {0x06};
+  static constexpr Operation op = operation("nll_loss_backward").optional(in(2)).saves(0, in(1, 2));
   LossOptions o;
   Shape sizes;
   DType dtype;
+  NEURA_FIELDS(o, sizes, dtype)
   void infer(const Spec& g, const Spec&, const Spec&, const Spec&, Spec& gx) const {
     gx = Spec::dense(dtype, sizes, g.device);
   }
@@ -129,10 +127,9 @@ struct NllLossBackward {
   void gradient(Gradient& g) const;
 };
 struct NllLoss {
-  static constexpr const char* name = "nll_loss";
-  static constexpr std::uint8_t optional = 1 << 2;
-  static constexpr std::uint16_t reads[] = {0x0206};
+  static constexpr Operation op = operation("nll_loss").optional(in(2)).saves(0, in(1, 2), out(1));
   LossOptions o;
+  NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
     check_classes(name, x, target, weight);
     loss = loss_spec(x, target, o.reduction);

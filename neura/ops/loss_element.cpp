@@ -13,10 +13,11 @@ namespace neura {
 namespace {
 
 struct ElementLossBackward {
-  static constexpr const char* name = "loss_backward";
+  static constexpr Operation op = operation("loss_backward");
   ElementLoss kind;
   double parameter;
   Reduction reduction;
+  NEURA_FIELDS(kind, parameter, reduction)
   void infer(const Spec&, const Spec& x, const Spec&, Spec& gx) const {
     gx = Spec::dense(x.dtype, x.sizes(), x.device);
   }

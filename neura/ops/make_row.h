@@ -57,19 +57,33 @@ inline constexpr Slope slopes_of[3] = {make_slope<R, 0>(), make_slope<R, 1>(), m
 
 template <template <class> class R> constexpr Row make_row(const char* name, const char* formula, const char* text,
                                                            const AttributeList& attributes, Family family,
-                                                           unsigned slot, const void* (*own)(const Backend&)) {
+                                                           unsigned slot, const void* (*own)(const Backend&),
+                                                           const Row* derivatives) {
   using P = R<Probe>;
   constexpr int cost = value_probe<R>().cost;
   Row r;
   r.name = name[0] == '_' ? name + 1 : name;
   r.kind = Row::pointwise, r.inputs = P::arity, r.cls = P::kind, r.cost = cost < 1 ? 1 : cost > 255 ? 255 : cost;
   r.family = family, r.slot = static_cast<std::uint16_t>(slot), r.own = own;
-  r.op_bytes = static_cast<std::uint16_t>(attributes.count * sizeof(double));
-  r.slopes = slopes_of<R>, r.attributes = attributes, r.formula = formula, r.text = text;
+  r.slopes = slopes_of<R>, r.derivatives = derivatives;
+  r.attributes = attributes, r.formula = formula, r.text = text;
   r.op_bytes = static_cast<std::uint16_t>(attributes.count * sizeof(double));  // a record keeps them for the derivative
   constexpr bool any = make_slope<R, 0>().exists || make_slope<R, 1>().exists || make_slope<R, 2>().exists;
   if constexpr (any && (P::kind.accepted & (floating | complexes)) != 0)
     r.differentiable = true, r.gradient = &pointwise_gradient;
+  return r;
+}
+
+// The slope of a row as an operation of its own.
+template <template <class> class R>
+constexpr Row make_slope_row(const Row* of, int operand, const char* name, const AttributeList& attributes) {
+  constexpr int cost = value_probe<R>().cost;
+  Row r;
+  r.name = name[0] == '_' ? name + 1 : name;
+  r.kind = Row::slope, r.inputs = R<Probe>::arity + 2, r.cost = cost < 1 ? 1 : cost > 255 ? 255 : cost;
+  r.of = of, r.operand = static_cast<std::uint8_t>(operand);
+  r.attributes = attributes.with("of_complex", 0);
+  r.op_bytes = static_cast<std::uint16_t>(r.attributes.count * sizeof(double));
   return r;
 }
 

@@ -28,11 +28,12 @@ Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
 }
 
 template <bool centred> struct RowNormBackward {
-  static constexpr const char* name = centred ? "layer_norm_backward" : "rms_norm_backward";
-  static constexpr std::uint8_t optional = centred ? 1 << 4 : 1 << 2 | 1 << 4;
+/*FIX*/ static constexpr std::uint8_t optional = centred ? 1 << 4 : 1 << 2 | 1 << 4;
+  static constexpr Operation op = operation(centred ? "layer_norm_backward" : "rms_norm_backward");
   int first;
   bool needs_x, needs_w, needs_b;
   DType parameter;
+  NEURA_FIELDS(first, needs_x, needs_w, needs_b, parameter)
   void infer(const Spec& g, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx, Spec& gw, Spec& gb) const {
     const Shape row(x.shape + first, std::size_t(x.rank - first));
     gx = Spec::dense(g.dtype, needs_x ? x.sizes() : Shape{0}, x.device);
@@ -47,11 +48,10 @@ template <bool centred> struct RowNormBackward {
 };
 
 struct LayerNorm {
-  static constexpr const char* name = "layer_norm";
-  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2;
-  static constexpr std::uint16_t reads[] = {0x0603, 0x0601, 0};
+  static constexpr Operation op = operation("layer_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
   int first;
   double eps;
+  NEURA_FIELDS(first, eps)
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& rstd) const {
     check_norm_dtypes(name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -80,11 +80,10 @@ struct LayerNorm {
 };
 
 struct RmsNorm {
-  static constexpr const char* name = "rms_norm";
-  static constexpr std::uint8_t optional = 1 << 1;
-  static constexpr std::uint16_t reads[] = {0x0203, 0x0201};
+  static constexpr Operation op = operation("rms_norm").optional(in(1)).saves(0, in(0, 1), out(1)).saves(1, in(0), out(1));
   int first;
   double eps;
+  NEURA_FIELDS(first, eps)
   void infer(const Spec& x, const Spec& w, Spec& y, Spec& rstd) const {
     check_norm_dtypes(name, x, w, absent());
     y = Spec::dense(x.dtype, x.sizes(), x.device);

@@ -67,10 +67,10 @@ template <class Op, class... In> void fused_gradients(Gradient& g, const Op& op,
 }
 
 struct GroupNormBackward {
-  static constexpr const char* name = "group_norm_backward";
-  static constexpr std::uint8_t optional = 1 << 4;
+  static constexpr Operation op = operation("group_norm_backward").optional(in(4));
   double eps;
   ChannelGradients wanted;
+  NEURA_FIELDS(eps, wanted)
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx, Spec& gw, Spec& gb) const {
     wanted.infer(x, gx, gw, gb);
   }
@@ -80,11 +80,10 @@ struct GroupNormBackward {
   }
 };
 struct GroupNorm {
-  static constexpr const char* name = "group_norm";
-  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2;
-  static constexpr std::uint16_t reads[] = {0x0603, 0x0601, 0};
+  static constexpr Operation op = operation("group_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
   int groups;
   double eps;
+  NEURA_FIELDS(groups, eps)
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& var) const {
     check_norm_dtypes(name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -117,11 +116,11 @@ struct GroupNorm {
 };
 
 struct BatchNormBackward {
-  static constexpr const char* name = "batch_norm_backward";
-  static constexpr std::uint8_t optional = 1 << 4;
+  static constexpr Operation op = operation("batch_norm_backward").optional(in(4));
   bool training;
   double eps;
   ChannelGradients wanted;
+  NEURA_FIELDS(training, eps, wanted)
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx, Spec& gw, Spec& gb) const {
     wanted.infer(x, gx, gw, gb);
   }
@@ -133,11 +132,12 @@ struct BatchNormBackward {
 // Operands 3 and 4: the running statistics. In training, those that the kernel is to move; what it writes there is no
 // result, so it is said by whoever applies it.
 template <bool training> struct BatchNorm {
-  static constexpr const char* name = "batch_norm";
-  static constexpr std::uint8_t optional = training ? 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 : 1 << 1 | 1 << 2;
-  static constexpr std::uint16_t reads[] = {training ? 0x0603 : 0x001B, training ? 0x0601 : 0x0019, 0};
+/*FIX*/ static constexpr std::uint8_t optional = training ? 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 : 1 << 1 | 1 << 2;
+/*FIX*/ static constexpr std::uint16_t reads[] = {training ? 0x0603 : 0x001B, training ? 0x0601 : 0x0019, 0};
+  static constexpr Operation op = operation("batch_norm");
   double eps;
   double momentum = 0;
+  NEURA_FIELDS(eps, momentum)
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
     check_norm_dtypes(name, x, w, b);

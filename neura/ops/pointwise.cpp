@@ -164,11 +164,11 @@ void run_pointwise(Call& call, const Dtypes& d) {
   const Row& row = *call.row;
   if (row.cls.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
   TensorImpl* out = call.out[0].impl();
-  Tensor temporary[kMaxInputs];
-  alignas(16) char scalars[kMaxInputs][16];
+  Tensor temporary[kMaxRowInputs];
+  alignas(16) char scalars[kMaxRowInputs][16];
   Spec number, condition;
-  View in[kMaxInputs];
-  DType wanted[kMaxInputs];
+  View in[kMaxRowInputs];
+  DType wanted[kMaxRowInputs];
   for (int i = 0; i < call.inputs; ++i) {
     const Operand& o = call.in[i];
     wanted[i] = row.cls.mask_first && i == 0 ? DType::boolean : d.computed;
@@ -295,54 +295,86 @@ void Flat::into(TensorImpl* out) {
 
 namespace {
 
-// One slope as one fused kernel: (g, operands, result) -> the gradient of operand k, before it is fitted.
-Tensor run_slope(const Gradient& g, int k) {
-  const Row& row = *g.row;
-  const Slope& slope = row.slopes[k];
-  const Tensor& incoming = g.g[0];
-  const DType result = incoming.dtype();  // of the call
-  DType dtype = row.cls.makes_real() && is_complex(g.meta[k]->dtype) ? to_complex(result) : result;
-  const DType computed = accumulation(dtype);
-  LineFn* const fn = row.kernel(quick_backend(incoming.device())).slope[k][int(computed)];
+// What a slope's kernel gets: (g, operands, result), those that it does not read null.
+struct SlopeOperands {
+  const TensorImpl* read[kMaxPlan - 1];
+  DType wanted[kMaxPlan - 1];
+  DType result, computed;
+  int count;
+
+  SlopeOperands(const Call& call, const Row& row, bool of_complex) : count(call.inputs) {
+    const DType incoming = call.in[0].tensor->spec.dtype;
+    result = row.cls.makes_real() && of_complex ? to_complex(incoming) : incoming;
+    computed = accumulation(result);
+    const DType natural = row.cls.makes_real() ? to_real(computed) : computed;
+    for (int i = 0; i < count; ++i) {
+      wanted[i] = i == 0 || i == count - 1 ? natural : row.cls.mask_first && i == 1 ? DType::boolean : computed;
+      read[i] = call.in[i].is_tensor() ? call.in[i].tensor : nullptr;
+    }
+    if (!row.slopes[call.row->operand].reads_g) read[0] = nullptr;
+  }
+  // Small and contiguous: one line, nothing to plan.
+  bool flat(const Spec& like, int cost, std::int64_t padded) const {
+    if (!like.device.is_cpu() || !like.contiguous || !like.numel || like.numel * cost > kSerial || result != computed)
+      return false;
+    for (int i = 0; i < count; ++i) {
+      if (!read[i]) continue;
+      const Spec& s = read[i]->spec;
+      if (!s.contiguous || s.dtype != wanted[i] || !s.same_shape(like) || !room(read[i], padded)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void run_slope(Call& call) {
+  const Row& row = *call.row->of;
+  const auto* attributes = static_cast<const double*>(call.op);
+  const SlopeOperands operands(call, row, attributes[row.attributes.count] != 0);
+  const Spec& like = call.in[0].tensor->spec;
+  LineFn* const fn = row.kernel(quick_backend(like.device)).slope[call.row->operand][int(operands.computed)];
   NEURA_ASSERT(fn);
-  const DType natural = row.cls.makes_real() ? to_real(computed) : computed;
-
-  const int n = row.inputs;
-  const Tensor* read[kMaxPlan - 1] = {slope.reads_g ? &incoming : nullptr};
-  DType wanted[kMaxPlan - 1] = {natural};
-  for (int i = 0; i < n; ++i) {
-    wanted[i + 1] = row.cls.mask_first && i == 0 ? DType::boolean : computed;
-    read[i + 1] = slope.reads >> i & 1 ? &g.input(i) : nullptr;
-  }
-  wanted[n + 1] = natural, read[n + 1] = slope.reads >> 8 & 1 ? &g.output() : nullptr;
-
-  const Spec& like = incoming.spec();
-  bool flat =
-      like.device.is_cpu() && like.contiguous && like.numel * row.cost <= kSerial && dtype == computed && like.numel;
-  const std::int64_t padded = padded_to(like.numel, computed);
-  for (int i = 0; i < n + 2 && flat; ++i) {
-    if (!read[i]) continue;
-    const TensorImpl* t = read[i]->impl();
-    flat = t->spec.contiguous && t->spec.dtype == wanted[i] && t->spec.same_shape(like) && room(t, padded);
-  }
-  if (flat) {
-    TensorImpl* y = TensorImpl::make(like, Storage::make(std::size_t(padded * size_of(dtype)), like.device));
-    y->storage->bytes = std::size_t(like.numel * size_of(dtype));
-    y->spec.offset = 0, y->spec.dtype = dtype;
-    Line line{y->data(), {}, std::size_t(padded), static_cast<const double*>(g.op)};
-    for (int i = 0; i < n + 2; ++i) line.in[i] = read[i] ? read[i]->impl()->data() : nullptr;
+  const std::int64_t padded = padded_to(like.numel, operands.computed);
+  if (operands.flat(like, row.cost, padded)) {
+    TensorImpl* y = TensorImpl::make(like, Storage::make(std::size_t(padded * size_of(operands.result)), like.device));
+    y->storage->bytes = std::size_t(like.numel * size_of(operands.result));
+    y->spec.offset = 0, y->spec.dtype = operands.result;
+    Line line{y->data(), {}, std::size_t(padded), attributes};
+    for (int i = 0; i < operands.count; ++i) line.in[i] = operands.read[i] ? operands.read[i]->data() : nullptr;
     fn(line);
-    return Tensor(Ref<TensorImpl>::adopt(y));
+    call.out[0] = Tensor(Ref<TensorImpl>::adopt(y));
+    return;
   }
-  Spec spec = Spec::dense(dtype, like.sizes(), like.device);
+  Spec spec = Spec::dense(operands.result, like.sizes(), like.device);
   if (!like.contiguous && like.dense()) std::copy(like.strides, like.strides + like.rank, spec.strides), spec.finish();
   Tensor y = Tensor::empty(spec);
   View in[kMaxPlan - 1];
-  for (int i = 0; i < n + 2; ++i)
-    if (read[i]) in[i] = {read[i]->impl()->data(), &read[i]->spec()};
-  execute_row(row, spec.device, make_plan({y.impl()->data(), &y.spec()}, computed, in, wanted, n + 2), fn,
-              static_cast<const double*>(g.op));
-  return y;
+  for (int i = 0; i < operands.count; ++i)
+    if (operands.read[i]) in[i] = {operands.read[i]->data(), &operands.read[i]->spec};
+  const View out{y.impl()->data(), &y.spec()};
+  execute_row(row, spec.device, make_plan(out, operands.computed, in, operands.wanted, operands.count), fn, attributes);
+  call.out[0] = std::move(y);
+}
+
+namespace {
+
+// One slope as one call: (g, operands, result) -> the gradient of operand k, before it is fitted.
+Tensor apply_slope(const Gradient& g, int k) {
+  const Row& row = *g.row;
+  const Slope& slope = row.slopes[k];
+  Operand in[kMaxPlan - 1];
+  in[0] = g.g[0];  // also where the kernel does not read it: sizes and dtype are those of the result
+  for (int i = 0; i < row.inputs; ++i)
+    if (slope.reads >> i & 1) in[i + 1] = g.input(i);
+  if (slope.reads >> 8 & 1) in[row.inputs + 1] = g.output();
+  double attributes[5] = {};
+  std::copy_n(static_cast<const double*>(g.op), row.attributes.count, attributes);
+  attributes[row.attributes.count] = is_complex(g.meta[k]->dtype);
+  Tensor result;
+  Call call{&row.derivatives[k], attributes, in, row.inputs + 2, &result};
+  apply(call);
+  return result;
 }
 
 // The same as operations, which can be differentiated again.
@@ -373,7 +405,7 @@ void pointwise_gradient(Gradient& g) {
     const Slope& slope = g.row->slopes[i];
     if (!slope.exists) continue;
     if (slope.passes) g.result[i] = g.g[0];
-    else g.result[i] = g.create_graph ? exact_slope(g, i) : run_slope(g, i);
+    else g.result[i] = g.create_graph ? exact_slope(g, i) : apply_slope(g, i);
   }
 }
 

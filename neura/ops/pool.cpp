@@ -17,19 +17,19 @@ Spec resized(const Spec& x, int dims, const std::int64_t* sizes, DType dtype) {
 // Each is linear in its floating operand; scatter and gather, and the mean and its gradient, are adjoint to one
 // another.
 struct PoolScatterOp {
-  static constexpr const char* name = "max_pool_backward";
-  static constexpr std::uint16_t reads[] = {2, 0};
+  static constexpr Operation op = operation("max_pool_backward").saves(0, in(1));
   PoolShape s;
   int dims;
+  NEURA_FIELDS(s, dims)
   void infer(const Spec& g, const Spec&, Spec& x) const { x = resized(g, dims, s.in, g.dtype); }
   void run(Context& c, View g, View places, View x) const { c.backend.pool->scatter(c, g, places, x, s); }
   void gradient(Gradient& g) const;
 };
 struct PoolGatherOp {
-  static constexpr const char* name = "max_pool_gather";
-  static constexpr std::uint16_t reads[] = {2, 0};
+  static constexpr Operation op = operation("max_pool_gather").saves(0, in(1));
   PoolShape s;
   int dims;
+  NEURA_FIELDS(s, dims)
   void infer(const Spec& x, const Spec&, Spec& y) const { y = resized(x, dims, s.out, x.dtype); }
   void run(Context& c, View x, View places, View y) const { c.backend.pool->gather(c, x, places, y, s); }
   void gradient(Gradient& g) const {
@@ -41,11 +41,11 @@ void PoolScatterOp::gradient(Gradient& g) const {
 }
 
 struct MaxPoolOp {  // values, places
-  static constexpr const char* name = "max_pool";
-  static constexpr std::uint16_t reads[] = {2 << 8};
+  static constexpr Operation op = operation("max_pool").saves(0, out(1));
   PoolShape s;
   int dims;
   bool compact;  // places within windows, in a byte: nobody but the derivative sees them
+  NEURA_FIELDS(s, dims, compact)
   void infer(const Spec& x, Spec& y, Spec& places) const {
     check<DTypeError>(bit(x.dtype) & (dtypes::floating | dtypes::integers),
                       [&] { return "max_pool: expected real numbers, got " + x.str() + "; convert it with .to()"; });
@@ -60,11 +60,10 @@ struct MaxPoolOp {  // values, places
 
 struct AvgPoolGradientOp;
 struct AvgPoolOp {
-  static constexpr const char* name = "avg_pool";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {0};
+  static constexpr Operation op = operation("avg_pool").linear();
   PoolShape s;
   int dims;
+  NEURA_FIELDS(s, dims)
   void infer(const Spec& x, Spec& y) const {
     check<DTypeError>(is_floating(x.dtype) || (x.dtype == DType::int64 && !s.adaptive), [&] {
       return std::string(s.adaptive ? "adaptive_avg_pool" : "avg_pool") + ": expected a floating dtype, got " +
@@ -76,11 +75,10 @@ struct AvgPoolOp {
   void gradient(Gradient& g) const;
 };
 struct AvgPoolGradientOp {
-  static constexpr const char* name = "avg_pool_backward";
-  static constexpr bool linear = true;
-  static constexpr std::uint16_t reads[] = {0};
+  static constexpr Operation op = operation("avg_pool_backward").linear();
   PoolShape s;
   int dims;
+  NEURA_FIELDS(s, dims)
   void infer(const Spec& g, Spec& x) const { x = resized(g, dims, s.in, g.dtype); }
   void run(Context& c, View g, View x) const { c.backend.pool->mean_gradient(c, g, x, s); }
   void gradient(Gradient& g) const { g.result[0] = apply(AvgPoolOp{s, dims}, g.g[0].contiguous()); }

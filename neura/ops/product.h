@@ -7,33 +7,28 @@ namespace neura {
 // [batch.., m, k] x [batch.., k, n] -> [batch.., m, n]; batches broadcast. Complex operands may be conjugated on the
 // fly, so that a derivative needs no conjugated copies.
 struct MatmulOp {
-  static constexpr const char* name = "matmul";
-  static constexpr bool linear = true, reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {2, 1};
+  static constexpr Operation op = operation("matmul").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   bool conj_a = false, conj_b = false;
+  NEURA_FIELDS(conj_a, conj_b)
   void infer(const Spec& a, const Spec& b, Spec& y) const;
   void run(Context&, View a, View b, View y) const;
   void gradient(Gradient& g) const;
 };
 // beta * input + alpha * a b, in one pass; input broadcasts to the product, and may be absent.
 struct AddmmOp {
-  static constexpr const char* name = "addmm";
-  static constexpr std::uint8_t optional = 1 << 0;
-  static constexpr bool reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {0, 4, 2};
+  static constexpr Operation op = operation("addmm").optional(in(0)).precision(Precision::low).saves(1, in(2)).saves(2, in(1));
   Scalar beta = 1, alpha = 1;
   bool conj_a = false, conj_b = false;
+  NEURA_FIELDS(beta, alpha, conj_a, conj_b)
   void infer(const Spec& input, const Spec& a, const Spec& b, Spec& y) const;
   void run(Context&, View input, View a, View b, View y) const;
   void gradient(Gradient& g) const;
 };
 // x w^T + bias: [.., k] x [n, k] -> [.., n].
 struct LinearOp {
-  static constexpr const char* name = "linear";
-  static constexpr std::uint8_t optional = 1 << 2;
-  static constexpr bool reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {2, 1, 0};
+  static constexpr Operation op = operation("linear").optional(in(2)).precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   bool conj_x = false, conj_w = false;
+  NEURA_FIELDS(conj_x, conj_w)
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
   void run(Context&, View x, View w, View bias, View y) const;
   void gradient(Gradient& g) const;

@@ -99,19 +99,20 @@ void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtyp
 }
 
 struct Permutation {
-  static constexpr const char* name = "randperm";
-  static constexpr std::uint8_t optional = 1 << 0;
+  static constexpr Operation op = operation("randperm").optional(in(0));
   Draw draw;
   std::int64_t n;
   Device device;
+  NEURA_FIELDS(draw, n, device)
   void infer(const Spec&, Spec& out) const { out = Spec::dense(DType::int64, Shape{n}, device); }
   void run(Context& c, View, View out) const { c.backend.random->permutation(c, draw, out); }
 };
 struct Multinomial {
-  static constexpr const char* name = "multinomial";
+  static constexpr Operation op = operation("multinomial");
   Draw draw;
   std::int64_t samples;
   bool replacement;
+  NEURA_FIELDS(draw, samples, replacement)
   void infer(const Spec& w, Spec& out) const { out = Spec::dense(DType::int64, Shape{w.shape[0], samples}, w.device); }
   void run(Context& c, View w, View out) const { c.backend.random->multinomial(c, draw, replacement, w, out); }
 };

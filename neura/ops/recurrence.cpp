@@ -20,10 +20,10 @@ View view_of(const Tensor& t) { return t ? View{t.impl()->data(), &t.spec()} : V
 std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
 
 struct RecurrenceBackward {
-  static constexpr const char* name = "recurrence_backward";
-  static constexpr std::uint8_t optional = 1 << 0 | 1 << 1 | 1 << 3;
+  static constexpr Operation op = operation("recurrence_backward").optional(in(0, 1, 3));
   Direction way;
   Tensor y, kept;  // beyond what an operation has operands for
+  NEURA_FIELDS(way, y, kept)
   void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, Spec& gx, Spec& gh,
              Spec& gfirst) const {
     gx = Spec::dense(h.dtype, Shape{y.size(0), w.shape[0]}, h.device);
@@ -68,12 +68,11 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 }
 
 struct RecurrenceOp {
-  static constexpr const char* name = "recurrence";
-  static constexpr std::uint8_t optional = 1 << 2 | 1 << 4;
-  static constexpr bool reduced_precision = true;
-  static constexpr std::uint16_t reads[] = {0x51f, 0x51f, 0x51f, 0x51f, 0x51f};  // x and b for a second derivative
+  // x and b for a second derivative
+  static constexpr Operation op = operation("recurrence").optional(in(2, 4)).precision(Precision::low).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
   Direction way;
   bool training;
+  NEURA_FIELDS(way, training)
   void infer(const Spec& x, const Spec& h, const Spec&, const Spec&, const Spec&, Spec& y, Spec& last,
              Spec& kept) const {
     y = Spec::dense(x.dtype, Shape{x.shape[0], h.shape[1]}, x.device);

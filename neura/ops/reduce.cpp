@@ -55,26 +55,22 @@ void Folding::run(Context& c, View x, View y) const { c.backend.reduce->fold(c, 
 namespace {
 
 struct Sum : Folding {
-  static constexpr const char* name = "sum";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("sum").linear();
   void gradient(Gradient& g) const { g.result[0] = expanded(g); }
 };
 struct Mean : Folding {
-  static constexpr const char* name = "mean";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("mean").linear();
   void gradient(Gradient& g) const {
     const Shape sizes = g.meta[0]->sizes();
     g.result[0] = expand(restore(g.g[0] / double(reduced_count(sizes, dims)), sizes, dims), sizes);
   }
 };
 struct NanSum : Folding {
-  static constexpr const char* name = "nansum";
-  static constexpr std::uint16_t reads[] = {1};
+  static constexpr Operation op = operation("nansum").saves(0, in(0));
   void gradient(Gradient& g) const { g.result[0] = where(isnan(g.input(0)), Scalar(0.0), expanded(g)); }
 };
 struct Prod : Folding {
-  static constexpr const char* name = "prod";
-  static constexpr std::uint16_t reads[] = {1};
+  static constexpr Operation op = operation("prod").saves(0, in(0));
   void gradient(Gradient& g) const {
     const Tensor& x = g.input(0);
     g.result[0] = product_gradient(restore(g.g[0], x.shape(), dims), x, dims);
@@ -94,16 +90,16 @@ struct Extreme : Folding {
   }
 };
 struct AMax : Extreme {
-  static constexpr const char* name = "amax";
+  static constexpr Operation op = operation("amax");
 };
 struct AMin : Extreme {
-  static constexpr const char* name = "amin";
+  static constexpr Operation op = operation("amin");
 };
 struct Any : Folding {
-  static constexpr const char* name = "any";
+  static constexpr Operation op = operation("any");
 };
 struct All : Folding {
-  static constexpr const char* name = "all";
+  static constexpr Operation op = operation("all");
 };
 
 template <class Op>

@@ -17,8 +17,7 @@ struct ExtremeBase {
   }
 };
 struct MaxOp : ExtremeBase {
-  static constexpr const char* name = "max";
-  static constexpr std::uint16_t reads[] = {1 << 9};
+  static constexpr Operation op = operation("max").saves(0, out(1));
   void infer(const Spec& x, Spec& values, Spec& indices) const {
     sizes(x, values, x.dtype), sizes(x, indices, DType::int64);
   }
@@ -33,16 +32,16 @@ struct MaxOp : ExtremeBase {
   }
 };
 struct MinOp : MaxOp {
-  static constexpr const char* name = "min";
+  static constexpr Operation op = operation("min");
 };
 
 struct ArgMax : ExtremeBase {
-  static constexpr const char* name = "argmax";
+  static constexpr Operation op = operation("argmax");
   void infer(const Spec& x, Spec& indices) const { sizes(x, indices, DType::int64); }
   void run(Context& c, View x, View indices) const { c.backend.reduce->extreme(c, largest, dim, x, View(), indices); }
 };
 struct ArgMin : ArgMax {
-  static constexpr const char* name = "argmin";
+  static constexpr Operation op = operation("argmin");
 };
 
 int checked_dim(const char* op, const Tensor& x, int dim) {

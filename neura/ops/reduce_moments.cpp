@@ -48,16 +48,14 @@ struct MomentsBase {
   }
 };
 struct VarMean : MomentsBase {
-  static constexpr const char* name = "var";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 9};
+  static constexpr Operation op = operation("var").saves(0, in(0), out(1));
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, false, dims, x, y, mean);
   }
   void gradient(Gradient& g) const { add_gradient(g, g.g[0]); }
 };
 struct StdMean : MomentsBase {
-  static constexpr const char* name = "std";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8 | 1 << 9};
+  static constexpr Operation op = operation("std").saves(0, in(0), out(0, 1));
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, true, dims, x, y, mean);
   }
@@ -79,10 +77,10 @@ Tensor complex_var(const Tensor& x, const Dims& dim, double correction, bool kee
 }
 
 struct LogSumExp {
-  static constexpr const char* name = "logsumexp";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr Operation op = operation("logsumexp").saves(0, in(0), out(0));
   unsigned dims;
   bool keepdim;
+  NEURA_FIELDS(dims, keepdim)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -94,12 +92,12 @@ struct LogSumExp {
 };
 
 struct Norm {
-  static constexpr const char* name = "norm";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr Operation op = operation("norm").saves(0, in(0), out(0));
   double ord;
   DType result;
   unsigned dims;
   bool keepdim;
+  NEURA_FIELDS(ord, result, dims, keepdim)
 
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(result, reduced_sizes(x.sizes(), dims, keepdim), x.device);

@@ -5,13 +5,12 @@
 
 #include "neura/backend/backend.h"
 #include "neura/backend/row_class.h"
+#include "neura/core/fields.h"
+#include "neura/core/random.h"
 #include "neura/core/tensor.h"
+#include "neura/ops/operation.h"
 
 namespace neura {
-
-inline constexpr int kMaxInputs = 5, kMaxOutputs = 3;
-inline constexpr int kMaxList = 30;           // parts of an operation on a list: its derivative reads none of them
-inline constexpr std::uint8_t kAbsent = 255;  // rank of the Spec that `infer` gets for an operand that is not there
 
 struct Meta {  // what a gradient must look like
   DType dtype = DType::float32;
@@ -24,6 +23,7 @@ struct Meta {  // what a gradient must look like
   }
   Shape sizes() const { return {shape, rank}; }
   Spec dense() const { return Spec::dense(dtype, {shape, rank}, device); }
+  void fields(FieldVisitor&);
 };
 
 struct Row;
@@ -54,8 +54,8 @@ struct Slope {              // derivative of a pointwise row with respect to one
 };
 
 struct AttributeList {  // of a pointwise row: names and defaults, in order
-  const char* name[4] = {};
-  double fallback[4] = {};
+  const char* name[5] = {};  // a row has four at most; its slopes one more
+  double fallback[5] = {};
   int count = 0;
   constexpr AttributeList with(const char* n, double value) const {
     AttributeList a = *this;
@@ -64,40 +64,46 @@ struct AttributeList {  // of a pointwise row: names and defaults, in order
   }
 };
 
-struct Row {
-  enum Kind : std::uint8_t { pointwise, view, structured, lazy };  // lazy: lazy_clone alone
-  const char* name = "";
+struct Row : Operation {
+  // slope: the derivative of a pointwise row with respect to one operand, as one kernel. lazy: lazy_clone alone.
+  enum Kind : std::uint8_t { pointwise, slope, view, structured, lazy };
   Kind kind = structured;
   std::uint8_t inputs = 1, outputs = 1;
-  std::uint8_t cost = 1;           // of an element, against an addition: when do threads pay?
-  bool reduced_precision = false;  // autocast runs it in the low dtype
-  bool linear = false;             // in each operand: forward mode needs nothing else
-  bool in_place = true;            // views of split and unbind say false
+  std::uint8_t cost = 1;  // of an element, against an addition: when do threads pay?
   bool differentiable = false;
-  bool across = false;        // structured: its operands may be on different devices
-  std::uint8_t optional = 0;  // not pointwise: a bit for each operand that may be absent
-  bool direct = false;        // structured: its kernel may write into a destination of any strides, and over operands
 
-  // pointwise
+  // pointwise and slope
   Class cls;
   Family family = Family::count;
   std::uint16_t slot = 0;  // index of its kernel in the family's table
   const Slope* slopes = nullptr;
+  const Row* derivatives = nullptr;  // of a pointwise row: its slopes as operations, by operand
+  const Row* of = nullptr;           // of a slope: the row,
+  std::uint8_t operand = 0;          // and the operand
   AttributeList attributes;
   const char *formula = "", *text = "";
   const void* (*own)(const Backend&) = nullptr;  // the kernels of a table that is no family of the back ends
 
-  // view and structured
-  std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in Slope
-  void (*infer)(const void* op, const Spec* const* in, Spec* out) = nullptr;
-  void (*run)(const void* op, Context&, const View* in, const View* out) = nullptr;
+  // view and structured; n: how many operands
+  void (*infer)(const void* op, const Spec* const* in, int n, Spec* out) = nullptr;
+  void (*run)(const void* op, Context&, const View* in, int n, const View* out) = nullptr;
+  // Has the back end a kernel for these operands? Null: it has. If not, the definition runs.
+  bool (*accepts)(const void* op, const Backend&, const Spec* const* in, int n) = nullptr;
+  // The same results made of other operations: where there is no kernel, and for derivatives of derivatives.
+  void (*define)(const void* op, const Tensor* in, int n, Tensor* out) = nullptr;
 
   void (*gradient)(Gradient&) = nullptr;
   std::uint16_t op_bytes = 0;
   void (*copy)(void* to, const void* from) = nullptr;
   void (*drop)(void*) = nullptr;
+  void (*visit)(void* op, FieldVisitor&) = nullptr;  // its attributes; of a pointwise row: see `attributes`
+  Drawn* (*numbers)(void* op) = nullptr;             // of one that draws: what the door reserves
 
   std::uint16_t reads_of(int i) const { return slopes ? slopes[i].reads : i < kMaxInputs ? reads[i] : 0; }
+  // Operand i of a list repeats what is said of its group.
+  int place_of(int i) const { return !group || i < first_of_list ? i : first_of_list + (i - first_of_list) % group; }
+  bool may_be_absent(int i) const { return kind == slope || optional_inputs >> place_of(i) & 1; }
+  bool writes_input(int i) const { return written_inputs >> place_of(i) & 1; }
   const RowKernel& kernel(const Backend& b) const {
     const void* table = own ? own(b) : b.rows[int(family)];
     return *static_cast<const RowKernel* const*>(table)[slot];

@@ -16,27 +16,28 @@ namespace {
 Spec like(const Spec& x, DType d) { return Spec::dense(d, x.sizes(), x.device); }
 
 struct CumSum {
-  static constexpr const char* name = "cumsum";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("cumsum").linear();
   int dim;
   bool reverse;
+  NEURA_FIELDS(dim, reverse)
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->cumulate(c, false, dim, reverse, x, y); }
   void gradient(Gradient& g) const { g.result[0] = apply(CumSum{dim, !reverse}, contiguous(g.g[0])); }
 };
 struct CumProd {
-  static constexpr const char* name = "cumprod";
-  static constexpr std::uint16_t reads[] = {1};
+  static constexpr Operation op = operation("cumprod").saves(0, in(0));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->cumulate(c, true, dim, false, x, y); }
   void gradient(Gradient& g) const { g.result[0] = cumprod_gradient(g.g[0], g.input(0), dim); }
 };
 struct Shift {
-  static constexpr const char* name = "shift";
+  static constexpr Operation op = operation("shift");
   int dim;
   bool back;
   double fill;
+  NEURA_FIELDS(dim, back, fill)
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->shift(c, dim, back, fill, x, y); }
   void gradient(Gradient& g) const { g.result[0] = apply(Shift{dim, !back, 0}, contiguous(g.g[0])); }
@@ -45,10 +46,10 @@ Tensor shift(const Tensor& x, int dim, double fill = 0) { return apply(Shift{dim
 
 // y[k] = b[k] + a[k] y[k - 1]; reverse: y[k] = b[k] + a[k + 1] y[k + 1]. Each is the adjoint of the other.
 struct Recurrence {
-  static constexpr const char* name = "recurrence";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8, 1};
+  static constexpr Operation op = operation("recurrence").saves(0, in(0), out(0)).saves(1, in(0));
   int dim;
   bool reverse;
+  NEURA_FIELDS(dim, reverse)
   void infer(const Spec& a, const Spec& b, Spec& y) const {
     check<DTypeError>(a.dtype == b.dtype, [&] {
       return std::string("recurrence: expected operands of one dtype, got ") + a.str() + " and " + b.str();
@@ -84,16 +85,16 @@ struct RunningExtreme {
   }
 };
 struct CumMax : RunningExtreme {
-  static constexpr const char* name = "cummax";
+  static constexpr Operation op = operation("cummax");
 };
 struct CumMin : RunningExtreme {
-  static constexpr const char* name = "cummin";
+  static constexpr Operation op = operation("cummin");
 };
 
 struct LogCumSumExp {
-  static constexpr const char* name = "logcumsumexp";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr Operation op = operation("logcumsumexp").saves(0, in(0), out(0));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->logcumsumexp(c, dim, x, y); }
   void gradient(Gradient& g) const {  // sum over j >= k of g[j] exp(x[k] - y[j]), by factors that are at most 1

@@ -12,9 +12,9 @@ namespace neura {
 namespace {
 
 struct Flip {
-  static constexpr const char* name = "flip";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("flip").linear();
   Shape dims;
+  NEURA_FIELDS(dims)
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(x.dtype, x.sizes(), x.device); }
   void run(Context& c, View x, View out) const {
     if (!out.numel()) return;
@@ -30,9 +30,9 @@ struct Flip {
 };
 
 struct Roll {
-  static constexpr const char* name = "roll";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("roll").linear();
   Shape shifts, dims;  // shifts in [0, size)
+  NEURA_FIELDS(shifts, dims)
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(x.dtype, x.sizes(), x.device); }
   void run(Context& c, View x, View out) const {
     const std::int64_t width = size_of(x.dtype());
@@ -72,15 +72,13 @@ struct Triangle {
   void run(Context& c, View x, View out) const { c.backend.join->triangle(c, x, out, diagonal, upper); }
 };
 struct Tril : Triangle {
-  static constexpr const char* name = "tril";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("tril").linear();
   void infer(const Spec& x, Spec& out) const { infer_as(name, x, out); }
   void run(Context& c, View x, View out) const { Triangle::run(c, x, out); }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }
 };
 struct Triu : Triangle {
-  static constexpr const char* name = "triu";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("triu").linear();
   void infer(const Spec& x, Spec& out) const { infer_as(name, x, out); }
   void run(Context& c, View x, View out) const { Triangle::run(c, x, out); }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }

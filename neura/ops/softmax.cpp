@@ -37,9 +37,9 @@ template <SoftmaxKind kind> struct Softmax {
 };
 
 template <bool logarithm> struct SoftmaxBackward {
-  static constexpr const char* name = logarithm ? "log_softmax_backward" : "softmax_backward";
-  static constexpr std::uint16_t reads[] = {2, 3};
+  static constexpr Operation op = operation(logarithm ? "log_softmax_backward" : "softmax_backward").saves(0, in(1)).saves(1, in(0, 1));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& g, const Spec& y, Spec& gx) const {
     check_floating(name, y);
     check<ShapeError>(g.same_shape(y), [&] {

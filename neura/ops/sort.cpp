@@ -36,22 +36,22 @@ struct Ranking {  // an operation adds its name
   }
 };
 struct Sort : Ranking {
-  static constexpr const char* name = "sort";
+  static constexpr Operation op = operation("sort");
 };
 struct TopK : Ranking {
-  static constexpr const char* name = "topk";
+  static constexpr Operation op = operation("topk");
 };
 struct KthValue : Ranking {
-  static constexpr const char* name = "kthvalue";
+  static constexpr Operation op = operation("kthvalue");
 };
 struct Median : Ranking {
-  static constexpr const char* name = "median";
+  static constexpr Operation op = operation("median");
 };
 struct NanMedian : Ranking {
-  static constexpr const char* name = "nanmedian";
+  static constexpr Operation op = operation("nanmedian");
 };
 struct Mode : Ranking {
-  static constexpr const char* name = "mode";
+  static constexpr Operation op = operation("mode");
 };
 
 template <class Op>
@@ -72,9 +72,9 @@ template <class Op> SortResult chosen(Rank rank, const Tensor& x, int dim, bool 
 
 // The median of all elements: those equal to it share the gradient.
 struct MedianOfAll {
-  static constexpr const char* name = "median";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
+  static constexpr Operation op = operation("median").saves(0, in(0), out(0));
   bool skip_nan;
+  NEURA_FIELDS(skip_nan)
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(x.dtype, {}, x.device); }
   void run(Context& c, View x, View y) const {
     const Spec flat = Spec::dense(x.dtype(), Shape{x.numel()}), one = Spec::dense(DType::int64, {});

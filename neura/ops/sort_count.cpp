@@ -16,14 +16,16 @@ namespace neura {
 namespace {
 
 struct SortRows {
-  static constexpr const char* name = "unique";
+  static constexpr Operation op = operation("unique");
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(DType::int64, Shape{x.shape[0]}, x.device); }
   void run(Context& c, View x, View y) const { c.backend.sort->rows(c, x, y); }
 };
 struct SearchSorted {
-  static constexpr const char* name = "searchsorted";
+  static constexpr Operation op = operation("searchsorted");
   bool right;
   DType result;
+  NEURA_FIELDS(right, result)
   void infer(const Spec&, const Spec& values, Spec& y) const { y = Spec::dense(result, values.sizes(), values.device); }
   void run(Context& c, View sequence, View values, View y) const {
     c.backend.sort->search(c, right, sequence, values, y);

@@ -6,31 +6,32 @@
 namespace neura {
 
 struct AsStrided {  // a view: a window on what has the layout of `base`
-  static constexpr const char* name = "as_strided";
+  static constexpr Operation op = operation("as_strided");
   Spec base, view;
+  NEURA_FIELDS(base, view)
   void infer(const Spec& x, Spec& y) const;
   void gradient(Gradient& g) const;
 };
 struct StridedGather {  // y = the window of x, as a new tensor
-  static constexpr const char* name = "strided_gather";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("strided_gather").linear();
   Spec base, view;
+  NEURA_FIELDS(base, view)
   void infer(const Spec& x, Spec& y) const;
   void run(Context&, View x, View y) const;
   void gradient(Gradient& g) const;
 };
 struct StridedSum {  // y = zeros like base, plus x at the window; on the cpu overlapping elements are added
-  static constexpr const char* name = "strided_sum";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("strided_sum").linear();
   Spec base, view;
+  NEURA_FIELDS(base, view)
   void infer(const Spec& x, Spec& y) const;
   void run(Context&, View x, View y) const;
   void gradient(Gradient& g) const;
 };
 struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
-  static constexpr const char* name = "strided_put";
-  static constexpr std::uint8_t optional = 1 << 1;
+  static constexpr Operation op = operation("strided_put").optional(in(1));
   Spec base, view;
+  NEURA_FIELDS(base, view)
   void infer(const Spec& x, const Spec& part, Spec& y) const;
   void run(Context&, View x, View part, View y) const;
   void gradient(Gradient& g) const;

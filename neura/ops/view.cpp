@@ -10,8 +10,9 @@ namespace neura {
 namespace {
 
 struct Permute {
-  static constexpr const char* name = "permute";
+  static constexpr Operation op = operation("permute");
   Shape dims;  // a permutation
+  NEURA_FIELDS(dims)
   void infer(const Spec& x, Spec& y) const {
     y = x;
     for (int i = 0; i < dims.size(); ++i) y.shape[i] = x.shape[dims[i]], y.strides[i] = x.strides[dims[i]];
@@ -23,9 +24,10 @@ struct Permute {
   }
 };
 struct Select {
-  static constexpr const char* name = "select";
+  static constexpr Operation op = operation("select");
   int dim;
   std::int64_t index;
+  NEURA_FIELDS(dim, index)
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += index * x.strides[dim], --y.rank;
     std::copy(x.shape + dim + 1, x.shape + x.rank, y.shape + dim);
@@ -34,13 +36,13 @@ struct Select {
   void gradient(Gradient& g) const { scatter_view(g, *this); }
 };
 struct Unbind : Select {
-  static constexpr const char* name = "unbind";
-  static constexpr bool in_place = false;
+  static constexpr Operation op = operation("unbind").locks_views();
 };
 struct Slice {
-  static constexpr const char* name = "slice";
+  static constexpr Operation op = operation("slice");
   int dim;
   std::int64_t start, end, step;
+  NEURA_FIELDS(dim, start, end, step)
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += start * x.strides[dim];
     y.shape[dim] = (end - start + step - 1) / step, y.strides[dim] *= step;
@@ -48,12 +50,12 @@ struct Slice {
   void gradient(Gradient& g) const { scatter_view(g, *this); }
 };
 struct Split : Slice {
-  static constexpr const char* name = "split";
-  static constexpr bool in_place = false;
+  static constexpr Operation op = operation("split").locks_views();
 };
 struct Reshape {
-  static constexpr const char* name = "view";
+  static constexpr Operation op = operation("view");
   Shape to;
+  NEURA_FIELDS(to)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     if (x.contiguous) return;
@@ -63,8 +65,9 @@ struct Reshape {
   void gradient(Gradient& g) const { g.result[0] = reshape(g.g[0], g.meta[0]->sizes()); }
 };
 struct Expand {
-  static constexpr const char* name = "expand";
+  static constexpr Operation op = operation("expand");
   Shape to;
+  NEURA_FIELDS(to)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     for (int i = 0; i < to.size(); ++i) {

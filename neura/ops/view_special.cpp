@@ -9,8 +9,9 @@ namespace neura {
 namespace {
 
 struct Diagonal {
-  static constexpr const char* name = "diagonal";
+  static constexpr Operation op = operation("diagonal");
   int offset, dim1, dim2;
+  NEURA_FIELDS(offset, dim1, dim2)
   void infer(const Spec& x, Spec& y) const {
     y = x;
     const std::int64_t rows = x.shape[dim1], columns = x.shape[dim2];
@@ -24,9 +25,10 @@ struct Diagonal {
   void gradient(Gradient& g) const { scatter_view(g, *this); }
 };
 struct Unfold {
-  static constexpr const char* name = "unfold";
+  static constexpr Operation op = operation("unfold");
   int dim;
   std::int64_t size, step;
+  NEURA_FIELDS(dim, size, step)
   void infer(const Spec& x, Spec& y) const {
     y = x;
     const std::int64_t stride = x.rank ? x.strides[dim] : 1, length = x.rank ? x.shape[dim] : 1;
@@ -36,8 +38,9 @@ struct Unfold {
   void gradient(Gradient& g) const { scatter_view(g, *this); }
 };
 struct ViewAsReal {
-  static constexpr const char* name = "view_as_real";
-  static constexpr bool in_place = false;  // the base's windows have another dtype
+  // the base's windows have another dtype
+  static constexpr Operation op = operation("view_as_real").locks_views();
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const {
     y = x, y.dtype = to_real(x.dtype), y.offset *= 2;
     for (int d = 0; d < y.rank; ++d) y.strides[d] *= 2;
@@ -49,8 +52,8 @@ struct ViewAsReal {
   }
 };
 struct ViewAsComplex {
-  static constexpr const char* name = "view_as_complex";
-  static constexpr bool in_place = false;
+  static constexpr Operation op = operation("view_as_complex").locks_views();
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const {
     y = x, y.dtype = to_complex(x.dtype), y.offset /= 2, --y.rank;
     for (int d = 0; d < y.rank; ++d) y.strides[d] /= 2;

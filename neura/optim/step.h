@@ -78,11 +78,11 @@ class Batch {
 };
 
 template <class Step> struct StepOp {
-  static constexpr const char* name = Kernel<Step>::name;
-  static constexpr std::uint8_t optional = 1 << 2 | 1 << 3 | 1 << 4;
-  static constexpr bool direct = true;  // reads and writes the parameter element by element
+  // reads and writes the parameter element by element
+  static constexpr Operation op = operation(Kernel<Step>::name).optional(in(2, 3, 4)).direct();
   Step step;
   Batch* batch;  // null: at once
+  NEURA_FIELDS(step, batch)
 
   void infer(const Spec& param, const Spec& grad, const Spec& a, const Spec& b, const Spec& c, Spec& out) const {
     const Spec* states[] = {&a, &b, &c};

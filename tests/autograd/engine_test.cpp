@@ -156,7 +156,8 @@ TEST(Engine, HooksMayCallBackwardAndMayThrow) {
   EXPECT_TRUE(memory::live_blocks() == before);
 }
 struct NoDerivative {
-  static constexpr const char* name = "round";
+  static constexpr Operation op = operation("round");
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const { y = x; }
   void run(Context&, View x, View y) const {
     for (std::int64_t i = 0; i < x.numel(); ++i) y.as<float>()[i] = std::round(x.as<float>()[i]);

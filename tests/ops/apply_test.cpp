@@ -123,8 +123,8 @@ TEST(Apply, DestinationsAreOnePath) {
 }
 
 struct SinCos {  // a custom operation: its row is made here, outside the library
-  static constexpr const char* name = "sin_cos";
-  static constexpr std::uint16_t reads[] = {0x300};
+  static constexpr Operation op = operation("sin_cos").saves(0, out(0, 1));
+  NEURA_FIELDS()
   void infer(const Spec& x, Spec& s, Spec& c) const { s = c = Spec::dense(x.dtype, x.sizes()); }
   void run(Context&, View x, View s, View c) const {
     for (std::int64_t i = 0; i < x.numel(); ++i)

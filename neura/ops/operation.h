@@ -1,0 +1,82 @@
+// What an operation says of itself: its name, which tensors its derivative needs, what it writes, whether it draws
+// random numbers. A struct operation states it in words:
+//
+//   static constexpr Operation op = operation("layer_norm")
+//                                       .optional(in(1, 2))
+//                                       .saves(0, in(0, 1), out(1, 2))   // for the gradient of operand 0
+//                                       .saves(1, in(0), out(1, 2));
+#pragma once
+#include <cstdint>
+
+namespace neura {
+
+inline constexpr int kMaxInputs = 8, kMaxOutputs = 4;
+inline constexpr int kMaxRowInputs = 3;       // of a pointwise row
+inline constexpr int kMaxList = 30;           // parts of an operation on a list: its derivative reads none of them
+inline constexpr std::uint8_t kAbsent = 255;  // rank of the Spec that `infer` gets for an operand that is not there
+
+struct Which {  // operands (bits 0 to 7) and results (bits 8 to 11) of an operation
+  std::uint16_t bits = 0;
+  constexpr Which operator|(Which o) const { return {std::uint16_t(bits | o.bits)}; }
+};
+template <class... I> constexpr Which in(I... i) { return {std::uint16_t((0u | ... | (1u << i)))}; }
+template <class... I> constexpr Which out(I... i) { return {std::uint16_t((0u | ... | (256u << i)))}; }
+
+enum class Precision : std::uint8_t {
+  any,  // under autocast: as it comes
+  low,  // in the low dtype: products and convolutions
+};
+inline constexpr int every_input = -1;
+
+struct Operation {
+  const char* name = "";
+  std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in Which
+  std::uint8_t optional_inputs = 0;      // may be absent
+  std::uint8_t written_inputs = 0;       // the kernel writes them: running statistics, states of optimizers
+  std::uint8_t first_of_list = 0;        // of a list: operands before it stand alone, the rest repeat in groups
+  std::uint8_t group = 0;                // operands a member of a list has; 0: no list
+  Precision under_autocast = Precision::any;
+  bool is_linear = false;        // in each operand: forward mode needs nothing else
+  bool draws_numbers = false;    // it has a field `numbers` of type Drawn, which the door reserves
+  bool writes_directly = false;  // its kernel may write into a destination of any strides, and over operands
+  bool across_devices = false;   // its operands may be on different devices
+  bool is_lazy = false;          // lazy_clone alone
+  bool is_dynamic = false;       // the size of what is made of its result depends on data
+  bool is_closed = false;        // its gradient is made of operations that have derivatives: define() is not needed
+  bool views_locked = false;     // a view of which several are made by one call: not to be written while recording
+
+  constexpr Operation saves(int operand, Which a, Which b = {}) const {
+    Operation o = *this;
+    for (int i = 0; i < kMaxInputs; ++i)
+      if (operand == every_input || operand == i) o.reads[i] = (a | b).bits;
+    return o;
+  }
+  constexpr Operation optional(Which w) const { return with([&](Operation& o) { o.optional_inputs = std::uint8_t(w.bits); }); }
+  constexpr Operation writes(Which w) const { return with([&](Operation& o) { o.written_inputs = std::uint8_t(w.bits); }); }
+  constexpr Operation list(int of, int first = 0) const {
+    return with([&](Operation& o) { o.group = std::uint8_t(of), o.first_of_list = std::uint8_t(first); });
+  }
+  constexpr Operation precision(Precision p) const { return with([&](Operation& o) { o.under_autocast = p; }); }
+  constexpr Operation linear() const { return with([](Operation& o) { o.is_linear = true; }); }
+  constexpr Operation draws() const { return with([](Operation& o) { o.draws_numbers = true; }); }
+  constexpr Operation direct() const { return with([](Operation& o) { o.writes_directly = true; }); }
+  constexpr Operation across() const { return with([](Operation& o) { o.across_devices = true; }); }
+  constexpr Operation lazy() const { return with([](Operation& o) { o.is_lazy = true; }); }
+  constexpr Operation dynamic() const { return with([](Operation& o) { o.is_dynamic = true; }); }
+  constexpr Operation closed() const { return with([](Operation& o) { o.is_closed = true; }); }
+  constexpr Operation locks_views() const { return with([](Operation& o) { o.views_locked = true; }); }
+
+ private:
+  template <class F> constexpr Operation with(F change) const {
+    Operation o = *this;
+    change(o);
+    return o;
+  }
+};
+constexpr Operation operation(const char* name) {
+  Operation o;
+  o.name = name;
+  return o;
+}
+
+}  // namespace neura
