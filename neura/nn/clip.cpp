@@ -4,11 +4,9 @@
 #include <cmath>
 
 #include "neura/autograd/grad_mode.h"
-#include "neura/backend/kernels/optim.h"
-#include "neura/core/host.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/apply.h"
 #include "neura/ops/create.h"
+#include "neura/ops/gradient_norm.h"
 #include "neura/ops/join.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows_more.h"
@@ -48,49 +46,11 @@ bool apart(const std::vector<Tensor>& tensors) {  // do no two share memory?
   return true;
 }
 
-// f(the kernels' entry, its context); an error of the kernel comes out.
-template <class F> void with_kernels(const char* name, Device device, const F& f) {
-  const Unlocked unlocked(true);
-  Context context(backend_of(device), device, name);
-  f(*context.backend.optim, context);
-  throw_failure(context.failure, name);
-}
-
-Tensor norm_of_all(const std::vector<Tensor>& tensors) {
-  DType dtype = to_real(tensors[0].dtype());
-  std::vector<View> views;
-  for (const Tensor& t : tensors) {
-    dtype = promote(dtype, to_real(t.dtype()));
-    views.push_back({t.impl()->data(), &t.spec()});
-  }
-  const Tensor total = Tensor::empty(Spec::dense(dtype, {}, tensors[0].device()));
-  with_kernels("get_total_norm", total.device(), [&](const optim_kernels& k, Context& c) {
-    k.norm_of_all(c, views, {total.impl()->data(), &total.spec()});
-  });
-  return total;
-}
-
-// One gradient's turn to be written, with all that goes with it; the kernel runs when all have had theirs.
-struct Clip {
-  static constexpr Operation op = operation("clip_grad_norm_").direct();
-  std::vector<View>* all;
-  NEURA_FIELDS(all)
-  void infer(const Spec& g, Spec& out) const { out = Spec::dense(g.dtype, g.sizes(), g.device); }
-  void run(Context&, View, View g) const { all->push_back(g); }
-};
-void clip_all(std::vector<Tensor>& grads, double max_norm, const Tensor& total) {
-  std::vector<View> views;
-  for (Tensor& g : grads) apply_to(Destination::in_place, g, Clip{&views}, g);
-  with_kernels(Clip::name, total.device(), [&](const optim_kernels& k, Context& c) {
-    k.clip_all(c, views, {total.impl()->data(), &total.spec()}, max_norm);
-  });
-}
-
 void scale(std::vector<Tensor> grads, double max_norm, const Tensor& total) {
   std::vector<Tensor> all = grads;
   all.push_back(total);
   if (fit_together(all) && total.dim() == 0 && is_floating(total.dtype()) && apart(all))
-    return clip_all(grads, max_norm, total);
+    return clip_gradients(grads, max_norm, total);
   // Always multiplied, by 1 where nothing is to be done: that way no value has to be read.
   const Tensor factor = clamp(max_norm / (total + 1e-6), {.max = 1.0});
   for (Tensor& g : grads) mul_(g, factor.to(g.device()).to(to_real(g.dtype())));
@@ -102,7 +62,7 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool
   NoGrad guard;
   if (tensors.empty()) return zeros({});
   if (norm_type == 2 && fit_together(tensors)) {
-    const Tensor total = norm_of_all(tensors);
+    const Tensor total = gradient_norm(tensors);
     if (error_if_nonfinite) check_finite("get_total_norm", total);
     return total;
   }

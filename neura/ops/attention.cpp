@@ -20,6 +20,9 @@
 #include "neura/ops/view.h"
 
 namespace neura {
+
+NEURA_FIELDS_OF(AttentionShape, scale, causal)
+
 namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
@@ -75,70 +78,6 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, const Attentio
   return o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
 }
 
-// The gradient once more, of operations that have gradients themselves; in float32 for halves.
-void compose_gradient(Gradient& g, const AttentionShape& shape) {
-  const DType wide = accumulation(g.input(0).dtype());
-  const Tensor h = to(g.g[0], wide), q = to(g.input(0), wide), k = to(g.input(1), wide), v = to(g.input(2), wide);
-  const Tensor weights = weights_of(q, k, shape.scale, {.attn_mask = g.input(3), .is_causal = shape.causal});
-  const auto give = [&](int i, const Tensor& t) { g.result[i] = to(t, g.input(i).dtype()); };
-  if (g.needs(0) || g.needs(1)) {
-    const Tensor slopes = softmax_backward(matmul(h, mT(v)), weights, -1) * shape.scale;
-    if (g.needs(0)) give(0, matmul(slopes, k));
-    if (g.needs(1)) give(1, matmul(mT(slopes), q));
-  }
-  if (g.needs(2)) give(2, matmul(mT(weights), h));
-}
-
-struct AttentionBackward {
-  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(4));
-  AttentionShape shape;
-  Tensor y, sums;  // of AttentionKept; beyond what an operation has operands for
-  NEURA_FIELDS(shape, y, sums)
-  void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& gq, Spec& gk,
-             Spec& gv) const {
-    gq = Spec::dense(q.dtype, q.sizes(), q.device);
-    gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
-  }
-  void run(Context& c, View g, View q, View k, View v, View mask, View gq, View gk, View gv) const {
-    c.backend.softmax->attention_backward(c, g, q, k, v, mask, view_of(y), view_of(sums), shape, gq, gk, gv);
-  }
-  static View view_of(const Tensor& t) { return t ? View{t.impl()->data(), &t.spec()} : View(); }
-  void gradient_of(Gradient& g) const {
-    if (g.create_graph) return compose_gradient(g, shape);
-    auto r = apply(*this, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3));
-    for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
-  }
-};
-
-// In one kernel; operands as softmax_kernels wants them. The mask has no gradient.
-struct Attention {
-  static constexpr Operation op = operation("scaled_dot_product_attention").optional(in(3)).saves(0, in(0, 1, 2, 3)).saves(1, in(0, 1, 2, 3)).saves(2, in(0, 1, 2, 3));
-  AttentionShape shape;
-  NEURA_FIELDS(shape)
-  void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y) const {
-    Shape sizes = q.sizes();
-    sizes[q.rank - 1] = v.shape[v.rank - 1];
-    y = Spec::dense(q.dtype, sizes, q.device);
-  }
-  void run(Context& c, View q, View k, View v, View mask, View y) const {
-    c.backend.softmax->attention(c, q, k, v, mask, shape, y, View());
-  }
-  void gradient(Gradient& g) const { AttentionBackward{shape, {}, {}}.gradient_of(g); }
-};
-struct AttentionKept {  // what AttentionUse::kept is about
-  static constexpr Operation op = operation(Attention::name).optional(in(3)).saves(0, in(0, 1, 2, 3), out(0, 1)).saves(1, in(0, 1, 2, 3), out(0, 1)).saves(2, in(0, 1, 2, 3), out(0, 1));
-  AttentionShape shape;
-  NEURA_FIELDS(shape)
-  void infer(const Spec& q, const Spec& k, const Spec& v, const Spec& mask, Spec& y, Spec& sums) const {
-    Attention{shape}.infer(q, k, v, mask, y);
-    sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);
-  }
-  void run(Context& c, View q, View k, View v, View mask, View y, View sums) const {
-    c.backend.softmax->attention(c, q, k, v, mask, shape, y, sums);
-  }
-  void gradient(Gradient& g) const { AttentionBackward{shape, g.output(0), g.output(1)}.gradient_of(g); }
-};
-
 // Whether a has sizes that broadcast to those of the scores.
 bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
   if (a.dim() > q.dim()) return false;
@@ -148,18 +87,15 @@ bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
   }
   return true;
 }
-AttentionUse kernel_for(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
-                        const AttentionOptions& o) {
-  constexpr auto none = AttentionUse::composed;
-  if (k.device() != q.device() || v.device() != q.device()) return none;
-  if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return none;
-  if (q.dim() != k.dim() || q.dim() != v.dim()) return none;
+// Sizes that one kernel could take; whether there is one is asked of the back end (accepts).
+bool lies_alike(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
+  if (k.device() != q.device() || v.device() != q.device()) return false;
+  if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return false;
+  if (q.dim() != k.dim() || q.dim() != v.dim()) return false;
   for (int d = 0; d + 2 < q.dim(); ++d)
-    if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return none;
+    if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return false;
   const Tensor& mask = o.attn_mask;
-  if (mask && (mask.requires_grad() || mask.device() != q.device() || !mask.numel() || !is_mask_of(mask, q, k)))
-    return none;
-  return backend_of(q.device()).softmax->attends(q.spec(), k.spec(), v.spec(), bool(mask), shape);
+  return !mask || (!mask.requires_grad() && mask.device() == q.device() && mask.numel() && is_mask_of(mask, q, k));
 }
 // A mask to add to the scores, its columns side by side or all the same; not rounded to a half.
 Tensor added_mask(const Tensor& mask, DType dtype) {
@@ -189,6 +125,68 @@ Tensor attend_causal(const Tensor& q, const Tensor& k, const Tensor& v, double s
   return cat(blocks, -2);
 }
 
+Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
+                    const AttentionOptions& o);
+// Of products and softmax. Halves are computed in float32 (torch): their scores would lose too much.
+Tensor compose(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
+               const AttentionOptions& o) {
+  const DType wide = accumulation(q.dtype());
+  if (wide != q.dtype()) return to(attention_of(to(q, wide), to(k, wide), to(v, wide), shape, o), q.dtype());
+  if (o.is_causal && q.size(-2) >= 2 * kQueries) return attend_causal(q, k, v, shape.scale, o);
+  return attend(q, k, v, shape.scale, o);
+}
+
+struct AttentionBackward {
+  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(4));
+  AttentionShape shape;
+  NEURA_FIELDS(shape)
+  void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, const Spec&, const Spec&, Spec& gq,
+             Spec& gk, Spec& gv) const {
+    gq = Spec::dense(q.dtype, q.sizes(), q.device);
+    gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
+  }
+  void run(Context& c, View g, View q, View k, View v, View mask, View y, View sums, View gq, View gk, View gv) const {
+    if (c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) != AttentionUse::kept)
+      y = sums = View();
+    c.backend.softmax->attention_backward(c, g, q, k, v, mask, y, sums, shape, gq, gk, gv);
+  }
+};
+
+// In one kernel, of operands as softmax_kernels wants them. The mask has no gradient. `sums`: see AttentionUse::kept.
+struct Attention {
+  static constexpr Operation op =
+      operation("scaled_dot_product_attention").optional(in(3)).saves(every_input, in(0, 1, 2, 3), out(0, 1));
+  AttentionShape shape;
+  NEURA_FIELDS(shape)
+  void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y, Spec& sums) const {
+    Shape sizes = q.sizes();
+    sizes[q.rank - 1] = v.shape[v.rank - 1];
+    y = Spec::dense(q.dtype, sizes, q.device);
+    sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);
+  }
+  bool accepts(const Backend& b, const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
+    return b.softmax->attends(q, k, v, mask.rank != kAbsent, shape) != AttentionUse::composed;
+  }
+  void run(Context& c, View q, View k, View v, View mask, View y, View sums) const {
+    const bool kept = c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) == AttentionUse::kept;
+    c.backend.softmax->attention(c, q, k, v, mask, shape, y, kept ? sums : View());
+  }
+  std::array<Tensor, 2> define(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) const {
+    return {compose(q, k, v, shape, {.attn_mask = mask, .is_causal = shape.causal}), Tensor()};
+  }
+  void gradient(Gradient& g) const {
+    auto r = apply(AttentionBackward{shape}, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3), g.output(0),
+                   g.output(1));
+    for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
+  }
+};
+
+Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
+                    const AttentionOptions& o) {
+  if (!lies_alike(q, k, v, o)) return compose(q, k, v, shape, o);
+  return std::move(apply(Attention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
+}
+
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -205,19 +203,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   }
   const std::int64_t width = query.shape().back();
   const AttentionShape shape{o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1, o.is_causal};
-  const DType wide = accumulation(query.dtype());
-  switch (kernel_for(query, k, v, shape, o)) {
-    case AttentionUse::plain:
-      return apply(Attention{shape}, query, k, v, added_mask(o.attn_mask, query.dtype()));
-    case AttentionUse::kept:
-      return apply(AttentionKept{shape}, query, k, v, added_mask(o.attn_mask, query.dtype()))[0];
-    default:
-      break;
-  }
-  if (wide != query.dtype())  // computed in float32 (torch); the scores of halves would lose too much
-    return to(scaled_dot_product_attention(to(query, wide), to(key, wide), to(value, wide), o), query.dtype());
-  if (o.is_causal && query.size(-2) >= 2 * kQueries) return attend_causal(query, k, v, shape.scale, o);
-  return attend(query, k, v, shape.scale, o);
+  return attention_of(query, k, v, shape, o);
 }
 
 }  // namespace neura

@@ -61,7 +61,7 @@ Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Ten
 }  // namespace
 
 void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec&, Spec& y) const {
-  check_dtypes(name, x, w);
+  check_dtypes(op.name, x, w);
   Shape shape = {x.shape[0], w.shape[0]};
   for (int d = 0; d < s.dims; ++d) shape.push_back(out_size(s, d, x.shape[d + 2], w.shape[d + 2]));
   y = Spec::dense(x.dtype, shape, x.device);
@@ -80,9 +80,9 @@ void ConvolutionOp::gradient(Gradient& g) const {
 }
 
 void ConvolutionInputGradientOp::infer(const Spec& g, const Spec& w, Spec& x) const {
-  check_dtypes(name, g, w);
-  Shape shape = {g.shape[0], (Exact(w.shape[1]) * s.groups).of(name)};
-  for (std::int64_t size : in) shape.push_back(size);
+  check_dtypes(op.name, g, w);
+  Shape shape = {g.shape[0], (Exact(w.shape[1]) * s.groups).of(op.name)};
+  for (std::int64_t size : input) shape.push_back(size);
   x = Spec::dense(g.dtype, shape, g.device);
 }
 void ConvolutionInputGradientOp::run(Context& c, View g, View w, View x) const {
@@ -94,7 +94,7 @@ void ConvolutionInputGradientOp::gradient(Gradient& g) const {
 }
 
 void ConvolutionWeightGradientOp::infer(const Spec& x, const Spec& g, Spec& w) const {
-  check_dtypes(name, x, g);
+  check_dtypes(op.name, x, g);
   Shape shape = {g.shape[1], x.shape[1] / s.groups};
   for (std::int64_t size : kernel) shape.push_back(size);
   w = Spec::dense(x.dtype, shape, x.device);
@@ -120,7 +120,7 @@ void UnfoldOp::gradient(Gradient& g) const {
 }
 
 void FoldOp::infer(const Spec& columns, Spec& x) const {
-  const std::int64_t window = product(kernel).of("fold"), count = windows(s, in.data(), kernel).of("fold");
+  const std::int64_t window = product(kernel).of("fold"), count = windows(s, input.data(), kernel).of("fold");
   check<DTypeError>(differentiable(columns.dtype),
                     [&] { return "fold: expected a floating or complex dtype, got " + columns.str(); });
   check<ShapeError>(columns.shape[1] % window == 0 && columns.shape[2] == count, [&] {
@@ -128,11 +128,11 @@ void FoldOp::infer(const Spec& columns, Spec& x) const {
            columns.str();
   });
   Shape shape = {columns.shape[0], columns.shape[1] / window};
-  for (std::int64_t size : in) shape.push_back(size);
+  for (std::int64_t size : input) shape.push_back(size);
   x = Spec::dense(columns.dtype, shape, columns.device);
 }
 void FoldOp::run(Context& c, View columns, View x) const {
-  c.backend.conv->fold(c, columns, x, for_kernel(s, x.size(0), x.size(1), 1, in.data(), kernel.data(), nullptr));
+  c.backend.conv->fold(c, columns, x, for_kernel(s, x.size(0), x.size(1), 1, input.data(), kernel.data(), nullptr));
 }
 void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kernel}, g.g[0].contiguous()); }
 

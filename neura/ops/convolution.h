@@ -6,10 +6,13 @@
 
 namespace neura {
 
+NEURA_FIELDS_OF(Conjugated, first, second)
+
 struct ConvolutionShape {  // attributes that the three have in common, one number per spatial dimension
   int dims = 2;
   std::int64_t groups = 1;
   Shape stride, dilation, before, after;  // before, after: zeros around the input
+  NEURA_FIELDS(dims, groups, stride, dilation, before, after)
 };
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
@@ -26,9 +29,9 @@ struct ConvolutionOp {
 struct ConvolutionInputGradientOp {
   static constexpr Operation op = operation("convolution_backward_input").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
-  Shape in;
+  Shape input;
   Conjugated conj = {};
-  NEURA_FIELDS(s, in, conj)
+  NEURA_FIELDS(s, input, conj)
   void infer(const Spec& g, const Spec& w, Spec& x) const;
   void run(Context&, View g, View w, View x) const;
   void gradient(Gradient& g) const;
@@ -55,11 +58,11 @@ struct UnfoldOp {  // [n, c, in..] -> [n, c * kernel, windows]
   void run(Context&, View x, View columns) const;
   void gradient(Gradient& g) const;
 };
-struct FoldOp {  // and back: the sum of patches, an image of the sizes `in`
+struct FoldOp {  // and back: the sum of patches, an image of the sizes `input`
   static constexpr Operation op = operation("fold").linear();
   ConvolutionShape s;
-  Shape kernel, in;
-  NEURA_FIELDS(s, kernel, in)
+  Shape kernel, input;
+  NEURA_FIELDS(s, kernel, input)
   void infer(const Spec& columns, Spec& x) const;
   void run(Context&, View columns, View x) const;
   void gradient(Gradient& g) const;

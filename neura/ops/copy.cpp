@@ -1,8 +1,12 @@
 #include "neura/ops/copy.h"
 
+#include <cstring>
+
 #include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
+#include "neura/core/parallel.h"
 #include "neura/core/state.h"
+#include "neura/ops/create.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/record.h"
 #include "neura/ops/reduce.h"
@@ -51,7 +55,7 @@ struct Copy {
   bool non_blocking = false;
   NEURA_FIELDS(non_blocking)
   void infer(const Spec& self, const Spec& source, Spec& y) const {
-    check<ShapeError>(broadcast_shapes(name, self.sizes(), source.sizes()) == self.sizes(), [&] {
+    check<ShapeError>(broadcast_shapes(op.name, self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
     });
     y = Spec::dense(self.dtype, self.sizes(), self.device);
@@ -62,29 +66,56 @@ struct Copy {
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
-struct Fill : Copy {  // errors and nodes bear the name of what was called
-  static constexpr Operation op = operation("fill");
+struct FillFrom : Copy {  // errors and nodes bear the name of what was called
+  static constexpr Operation op = operation("fill").direct().across();
 };
-struct Zero : Copy {
-  static constexpr Operation op = operation("zero");
+
+struct Fill {
+  static constexpr Operation op = operation("fill").direct();
+  Scalar value;
+  NEURA_FIELDS(value)
+  void infer(const Spec& self, Spec& y) const { y = Spec::dense(self.dtype, self.sizes(), self.device); }
+  void run(Context&, View, View y) const { fill_memory(y, value); }
+  void gradient(Gradient& g) const { g.result[0] = zero_gradient(*g.meta[0]); }
+};
+struct Zero : Fill {
+  static constexpr Operation op = operation("zero").direct();
 };
 
 constexpr const char* kOverwriters[] = {"masked_fill", "put", "masked_scatter", "index_put"};
-template <Overwriter by> struct OverwriteBy : Copy { static constexpr const char* name = kOverwriters[int(by)]; };
+template <Overwriter by> struct OverwriteBy : Copy {
+  static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across();
+};
 constexpr const Row* kOverwriteRows[] = {
     &row_of<OverwriteBy<Overwriter::masked_fill>>, &row_of<OverwriteBy<Overwriter::put>>,
     &row_of<OverwriteBy<Overwriter::masked_scatter>>, &row_of<OverwriteBy<Overwriter::index_put>>};
 
-template <class Op> Tensor& fill_with(Tensor& self, Scalar value) {
-  return apply_to(Destination::in_place, self, Op(), self, number_of(value, self.dtype(), Device()));
-}
-
 }  // namespace
 
+void fill_memory(const View& to, Scalar value) {
+  const Spec& s = *to.spec;
+  alignas(16) char one[16];
+  value.store(s.dtype, one);
+  if (!s.device.is_cpu() || !s.dense()) {
+    const Spec number = Spec::dense(s.dtype, {});
+    return assign(to, {one, &number});
+  }
+  char* const data = to.data;
+  const auto bytes = std::int64_t(s.bytes()), width = std::int64_t(size_of(s.dtype));
+  if (std::all_of(one, one + width, [&](char c) { return c == one[0]; })) {
+    return parallel_for(bytes, 1 << 20,
+                        [&](std::int64_t b, std::int64_t e) { std::memset(data + b, one[0], std::size_t(e - b)); });
+  }
+  char line[64];  // whole elements of every width
+  for (int i = 0; i < 64; i += int(width)) std::memcpy(line + i, one, std::size_t(width));
+  parallel_for((bytes + 63) / 64, 1 << 14, [&](std::int64_t b, std::int64_t e) {
+    for (std::int64_t i = b; i < e; ++i)
+      std::memcpy(data + i * 64, line, std::size_t(std::min<std::int64_t>(64, bytes - i * 64)));
+  });
+}
+
 Tensor number_of(Scalar value, DType dtype, Device device) {
-  Tensor number = Tensor::empty(Spec::dense(dtype, {}));
-  value.store(dtype, number.impl()->data());
-  return to(number, device);
+  return full({}, value, {.dtype = dtype, .device = device});
 }
 
 Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
@@ -105,10 +136,11 @@ Tensor& fill_(Tensor& self, const Operand& value) {
   if (value.is_tensor())
     check<ShapeError>(value.tensor->spec.rank == 0,
                       [&] { return "fill_: expected a number or a 0-d tensor, got " + value.tensor->spec.str(); });
-  if (value.is_tensor()) return apply_to(Destination::in_place, self, Fill(), self, value);
-  return fill_with<Fill>(self, value.scalar);
+  if (value.is_tensor()) return apply_to(Destination::in_place, self, FillFrom(), self, value);
+  return apply_to(Destination::in_place, self, Fill{value.scalar}, self);
 }
-Tensor& zero_(Tensor& self) { return fill_with<Zero>(self, 0); }
+Tensor& zero_(Tensor& self) { return apply_to(Destination::in_place, self, Zero(), self); }
+
 void check_overwrite(Overwriter by, Tensor& self) {
   if (state.active & (kNoGrad | kInference)) return;
   Operand in[] = {self};

@@ -5,13 +5,19 @@
 #include <cstring>
 
 #include "neura/backend/kernels/join.h"
+#include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
-#include "neura/core/host.h"
 #include "neura/core/parallel.h"
+#include "neura/ops/apply.h"
+#include "neura/ops/overwrite.h"
 
 namespace neura {
 namespace {
 
+void check_sizes(const char* op, const Shape& size) {
+  for (std::int64_t s : size)
+    check<ShapeError>(s >= 0, [&] { return std::string(op) + ": expected sizes of at least 0, got " + size.str(); });
+}
 Tensor allocated(const char* op, const Spec& s) {
   try {
     return Tensor::empty(s);
@@ -19,48 +25,12 @@ Tensor allocated(const char* op, const Spec& s) {
     rethrow_with_details(op, {});
   }
 }
-// A new dense tensor. What is computed here, element by element, is made on the cpu, and `placed` brings it where it
-// belongs; kernels write it where it belongs at once.
-Tensor make(const char* op, const Shape& size, DType dtype, Device device = {}) {
-  for (std::int64_t s : size)
-    check<ShapeError>(s >= 0, [&] { return std::string(op) + ": expected sizes of at least 0, got " + size.str(); });
+Tensor make(const char* op, const Shape& size, DType dtype, Device device = {}) {  // new, dense, not written yet
+  check_sizes(op, size);
   return allocated(op, Spec::dense(dtype, size, device));
 }
-Tensor placed(Tensor t, const TensorOptions& o) {
-  if (t.device() != o.device) t = t.to(o.device);
+Tensor finished(Tensor t, const TensorOptions& o) {
   if (o.requires_grad) t.requires_grad_();
-  return t;
-}
-
-void fill(const char* op, Tensor& t, Scalar value) {
-  char* data = t.impl()->data();
-  const std::int64_t bytes = std::int64_t(t.nbytes());
-  Unlocked unlocked(bytes > 1 << 19);
-  const std::int64_t width = size_of(t.dtype());
-  char one[16];
-  value.store(t.dtype(), one);
-  if (!t.device().is_cpu()) {
-    const Spec number = Spec::dense(t.dtype(), {});
-    return throw_failure(backend_of(t.device()).assign({data, &t.spec()}, {one, &number}), op);
-  }
-  if (std::all_of(one, one + width, [&](char c) { return c == one[0]; })) {
-    return parallel_for(bytes, 1 << 20,
-                        [&](std::int64_t b, std::int64_t e) { std::memset(data + b, one[0], std::size_t(e - b)); });
-  }
-  char line[64];  // whole elements of every width
-  for (int i = 0; i < 64; i += int(width)) std::memcpy(line + i, one, std::size_t(width));
-  parallel_for((bytes + 63) / 64, 1 << 14, [&](std::int64_t b, std::int64_t e) {
-    for (std::int64_t i = b; i < e; ++i)
-      std::memcpy(data + i * 64, line, std::size_t(std::min<std::int64_t>(64, bytes - i * 64)));
-  });
-}
-
-Tensor progression(const char* op, std::int64_t n, DType dtype, Device device, const Progression& p) {
-  Tensor t = make(op, {n}, dtype, device);
-  const Unlocked unlocked(n > 1 << 14);
-  Context c(backend_of(device), device, op);
-  c.backend.join->progression(c, p, {t.impl()->data(), &t.spec()});
-  throw_failure(c.failure, op);
   return t;
 }
 
@@ -80,15 +50,17 @@ Spec like(const Tensor& input, const TensorOptions& o) {
   return s;
 }
 
-DType dtype_of_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, const TensorOptions& o) {
+DType dtype_of_spaced(Scalar start, Scalar end, const TensorOptions& o) {
+  const bool complex = start.is_complex() || end.is_complex();
+  return o.dtype ? *o.dtype : complex ? to_complex(default_dtype()) : default_dtype();
+}
+void check_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, DType dtype) {
   check<ValueError>(steps >= 0,
                     [&] { return std::string(op) + ": expected steps of at least 0, got " + std::to_string(steps); });
   const bool complex = start.is_complex() || end.is_complex();
-  const DType dtype = o.dtype ? *o.dtype : complex ? to_complex(default_dtype()) : default_dtype();
   check<DTypeError>(!complex || is_complex(dtype), [&] {
     return std::string(op) + ": expected a complex dtype for complex bounds, got " + name(dtype);
   });
-  return dtype;
 }
 // start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
 Progression spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
@@ -110,10 +82,175 @@ Progression spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
   return p;
 }
 
+// Values that only the cpu computes: written where they belong, or brought there.
+template <class F> void made_on_cpu(const char* op, View out, F write) {
+  Context cpu(cpu_backend(), Device(), op);
+  if (out.spec->device.is_cpu()) return write(cpu, out);
+  const Spec spec = Spec::dense(out.dtype(), out.spec->sizes());
+  const View here{cpu.scratch_of<char>(std::int64_t(spec.bytes())), &spec};
+  write(cpu, here);
+  assign(out, here);
+}
+
+// Operations without operands. What they are called is what the user called.
+constexpr const char* kFilled[] = {"full", "zeros", "ones", "full_like", "zeros_like", "ones_like"};
+enum class Filled { full, zeros, ones, full_like, zeros_like, ones_like };
+template <Filled by> struct Full {
+  static constexpr Operation op = operation(kFilled[int(by)]).direct();
+  Spec spec;
+  Scalar value;
+  NEURA_FIELDS(spec, value)
+  void infer(Spec& y) const { y = spec; }
+  void run(Context&, View y) const { fill_memory(y, value); }
+};
+
+struct Arange {
+  static constexpr Operation op = operation("arange");
+  Scalar start, end, step;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, step, dtype, device)
+  void infer(Spec& y) const;
+  void run(Context& c, View y) const {
+    Progression p;
+    if (is_integral(dtype)) p.kind = Progression::integers, p.first = start.integer(), p.by = step.integer();
+    else p.start[0] = start.real(), p.step[0] = step.real();
+    c.backend.join->progression(c, p, y);
+  }
+};
+void Arange::infer(Spec& y) const {
+  check<DTypeError>(!start.is_complex() && !end.is_complex() && !step.is_complex(), [&] {
+    return "arange: expected real bounds, got " + start.str() + ", " + end.str() + " and " + step.str();
+  });
+  const auto number = [&](Scalar x) { return dtype == DType::int64 ? double(x.integer()) : x.real(); };
+  const double a = number(start), b = number(end), s = number(step);
+  check<ValueError>(s != 0 && std::isfinite(a) && std::isfinite(b) && (s > 0 ? b >= a : b <= a), [&] {
+    return "arange: expected a step that leads from start to end, got start " + start.str() + ", end " + end.str() +
+           ", step " + step.str();
+  });
+  const double count = std::ceil((b - a) / s);
+  check<ValueError>(count < 9e18, [&] { return "arange: expected fewer values, got " + std::to_string(count); });
+  y = Spec::dense(dtype, Shape{std::int64_t(count)}, device);
+}
+
+struct Linspace {
+  static constexpr Operation op = operation("linspace");
+  Scalar start, end;
+  std::int64_t steps;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, steps, dtype, device)
+  void infer(Spec& y) const {
+    check_spaced(op.name, start, end, steps, dtype);
+    y = Spec::dense(dtype, Shape{steps}, device);
+  }
+  void run(Context& c, View y) const { c.backend.join->progression(c, spaced(start, end, steps, dtype), y); }
+};
+
+// Powers are the cpu's on every device: other libraries' differ in the last digit, which an integer then loses.
+struct Logspace {
+  static constexpr Operation op = operation("logspace");
+  Scalar start, end;
+  std::int64_t steps;
+  double base;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, steps, base, dtype, device)
+  void infer(Spec& y) const {
+    check_spaced(op.name, start, end, steps, dtype);
+    y = Spec::dense(dtype, Shape{steps}, device);
+  }
+  void run(Context&, View y) const {
+    made_on_cpu(op.name, y, [&](Context& c, View out) {
+      if (is_complex(dtype)) powers<std::complex<double>>(c, out);
+      else powers<double>(c, out);
+    });
+  }
+  template <class N> void powers(Context& c, View out) const {
+    const Spec wide = Spec::dense(dtype_of<N>, Shape{steps});
+    N* const exponent = c.scratch_of<N>(steps);
+    c.backend.join->progression(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
+    parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
+      for (std::int64_t i = b; i < e; ++i)
+        Scalar(std::pow(N(base), exponent[i])).store(dtype, out.data + i * size_of(dtype));
+    });
+  }
+};
+
+struct Eye {
+  static constexpr Operation op = operation("eye");
+  std::int64_t n, m;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(n, m, dtype, device)
+  void infer(Spec& y) const {
+    check_sizes(op.name, {n, m});
+    y = Spec::dense(dtype, Shape{n, m}, device);
+  }
+  void run(Context&, View y) const {
+    fill_memory(y, 0);
+    const std::int64_t ones = std::min(n, m);
+    if (!device.is_cpu()) {
+      Spec diagonal = Spec::dense(dtype, Shape{ones}, device);
+      diagonal.strides[0] = m + 1, diagonal.finish();
+      if (ones) fill_memory({y.data, &diagonal}, 1);
+      return;
+    }
+    char one[16];
+    Scalar(1).store(dtype, one);
+    const std::int64_t width = size_of(dtype);
+    for (std::int64_t i = 0; i < ones; ++i) std::memcpy(y.data + i * (m + 1) * width, one, std::size_t(width));
+  }
+};
+
+constexpr const char* kTriangles[] = {"tril_indices", "triu_indices"};
+template <bool upper> struct TriangleIndices {
+  static constexpr Operation op = operation(kTriangles[upper]);
+  std::int64_t rows, cols, offset;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(rows, cols, offset, dtype, device)
+  struct Part {
+    std::int64_t begin, end;
+  };
+  Part columns(std::int64_t row) const {
+    const std::int64_t edge = std::clamp<std::int64_t>(row + offset + (upper ? 0 : 1), 0, cols);
+    return upper ? Part{edge, cols} : Part{0, edge};
+  }
+  void infer(Spec& y) const {
+    check_sizes(op.name, {rows, cols});
+    check<DTypeError>(dtype == DType::int64 || dtype == DType::int32,
+                      [&] { return std::string(op.name) + ": expected int32 or int64, got " + name(dtype); });
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < rows; ++i) n += columns(i).end - columns(i).begin;
+    y = Spec::dense(dtype, Shape{2, n}, device);
+  }
+  void run(Context&, View y) const {
+    made_on_cpu(op.name, y, [&](Context&, View out) {
+      if (dtype == DType::int64) write(out.as<std::int64_t>(), out.size(1));
+      else write(out.as<std::int32_t>(), out.size(1));
+    });
+  }
+  template <class I> void write(I* row, std::int64_t n) const {
+    I* col = row + n;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = columns(i).begin; j < columns(i).end; ++j) *row++ = I(i), *col++ = I(j);
+  }
+};
+
+template <Filled by> Tensor filled(const Shape& size, Scalar value, DType dtype, const TensorOptions& o) {
+  check_sizes(kFilled[int(by)], size);
+  return finished(apply(Full<by>{Spec::dense(dtype, size, o.device), value}), o);
+}
+template <Filled by> Tensor filled_like(const Tensor& input, Scalar value, const LikeOptions& l) {
+  const TensorOptions o = options(input, l);
+  return finished(apply(Full<by>{like(input, o), value}), o);
+}
+
 }  // namespace
 
 Tensor empty(const Shape& size, const TensorOptions& o) {
-  return placed(make("empty", size, o.dtype.value_or(default_dtype()), o.device), o);
+  return finished(make("empty", size, o.dtype.value_or(default_dtype()), o.device), o);
 }
 
 Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions& o) {
@@ -133,8 +270,8 @@ Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions
   std::copy(size.begin(), size.end(), s.shape);
   std::copy(stride.begin(), stride.end(), s.strides);
   s.finish();
-  return placed(Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, Ref<Storage>::share(whole.impl()->storage).leave()))),
-                o);
+  return finished(
+      Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, Ref<Storage>::share(whole.impl()->storage).leave()))), o);
 }
 
 Tensor empty_permuted(const Shape& size, const Dims& layout, const TensorOptions& o) {
@@ -156,19 +293,13 @@ Tensor empty_permuted(const Shape& size, const Dims& layout, const TensorOptions
 }
 
 Tensor full(const Shape& size, Scalar value, const TensorOptions& o) {
-  Tensor t = make("full", size, o.dtype.value_or(value.dtype()), o.device);
-  fill("full", t, value);
-  return placed(t, o);
+  return filled<Filled::full>(size, value, o.dtype.value_or(value.dtype()), o);
 }
 Tensor zeros(const Shape& size, const TensorOptions& o) {
-  Tensor t = make("zeros", size, o.dtype.value_or(default_dtype()), o.device);
-  fill("zeros", t, 0);
-  return placed(t, o);
+  return filled<Filled::zeros>(size, 0, o.dtype.value_or(default_dtype()), o);
 }
 Tensor ones(const Shape& size, const TensorOptions& o) {
-  Tensor t = make("ones", size, o.dtype.value_or(default_dtype()), o.device);
-  fill("ones", t, 1);
-  return placed(t, o);
+  return filled<Filled::ones>(size, 1, o.dtype.value_or(default_dtype()), o);
 }
 Tensor scalar_tensor(Scalar value, const TensorOptions& o) {
   return full({}, value,
@@ -177,16 +308,13 @@ Tensor scalar_tensor(Scalar value, const TensorOptions& o) {
 
 Tensor empty_like(const Tensor& input, const LikeOptions& l) {
   const TensorOptions o = options(input, l);
-  return placed(allocated("empty_like", like(input, o)), o);
+  return finished(allocated("empty_like", like(input, o)), o);
 }
-Tensor full_like(const Tensor& input, Scalar value, const LikeOptions& l) {
-  const TensorOptions o = options(input, l);
-  Tensor t = allocated("full_like", like(input, o));
-  fill("full_like", t, value);
-  return placed(t, o);
+Tensor full_like(const Tensor& input, Scalar value, const LikeOptions& o) {
+  return filled_like<Filled::full_like>(input, value, o);
 }
-Tensor zeros_like(const Tensor& input, const LikeOptions& o) { return full_like(input, 0, o); }
-Tensor ones_like(const Tensor& input, const LikeOptions& o) { return full_like(input, 1, o); }
+Tensor zeros_like(const Tensor& input, const LikeOptions& o) { return filled_like<Filled::zeros_like>(input, 0, o); }
+Tensor ones_like(const Tensor& input, const LikeOptions& o) { return filled_like<Filled::ones_like>(input, 1, o); }
 
 Tensor new_empty(const Tensor& input, const Shape& size, const LikeOptions& o) {
   return empty(size, options(input, o));
@@ -204,94 +332,29 @@ Tensor new_full(const Tensor& input, const Shape& size, Scalar value, const Like
 
 Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
   const bool integers = !start.is_floating() && !end.is_floating() && !step.is_floating();
-  check<DTypeError>(!start.is_complex() && !end.is_complex() && !step.is_complex(), [&] {
-    return "arange: expected real bounds, got " + start.str() + ", " + end.str() + " and " + step.str();
-  });
   const DType dtype = o.dtype.value_or(integers ? DType::int64 : default_dtype());
-  const bool exact = dtype == DType::int64;
-  const double a = exact ? double(start.integer()) : start.real(), b = exact ? double(end.integer()) : end.real();
-  const double s = exact ? double(step.integer()) : step.real();
-  check<ValueError>(s != 0 && std::isfinite(a) && std::isfinite(b) && (s > 0 ? b >= a : b <= a), [&] {
-    return "arange: expected a step that leads from start to end, got start " + start.str() + ", end " + end.str() +
-           ", step " + step.str();
-  });
-  const double count = std::ceil((b - a) / s);
-  check<ValueError>(count < 9e18, [&] { return "arange: expected fewer values, got " + std::to_string(count); });
-  Progression p;
-  if (is_integral(dtype)) p.kind = Progression::integers, p.first = start.integer(), p.by = step.integer();
-  else p.start[0] = a, p.step[0] = s;
-  return placed(progression("arange", std::int64_t(count), dtype, o.device, p), o);
+  return finished(apply(Arange{start, end, step, dtype, o.device}), o);
 }
 Tensor arange(Scalar start, Scalar end, const TensorOptions& o) { return arange(start, end, 1, o); }
 Tensor arange(Scalar end, const TensorOptions& o) { return arange(0, end, 1, o); }
 
 Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOptions& o) {
-  const DType dtype = dtype_of_spaced("linspace", start, end, steps, o);
-  return placed(progression("linspace", steps, dtype, o.device, spaced(start, end, steps, dtype)), o);
+  return finished(apply(Linspace{start, end, steps, dtype_of_spaced(start, end, o), o.device}), o);
 }
-// Powers are the cpu's on every device: other libraries' differ in the last digit, which an integer then loses.
 Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const TensorOptions& o) {
-  const DType dtype = dtype_of_spaced("logspace", start, end, steps, o);
-  const DType wide = is_complex(dtype) ? DType::complex128 : DType::float64;
-  const Tensor x = progression("logspace", steps, wide, Device(), spaced(start, end, steps, dtype));
-  Tensor t = make("logspace", {steps}, dtype);
-  const auto fill = [&]<class N>(const N* exponent) {
-    parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
-      for (std::int64_t i = b; i < e; ++i)
-        Scalar(std::pow(N(base), exponent[i])).store(dtype, t.impl()->data() + i * size_of(dtype));
-    });
-  };
-  if (is_complex(dtype)) fill(x.const_data<std::complex<double>>());
-  else fill(x.const_data<double>());
-  return placed(t, o);
+  return finished(apply(Logspace{start, end, steps, base, dtype_of_spaced(start, end, o), o.device}), o);
 }
 
 Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& o) {
-  Tensor t = make("eye", {n, m}, o.dtype.value_or(default_dtype()), o.device);
-  fill("eye", t, 0);
-  char one[16];
-  Scalar(1).store(t.dtype(), one);
-  char* const p = t.impl()->data();
-  const std::int64_t ones = std::min(n, m);
-  if (t.device().is_cpu()) {
-    const auto width = std::size_t(size_of(t.dtype()));
-    for (std::int64_t i = 0; i < ones; ++i) std::memcpy(p + i * (m + 1) * std::int64_t(width), one, width);
-  } else if (ones) {
-    Spec diagonal = Spec::dense(t.dtype(), Shape{ones}, t.device());
-    diagonal.strides[0] = m + 1, diagonal.finish();
-    const Spec number = Spec::dense(t.dtype(), {});
-    throw_failure(backend_of(t.device()).assign({p, &diagonal}, {one, &number}), "eye");
-  }
-  return placed(t, o);
+  return finished(apply(Eye{n, m, o.dtype.value_or(default_dtype()), o.device}), o);
 }
 Tensor eye(std::int64_t n, const TensorOptions& o) { return eye(n, n, o); }
 
-namespace {
-Tensor triangle(const char* op, bool lower, std::int64_t rows, std::int64_t cols, std::int64_t offset,
-                TensorOptions o) {
-  check<ShapeError>(rows >= 0 && cols >= 0, [&] {
-    return std::string(op) + ": expected sizes of at least 0, got " + Shape{rows, cols}.str();
-  });
-  const DType dtype = o.dtype.value_or(DType::int64);
-  check<DTypeError>(dtype == DType::int64 || dtype == DType::int32,
-                    [&] { return std::string(op) + ": expected int32 or int64, got " + name(dtype); });
-  std::vector<std::int64_t> row, col;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t edge = std::clamp<std::int64_t>(i + offset + (lower ? 1 : 0), 0, cols);
-    for (std::int64_t j = lower ? 0 : edge; j < (lower ? edge : cols); ++j) row.push_back(i), col.push_back(j);
-  }
-  const auto n = std::int64_t(row.size());
-  row.insert(row.end(), col.begin(), col.end());
-  o.dtype = dtype;
-  return tensor_of(row.data(), DType::int64, {2, n}, o);
-}
-}  // namespace
-
 Tensor tril_indices(std::int64_t row, std::int64_t col, std::int64_t offset, const TensorOptions& o) {
-  return triangle("tril_indices", true, row, col, offset, o);
+  return finished(apply(TriangleIndices<false>{row, col, offset, o.dtype.value_or(DType::int64), o.device}), o);
 }
 Tensor triu_indices(std::int64_t row, std::int64_t col, std::int64_t offset, const TensorOptions& o) {
-  return triangle("triu_indices", false, row, col, offset, o);
+  return finished(apply(TriangleIndices<true>{row, col, offset, o.dtype.value_or(DType::int64), o.device}), o);
 }
 
 Tensor tensor(Scalar value, const TensorOptions& o) { return full({}, value, o); }
@@ -307,7 +370,8 @@ Tensor tensor_of(const void* values, DType from, const Shape& size, const Tensor
     for (std::int64_t i = 0; i < t.numel(); ++i)
       Scalar::load(from, p + i * size_of(from)).store(to, q + i * size_of(to));
   }
-  return placed(t, o);
+  if (o.device != t.device()) t = t.to(o.device);
+  return finished(t, o);
 }
 
 void detail::ragged(std::size_t first, std::size_t other) {

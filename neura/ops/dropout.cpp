@@ -14,15 +14,18 @@ namespace {
 
 // Linear, and its own derivative: the same numbers are drawn again.
 struct Dropout {
-  static constexpr Operation op = operation("dropout").linear();
-  DropoutDraw draw;
-  std::int64_t group;
-  NEURA_FIELDS(draw, group)
+  static constexpr Operation op = operation("dropout").linear().draws();
+  Drawn numbers;
+  double p;
+  std::int64_t group;  // neighbouring elements that share a number
+  NEURA_FIELDS(numbers, p, group)
   void infer(const Spec& x, Spec& y) const {
     check<DTypeError>(is_floating(x.dtype), [&] { return "dropout: expected a floating input, got " + x.str(); });
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
-  void run(Context& c, View x, View y) const { c.backend.dropout->dropout(c, x, draw, group, y); }
+  void run(Context& c, View x, View y) const {
+    c.backend.dropout->dropout(c, x, {numbers.seed, numbers.offset, p}, group, y);
+  }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, contiguous(g.g[0])); }
 };
 
@@ -31,17 +34,10 @@ void check_probability(const char* op, double p) {
     return std::string(op) + ": expected a probability p between 0 and 1, got " + Scalar(p).str();
   });
 }
-DropoutDraw drawn(double p) {
-  const GeneratorState s = default_generator().reserve();
-  return {s.seed, s.offset, p};
-}
 Tensor dropout_of(const Tensor& x, double p, std::int64_t group) {
-  if (is_complex(x.dtype())) {
-    const Tensor kept =
-        apply(Dropout{drawn(p), group}, ones(x.shape(), {.dtype = to_real(x.dtype()), .device = x.device()}));
-    return x * kept;
-  }
-  return apply(Dropout{drawn(p), group}, contiguous(x));
+  const Dropout op{.numbers = {}, .p = p, .group = group};
+  if (!is_complex(x.dtype())) return apply(op, contiguous(x));
+  return x * apply(op, ones(x.shape(), {.dtype = to_real(x.dtype()), .device = x.device()}));
 }
 // Elements of one channel of [N, C, …], or, where the batch is left out, of [C, …].
 std::int64_t channel_size(const Tensor& x, bool batch) {
@@ -68,7 +64,7 @@ Tensor alpha_of(const char* op, const Tensor& x, double p, bool training, std::i
   constexpr double alpha = 1.7580993408473766;  // scale * alpha of selu
   const double a = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
   const Tensor ones_there = ones(x.shape(), {.dtype = x.dtype(), .device = x.device()});
-  const Tensor kept = apply(Dropout{drawn(p), group}, ones_there) * (1 - p);
+  const Tensor kept = apply(Dropout{.numbers = {}, .p = p, .group = group}, ones_there) * (1 - p);
   const Tensor shift = (kept - 1) * (alpha * a) + alpha * a * p;
   return x * (kept * a) + shift;
 }

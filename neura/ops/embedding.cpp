@@ -1,5 +1,6 @@
 #include "neura/ops/embedding.h"
 
+#include "neura/autograd/grad_mode.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/message.h"
@@ -23,7 +24,7 @@ struct Embedding {
   bool by_frequency;
   NEURA_FIELDS(padding_idx, by_frequency)
   void infer(const Spec& indices, const Spec& weight, Spec& y) const {
-    check_numbers(name, indices);
+    check_numbers(op.name, indices);
     check<ShapeError>(weight.rank == 2,
                       [&] { return "embedding: expected a weight [rows, width], got " + weight.sizes().str(); });
     Shape sizes = indices.sizes();
@@ -45,13 +46,13 @@ struct EmbeddingDenseBackward {
   bool by_frequency;
   NEURA_FIELDS(rows, padding_idx, by_frequency)
   void infer(const Spec& g, const Spec& indices, Spec& gw) const {
-    check_numbers(name, indices);
+    check_numbers(op.name, indices);
     check<DTypeError>(is_floating(g.dtype),
-                      [&] { return std::string(name) + ": expected a floating grad_output, got " + g.str(); });
+                      [&] { return std::string(op.name) + ": expected a floating grad_output, got " + g.str(); });
     Shape sizes = indices.sizes();
     sizes.push_back(g.rank ? g.shape[g.rank - 1] : 1);
     check<ShapeError>(g.sizes() == sizes, [&] {
-      return std::string(name) + ": expected a grad_output of the indices' sizes " + indices.sizes().str() +
+      return std::string(op.name) + ": expected a grad_output of the indices' sizes " + indices.sizes().str() +
              " and the table's width, got " + g.sizes().str();
     });
     gw = Spec::dense(g.dtype, Shape{rows, sizes.back()}, g.device);
@@ -61,7 +62,7 @@ struct EmbeddingDenseBackward {
   }
   void gradient(Gradient& g) const {
     check<NotImplementedError>(!by_frequency, [&] {
-      return std::string(name) + ": expected scale_grad_by_freq = false for a second derivative, got true";
+      return std::string(op.name) + ": expected scale_grad_by_freq = false for a second derivative, got true";
     });
     const Tensor& indices = g.input(1);
     Tensor h = embedding(indices, g.g[0]);
@@ -70,12 +71,29 @@ struct EmbeddingDenseBackward {
   }
 };
 
+// The rows that are looked up, scaled down in the weight itself; not part of any derivative.
+struct EmbeddingRenorm {
+  static constexpr Operation op = operation("embedding").writes(in(0));
+  double max_norm, norm_type;
+  NEURA_FIELDS(max_norm, norm_type)
+  void infer(const Spec& weight, const Spec& indices) const {
+    check_numbers(op.name, indices);
+    check<NotImplementedError>(weight.contiguous, [&] {
+      return std::string(
+          "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()");
+    });
+  }
+  void run(Context& c, View weight, View indices) const {
+    c.backend.embedding->renormalize(c, weight, indices, max_norm, norm_type);
+  }
+};
+
 struct OneHot {
   static constexpr Operation op = operation("one_hot");
   std::int64_t classes;
   NEURA_FIELDS(classes)
   void infer(const Spec& indices, Spec& y) const {
-    check_numbers(name, indices);
+    check_numbers(op.name, indices);
     Shape sizes = indices.sizes();
     sizes.push_back(classes);
     y = Spec::dense(DType::int64, sizes, indices.device);
@@ -88,25 +106,6 @@ Tensor numbers(const char* op, const Tensor& t) {
     return std::string(op) + ": expected numbers of dtype int64 or int32, got " + t.spec().str();
   });
   return contiguous(to(t, DType::int64));
-}
-
-// The rows that are looked up, scaled down in the weight itself; not part of any derivative.
-void renormalize(const Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
-  check<NotImplementedError>(weight.is_contiguous(), [&] {
-    return std::string(
-        "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()");
-  });
-  const Tensor w = weight.detach();
-  w.impl()->storage->own();
-  Context c(backend_of(w.device()), w.device(), "embedding");
-  const View at{w.impl()->data(), &w.spec()}, ids{indices.impl()->data(), &indices.spec()};
-  c.backend.embedding->renormalize(c, at, ids, max_norm, norm_type);
-  check<IndexError>(!c.failed, [&] {
-    return "embedding: expected indices from 0 to " + std::to_string(c.bound() - 1) + ", got " +
-           std::to_string(c.value());
-  });
-  throw_failure(c.failure, "embedding");
-  w.impl()->storage->written(nullptr);
 }
 
 }  // namespace
@@ -128,7 +127,10 @@ Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) 
     padding = *o.padding_idx < 0 ? *o.padding_idx + rows : *o.padding_idx;
   }
   const Tensor indices = numbers("embedding", input);
-  if (o.max_norm) renormalize(weight, indices, *o.max_norm, o.norm_type);
+  if (o.max_norm) {
+    const NoGrad off;
+    apply(EmbeddingRenorm{*o.max_norm, o.norm_type}, weight.detach(), indices);
+  }
   return apply(Embedding{padding, o.scale_grad_by_freq}, indices, contiguous(weight));
 }
 

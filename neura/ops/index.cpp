@@ -74,7 +74,7 @@ Tensor filler(const Tensor& self, const Tensor& value) {
 }  // namespace
 
 void IndexSelect::infer(const Spec& x, const Spec& index, Spec& out) const {
-  check_index(name, index);
+  check_index(op.name, index);
   check<ShapeError>(index.rank <= 1,
                     [&] { return "index_select: expected index to be a vector, got " + index.str() + "; flatten it"; });
   Shape size = x.sizes();
@@ -89,7 +89,7 @@ void IndexSelect::gradient(Gradient& g) const {
 }
 
 void Gather::infer(const Spec& x, const Spec& index, Spec& out) const {
-  check_index(name, index);
+  check_index(op.name, index);
   out = Spec::dense(x.dtype, index.sizes(), x.device);
   if (!index.numel) return;
   bool fits = std::max<int>(x.rank, 1) == std::max<int>(index.rank, 1);

@@ -15,10 +15,10 @@ constexpr const char* kByNames[] = {"index", "index_put", "take", "put", "take_a
 
 // Coordinates become positions; int64 of the common shape.
 template <By by> struct Linear {
-  static constexpr const char* name = kByNames[int(by)];
-  static constexpr std::uint8_t optional = 1 << 1 | 1 << 2 | 1 << 3;
+  static constexpr Operation op = operation(kByNames[int(by)]).optional(in(1, 2, 3));
   std::int64_t sizes[4];
   int count;
+  NEURA_FIELDS(sizes, count)
   void infer(const Spec& a, const Spec&, const Spec&, const Spec&, Spec& out) const {
     out = Spec::dense(DType::int64, a.sizes(), a.device);
   }
@@ -52,10 +52,17 @@ Tensor flat_positions(By by, const Tensor& index, std::int64_t numel) {
   return by == By::take ? linear<By::take>({index}, {numel}) : linear<By::take_along_dim>({index}, {numel});
 }
 
+// How many rows the result has: a number of the host's, which the caller reads.
+struct CountNonzero {
+  static constexpr Operation op = operation("nonzero").dynamic();
+  NEURA_FIELDS()
+  void infer(const Spec&, Spec& count) const { count = Spec::dense(DType::int64, {}); }
+  void run(Context& c, View x, View count) const { *count.as<std::int64_t>() = c.backend.index->count_nonzero(c, x); }
+};
 struct Nonzero {
-  static constexpr Operation op = operation("nonzero");
+  static constexpr Operation op = operation("nonzero").dynamic();
   std::int64_t count;
-  NEURA_FIELDS(count)
+  NEURA_FIELDS(varying(count))
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(DType::int64, Shape{count, x.rank}, x.device); }
   void run(Context& c, View x, View out) const { c.backend.index->nonzero(c, x, out); }
 };
@@ -325,10 +332,7 @@ Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& sou
 
 Tensor nonzero(const Tensor& input) {
   const Tensor x = contiguous(input.detach());
-  Context c(backend_of(x.device()), x.device(), "nonzero");
-  const std::int64_t count = c.backend.index->count_nonzero(c, View{x.impl()->data(), &x.spec()});
-  throw_failure(c.failure, "nonzero");
-  return apply(Nonzero{count}, x);
+  return apply(Nonzero{apply(CountNonzero(), x).item<std::int64_t>()}, x);
 }
 std::vector<Tensor> nonzero_as_tuple(const Tensor& input) {
   const Tensor x = input.dim() ? input : reshape(input, {1});

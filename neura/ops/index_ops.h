@@ -5,7 +5,10 @@
 
 namespace neura {
 
-inline constexpr std::uint16_t kWriteReads[] = {2, 0, 2}, kReduceReads[] = {0x107, 0, 0x107};
+constexpr Operation index_write(const char* name, bool reduces) {
+  const Which read = reduces ? in(0, 1, 2) | out(0) : in(1);
+  return operation(name).optional(in(0)).direct().saves(0, read).saves(2, read);
+}
 
 struct IndexSelect {
   static constexpr Operation op = operation("index_select").linear().saves(0, in(1));
@@ -25,6 +28,8 @@ struct Gather {
   void gradient(Gradient&) const;
 };
 
+NEURA_FIELDS_OF(Put, mode, include_self)
+
 // Writes into x along `dim`, at a vector of indices or, `grid`, at one index per element. An absent x is zeros of
 // `size`.
 struct WriteAttributes {
@@ -32,6 +37,7 @@ struct WriteAttributes {
   Put put;
   bool grid;
   Shape size;
+  NEURA_FIELDS(dim, put, grid, size)
   void check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const;
   void write(Context&, View x, View index, View source, View out) const;
   void gradient(Gradient&) const;
@@ -55,12 +61,10 @@ inline constexpr const char* kWriteNames[] = {"index_add",      "index_copy",  "
                                               "masked_scatter", "index_put"};
 
 template <Write w> struct IndexWrite : WriteAttributes {
-  static constexpr const char* name = kWriteNames[int(w)];
-  static constexpr std::uint8_t optional = 1 << 0;
-  static constexpr bool direct = true;
-  static constexpr auto& reads = w == Write::index_reduce || w == Write::scatter_reduce ? kReduceReads : kWriteReads;
+  static constexpr Operation op =
+      index_write(kWriteNames[int(w)], w == Write::index_reduce || w == Write::scatter_reduce);
   void infer(const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
-    check(name, x, index, source, out);
+    check(op.name, x, index, source, out);
   }
   void run(Context& c, View x, View index, View source, View out) const { write(c, x, index, source, out); }
   void gradient(Gradient& g) const { WriteAttributes::gradient(g); }

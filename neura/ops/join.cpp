@@ -14,20 +14,20 @@ namespace {
 
 // Parts of one dtype. More than a list may have are joined in groups: see `joined`.
 struct Cat {
-  static constexpr Operation op = operation("cat").linear();
-  int dim, count;
-  std::int64_t sizes[kMaxList];  // along dim
-  NEURA_FIELDS(dim, count, sizes)
+  static constexpr Operation op = operation("cat").linear().list(1);
+  int dim;
+  std::vector<std::int64_t> sizes;  // of the parts along dim
+  NEURA_FIELDS(dim, sizes)
 
-  void infer(const Spec* const* parts, Spec& out) const {
+  void infer(std::span<const Spec* const> parts, Spec& out) const {
     Shape size = parts[0]->sizes();
     size[dim] = 0;
-    for (int i = 0; i < count; ++i) size[dim] += sizes[i];
+    for (const std::int64_t n : sizes) size[dim] += n;
     out = Spec::dense(parts[0]->dtype, size, parts[0]->device);
   }
-  void run(Context& c, const View* parts, View out) const {
+  void run(Context& c, std::span<const View> parts, View out) const {
     std::int64_t at = 0;
-    for (int i = 0; i < count; at += sizes[i++]) {
+    for (std::size_t i = 0; i < parts.size(); at += sizes[i++]) {
       Spec window = *out.spec;
       window.shape[dim] = sizes[i];
       window.finish();
@@ -36,16 +36,16 @@ struct Cat {
   }
   void gradient(Gradient& g) const {
     std::int64_t at = 0;
-    for (int i = 0; i < count; at += sizes[i++])
-      if (g.needs(i)) g.result[i] = narrow(g.g[0], dim, at, sizes[i]);
+    for (std::size_t i = 0; i < sizes.size(); at += sizes[i++])
+      if (g.needs(int(i))) g.result[i] = narrow(g.g[0], dim, at, sizes[i]);
   }
 };
 
 Tensor cat_group(const Tensor* parts, std::size_t n, int dim) {
   if (n == 1) return parts[0];
-  Cat op{dim, int(n), {}};
-  for (std::size_t i = 0; i < n; ++i) op.sizes[i] = parts[i].size(dim);
-  return apply_list(op, parts, int(n));
+  Cat op{dim, {}};
+  for (std::size_t i = 0; i < n; ++i) op.sizes.push_back(parts[i].size(dim));
+  return apply_list(op, std::span(parts, n));
 }
 
 bool recorded(const TensorList& parts) {

@@ -4,6 +4,7 @@
 #include "neura/backend/kernels/loss.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/embedding.h"
+#include "neura/ops/index.h"
 #include "neura/ops/loss_common.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
@@ -24,6 +25,8 @@ Reduction to_reduction(std::string_view text) {
 Tensor reduced(const Tensor& loss, Reduction reduction) {
   return reduction == Reduction::none ? loss : reduction == Reduction::sum ? sum(loss) : mean(loss);
 }
+
+NEURA_FIELDS_OF(LossOptions, ignore, reduction, smoothing)
 
 namespace {
 
@@ -78,7 +81,7 @@ struct CrossEntropy {
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& stats) const {
-    check_classes(name, x, target, weight);
+    check_classes(op.name, x, target, weight);
     loss = loss_spec(x, target, o.reduction);
     stats = Spec::dense(accumulation(x.dtype), Shape{2 * target.numel + 1}, x.device);
   }
@@ -87,28 +90,25 @@ struct CrossEntropy {
   }
   void gradient(Gradient& g) const {
     if (!g.needs(0)) return;
-    const Tensor &x = g.input(0), &target = g.input(1), &weight = g.input(2);
-    g.result[0] = g.create_graph ? composite(g.g[0], x, target, weight)
-                                 : apply(CrossEntropyBackward{o}, contiguous(g.g[0]), x, target, weight, g.output(1));
+    g.result[0] =
+        apply(CrossEntropyBackward{o}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2), g.output(1));
   }
-  // a p - b w - c [class is the target], of differentiable operations
-  Tensor composite(const Tensor& g, const Tensor& x, const Tensor& target, const Tensor& weight) const {
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
     const int dim = class_dim(x.spec());
-    const std::int64_t classes = x.shape()[dim];
-    const Tensor valid = to(target != o.ignore, x.dtype()), there = where(target != o.ignore, target, 0);
-    const Tensor at_target = weight_of_target(there, valid, weight);
-    Tensor v = g * valid;
-    if (o.reduction == Reduction::mean) v = v / sum(at_target);
-    Tensor b = unsqueeze(v * (o.smoothing / double(classes)), dim);
-    const Tensor c = unsqueeze(v * at_target * (1 - o.smoothing), dim);
-    const Tensor a = weight ? c + b * sum(weight.detach()) : c + b * classes;
-    if (weight) {
+    const Tensor logp = log_softmax(to(x, accumulation(x.dtype())), dim);
+    const Tensor valid = to(target != o.ignore, logp.dtype()), there = where(target != o.ignore, target, 0);
+    const Tensor w = weight ? to(weight.detach(), logp.dtype()) : weight;
+    const Tensor at_target = weight_of_target(there, valid, w);
+    Tensor loss = -squeeze(gather(logp, dim, unsqueeze(there, dim)), dim) * at_target * (1 - o.smoothing);
+    if (o.smoothing) {
+      const std::int64_t classes = x.shape()[dim];
       Shape ones = Shape::filled(x.dim(), 1);
       ones[dim] = classes;
-      b = b * reshape(weight.detach(), ones);
+      loss = loss - sum(w ? logp * reshape(w, ones) : logp, dim) * valid * (o.smoothing / double(classes));
     }
-    const Tensor hot = movedim(to(one_hot(there, classes), x.dtype()), -1, dim);
-    return a * softmax(x, dim) - b - c * hot;
+    if (o.reduction != Reduction::none) loss = sum(loss);
+    if (o.reduction == Reduction::mean) loss = loss / sum(at_target);
+    return {to(loss, x.dtype()), Tensor()};
   }
 };
 
@@ -131,7 +131,7 @@ struct NllLoss {
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
-    check_classes(name, x, target, weight);
+    check_classes(op.name, x, target, weight);
     loss = loss_spec(x, target, o.reduction);
     total = Spec::dense(accumulation(x.dtype), Shape{}, x.device);
   }

@@ -12,8 +12,47 @@
 namespace neura {
 namespace {
 
+// The loss of each element and its derivative by the input, of differentiable operations.
+Tensor value_of(ElementLoss kind, double parameter, const Tensor& x, const Tensor& t) {
+  const Tensor d = x - t;
+  switch (kind) {
+    case ElementLoss::mse:
+      return d * d;
+    case ElementLoss::l1:
+      return abs(d);
+    case ElementLoss::smooth_l1:
+      return where(abs(d) < parameter, d * d / (2 * parameter), abs(d) - parameter / 2);
+    case ElementLoss::huber:
+      return where(abs(d) <= parameter, d * d / 2, (abs(d) - parameter / 2) * parameter);
+    case ElementLoss::bce:
+      return -(t * clamp_min(log(x), -100) + (1 - t) * clamp_min(log1p(-x), -100));
+    default:
+      return (1 - t) * x - logsigmoid(x);
+  }
+}
+Tensor slope_of(ElementLoss kind, double parameter, const Tensor& x, const Tensor& t) {
+  const Tensor d = x - t;
+  switch (kind) {
+    case ElementLoss::mse:
+      return d * 2;
+    case ElementLoss::l1:
+      return sgn(d);
+    case ElementLoss::smooth_l1:
+      return where(abs(d) < parameter, d / parameter, sgn(d));
+    case ElementLoss::huber:
+      return where(abs(d) <= parameter, d, sgn(d) * parameter);
+    case ElementLoss::bce:
+      return d / clamp_min((1 - x) * x, 1e-12);
+    default:
+      return sigmoid(x) - t;
+  }
+}
+Tensor spread(const Tensor& g, const Tensor& x, Reduction reduction) {  // of the reduced loss, to each element
+  return reduction == Reduction::mean ? g / double(x.numel()) : g;
+}
+
 struct ElementLossBackward {
-  static constexpr Operation op = operation("loss_backward");
+  static constexpr Operation op = operation("loss_backward").saves(every_input, in(0, 1, 2));
   ElementLoss kind;
   double parameter;
   Reduction reduction;
@@ -24,6 +63,9 @@ struct ElementLossBackward {
   void run(Context& c, View g, View x, View t, View gx) const {
     c.backend.loss->element_loss_backward(c, g, x, t, kind, parameter, reduction, gx);
   }
+  Tensor define(const Tensor& g, const Tensor& x, const Tensor& t) const {
+    return spread(g, x, reduction) * slope_of(kind, parameter, x, t);
+  }
 };
 
 constexpr const char* kNames[] = {
@@ -31,48 +73,27 @@ constexpr const char* kNames[] = {
 
 // Fused with its reduction. Operands of one floating dtype and shape, contiguous.
 template <ElementLoss kind> struct ElementLossOp {
-  static constexpr const char* name = kNames[int(kind)];
-  static constexpr std::uint16_t reads[] = {3, 3};
+  static constexpr Operation op = operation(kNames[int(kind)]).saves(0, in(0, 1)).saves(1, in(0, 1)).closed();
   double parameter;
   Reduction reduction;
+  NEURA_FIELDS(parameter, reduction)
   void infer(const Spec& x, const Spec&, Spec& loss) const {
     loss = Spec::dense(x.dtype, reduction == Reduction::none ? x.sizes() : Shape{}, x.device);
   }
   void run(Context& c, View x, View t, View loss) const {
     c.backend.loss->element_loss(c, x, t, kind, parameter, reduction, loss);
   }
+  Tensor define(const Tensor& x, const Tensor& t) const { return reduced(value_of(kind, parameter, x, t), reduction); }
   void gradient(Gradient& g) const {
     const Tensor &x = g.input(0), &t = g.input(1);
     constexpr bool of_difference = kind < ElementLoss::bce;  // then the target's gradient is the other's negative
     if (g.needs(0) || (of_difference && g.needs(1))) {
-      const Tensor gx = g.create_graph
-                            ? incoming(g.g[0], x) * slope(x, t)
-                            : apply(ElementLossBackward{kind, parameter, reduction}, contiguous(g.g[0]), x, t);
+      const Tensor gx = apply(ElementLossBackward{kind, parameter, reduction}, contiguous(g.g[0]), x, t);
       if (g.needs(0)) g.result[0] = gx;
       if (of_difference && g.needs(1)) g.result[1] = -gx;
     }
     if (!of_difference && g.needs(1))
-      g.result[1] = incoming(g.g[0], x) * (kind == ElementLoss::bce ? log1p(-x) - log(x) : -x);
-  }
-  Tensor incoming(const Tensor& g, const Tensor& x) const {
-    return reduction == Reduction::mean ? g / double(x.numel()) : g;
-  }
-  Tensor slope(const Tensor& x, const Tensor& t) const {  // of differentiable operations
-    const Tensor d = x - t;
-    switch (kind) {
-      case ElementLoss::mse:
-        return d * 2;
-      case ElementLoss::l1:
-        return sgn(d);
-      case ElementLoss::smooth_l1:
-        return where(abs(d) < parameter, d / parameter, sgn(d));
-      case ElementLoss::huber:
-        return where(abs(d) <= parameter, d, sgn(d) * parameter);
-      case ElementLoss::bce:
-        return d / clamp_min((1 - x) * x, 1e-12);
-      default:
-        return sigmoid(x) - t;
-    }
+      g.result[1] = spread(g.g[0], x, reduction) * (kind == ElementLoss::bce ? log1p(-x) - log(x) : -x);
   }
 };
 

@@ -1,5 +1,4 @@
-// layer_norm and rms_norm. First derivatives are fused kernels; where derivatives of these are wanted, the same formula
-// is made of differentiable operations instead.
+// layer_norm and rms_norm.
 #include "neura/ops/norm.h"
 
 #include <limits>
@@ -28,8 +27,8 @@ Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
 }
 
 template <bool centred> struct RowNormBackward {
-/*FIX*/ static constexpr std::uint8_t optional = centred ? 1 << 4 : 1 << 2 | 1 << 4;
-  static constexpr Operation op = operation(centred ? "layer_norm_backward" : "rms_norm_backward");
+  static constexpr Operation op =
+      operation(centred ? "layer_norm_backward" : "rms_norm_backward").optional(centred ? in(4) : in(2, 4));
   int first;
   bool needs_x, needs_w, needs_b;
   DType parameter;
@@ -48,17 +47,24 @@ template <bool centred> struct RowNormBackward {
 };
 
 struct LayerNorm {
-  static constexpr Operation op = operation("layer_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
+  static constexpr Operation op =
+      operation("layer_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& rstd) const {
-    check_norm_dtypes(name, x, w, b);
+    check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
     mean = rstd = statistics(x, first);
   }
   void run(Context& c, View x, View w, View b, View y, View mean, View rstd) const {
     c.backend.norm->layer_norm(c, x, w, b, first, eps, y, mean, rstd);
+  }
+  std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b) const {
+    const Dims dims = trailing(first, x.dim());
+    const Tensor wide = to(x, accumulation(x.dtype())), d = around_mean(wide, dims);
+    const Tensor rstd = rsqrt(mean(d * d, dims, true) + eps);
+    return {scaled(d * rstd, w, b, x.dtype()), mean(wide, dims, true), rstd};
   }
   void gradient(Gradient& g) const {
     if (!g.needs(0) && !g.needs(1)) {
@@ -66,13 +72,8 @@ struct LayerNorm {
       return;
     }
     const Tensor& x = g.input(0);
-    if (g.create_graph) {
-      const Dims dims = trailing(first, x.dim());
-      const Tensor d = around_mean(x, dims), rstd = rsqrt(neura::mean(d * d, dims, true) + eps);
-      return norm_gradients(g, d * rstd, rstd, dims, trailing(0, first), g.needs(0) ? g.input(1) : Tensor(), {}, true);
-    }
-    const RowNormBackward<true> op{first, g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
-    auto r = apply(op, laid_out(g.g[0], first), laid_out(x, first), g.output(1), g.output(2),
+    const RowNormBackward<true> backward{first, g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), g.output(1), g.output(2),
                    g.needs(0) ? g.input(1) : Tensor());
     for (int i = 0; i < 3; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
@@ -80,27 +81,28 @@ struct LayerNorm {
 };
 
 struct RmsNorm {
-  static constexpr Operation op = operation("rms_norm").optional(in(1)).saves(0, in(0, 1), out(1)).saves(1, in(0), out(1));
+  static constexpr Operation op =
+      operation("rms_norm").optional(in(1)).saves(0, in(0, 1), out(1)).saves(1, in(0), out(1));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
   void infer(const Spec& x, const Spec& w, Spec& y, Spec& rstd) const {
-    check_norm_dtypes(name, x, w, absent());
+    check_norm_dtypes(op.name, x, w, absent());
     y = Spec::dense(x.dtype, x.sizes(), x.device);
     rstd = statistics(x, first);
   }
   void run(Context& c, View x, View w, View y, View rstd) const {
     c.backend.norm->rms_norm(c, x, w, first, eps, y, rstd);
   }
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& w) const {
+    const Tensor wide = to(x, accumulation(x.dtype()));
+    const Tensor rstd = rsqrt(mean(wide * wide, trailing(first, x.dim()), true) + eps);
+    return {scaled(wide * rstd, w, {}, x.dtype()), rstd};
+  }
   void gradient(Gradient& g) const {
     const Tensor& x = g.input(0);
-    if (g.create_graph) {
-      const Dims dims = trailing(first, x.dim());
-      const Tensor rstd = rsqrt(mean(x * x, dims, true) + eps);
-      return norm_gradients(g, x * rstd, rstd, dims, trailing(0, first), g.needs(0) ? g.input(1) : Tensor(), {}, false);
-    }
-    const RowNormBackward<false> op{first, g.needs(0), g.needs(1), false, parameter_dtype(g, x.dtype())};
-    auto r = apply(op, laid_out(g.g[0], first), laid_out(x, first), Operand(), g.output(1),
+    const RowNormBackward<false> backward{first, g.needs(0), g.needs(1), false, parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), Operand(), g.output(1),
                    g.needs(0) ? g.input(1) : Tensor());
     for (int i = 0; i < 2; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];

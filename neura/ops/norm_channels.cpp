@@ -1,4 +1,4 @@
-// group_norm, batch_norm and instance_norm, and the gradients that all normalisations share.
+// group_norm, batch_norm and instance_norm.
 #include "neura/ops/join.h"
 #include "neura/ops/norm.h"
 #include "neura/ops/norm_common.h"
@@ -22,20 +22,10 @@ Tensor around_mean(const Tensor& x, const Dims& dims) {
   return d - neura::mean(d, dims, true);
 }
 
-void norm_gradients(Gradient& g, const Tensor& xhat, const Tensor& rstd, const Dims& dims, const Dims& others,
-                    const Tensor& weight, const Shape& broadcast, bool centred, bool fixed) {
-  const Tensor& h = g.g[0];
-  const auto summed = [&](const Tensor& t) { return others.empty() ? t : sum(t, others); };
-  if (g.needs(0)) {
-    Tensor v = h;
-    if (weight) v = v * (broadcast.empty() ? weight : reshape(weight, broadcast));
-    Tensor d = v;
-    if (!fixed) d = d - xhat * mean(v * xhat, dims, true);
-    if (!fixed && centred) d = d - mean(v, dims, true);
-    g.result[0] = d * rstd;
-  }
-  if (g.needs(1)) g.result[1] = summed(h * xhat);
-  if (g.needs(2)) g.result[2] = summed(h);
+Tensor scaled(const Tensor& xhat, const Tensor& weight, const Tensor& bias, DType dtype) {
+  Tensor y = weight ? xhat * weight : xhat;
+  if (bias) y = y + bias;
+  return to(y, dtype);
 }
 
 namespace {
@@ -45,15 +35,18 @@ Dims all_but_channels(int rank) {
   for (int i = 2; i < rank; ++i) d.push_back(i);
   return d;
 }
-Shape of_channels(const Tensor& x) {
+// One value for each channel, as it meets x [N, C, …]; absent where it is.
+Tensor of_channels(const Tensor& t, const Tensor& x) {
+  if (!t) return t;
   Shape s = Shape::filled(x.dim(), 1);
   s[1] = x.shape()[1];
-  return s;
+  return reshape(t, s);
 }
 
 struct ChannelGradients {  // which are wanted, and what comes out
   bool x, w, b;
   DType parameter;
+  NEURA_FIELDS(x, w, b, parameter)
   void infer(const Spec& in, Spec& gx, Spec& gw, Spec& gb) const {
     gx = Spec::dense(in.dtype, x ? in.sizes() : Shape{0}, in.device);
     gw = Spec::dense(parameter, Shape{w ? in.shape[1] : 0}, in.device);
@@ -80,12 +73,13 @@ struct GroupNormBackward {
   }
 };
 struct GroupNorm {
-  static constexpr Operation op = operation("group_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
+  static constexpr Operation op =
+      operation("group_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
   int groups;
   double eps;
   NEURA_FIELDS(groups, eps)
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& var) const {
-    check_norm_dtypes(name, x, w, b);
+    check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
     mean = var = Spec::dense(accumulation(x.dtype), Shape{x.shape[0], groups}, x.device);
   }
@@ -98,20 +92,15 @@ struct GroupNorm {
       return;
     }
     const Tensor &x = g.input(0), w = g.needs(0) ? g.input(1) : Tensor();
-    if (g.create_graph) return composite(g, x, w);
     fused_gradients(g, GroupNormBackward{eps, {g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())}},
                     contiguous(g.g[0]), x, g.output(1), g.output(2), w);
   }
-  void composite(Gradient& g, const Tensor& x, const Tensor& w) const {
-    const Shape sizes = x.shape(), rows{sizes[0], groups, -1}, ones = of_channels(x);
-    const Tensor grouped = reshape(x, rows), d = around_mean(grouped, 2);
-    const Tensor rstd = rsqrt(mean(d * d, 2, true) + eps), xhat = d * rstd, &h = g.g[0];
-    if (g.needs(0)) {
-      const Tensor v = reshape(w ? h * reshape(w, ones) : h, rows);
-      g.result[0] = reshape((v - mean(v, 2, true) - xhat * mean(v * xhat, 2, true)) * rstd, sizes);
-    }
-    if (g.needs(1)) g.result[1] = sum(h * reshape(xhat, sizes), all_but_channels(x.dim()));
-    if (g.needs(2)) g.result[2] = sum(h, all_but_channels(x.dim()));
+  std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b) const {
+    const Shape sizes = x.shape(), rows{sizes[0], groups, -1}, statistics{sizes[0], groups};
+    const Tensor grouped = reshape(to(x, accumulation(x.dtype())), rows), d = around_mean(grouped, 2);
+    const Tensor var = mean(d * d, 2, true), xhat = reshape(d * rsqrt(var + eps), sizes);
+    return {scaled(xhat, of_channels(w, x), of_channels(b, x), x.dtype()), reshape(mean(grouped, 2), statistics),
+            reshape(var, statistics)};
   }
 };
 
@@ -129,18 +118,21 @@ struct BatchNormBackward {
                                         wanted.w ? gw : View(), wanted.b ? gb : View());
   }
 };
-// Operands 3 and 4: the running statistics. In training, those that the kernel is to move; what it writes there is no
-// result, so it is said by whoever applies it.
+// Operands 3 and 4: the running statistics. In training, those that the kernel is to move, if any.
 template <bool training> struct BatchNorm {
-/*FIX*/ static constexpr std::uint8_t optional = training ? 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 : 1 << 1 | 1 << 2;
-/*FIX*/ static constexpr std::uint16_t reads[] = {training ? 0x0603 : 0x001B, training ? 0x0601 : 0x0019, 0};
-  static constexpr Operation op = operation("batch_norm");
+  static constexpr Operation op =
+      training ? operation("batch_norm")
+                     .optional(in(1, 2, 3, 4))
+                     .writes(in(3, 4))
+                     .saves(0, in(0, 1), out(1, 2))
+                     .saves(1, in(0), out(1, 2))
+               : operation("batch_norm").optional(in(1, 2)).saves(0, in(0, 1, 3, 4)).saves(1, in(0, 3, 4));
   double eps;
   double momentum = 0;
   NEURA_FIELDS(eps, momentum)
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
-    check_norm_dtypes(name, x, w, b);
+    check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
     mean = var = Spec::dense(accumulation(x.dtype), Shape{training ? x.shape[1] : 0}, x.device);
   }
@@ -155,16 +147,20 @@ template <bool training> struct BatchNorm {
       return;
     }
     const Tensor &x = g.input(0), w = g.needs(0) ? g.input(1) : Tensor();
-    if (g.create_graph) {
-      const Dims dims = all_but_channels(x.dim());
-      const Shape ones = of_channels(x);
-      const Tensor d = training ? around_mean(x, dims) : x - reshape(g.input(3), ones);
-      const Tensor rstd = rsqrt((training ? neura::mean(d * d, dims, true) : reshape(g.input(4), ones)) + eps);
-      return norm_gradients(g, d * rstd, rstd, dims, dims, w, ones, true, !training);
-    }
-    const BatchNormBackward op{training, eps, {g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())}};
-    fused_gradients(g, op, contiguous(g.g[0]), x, training ? g.output(1) : g.input(3),
+    const ChannelGradients wanted{g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
+    fused_gradients(g, BatchNormBackward{training, eps, wanted}, contiguous(g.g[0]), x, training ? g.output(1) : g.input(3),
                     training ? g.output(2) : g.input(4), w);
+  }
+  // The results alone: it moves no running statistics.
+  std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& running_mean,
+                               const Tensor& running_var) const {
+    const Dims dims = all_but_channels(x.dim());
+    const Tensor wide = to(x, accumulation(x.dtype()));
+    const Tensor d = training ? around_mean(wide, dims) : wide - of_channels(running_mean, x);
+    const Tensor var = training ? mean(d * d, dims, true) : of_channels(running_var, x);
+    const Tensor y = scaled(d * rsqrt(var + eps), of_channels(w, x), of_channels(b, x), x.dtype());
+    if (training) return {y, mean(wide, dims), reshape(var, {-1})};
+    return {y, narrow(running_mean, 0, 0, 0), narrow(running_var, 0, 0, 0)};
   }
 };
 
@@ -217,14 +213,8 @@ std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean,
   });
   if (!o.training) return apply(BatchNorm<false>{o.eps}, contiguous(x), w, b, running_mean, running_var);
   const bool moves = (running_mean || running_var) && x.numel() != 0;  // an empty batch says nothing
-  if (moves && kernel_may_move(running_mean) && kernel_may_move(running_var)) {
-    for (const Tensor* t : {&running_mean, &running_var})
-      if (*t) t->impl()->storage->own();
-    auto r = apply(BatchNorm<true>{o.eps, o.momentum}, contiguous(x), w, b, running_mean, running_var);
-    for (const Tensor* t : {&running_mean, &running_var})
-      if (*t) t->impl()->storage->written(&row_of<BatchNorm<true>>);
-    return r;
-  }
+  if (moves && kernel_may_move(running_mean) && kernel_may_move(running_var))
+    return apply(BatchNorm<true>{o.eps, o.momentum}, contiguous(x), w, b, running_mean, running_var);
   auto r = apply(BatchNorm<true>{o.eps}, contiguous(x), w, b, Operand(), Operand());
   if (!moves) return r;
   const double n = double(x.numel()) / double(x.shape()[1]);

@@ -1,4 +1,4 @@
-// What the normalisations share: checks of dtypes, and gradients made of differentiable operations.
+// What the normalisations share.
 #pragma once
 #include <string>
 
@@ -29,10 +29,7 @@ inline DType parameter_dtype(const Gradient& g, DType otherwise) {
 // 0.03.
 Tensor around_mean(const Tensor& x, const Dims& dims);
 
-// Of y = xhat w + b: gx = rstd (g w - mean(g w) - xhat mean(g w xhat)), the means over `dims` and the first only if
-// `centred` (neither if `fixed`: the statistics were given); gw = sum(g xhat) and gb = sum(g) over `others`.
-// `broadcast`: the sizes in which weight meets the input, where it needs other ones than its own.
-void norm_gradients(Gradient& g, const Tensor& xhat, const Tensor& rstd, const Dims& dims, const Dims& others,
-                    const Tensor& weight, const Shape& broadcast, bool centred, bool fixed = false);
+// y = xhat weight + bias, in `dtype`; either may be absent.
+Tensor scaled(const Tensor& xhat, const Tensor& weight, const Tensor& bias, DType dtype);
 
 }  // namespace neura

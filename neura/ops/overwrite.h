@@ -1,6 +1,8 @@
 // self = source, converted and broadcast, as the last step of an operation that has no kernel in place. Errors and
 // records bear the operation's name.
 #pragma once
+#include "neura/backend/view.h"
+#include "neura/core/scalar.h"
 #include "neura/core/tensor.h"
 
 namespace neura {
@@ -8,5 +10,8 @@ namespace neura {
 enum class Overwriter { masked_fill, put, masked_scatter, index_put };
 void check_overwrite(Overwriter, Tensor& self);  // InplaceError if self may not be written while recording
 Tensor& overwrite(Overwriter, Tensor& self, const Tensor& source);
+
+// Below `apply`: every element of `to`, which lies on any device with any strides.
+void fill_memory(const View& to, Scalar value);
 
 }  // namespace neura

@@ -5,6 +5,8 @@
 #include "neura/ops/apply.h"
 
 namespace neura {
+NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
+
 namespace {
 
 // The spatial sizes that a pooling leaves: of the result, or (back) of the input.

@@ -58,7 +58,7 @@ Tensor right_gradient(const Tensor& g, const Tensor& a, bool conj_a, bool conj_b
 
 }  // namespace
 
-void MatmulOp::infer(const Spec& a, const Spec& b, Spec& y) const { product_shape(name, a, b, y); }
+void MatmulOp::infer(const Spec& a, const Spec& b, Spec& y) const { product_shape(op.name, a, b, y); }
 void MatmulOp::run(Context& c, View a, View b, View y) const {
   c.backend.matmul->matmul(c, a, b, View(), y, Product{1, 0, conj_a, conj_b});
 }
@@ -68,8 +68,8 @@ void MatmulOp::gradient(Gradient& g) const {
 }
 
 void AddmmOp::infer(const Spec& input, const Spec& a, const Spec& b, Spec& y) const {
-  product_shape(name, a, b, y);
-  if (input.rank != kAbsent) check_addend(name, input, y);
+  product_shape(op.name, a, b, y);
+  if (input.rank != kAbsent) check_addend(op.name, input, y);
 }
 void AddmmOp::run(Context& c, View input, View a, View b, View y) const {
   c.backend.matmul->matmul(c, a, b, input, y, Product{value(alpha), value(beta), conj_a, conj_b});
@@ -87,14 +87,14 @@ void LinearOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) co
   Spec turned = w, rows = x;  // checked as the product that it is
   std::swap(turned.shape[0], turned.shape[1]);
   if (rows.rank == 1) rows.rank = 2, rows.shape[1] = rows.shape[0], rows.shape[0] = 1;
-  check_product(name, rows, turned);
+  check_product(op.name, rows, turned);
   Shape shape = x.sizes();
   shape.back() = w.shape[0];
   y = Spec::dense(x.dtype, shape, x.device);
   if (bias.rank == kAbsent) return;
   check<ShapeError>(bias.rank <= 1 && (bias.numel == 1 || bias.numel == w.shape[0]),
                     [&] { return "linear: expected bias [" + std::to_string(w.shape[0]) + "], got " + bias.str(); });
-  check_addend(name, bias, y);
+  check_addend(op.name, bias, y);
 }
 void LinearOp::run(Context& c, View x, View w, View bias, View y) const {
   Spec turned = *w.spec, rows = *x.spec, result = *y.spec;

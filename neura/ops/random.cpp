@@ -15,47 +15,46 @@ namespace {
 constexpr const char* kNames[] = {"uniform",   "normal",    "log_normal", "cauchy", "exponential",
                                   "geometric", "bernoulli", "poisson",    "random"};
 
-// Fresh: numbers of `like`. In place: x is the destination, whose values count no more. p: see kernels/random.h.
-template <Draw::Kind kind> struct Random {
-  static constexpr const char* name = kNames[int(kind)];
-  static constexpr std::uint8_t optional = 1 << 0 | 1 << 1;
-  static constexpr bool direct = true;
-  Draw draw;
-  Meta like;
-  void infer(const Spec&, const Spec&, Spec& out) const { out = like.dense(); }
-  void run(Context& c, View, View p, View out) const { c.backend.random->draw(c, draw, p, out); }
-  void gradient(Gradient& g) const {
-    if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
-    if (g.needs(1)) g.result[1] = zero_gradient(*g.meta[1]);
-  }
-};
-
-Generator& source(Generator* g) { return g ? *g : default_generator(); }
-template <Draw::Kind kind> Draw drawn(Generator* g, double a = 0, double b = 1) {
-  const GeneratorState s = source(g).reserve();
-  return {.kind = kind, .seed = s.seed, .offset = s.offset, .a = a, .b = b};
-}
-
 DTypeSet accepted(Draw::Kind kind) {
   using namespace dtypes;
   if (kind == Draw::uniform || kind == Draw::normal) return floating | complexes;
   if (kind == Draw::bernoulli || kind == Draw::integers || kind == Draw::poisson) return ordered;
   return kind == Draw::geometric ? ordered & ~booleans : floating;
 }
-template <Draw::Kind kind> void check_dtype(DType d) {
-  check<DTypeError>(accepted(kind) & bit(d), [&] {
-    return std::string(kNames[int(kind)]) + ": expected a " +
-           (accepted(kind) & bit(DType::int64) ? "real" : "floating") + " dtype, got " + name(d);
-  });
-}
 
-template <Draw::Kind kind> Tensor& fill(Tensor& self, const Draw& d, const Tensor& p = {}) {
-  check_dtype<kind>(self.dtype());
-  return apply_to(Destination::in_place, self, Random<kind>{d, Meta(self.spec())}, self, p);
+// Fresh: a tensor `like` what is given or, absent, described. In place: x is the destination, whose values count no
+// more. a, b, low, range and p: see kernels/random.h.
+template <Draw::Kind kind> struct Random {
+  static constexpr Operation op = operation(kNames[int(kind)]).optional(in(0, 1)).direct().draws();
+  Drawn numbers = {};
+  double a = 0, b = 1;
+  std::int64_t low = 0;
+  std::uint64_t range = 0;
+  Spec like = {};
+  NEURA_FIELDS(numbers, a, b, low, range, like)
+  void infer(const Spec& x, const Spec&, Spec& y) const {
+    const Spec& s = x.rank == kAbsent ? like : x;
+    check<DTypeError>(accepted(kind) & bit(s.dtype), [&] {
+      return std::string(op.name) + ": expected a " + (accepted(kind) & bit(DType::int64) ? "real" : "floating") +
+             " dtype, got " + name(s.dtype);
+    });
+    y = Spec::dense(s.dtype, s.sizes(), s.device);
+  }
+  void run(Context& c, View, View p, View y) const {
+    c.backend.random->draw(c, {kind, numbers.seed, numbers.offset, a, b, low, range}, p, y);
+  }
+  void gradient(Gradient& g) const {
+    if (g.needs(0)) g.result[0] = zero_gradient(*g.meta[0]);
+    if (g.needs(1)) g.result[1] = zero_gradient(*g.meta[1]);
+  }
+};
+
+template <Draw::Kind kind> Tensor& fill(Tensor& self, Generator* g, const Random<kind>& op, const Tensor& p = {}) {
+  return draw_to(g, Destination::in_place, self, op, self, p);
 }
-template <Draw::Kind kind> Tensor fresh(const Spec& like, const Draw& d, const Tensor& p = {}) {
-  check_dtype<kind>(like.dtype);
-  return apply(Random<kind>{d, Meta(like)}, Operand(), p);
+template <Draw::Kind kind> Tensor fresh(const Spec& like, Generator* g, Random<kind> op = {}) {
+  op.like = like;
+  return apply_drawing(g, op, Operand(), Operand());
 }
 Tensor finished(Tensor t, bool requires_grad) {
   if (requires_grad) t.requires_grad_();
@@ -77,10 +76,8 @@ void check_std(double std) {
   check<ValueError>(std >= 0, [&] { return "normal: expected std of at least 0, got " + std::to_string(std); });
 }
 
-Draw integers(Generator* g, std::int64_t low, std::int64_t high) {
-  Draw d = drawn<Draw::integers>(g);
-  d.low = low, d.range = std::uint64_t(high) - std::uint64_t(low);
-  return d;
+Random<Draw::integers> integers(std::int64_t low, std::int64_t high) {
+  return {.low = low, .range = std::uint64_t(high) - std::uint64_t(low)};
 }
 void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtype) {
   check<ValueError>(low < high, [&] {
@@ -99,22 +96,30 @@ void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtyp
 }
 
 struct Permutation {
-  static constexpr Operation op = operation("randperm").optional(in(0));
-  Draw draw;
+  static constexpr Operation op = operation("randperm").draws();
+  Drawn numbers;
   std::int64_t n;
   Device device;
-  NEURA_FIELDS(draw, n, device)
-  void infer(const Spec&, Spec& out) const { out = Spec::dense(DType::int64, Shape{n}, device); }
-  void run(Context& c, View, View out) const { c.backend.random->permutation(c, draw, out); }
+  NEURA_FIELDS(numbers, n, device)
+  void infer(Spec& y) const {
+    check<ValueError>(n >= 0, [&] { return "randperm: expected n of at least 0, got " + std::to_string(n); });
+    y = Spec::dense(DType::int64, Shape{n}, device);
+  }
+  void run(Context& c, View y) const {
+    c.backend.random->permutation(c, {.kind = Draw::integers, .seed = numbers.seed, .offset = numbers.offset}, y);
+  }
 };
 struct Multinomial {
-  static constexpr Operation op = operation("multinomial");
-  Draw draw;
+  static constexpr Operation op = operation("multinomial").draws();
+  Drawn numbers;
   std::int64_t samples;
   bool replacement;
-  NEURA_FIELDS(draw, samples, replacement)
-  void infer(const Spec& w, Spec& out) const { out = Spec::dense(DType::int64, Shape{w.shape[0], samples}, w.device); }
-  void run(Context& c, View w, View out) const { c.backend.random->multinomial(c, draw, replacement, w, out); }
+  NEURA_FIELDS(numbers, samples, replacement)
+  void infer(const Spec& w, Spec& y) const { y = Spec::dense(DType::int64, Shape{w.shape[0], samples}, w.device); }
+  void run(Context& c, View w, View y) const {
+    const Draw draw{.kind = Draw::uniform, .seed = numbers.seed, .offset = numbers.offset};
+    c.backend.random->multinomial(c, draw, replacement, w, y);
+  }
 };
 
 // On a device one answer is fetched; the values themselves only to say which of them is wrong.
@@ -167,21 +172,20 @@ void check_weights(const Tensor& input, std::int64_t rows, std::int64_t n, std::
 
 Tensor rand(const Shape& size, const RandomOptions& o) {
   const Spec s = spec_of("rand", size, o, default_dtype());
-  return finished(fresh<Draw::uniform>(s, drawn<Draw::uniform>(o.generator)), o.requires_grad);
+  return finished(fresh<Draw::uniform>(s, o.generator), o.requires_grad);
 }
 Tensor randn(const Shape& size, const RandomOptions& o) {
   const Spec s = spec_of("randn", size, o, default_dtype());
-  return finished(fresh<Draw::normal>(s, drawn<Draw::normal>(o.generator)), o.requires_grad);
+  return finished(fresh<Draw::normal>(s, o.generator), o.requires_grad);
 }
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& size, const RandomOptions& o) {
   const Spec s = spec_of("randint", size, o, DType::int64);
   check_range("randint", low, high, s.dtype);
-  return finished(fresh<Draw::integers>(s, integers(o.generator, low, high)), o.requires_grad);
+  return finished(fresh(s, o.generator, integers(low, high)), o.requires_grad);
 }
 Tensor randint(std::int64_t high, const Shape& size, const RandomOptions& o) { return randint(0, high, size, o); }
 Tensor randperm(std::int64_t n, const RandomOptions& o) {
-  check<ValueError>(n >= 0, [&] { return "randperm: expected n of at least 0, got " + std::to_string(n); });
-  const Tensor t = apply(Permutation{drawn<Draw::integers>(o.generator), n, o.device}, Operand());
+  const Tensor t = apply_drawing(o.generator, Permutation{.numbers = {}, .n = n, .device = o.device});
   return finished(o.dtype.value_or(DType::int64) == DType::int64 ? t : t.to(*o.dtype), o.requires_grad);
 }
 
@@ -201,7 +205,7 @@ Tensor randint_like(const Tensor& input, std::int64_t high, const LikeOptions& o
 Tensor normal(double mean, double std, const Shape& size, const RandomOptions& o) {
   check_std(std);
   const Spec s = spec_of("normal", size, o, default_dtype());
-  return finished(fresh<Draw::normal>(s, drawn<Draw::normal>(o.generator, mean, std)), o.requires_grad);
+  return finished(fresh<Draw::normal>(s, o.generator, {.a = mean, .b = std}), o.requires_grad);
 }
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   check_stds(std);
@@ -220,7 +224,7 @@ Tensor normal(double mean, const Tensor& std, Generator* g) {
 
 Tensor bernoulli(const Tensor& input, Generator* g) {
   const Tensor p = probabilities("bernoulli", input, input.shape(), 1);
-  return apply(Random<Draw::bernoulli>{drawn<Draw::bernoulli>(g), Meta(input.spec())}, input, p);
+  return apply_drawing(g, Random<Draw::bernoulli>(), input, p);
 }
 Tensor bernoulli(const Tensor& input, double p, Generator* g) {
   Tensor t = empty_like(input);
@@ -228,7 +232,7 @@ Tensor bernoulli(const Tensor& input, double p, Generator* g) {
 }
 Tensor poisson(const Tensor& input, Generator* g) {
   const Tensor rates = probabilities("poisson", input, input.shape(), INFINITY);
-  return apply(Random<Draw::poisson>{drawn<Draw::poisson>(g), Meta(input.spec())}, input, rates);
+  return apply_drawing(g, Random<Draw::poisson>(), input, rates);
 }
 
 Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replacement, Generator* g) {
@@ -243,7 +247,8 @@ Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replaceme
   });
   check_weights(input, rows, n, replacement ? 1 : num_samples);
   const Tensor weights = contiguous(reshape(input.detach(), {rows, n}).to(DType::float64));
-  const Tensor out = apply(Multinomial{drawn<Draw::uniform>(g), num_samples, replacement}, weights);
+  const Multinomial op{.numbers = {}, .samples = num_samples, .replacement = replacement};
+  const Tensor out = apply_drawing(g, op, weights);
   return input.dim() == 2 ? out : reshape(out, {num_samples});
 }
 
@@ -251,39 +256,39 @@ Tensor& uniform_(Tensor& self, double from, double to, Generator* g) {
   check<ValueError>(from <= to && std::isfinite(to - from), [&] {
     return "uniform: expected from of at most to, got " + std::to_string(from) + " and " + std::to_string(to);
   });
-  return fill<Draw::uniform>(self, drawn<Draw::uniform>(g, from, to - from));
+  return fill<Draw::uniform>(self, g, {.a = from, .b = to - from});
 }
 Tensor& normal_(Tensor& self, double mean, double std, Generator* g) {
   check_std(std);
-  return fill<Draw::normal>(self, drawn<Draw::normal>(g, mean, std));
+  return fill<Draw::normal>(self, g, {.a = mean, .b = std});
 }
 Tensor& log_normal_(Tensor& self, double mean, double std, Generator* g) {
   check<ValueError>(std > 0, [&] { return "log_normal: expected std above 0, got " + std::to_string(std); });
-  return fill<Draw::log_normal>(self, drawn<Draw::log_normal>(g, mean, std));
+  return fill<Draw::log_normal>(self, g, {.a = mean, .b = std});
 }
 Tensor& cauchy_(Tensor& self, double median, double sigma, Generator* g) {
   check<ValueError>(sigma > 0, [&] { return "cauchy: expected sigma above 0, got " + std::to_string(sigma); });
-  return fill<Draw::cauchy>(self, drawn<Draw::cauchy>(g, median, sigma));
+  return fill<Draw::cauchy>(self, g, {.a = median, .b = sigma});
 }
 Tensor& exponential_(Tensor& self, double lambd, Generator* g) {
   check<ValueError>(lambd > 0, [&] { return "exponential: expected lambd above 0, got " + std::to_string(lambd); });
-  return fill<Draw::exponential>(self, drawn<Draw::exponential>(g, lambd));
+  return fill<Draw::exponential>(self, g, {.a = lambd});
 }
 Tensor& geometric_(Tensor& self, double p, Generator* g) {
   check<ValueError>(p > 0 && p < 1, [&] { return "geometric: expected p between 0 and 1, got " + std::to_string(p); });
-  return fill<Draw::geometric>(self, drawn<Draw::geometric>(g, p));
+  return fill<Draw::geometric>(self, g, {.a = p});
 }
 Tensor& bernoulli_(Tensor& self, double p, Generator* g) {
   check<ValueError>(p >= 0 && p <= 1, [&] { return "bernoulli: expected p from 0 to 1, got " + std::to_string(p); });
-  return fill<Draw::bernoulli>(self, drawn<Draw::bernoulli>(g, p));
+  return fill<Draw::bernoulli>(self, g, {.a = p});
 }
 Tensor& bernoulli_(Tensor& self, const Tensor& p, Generator* g) {
-  return fill<Draw::bernoulli>(self, drawn<Draw::bernoulli>(g), probabilities("bernoulli", p, self.shape(), 1));
+  return fill<Draw::bernoulli>(self, g, {}, probabilities("bernoulli", p, self.shape(), 1));
 }
 
 Tensor& random_(Tensor& self, std::int64_t from, std::int64_t to, Generator* g) {
   check_range("random", from, to, self.dtype());
-  return fill<Draw::integers>(self, integers(g, from, to));
+  return fill(self, g, integers(from, to));
 }
 Tensor& random_(Tensor& self, std::int64_t to, Generator* g) { return random_(self, 0, to, g); }
 Tensor& random_(Tensor& self, Generator* g) {
@@ -307,7 +312,7 @@ Tensor& random_(Tensor& self, Generator* g) {
     case DType::float64:
       return random_(self, 0, (std::int64_t{1} << 53) + 1, g);
     default:
-      return fill<Draw::integers>(self, integers(g, 0, INT64_MIN));  // 2^63 of them
+      return fill(self, g, integers(0, INT64_MIN));  // 2^63 of them
   }
 }
 

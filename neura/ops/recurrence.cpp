@@ -1,7 +1,6 @@
 #include "neura/ops/recurrence.h"
 
 #include "neura/core/state.h"
-#include "neura/ops/again.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/join.h"
@@ -13,26 +12,23 @@ namespace neura {
 namespace {
 
 Recurrence kernel_form(const Direction& d) {
-  return {d.cell, d.reverse, d.times,
-          d.sizes ? reinterpret_cast<const std::int64_t*>(d.sizes.impl()->data()) : nullptr};
+  return {d.cell, d.reverse, d.times, d.sizes.empty() ? nullptr : d.sizes.data()};
 }
-View view_of(const Tensor& t) { return t ? View{t.impl()->data(), &t.spec()} : View(); }
 std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
 
 struct RecurrenceBackward {
   static constexpr Operation op = operation("recurrence_backward").optional(in(0, 1, 3));
   Direction way;
-  Tensor y, kept;  // beyond what an operation has operands for
-  NEURA_FIELDS(way, y, kept)
-  void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, Spec& gx, Spec& gh,
-             Spec& gfirst) const {
-    gx = Spec::dense(h.dtype, Shape{y.size(0), w.shape[0]}, h.device);
-    gh = Spec::dense(h.dtype, Shape{way.cell == RecurrentCell::gru ? y.size(0) : 0, w.shape[0]}, h.device);
+  NEURA_FIELDS(way)
+  void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, const Spec& y, const Spec&, Spec& gx,
+             Spec& gh, Spec& gfirst) const {
+    gx = Spec::dense(h.dtype, Shape{y.shape[0], w.shape[0]}, h.device);
+    gh = Spec::dense(h.dtype, Shape{way.cell == RecurrentCell::gru ? y.shape[0] : 0, w.shape[0]}, h.device);
     gfirst = Spec::dense(h.dtype, Shape{states_of(way), h.shape[0], h.shape[1]}, h.device);
   }
-  void run(Context& c, View gy, View glast, View h, View cell, View w, View gx, View gh, View gfirst) const {
-    c.backend.matmul->recurrence_backward(c, gy, glast, h, cell, w, view_of(y), view_of(kept), kernel_form(way), gx, gh,
-                                          gfirst);
+  void run(Context& c, View gy, View glast, View h, View cell, View w, View y, View kept, View gx, View gh,
+           View gfirst) const {
+    c.backend.matmul->recurrence_backward(c, gy, glast, h, cell, w, y, kept, kernel_form(way), gx, gh, gfirst);
   }
 };
 
@@ -68,8 +64,11 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 }
 
 struct RecurrenceOp {
-  // x and b for a second derivative
-  static constexpr Operation op = operation("recurrence").optional(in(2, 4)).precision(Precision::low).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
+  // The kernel's gradient reads neither x nor b; the definition's does.
+  static constexpr Operation op = operation("recurrence")
+                                      .optional(in(2, 4))
+                                      .precision(Precision::low)
+                                      .saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
   Direction way;
   bool training;
   NEURA_FIELDS(way, training)
@@ -83,15 +82,22 @@ struct RecurrenceOp {
   void run(Context& c, View x, View h, View cell, View w, View b, View y, View last, View kept) const {
     c.backend.matmul->recurrence(c, x, h, cell, w, b, kernel_form(way), y, last, kept);
   }
+  bool accepts(const Backend& backend, const Spec& x, const Spec& h, const Spec& cell, const Spec& w,
+               const Spec& b) const {
+    if (!backend.matmul->recurrence.fn || !x.numel || !is_floating(x.dtype)) return false;
+    for (const Spec* s : {&h, &cell, &w, &b})
+      if (s->rank != kAbsent && s->dtype != x.dtype) return false;
+    return true;
+  }
+  std::array<Tensor, 3> define(const Tensor& x, const Tensor& h, const Tensor& cell, const Tensor& w,
+                               const Tensor& b) const {
+    const StepResults r = compose_steps(way, x, h, cell, w, b);
+    return {r.y, r.c ? stack({r.h, r.c}) : unsqueeze(r.h, 0), Tensor()};
+  }
   void gradient(Gradient& g) const {
-    if (g.create_graph)
-      return gradient_of_composition(g, [&](const Tensor* in) -> std::vector<Tensor> {
-        const StepResults r = compose_steps(way, in[0], in[1], in[2], in[3], in[4]);
-        return {r.y, r.c ? stack({r.h, r.c}) : unsqueeze(r.h, 0), {}};
-      });
     const Tensor gy = g.g[0] ? contiguous(g.g[0]) : Tensor(), glast = g.g[1] ? contiguous(g.g[1]) : Tensor();
     const auto [gx, gh, gfirst] =
-        apply(RecurrenceBackward{way, g.output(0), g.output(2)}, gy, glast, g.input(1), g.input(2), g.input(3));
+        apply(RecurrenceBackward{way}, gy, glast, g.input(1), g.input(2), g.input(3), g.output(0), g.output(2));
     const Tensor& gates = way.cell == RecurrentCell::gru ? gh : gx;
     if (g.needs(0)) g.result[0] = gx;
     if (g.needs(1)) g.result[1] = select(gfirst, 0, 0);
@@ -103,13 +109,7 @@ struct RecurrenceOp {
 
 }  // namespace
 
-bool fuses_steps(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w, const Tensor& b) {
-  if (!backend_of(x.device()).matmul->recurrence.fn || !x.numel() || !is_floating(x.dtype())) return false;
-  for (const Tensor* t : {&h, &c, &w, &b})
-    if (*t && (t->dtype() != x.dtype() || t->device() != x.device())) return false;
-  return true;
-}
-StepResults fuse_steps(const Direction& way, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
+StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
                        const Tensor& b) {
   bool training = false;
   for (const Tensor* t : {&x, &h, &c, &w, &b})
@@ -117,7 +117,7 @@ StepResults fuse_steps(const Direction& way, const Tensor& x, const Tensor& h, c
   const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
   auto r = apply(RecurrenceOp{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
   // The gradient reads y: what writes over it in place, which steps composed on the cpu allow, gets bytes of its own.
-  if (training && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
+  if (training && r[2] && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
   return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
 }
 

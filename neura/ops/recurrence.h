@@ -1,6 +1,9 @@
 // One layer of a recurrent network in one direction, for ops/recurrent.cpp.
 #pragma once
+#include <vector>
+
 #include "neura/backend/kernels/matmul.h"
+#include "neura/core/fields.h"
 #include "neura/core/tensor.h"
 
 namespace neura {
@@ -9,11 +12,9 @@ struct Direction {
   RecurrentCell cell;
   bool reverse;
   std::int64_t times;
-  Tensor sizes =
-      {};  // of a packed sequence: rows of each time, int64 on the cpu, contiguous; else all have the batch's
-  std::int64_t size(std::int64_t t, std::int64_t batch) const {
-    return sizes ? reinterpret_cast<const std::int64_t*>(sizes.impl()->data())[t] : batch;
-  }
+  std::vector<std::int64_t> sizes = {};  // of a packed sequence: rows of each time; empty: all have the batch's
+  NEURA_FIELDS(cell, reverse, times, sizes)
+  std::int64_t size(std::int64_t t, std::int64_t batch) const { return sizes.empty() ? batch : sizes[std::size_t(t)]; }
 };
 struct StepResults {
   Tensor y, h, c = {};  // rows by time; states after each sequence, c of an lstm alone
@@ -21,8 +22,8 @@ struct StepResults {
 // x [rows, gates * hidden], h and c [batch, hidden], w [gates * hidden, hidden]; b is a gru's of what h gives.
 StepResults compose_steps(const Direction&, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
                           const Tensor& b);  // of operations; recurrent.cpp
-bool fuses_steps(const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w, const Tensor& b);
-StepResults fuse_steps(const Direction&, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
-                       const Tensor& b);  // the same in one operation, where there is a kernel for it
+// The same as one operation: a kernel where there is one, else composed.
+StepResults recurrence(const Direction&, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
+                       const Tensor& b);
 
 }  // namespace neura

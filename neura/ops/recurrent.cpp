@@ -103,7 +103,7 @@ State one_step(const Cell& cell, const Tensor& input, const State& hx, const Cel
 struct Times {  // rows of one time after the other; shorter sequences end first
   std::vector<std::int64_t> sizes;
   std::int64_t rows = 0;
-  Tensor packed = {};  // the sizes of a packed sequence
+  bool packed = false;  // `sizes` are those of a packed sequence
 };
 Times times_of(const Cell& cell, const Tensor& input, const Tensor& batch_sizes) {
   Times t;
@@ -113,7 +113,7 @@ Times times_of(const Cell& cell, const Tensor& input, const Tensor& batch_sizes)
     check<ShapeError>(batch_sizes.dim() == 1 && batch_sizes.dtype() == DType::int64, [&] {
       return std::string(cell.op) + ": expected batch_sizes to be a vector of int64, got " + batch_sizes.spec().str();
     });
-    t.packed = batch_sizes.to(Device()).contiguous(), t.sizes = t.packed.to_vector<std::int64_t>();
+    t.packed = true, t.sizes = batch_sizes.to(Device()).contiguous().to_vector<std::int64_t>();
   }
   for (std::size_t i = 0; i < t.sizes.size(); ++i) {
     check<ValueError>(t.sizes[i] >= (batch_sizes ? 1 : 0) && (i == 0 || t.sizes[i] <= t.sizes[i - 1]), [&] {
@@ -167,13 +167,13 @@ std::pair<Tensor, State> run(const Cell& cell, const Tensor& x, const Times& tim
   return {outputs.size() == 1 ? outputs[0] : cat(TensorList(outputs)), joined(ended)};
 }
 
-// The same in one operation where there is a kernel for it.
-std::pair<Tensor, State> run_or_fuse(const Cell& cell, const Tensor& x, const Times& times, const State& first,
-                                     const Weights& w, bool reverse) {
-  const Tensor b = cell.kind == RecurrentCell::gru ? w.b_hh : Tensor();
-  if (w.w_hr || !fuses_steps(x, first.h, first.c, w.w_hh, b)) return run(cell, x, times, first, w, reverse);
-  const Direction way{cell.kind, reverse, std::int64_t(times.sizes.size()), times.packed};
-  const StepResults r = fuse_steps(way, x, first.h, first.c, w.w_hh, b);
+// As one operation; an lstm with projections has none.
+std::pair<Tensor, State> run_layer(const Cell& cell, const Tensor& x, const Times& times, const State& first,
+                                   const Weights& w, bool reverse) {
+  if (w.w_hr) return run(cell, x, times, first, w, reverse);
+  const Direction way{cell.kind, reverse, std::int64_t(times.sizes.size()),
+                      times.packed ? times.sizes : std::vector<std::int64_t>()};
+  const StepResults r = recurrence(way, x, first.h, first.c, w.w_hh, cell.kind == RecurrentCell::gru ? w.b_hh : Tensor());
   return {r.y, {r.h, r.c}};
 }
 
@@ -240,7 +240,7 @@ LstmResult recurrent(const Cell& cell, const Tensor& given, const State& hx, con
     for (std::int64_t d = 0; d < n.directions; ++d) {
       const std::int64_t i = layer * n.directions + d;
       const Layer& l = layers[std::size_t(i)];
-      auto [out, last] = run_or_fuse(cell, projected(cell, x, l.cell), times, at(first, i),
+      auto [out, last] = run_layer(cell, projected(cell, x, l.cell), times, at(first, i),
                                      {l.cell.w_hh, l.cell.b_hh, l.w_hr}, d == 1);
       outputs.push_back(out);
       h.push_back(last.h);

@@ -78,7 +78,6 @@ struct Prod : Folding {
 };
 // amax, amin: those that tie share the gradient.
 struct Extreme : Folding {
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8};
   void gradient(Gradient& g) const {
     const Tensor& x = g.input(0);
     const Tensor y = restore(g.output(), x.shape(), dims), best = where(isnan(y), isnan(x), eq(x, y));
@@ -90,10 +89,10 @@ struct Extreme : Folding {
   }
 };
 struct AMax : Extreme {
-  static constexpr Operation op = operation("amax");
+  static constexpr Operation op = operation("amax").saves(0, in(0), out(0));
 };
 struct AMin : Extreme {
-  static constexpr Operation op = operation("amin");
+  static constexpr Operation op = operation("amin").saves(0, in(0), out(0));
 };
 struct Any : Folding {
   static constexpr Operation op = operation("any");
@@ -104,7 +103,7 @@ struct All : Folding {
 
 template <class Op>
 Op folding(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, DType result, DType computed) {
-  return Op{{fold, computed, result, dims_mask(Op::name, dim, x.dim()), keepdim}};
+  return Op{{fold, computed, result, dims_mask(Op::op.name, dim, x.dim()), keepdim}};
 }
 DType summed(const char* op, const Tensor& x, std::optional<DType> dtype) {
   const DType result = dtype ? *dtype : is_integral(x.dtype()) ? DType::int64 : x.dtype();
@@ -114,7 +113,7 @@ DType summed(const char* op, const Tensor& x, std::optional<DType> dtype) {
   return result;
 }
 template <class Op> Op summing(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  const DType result = summed(Op::name, x, dtype);
+  const DType result = summed(Op::op.name, x, dtype);
   return folding<Op>(fold, x, dim, keepdim, result, is_integral(result) ? DType::int64 : accumulation(result));
 }
 Mean mean_of(const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
@@ -126,8 +125,8 @@ Mean mean_of(const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType
 }
 template <class Op> Op extreme_of(Fold fold, const Tensor& x, const Dims& dim, bool keepdim) {
   Op op = folding<Op>(fold, x, dim, keepdim, x.dtype(), accumulation(x.dtype()));
-  check_dtype(Op::name, x.spec(), dtypes::ordered, "real");
-  check_not_empty(Op::name, x.spec(), op.dims);
+  check_dtype(Op::op.name, x.spec(), dtypes::ordered, "real");
+  check_not_empty(Op::op.name, x.spec(), op.dims);
   return op;
 }
 // Folds that leave NaN out are not computed in complex numbers, of neither side of a conversion.

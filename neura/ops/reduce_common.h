@@ -27,6 +27,7 @@ struct Folding {  // the part that all folds share; an operation adds name and g
   DType computed, result;
   unsigned dims;
   bool keepdim;
+  NEURA_FIELDS(fold, computed, result, dims, keepdim)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(result, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }

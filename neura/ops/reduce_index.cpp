@@ -12,6 +12,7 @@ struct ExtremeBase {
   bool largest;
   int dim;  // of a contiguous input; 0 and rank 0: the one element
   bool keepdim;
+  NEURA_FIELDS(largest, dim, keepdim)
   void sizes(const Spec& x, Spec& y, DType d) const {
     y = Spec::dense(d, reduced_sizes(x.sizes(), x.rank ? 1u << dim : 0, keepdim), x.device);
   }
@@ -32,7 +33,7 @@ struct MaxOp : ExtremeBase {
   }
 };
 struct MinOp : MaxOp {
-  static constexpr Operation op = operation("min");
+  static constexpr Operation op = operation("min").saves(0, out(1));
 };
 
 struct ArgMax : ExtremeBase {
@@ -51,14 +52,14 @@ int checked_dim(const char* op, const Tensor& x, int dim) {
   return dim;
 }
 template <class Op> MaxResult with_indices(bool largest, const Tensor& x, int dim, bool keepdim) {
-  dim = checked_dim(Op::name, x, dim);
+  dim = checked_dim(Op::op.name, x, dim);
   auto [values, indices] = apply(Op{{largest, dim, keepdim}}, contiguous(x));
   return {values, indices};
 }
 template <class Op> Tensor place(bool largest, const Tensor& x, std::optional<int> dim, bool keepdim) {
   const Tensor input = x.detach();
-  if (dim) return apply(Op{{largest, checked_dim(Op::name, x, *dim), keepdim}}, contiguous(input));
-  checked_dim(Op::name, x.numel() ? input : flatten(input), 0);
+  if (dim) return apply(Op{{largest, checked_dim(Op::op.name, x, *dim), keepdim}}, contiguous(input));
+  checked_dim(Op::op.name, x.numel() ? input : flatten(input), 0);
   const Tensor at = apply(Op{{largest, 0, false}}, reshape(contiguous(input), {x.numel()}));
   return keepdim ? reshape(at, Shape::filled(x.dim(), 1)) : at;
 }

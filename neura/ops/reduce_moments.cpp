@@ -27,6 +27,7 @@ struct MomentsBase {
   unsigned dims;
   bool keepdim;
   double correction;
+  NEURA_FIELDS(dims, keepdim, correction)
   void infer(const Spec& x, Spec& y, Spec& mean) const {
     y = mean = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -63,8 +64,8 @@ struct StdMean : MomentsBase {
 };
 
 template <class Op> MomentsResult moments(const Tensor& x, const Dims& dim, double correction, bool keepdim) {
-  check_dtype(Op::name, x.spec(), dtypes::floating | dtypes::complexes, "floating or complex");
-  const unsigned dims = dims_mask(Op::name, dim, x.dim());
+  check_dtype(Op::op.name, x.spec(), dtypes::floating | dtypes::complexes, "floating or complex");
+  const unsigned dims = dims_mask(Op::op.name, dim, x.dim());
   auto [spread, mean] = apply(Op{{dims, keepdim, correction}}, x);
   return {spread, mean};
 }

@@ -70,9 +70,9 @@ Tensor recurrence(const Tensor& a, const Tensor& b, int dim, bool reverse) {
 }
 
 struct RunningExtreme {
-  static constexpr std::uint16_t reads[] = {1 << 9};
   bool largest;
   int dim;
+  NEURA_FIELDS(largest, dim)
   void infer(const Spec& x, Spec& values, Spec& indices) const {
     values = like(x, x.dtype), indices = like(x, DType::int64);
   }
@@ -85,10 +85,10 @@ struct RunningExtreme {
   }
 };
 struct CumMax : RunningExtreme {
-  static constexpr Operation op = operation("cummax");
+  static constexpr Operation op = operation("cummax").saves(0, out(1));
 };
 struct CumMin : RunningExtreme {
-  static constexpr Operation op = operation("cummin");
+  static constexpr Operation op = operation("cummin").saves(0, out(1));
 };
 
 struct LogCumSumExp {
@@ -116,8 +116,8 @@ template <class F> Tensor converted(const char* op, const Tensor& x, std::option
   return to(f(contiguous(to(first, is_integral(result) ? DType::int64 : accumulation(result)))), result);
 }
 template <class Op> CumulativeResult running(bool largest, const Tensor& x, int dim) {
-  dim = scan_dim(Op::name, x, dim);
-  check_dtype(Op::name, x.spec(), dtypes::ordered, "real");
+  dim = scan_dim(Op::op.name, x, dim);
+  check_dtype(Op::op.name, x.spec(), dtypes::ordered, "real");
   const DType computed = is_integral(x.dtype()) ? DType::int64 : accumulation(x.dtype());
   auto [values, indices] = apply(Op{{largest, dim}}, contiguous(to(x, computed)));
   return {to(values, x.dtype()), indices};

@@ -64,6 +64,7 @@ struct Roll {
 struct Triangle {
   std::int64_t diagonal;
   bool upper;
+  NEURA_FIELDS(diagonal, upper)
   void infer_as(const char* op, const Spec& x, Spec& out) const {
     check<ShapeError>(x.rank >= 2,
                       [&] { return std::string(op) + ": expected at least two dimensions, got " + x.str(); });
@@ -73,13 +74,13 @@ struct Triangle {
 };
 struct Tril : Triangle {
   static constexpr Operation op = operation("tril").linear();
-  void infer(const Spec& x, Spec& out) const { infer_as(name, x, out); }
+  void infer(const Spec& x, Spec& out) const { infer_as(op.name, x, out); }
   void run(Context& c, View x, View out) const { Triangle::run(c, x, out); }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }
 };
 struct Triu : Triangle {
   static constexpr Operation op = operation("triu").linear();
-  void infer(const Spec& x, Spec& out) const { infer_as(name, x, out); }
+  void infer(const Spec& x, Spec& out) const { infer_as(op.name, x, out); }
   void run(Context& c, View x, View out) const { Triangle::run(c, x, out); }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }
 };

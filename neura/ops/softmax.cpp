@@ -21,13 +21,14 @@ Tensor laid_out(const Tensor& x, int dim) { return dim >= x.dim() - 1 || x.is_co
 
 template <SoftmaxKind kind> struct Softmax {
   static constexpr bool logarithm = kind == SoftmaxKind::log_softmax;
-  static constexpr const char* name = logarithm                      ? "log_softmax"
-                                      : kind == SoftmaxKind::softmax ? "softmax"
-                                                                     : "_safe_softmax";
-  static constexpr std::uint16_t reads[] = {0x100};  // the result
+  static constexpr Operation op = operation(logarithm                      ? "log_softmax"
+                                            : kind == SoftmaxKind::softmax ? "softmax"
+                                                                           : "_safe_softmax")
+                                      .saves(0, out(0));
   int dim;
+  NEURA_FIELDS(dim)
   void infer(const Spec& x, Spec& y) const {
-    check_floating(name, x);
+    check_floating(op.name, x);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
   void run(Context& c, View x, View y) const { c.backend.softmax->softmax(c, x, dim, kind, y); }
@@ -41,13 +42,13 @@ template <bool logarithm> struct SoftmaxBackward {
   int dim;
   NEURA_FIELDS(dim)
   void infer(const Spec& g, const Spec& y, Spec& gx) const {
-    check_floating(name, y);
+    check_floating(op.name, y);
     check<ShapeError>(g.same_shape(y), [&] {
-      return std::string(name) + ": expected a grad_output of the output's sizes " + y.sizes().str() + ", got " +
+      return std::string(op.name) + ": expected a grad_output of the output's sizes " + y.sizes().str() + ", got " +
              g.sizes().str();
     });
     check<DTypeError>(g.dtype == y.dtype, [&] {
-      return std::string(name) + ": expected a grad_output of the output's dtype " + neura::name(y.dtype) + ", got " +
+      return std::string(op.name) + ": expected a grad_output of the output's dtype " + neura::name(y.dtype) + ", got " +
              neura::name(g.dtype);
     });
     gx = Spec::dense(y.dtype, y.sizes(), y.device);
@@ -72,12 +73,12 @@ template <bool logarithm> struct SoftmaxBackward {
 };
 
 template <SoftmaxKind kind> Tensor softmax_of(const Tensor& input, int dim, std::optional<DType> dtype) {
-  dim = wrap_dim(Softmax<kind>::name, dim, std::max(input.dim(), 1));
+  dim = wrap_dim(Softmax<kind>::op.name, dim, std::max(input.dim(), 1));
   const Tensor x = dtype ? to(input, *dtype) : input;
   return apply(Softmax<kind>{dim}, laid_out(x, dim));
 }
 template <bool logarithm> Tensor backward_of(const Tensor& grad_output, const Tensor& output, int dim) {
-  dim = wrap_dim(SoftmaxBackward<logarithm>::name, dim, std::max(output.dim(), 1));
+  dim = wrap_dim(SoftmaxBackward<logarithm>::op.name, dim, std::max(output.dim(), 1));
   return apply(SoftmaxBackward<logarithm>{dim}, laid_out(grad_output, dim), laid_out(output, dim));
 }
 

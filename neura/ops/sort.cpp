@@ -11,12 +11,13 @@
 namespace neura {
 namespace {
 
+constexpr Operation ranking(const char* name) { return operation(name).saves(0, out(1)); }
 struct Ranking {  // an operation adds its name
-  static constexpr std::uint16_t reads[] = {1 << 9};
   Rank rank;
   int dim;
   std::int64_t k, room;  // room: results along dim
   bool keepdim;
+  NEURA_FIELDS(rank, dim, k, room, keepdim)
 
   void infer(const Spec& x, Spec& values, Spec& indices) const {
     Shape sizes = x.sizes();
@@ -36,22 +37,22 @@ struct Ranking {  // an operation adds its name
   }
 };
 struct Sort : Ranking {
-  static constexpr Operation op = operation("sort");
+  static constexpr Operation op = ranking("sort");
 };
 struct TopK : Ranking {
-  static constexpr Operation op = operation("topk");
+  static constexpr Operation op = ranking("topk");
 };
 struct KthValue : Ranking {
-  static constexpr Operation op = operation("kthvalue");
+  static constexpr Operation op = ranking("kthvalue");
 };
 struct Median : Ranking {
-  static constexpr Operation op = operation("median");
+  static constexpr Operation op = ranking("median");
 };
 struct NanMedian : Ranking {
-  static constexpr Operation op = operation("nanmedian");
+  static constexpr Operation op = ranking("nanmedian");
 };
 struct Mode : Ranking {
-  static constexpr Operation op = operation("mode");
+  static constexpr Operation op = ranking("mode");
 };
 
 template <class Op>
@@ -65,8 +66,8 @@ int ordered_dim(const char* op, const Tensor& x, int dim) {
 }
 std::int64_t size_along(const Tensor& x, int dim) { return x.dim() ? x.size(dim) : 1; }
 template <class Op> SortResult chosen(Rank rank, const Tensor& x, int dim, bool keepdim) {
-  dim = ordered_dim(Op::name, x, dim);
-  check_not_empty(Op::name, x.spec(), x.dim() ? 1u << dim : 0);
+  dim = ordered_dim(Op::op.name, x, dim);
+  check_not_empty(Op::op.name, x.spec(), x.dim() ? 1u << dim : 0);
   return ranked<Op>(rank, x, dim, 0, 1, keepdim);
 }
 

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <thread>
 
-#include "neura/backend/backend.h"
 #include "neura/core/graph_api.h"
 #include "neura/cuda/graph.h"
+#include "neura/ops/copy.h"
 
 namespace neura::optim::detail {
 
-bool lie_alike(const Tensor& a, const Tensor& b) {
-  const Spec &x = a.spec(), &y = b.spec();
-  return x.dtype == y.dtype && x.device == y.device && x.same_shape(y) &&
-         std::equal(x.strides, x.strides + x.rank, y.strides);
-}
+bool lie_alike(const Tensor& a, const Tensor& b) { return neura::lie_alike(a.spec(), b.spec()); }
 
 Tensor empty_beside(const Tensor& like) {
   Spec s = like.spec();
@@ -68,60 +65,119 @@ Tensor moved_beside(const Tensor& state, const Tensor& like) {
   });
 }
 
-void check_step(const char* name, const Spec& param, const Spec& grad, std::span<const Spec* const> states) {
-  check<DTypeError>(differentiable(param.dtype), [&] {
-    return std::string(name) + ": expected a floating or complex parameter, got " + param.str();
-  });
-  auto fits = [&](const Spec& s) { return s.same_shape(param) && s.dtype == param.dtype; };
-  check<ShapeError>(fits(grad), [&] {
-    return std::string(name) + ": expected a gradient like the parameter, " + param.str() + ", got " + grad.str();
-  });
-  for (const Spec* s : states)
-    check<ShapeError>(s->rank == kAbsent || fits(*s), [&] {
-      return std::string(name) + ": expected state like the parameter, " + param.str() + ", got " + s->str();
-    });
-}
-
-bool can_wait(const Tensor& param, std::initializer_list<const Tensor*> operands) {
-  if (param.device().is_cpu() || !param.spec().dense()) return false;
-  return std::none_of(operands.begin(), operands.end(),
-                      [&](const Tensor* t) { return *t && t->impl()->storage == param.impl()->storage; });
-}
-
 namespace {
-struct Kind {  // what the tensors of one call have in common
+
+// May it wait while the next parameters have their turn? Dense, of memory of its own, and nothing for the door to
+// refuse. On the cpu no copy of the gradient waits either.
+bool can_wait(const StepTensors& t) {
+  const Tensor &param = t[0], &grad = t[1];
+  if (!param.spec().dense() || !differentiable(param.dtype()) || grad.shape() != param.shape()) return false;
+  if (grad.impl()->storage == param.impl()->storage) return false;
+  for (std::size_t k = 2; k < kStepOperands; ++k)
+    if (t[k] && (t[k].impl()->storage == param.impl()->storage || !lie_alike(t[k], param))) return false;
+  return !param.device().is_cpu() || lie_alike(grad, param);
+}
+
+// As the kernel needs them: the parameter dense, the others in the same order, and what shares memory with the
+// parameter is the same memory. Copies where that is not so.
+void make_alike(StepTensors& t) {
+  const Tensor param = t[0];
+  const auto copy = [&](Tensor& x) {
+    Tensor c = empty_beside(t[0]);
+    c.copy_(x.detach());
+    x = std::move(c);
+  };
+  if (!param.spec().dense()) copy(t[0]);
+  for (std::size_t k = 0; k < kStepOperands; ++k)
+    if (t[k] && k != 1) t[k].impl()->storage->own();  // memory of a lazy clone is parted before addresses are compared
+  if (t[1].shape() == param.shape() && !lie_alike(t[1], t[0])) copy(t[1]);
+  for (std::size_t k = 1; k < kStepOperands; ++k)
+    if (t[k] && lie_alike(t[k], t[0]) && may_overlap(t[0].impl(), t[k].impl()) &&
+        !t[0].spec().same_geometry(t[k].spec()))
+      copy(t[k]);
+}
+
+struct Alike {  // what the tensors of one call have in common
   Device device;
   DType dtype;
-  unsigned states;
-  bool operator==(const Kind&) const = default;
-};
-Kind kind_of(const OptimTensors& t) {
   unsigned states = 0;
-  for (int k = 0; k < 3; ++k) states |= unsigned(bool(t.state[k])) << k;
-  return {t.param.spec->device, t.param.dtype(), states};
+  explicit Alike(const Tensor* t) : device(t[0].device()), dtype(t[0].dtype()) {
+    for (std::size_t k = 2; k < kStepOperands; ++k) states |= unsigned(t[k].defined()) << k;
+  }
+  bool operator==(const Alike&) const = default;
+};
+
+struct Order {                      // of steps, those of one call after another
+  std::vector<std::size_t> steps;   // by their numbers
+  std::vector<std::size_t> begins;  // of each call, and the end of the last
+};
+Order order_of(const std::vector<Tensor>& tensors, bool together) {
+  const std::size_t n = tensors.size() / kStepOperands;
+  std::vector<Alike> kinds;
+  for (std::size_t i = 0; i < n; ++i) kinds.emplace_back(&tensors[i * kStepOperands]);
+  Order order;
+  std::vector<bool> taken(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (taken[i]) continue;
+    order.begins.push_back(order.steps.size());
+    for (std::size_t j = i; j < (together ? n : i + 1); ++j)
+      if (!taken[j] && kinds[j] == kinds[i]) taken[j] = true, order.steps.push_back(j);
+  }
+  order.begins.push_back(n);
+  return order;
 }
+
 }  // namespace
 
 Batch::~Batch() {
   try {
     run();
-  } catch (const Error&) {  // the error that is on its way is the one to see
+  } catch (...) {  // the error that is on its way is the one to see
   }
 }
 
-void Batch::look_for_capture(const char* name, const Tensor& param, bool waits) {
+void Batch::look_for_capture(const Tensor& param, bool waits) {
   if (!recorded_) recorded_ = is_captured(param.device());
   check<NotImplementedError>(!recorded_ || (waits && (kept_.empty() || kept_[0].device() == param.device())), [&] {
-    return std::string(name) +
+    return std::string(kind_->name) +
            ": expected dense parameters of one device, with memory of their own, in a graph's capture, got " +
            param.spec().str() + "; step outside of it";
   });
 }
 
+// Does this step wait with the others? What it cannot wait with is taken first.
+bool Batch::joins(const Tensor& param, bool can_wait) {
+  const bool here = param.device().is_cpu();
+  if (!kept_.empty() && kept_[0].device().is_cpu() != here) {
+    if (here) return false;  // a graph may be recording what waits
+    run();
+  }
+  if (!here) look_for_capture(param, can_wait);
+  if (!can_wait) run();
+  return can_wait;
+}
+
+void Batch::add(const StepKind& kind, const void* step, StepTensors t) {
+  const char* bytes = static_cast<const char*>(step);
+  if (only_numbers_) return void(steps_.insert(steps_.end(), bytes, bytes + kind.bytes));
+  if (kind_ != &kind) run(), kind_ = &kind;
+  const Tensor param = t[0];
+  const bool waits = joins(param, can_wait(t));
+  make_alike(t);
+  if (waits) {
+    steps_.insert(steps_.end(), bytes, bytes + kind.bytes);
+    kept_.insert(kept_.end(), t.begin(), t.end());
+    return;
+  }
+  std::vector<Tensor> operands(1);
+  operands.insert(operands.end(), t.begin(), t.end());
+  kind.take(operands, bytes);
+  if (!t[0].is_same(param)) Tensor(param).copy_(t[0]);
+}
+
 // Does no parameter or state lie in what another step reads or writes? One step after the other is right in any case.
 bool Batch::apart() const {
-  constexpr std::size_t kEach = 5;  // param, grad, states
-  const auto is_grad = [](std::size_t i) { return i % kEach == 1; };
+  const auto is_grad = [](std::size_t i) { return i % kStepOperands == 1; };
   const auto alone = [](const Tensor& t) { return !t || t.impl()->storage->count == 1; };
   bool all = true;
   for (std::size_t i = 0; all && i < kept_.size(); ++i) all = is_grad(i) || alone(kept_[i]);
@@ -145,21 +201,23 @@ bool Batch::apart() const {
 }
 
 // The steps in the device's memory, in this order, and their way there before each replay.
-Tensor Batch::numbers_of_replays(const std::vector<char>& steps, std::vector<std::size_t> order, Again again) const {
+Tensor Batch::numbers_of_replays(Device device, const std::vector<char>& steps, std::vector<std::size_t> order,
+                                 Again again) const {
   check<NotImplementedError>(bool(again), [&] {
-    return std::string(name_) + ": expected a step outside of a graph's capture, got one inside; its numbers change";
+    return std::string(kind_->name) +
+           ": expected a step outside of a graph's capture, got one inside; its numbers change";
   });
   const auto bytes = std::int64_t(steps.size());
-  const Spec spec = Spec::dense(DType::uint8, Shape{bytes}, kept_[0].device());
-  const Tensor there = beside_captures(spec.device, [&] { return Tensor::empty(spec); });
-  const auto send = [there, order = std::move(order), size = step_bytes_](const std::vector<char>& from) {
+  const Spec spec = Spec::dense(DType::uint8, Shape{bytes}, device);
+  const Tensor there = beside_captures(device, [&] { return Tensor::empty(spec); });
+  const auto send = [there, order = std::move(order), size = kind_->bytes](const std::vector<char>& from) {
     Tensor here = Tensor::empty(Spec::dense(DType::uint8, there.shape()));
     char* to = here.impl()->data();
     for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to + i * size, from.data() + order[i] * size, size);
     Tensor(there).copy_(here);
     cuda::record_stream(there, cuda::current_stream(there.device()));  // of the replay that comes now
   };
-  cuda::on_replay([=, first = true, again = std::move(again), name = name_]() mutable {
+  cuda::on_replay([=, first = true, again = std::move(again), name = kind_->name]() mutable {
     if (std::exchange(first, false)) return send(steps);  // the capture has counted this step
     Batch next = of_numbers();
     again(next);
@@ -172,36 +230,26 @@ Tensor Batch::numbers_of_replays(const std::vector<char>& steps, std::vector<std
 }
 
 void Batch::run(Again again) {
-  if (tensors_.empty()) return;
+  if (kept_.empty()) return;
   const bool together = apart();
-  const std::vector<OptimTensors> tensors = std::exchange(tensors_, {});
+  std::vector<Tensor> tensors = std::exchange(kept_, {});
   const std::vector<char> steps = std::exchange(steps_, {});
-  std::vector<std::size_t> order;   // of tensors, those of one call after another
-  std::vector<std::size_t> begins;  // of calls
-  std::vector<bool> taken(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (taken[i]) continue;
-    begins.push_back(order.size());
-    for (std::size_t j = i; j < (together ? tensors.size() : i + 1); ++j)
-      if (!taken[j] && kind_of(tensors[j]) == kind_of(tensors[i])) taken[j] = true, order.push_back(j);
-  }
-  begins.push_back(order.size());
+  const Order order = order_of(tensors, together);
   Tensor there;
-  if (recorded_) there = numbers_of_replays(steps, order, std::move(again));
-  const std::vector<Tensor> kept = std::exchange(kept_, {});
-  std::vector<OptimTensors> sorted;
-  std::vector<char> numbers;
-  for (const std::size_t j : order) {
-    const char* step = steps.data() + j * step_bytes_;
-    sorted.push_back(tensors[j]), numbers.insert(numbers.end(), step, step + step_bytes_);
-  }
-  for (std::size_t k = 0; k + 1 < begins.size(); ++k) {
-    const std::span<const OptimTensors> alike(&sorted[begins[k]], begins[k + 1] - begins[k]);
-    const Device device = alike[0].param.spec->device;
-    const std::size_t at = begins[k] * step_bytes_;
-    Context context(backend_of(device), device, name_);
-    call_(context, alike, numbers.data() + at, there ? there.impl()->data() + at : nullptr);
-    throw_failure(context.failure, name_);
+  if (recorded_) there = numbers_of_replays(tensors[0].device(), steps, order.steps, std::move(again));
+  const std::size_t size = kind_->bytes;
+  for (std::size_t k = 0; k + 1 < order.begins.size(); ++k) {
+    const std::size_t begin = order.begins[k], end = order.begins[k + 1];
+    std::vector<Tensor> operands(1);
+    if (there) operands[0] = there.slice(0, std::int64_t(begin * size), std::int64_t(end * size));
+    std::vector<char> numbers;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t step = order.steps[i];
+      numbers.insert(numbers.end(), &steps[step * size], &steps[step * size] + size);
+      const auto first = tensors.begin() + std::ptrdiff_t(step * kStepOperands);
+      std::move(first, first + kStepOperands, std::back_inserter(operands));
+    }
+    kind_->take(operands, numbers.data());
   }
 }
 
