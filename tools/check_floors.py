@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Reads the includes of every source and fails on one that goes up: an include goes to the same floor or below.
+"""Reads every source and fails on
+
+- an include that goes up: an include goes to the same floor or below;
+- a way round the door: the engine alone asks for a back end, everything else is an operation;
+- a struct operation that is not in the list of all operations.
 
     check_floors.py [ROOT]
 """
@@ -31,6 +35,13 @@ LOWER = {
 # Library code names the family it needs, never everything.
 UMBRELLAS = {"neura/neura.h", "neura/tensor.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(neura/[^"]+)"', re.MULTILINE)
+# Who may ask for a device's back end, beside the back ends themselves.
+ENGINE = {"neura/ops/apply.cpp", "neura/ops/pointwise.cpp"}
+BACK_END = re.compile(r"\bbackend_of\(")
+STRUCT = re.compile(r"\bstruct (\w+)[^;{]*\{|^\s+static constexpr (?:Operation|auto) op =", re.MULTILINE)
+DEFINED = re.compile(r"^NEURA_DEFINE_OPERATION\((\w+), (.*)\);$", re.MULTILINE)
+LISTED = re.compile(r"^NEURA_OPERATION\((\w+), (.*)\)$", re.MULTILINE)
+ALL_OPS = "neura/ops/all_ops.def"
 
 
 def reach(floor):
@@ -65,6 +76,28 @@ def problems(path, text):
             yield f"{where}: a kernel knows views (backend/view.h), got {target}"
         elif floor == "ops" and target.startswith(("neura/backend/cpu/", "neura/backend/cuda/")):
             yield f"{where}: ops knows kernels by their tables (backend/kernels), got {target}"
+    if floor != "backend" and path not in ENGINE:
+        for match in BACK_END.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: backend_of( is the engine's alone: make an operation of it, and call it by apply()"
+
+
+def unlisted(texts):
+    """Struct operations without a line in all_ops.def, and lines of it that do not say what the source says."""
+    defined = [(*pair, path) for path, text in texts.items() for pair in DEFINED.findall(text)]
+    listed = set(LISTED.findall(texts.get(ALL_OPS, "")))
+    for identifier, kind, path in defined:
+        if (identifier, kind) not in listed:
+            yield f"{path}: {ALL_OPS} lacks NEURA_OPERATION({identifier}, {kind})"
+    known = {re.match(r"(?:\w+::)*(\w+)", kind)[1] for _, kind, _ in defined}
+    for path, text in texts.items():
+        struct = None
+        for match in STRUCT.finditer(text):
+            if match[1]:
+                struct = match[1]
+            elif struct and struct not in known:
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: end a source with NEURA_DEFINE_OPERATION(name, {struct}); and add it to {ALL_OPS}"
 
 
 def main():
@@ -78,8 +111,9 @@ def main():
     paths = [
         p for p in listed.stdout.split() if p.endswith((".h", ".cpp", ".def", ".cu", ".cuh")) and (root / p).exists()
     ]
-    found = [p for path in paths for p in problems(path, (root / path).read_text())]
-    print("\n".join(found + [f"floors: {len(paths)} files, {len(found)} includes go up"]))
+    texts = {path: (root / path).read_text() for path in paths}
+    found = [p for path, text in texts.items() for p in problems(path, text)] + list(unlisted(texts))
+    print("\n".join(found + [f"floors: {len(paths)} files, {len(found)} problems"]))
     return bool(found)
 
 

@@ -33,7 +33,8 @@ class FieldVisitor {
   FieldVisitor() = default;
   FieldVisitor(const FieldVisitor&) = delete;
   virtual ~FieldVisitor() = default;
-  virtual void integer(FieldName, std::int64_t&) = 0;  // booleans and enumerations, too
+  virtual void boolean(FieldName, bool&) = 0;
+  virtual void integer(FieldName, std::int64_t&) = 0;  // enumerations, too
   virtual void real(FieldName, double&) = 0;
   virtual void scalar(FieldName, Scalar&) = 0;
   virtual void dtype(FieldName, DType&) = 0;
@@ -64,6 +65,8 @@ void visit_spec(FieldVisitor&, FieldName, Spec&);
 template <class T> void visit_field(FieldVisitor& v, FieldName name, T& field) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     v.integer(name, field);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    v.boolean(name, field);
   } else if constexpr (std::is_same_v<T, double>) {
     v.real(name, field);
   } else if constexpr (std::is_same_v<T, Scalar>) {

@@ -60,10 +60,7 @@ class Parser {
         value();
       }
       name_.clear();
-      while (skip(']')) {
-        if (list_.groups.empty()) refuse("no ] here");
-        list_.close();
-      }
+      while (!list_.groups.empty() && skip(']')) list_.close();
       more = skip(',');
     }
     if (at_ < text_.size()) refuse("a comma");

@@ -23,7 +23,6 @@ struct Meta {  // what a gradient must look like
   }
   Shape sizes() const { return {shape, rank}; }
   Spec dense() const { return Spec::dense(dtype, {shape, rank}, device); }
-  void fields(FieldVisitor&);
 };
 
 struct Row;
@@ -94,6 +93,7 @@ struct Row : Operation {
 
   void (*gradient)(Gradient&) = nullptr;
   std::uint16_t op_bytes = 0;
+  void (*make)(void* to) = nullptr;  // with all attributes at their defaults
   void (*copy)(void* to, const void* from) = nullptr;
   void (*drop)(void*) = nullptr;
   void (*visit)(void* op, FieldVisitor&) = nullptr;  // its attributes; of a pointwise row: see `attributes`
