@@ -127,9 +127,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) 
     padding = *o.padding_idx < 0 ? *o.padding_idx + rows : *o.padding_idx;
   }
   const Tensor indices = numbers("embedding", input);
-  if (o.max_norm) {
-    apply(EmbeddingRenorm{*o.max_norm, o.norm_type}, weight.detach(), indices);
-  }
+  if (o.max_norm) apply(EmbeddingRenorm{*o.max_norm, o.norm_type}, weight.detach(), indices);
   return apply(Embedding{padding, o.scale_grad_by_freq}, indices, contiguous(weight));
 }
 
