@@ -37,8 +37,7 @@ void gradient_by_definition(Gradient& g) {
   for (int i = 0; i < row.outputs; ++i)
     if (out[i] && out[i].requires_grad() && g.g[i]) outputs.push_back(out[i]), incoming.push_back(g.g[i]);
   if (outputs.empty()) return;
-  std::vector<Tensor> found =
-      grad(outputs, wanted, incoming, {.create_graph = g.create_graph, .allow_unused = true});
+  std::vector<Tensor> found = grad(outputs, wanted, incoming, {.create_graph = g.create_graph, .allow_unused = true});
   for (int i = row.inputs; i--;)
     if (g.needs(i)) g.result[i] = std::move(found.back()), found.pop_back();
 }

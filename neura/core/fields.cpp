@@ -31,7 +31,8 @@ void visit_spec(FieldVisitor& v, FieldName name, Spec& spec) {
   v.integer({"offset"}, spec.offset);
   v.end();
   spec.rank = std::uint8_t(sizes.size());
-  for (int i = 0; i < sizes.size(); ++i) spec.shape[i] = sizes[i], spec.strides[i] = i < strides.size() ? strides[i] : 0;
+  for (int i = 0; i < sizes.size(); ++i)
+    spec.shape[i] = sizes[i], spec.strides[i] = i < strides.size() ? strides[i] : 0;
   spec.finish();
 }
 

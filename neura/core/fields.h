@@ -43,15 +43,19 @@ class FieldVisitor {
   virtual void end() = 0;
 };
 
-template <class T> struct Varying {
-  T& value;
-};
+template <class T> struct Varying { T& value; };
 template <class T> Varying<T> varying(T& value) { return {value}; }
 
 namespace detail {
 
-template <class T> concept HasFields = requires(T& t, FieldVisitor& v) { t.fields(v); };
-template <class T> concept HasFieldsBeside = requires(T& t, FieldVisitor& v) { fields_of(t, v); };
+template <class T>
+concept HasFields = requires(T& t, FieldVisitor& v) {
+  t.fields(v);
+};
+template <class T>
+concept HasFieldsBeside = requires(T& t, FieldVisitor& v) {
+  fields_of(t, v);
+};
 template <class T> struct IsList : std::false_type {};
 template <class T> struct IsList<std::vector<T>> : std::true_type {};
 template <class T> struct IsOptional : std::false_type {};
@@ -100,7 +104,8 @@ template <class T> void visit_field(FieldVisitor& v, FieldName name, T& field) {
     for (auto& each : field) visit_field(v, {}, each);
     v.end();
   } else {
-    static_assert(HasFields<T> || HasFieldsBeside<T>, "a field is a number, a list, a Spec or a struct with NEURA_FIELDS");
+    static_assert(HasFields<T> || HasFieldsBeside<T>,
+                  "a field is a number, a list, a Spec or a struct with NEURA_FIELDS");
     v.begin(name, 0, true);
     if constexpr (HasFields<T>) field.fields(v);
     else fields_of(field, v);
@@ -135,7 +140,8 @@ template <std::size_t n, class T> constexpr void expect_fields(T& x) {
   else [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l] = x;
 }
 
-template <class T, class... Field> void visit_fields(FieldVisitor& v, std::string_view names, T& self, Field&&... field) {
+template <class T, class... Field>
+void visit_fields(FieldVisitor& v, std::string_view names, T& self, Field&&... field) {
   expect_fields<sizeof...(Field)>(self);
   [[maybe_unused]] FieldNames name{names};
   (visit_field(v, {name.next()}, field), ...);
@@ -144,16 +150,16 @@ template <class T, class... Field> void visit_fields(FieldVisitor& v, std::strin
 }  // namespace detail
 
 // Inside of a struct: its members.
-#define NEURA_FIELDS(...)                                                                    \
-  void fields([[maybe_unused]] ::neura::FieldVisitor& visitor) {                             \
-    using ::neura::varying;                                                                  \
-    ::neura::detail::visit_fields(visitor, #__VA_ARGS__, *this __VA_OPT__(, ) __VA_ARGS__);  \
+#define NEURA_FIELDS(...)                                                                   \
+  void fields([[maybe_unused]] ::neura::FieldVisitor& visitor) {                            \
+    using ::neura::varying;                                                                 \
+    ::neura::detail::visit_fields(visitor, #__VA_ARGS__, *this __VA_OPT__(, ) __VA_ARGS__); \
   }
 // Beside a struct that is not an operation's own, in its namespace.
-#define NEURA_FIELDS_OF(Type, ...)                                             \
-  inline void fields_of(Type& self, ::neura::FieldVisitor& visitor) {          \
-    auto& [__VA_ARGS__] = self;                                                \
-    ::neura::detail::visit_fields(visitor, #__VA_ARGS__, self, __VA_ARGS__);   \
+#define NEURA_FIELDS_OF(Type, ...)                                           \
+  inline void fields_of(Type& self, ::neura::FieldVisitor& visitor) {        \
+    auto& [__VA_ARGS__] = self;                                              \
+    ::neura::detail::visit_fields(visitor, #__VA_ARGS__, self, __VA_ARGS__); \
   }
 
 }  // namespace neura

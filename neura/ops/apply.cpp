@@ -199,7 +199,8 @@ bool is_long(const Call& call, const Spec& result) {
   if (!host) return false;
   std::int64_t most = result.numel, all = 0;
   for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].is_tensor()) most = std::max(most, call.in[i].tensor->spec.numel), all += call.in[i].tensor->spec.numel;
+    if (call.in[i].is_tensor())
+      most = std::max(most, call.in[i].tensor->spec.numel), all += call.in[i].tensor->spec.numel;
   if (call.row->group) most = all;
   return most * (call.row->kind == Row::structured ? 8 : call.row->cost) >= 1 << 17;
 }

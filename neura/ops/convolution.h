@@ -17,7 +17,8 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
-  static constexpr Operation op = operation("convolution").optional(in(2)).precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op =
+      operation("convolution").optional(in(2)).precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Conjugated conj = {};
   NEURA_FIELDS(s, conj)
@@ -27,7 +28,8 @@ struct ConvolutionOp {
 };
 // Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
 struct ConvolutionInputGradientOp {
-  static constexpr Operation op = operation("convolution_backward_input").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op =
+      operation("convolution_backward_input").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape input;
   Conjugated conj = {};
@@ -38,7 +40,8 @@ struct ConvolutionInputGradientOp {
 };
 // Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
 struct ConvolutionWeightGradientOp {
-  static constexpr Operation op = operation("convolution_backward_weight").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op =
+      operation("convolution_backward_weight").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape kernel;
   Conjugated conj = {};

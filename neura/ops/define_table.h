@@ -50,7 +50,7 @@ namespace slope_rows {
 #include "neura/tables/end_kinds.h"
 }  // namespace slope_rows
 namespace rows {
-#define NEURA_OBJECT(name, formula, text)                                                             \
+#define NEURA_OBJECT(name, formula, text)                                                                \
   constinit const Row name = plain::make_row<plain::name##_row>(#name, formula, text, name##_attributes, \
                                                                 NEURA_PLACE(name), slope_rows::name);
 #define ROW1(name, cls, attributes, formula, d, text) NEURA_OBJECT(name, #formula, text)

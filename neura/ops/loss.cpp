@@ -91,8 +91,7 @@ struct CrossEntropy {
   }
   void gradient(Gradient& g) const {
     if (!g.needs(0)) return;
-    g.result[0] =
-        apply(CrossEntropyBackward{o}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2), g.output(1));
+    g.result[0] = apply(CrossEntropyBackward{o}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2), g.output(1));
   }
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
     const int dim = class_dim(x.spec());

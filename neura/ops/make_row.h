@@ -55,10 +55,9 @@ template <template <class> class R, int K> constexpr Slope make_slope() {
 template <template <class> class R>
 inline constexpr Slope slopes_of[3] = {make_slope<R, 0>(), make_slope<R, 1>(), make_slope<R, 2>()};
 
-template <template <class> class R> constexpr Row make_row(const char* name, const char* formula, const char* text,
-                                                           const AttributeList& attributes, Family family,
-                                                           unsigned slot, const void* (*own)(const Backend&),
-                                                           const Row* derivatives) {
+template <template <class> class R>
+constexpr Row make_row(const char* name, const char* formula, const char* text, const AttributeList& attributes,
+                       Family family, unsigned slot, const void* (*own)(const Backend&), const Row* derivatives) {
   using P = R<Probe>;
   constexpr int cost = value_probe<R>().cost;
   Row r;

@@ -149,8 +149,8 @@ template <bool training> struct BatchNorm {
     }
     const Tensor &x = g.input(0), w = g.needs(0) ? g.input(1) : Tensor();
     const ChannelGradients wanted{g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
-    fused_gradients(g, BatchNormBackward{training, eps, wanted}, contiguous(g.g[0]), x, training ? g.output(1) : g.input(3),
-                    training ? g.output(2) : g.input(4), w);
+    fused_gradients(g, BatchNormBackward{training, eps, wanted}, contiguous(g.g[0]), x,
+                    training ? g.output(1) : g.input(3), training ? g.output(2) : g.input(4), w);
   }
   // The results alone: it moves no running statistics.
   std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& running_mean,

@@ -51,20 +51,42 @@ struct Operation {
       if (operand == every_input || operand == i) o.reads[i] = (a | b).bits;
     return o;
   }
-  constexpr Operation optional(Which w) const { return with([&](Operation& o) { o.optional_inputs = std::uint8_t(w.bits); }); }
-  constexpr Operation writes(Which w) const { return with([&](Operation& o) { o.written_inputs = std::uint8_t(w.bits); }); }
+  constexpr Operation optional(Which w) const {
+    return with([&](Operation& o) { o.optional_inputs = std::uint8_t(w.bits); });
+  }
+  constexpr Operation writes(Which w) const {
+    return with([&](Operation& o) { o.written_inputs = std::uint8_t(w.bits); });
+  }
   constexpr Operation list(int of, int first = 0) const {
     return with([&](Operation& o) { o.group = std::uint8_t(of), o.first_of_list = std::uint8_t(first); });
   }
-  constexpr Operation precision(Precision p) const { return with([&](Operation& o) { o.under_autocast = p; }); }
-  constexpr Operation linear() const { return with([](Operation& o) { o.is_linear = true; }); }
-  constexpr Operation draws() const { return with([](Operation& o) { o.draws_numbers = true; }); }
-  constexpr Operation direct() const { return with([](Operation& o) { o.writes_directly = true; }); }
-  constexpr Operation across() const { return with([](Operation& o) { o.across_devices = true; }); }
-  constexpr Operation lazy() const { return with([](Operation& o) { o.is_lazy = true; }); }
-  constexpr Operation dynamic() const { return with([](Operation& o) { o.is_dynamic = true; }); }
-  constexpr Operation closed() const { return with([](Operation& o) { o.is_closed = true; }); }
-  constexpr Operation locks_views() const { return with([](Operation& o) { o.views_locked = true; }); }
+  constexpr Operation precision(Precision p) const {
+    return with([&](Operation& o) { o.under_autocast = p; });
+  }
+  constexpr Operation linear() const {
+    return with([](Operation& o) { o.is_linear = true; });
+  }
+  constexpr Operation draws() const {
+    return with([](Operation& o) { o.draws_numbers = true; });
+  }
+  constexpr Operation direct() const {
+    return with([](Operation& o) { o.writes_directly = true; });
+  }
+  constexpr Operation across() const {
+    return with([](Operation& o) { o.across_devices = true; });
+  }
+  constexpr Operation lazy() const {
+    return with([](Operation& o) { o.is_lazy = true; });
+  }
+  constexpr Operation dynamic() const {
+    return with([](Operation& o) { o.is_dynamic = true; });
+  }
+  constexpr Operation closed() const {
+    return with([](Operation& o) { o.is_closed = true; });
+  }
+  constexpr Operation locks_views() const {
+    return with([](Operation& o) { o.views_locked = true; });
+  }
 
  private:
   template <class F> constexpr Operation with(F change) const {

@@ -17,8 +17,8 @@ Dtypes dtypes_of(const Call&);  // DTypeError where the row does not take them
 Dtypes infer_pointwise(const Call&, Spec& out);
 void run_pointwise(Call&, const Dtypes&);  // into call.out[0], which exists
 
-// A slope: operands g, those of the row, its result; what it does not read is absent. Attributes: the row's, and whether
-// the operand whose gradient it is was complex. The result is not fitted to that operand yet.
+// A slope: operands g, those of the row, its result; what it does not read is absent. Attributes: the row's, and
+// whether the operand whose gradient it is was complex. The result is not fitted to that operand yet.
 void run_slope(Call&);
 
 // Tensors of one dtype and shape, contiguous and small, and numbers that adapt: one line, nothing to plan.

@@ -173,7 +173,8 @@ std::pair<Tensor, State> run_layer(const Cell& cell, const Tensor& x, const Time
   if (w.w_hr) return run(cell, x, times, first, w, reverse);
   const Direction way{cell.kind, reverse, std::int64_t(times.sizes.size()),
                       times.packed ? times.sizes : std::vector<std::int64_t>()};
-  const StepResults r = recurrence(way, x, first.h, first.c, w.w_hh, cell.kind == RecurrentCell::gru ? w.b_hh : Tensor());
+  const StepResults r =
+      recurrence(way, x, first.h, first.c, w.w_hh, cell.kind == RecurrentCell::gru ? w.b_hh : Tensor());
   return {r.y, {r.h, r.c}};
 }
 
@@ -240,8 +241,8 @@ LstmResult recurrent(const Cell& cell, const Tensor& given, const State& hx, con
     for (std::int64_t d = 0; d < n.directions; ++d) {
       const std::int64_t i = layer * n.directions + d;
       const Layer& l = layers[std::size_t(i)];
-      auto [out, last] = run_layer(cell, projected(cell, x, l.cell), times, at(first, i),
-                                     {l.cell.w_hh, l.cell.b_hh, l.w_hr}, d == 1);
+      auto [out, last] =
+          run_layer(cell, projected(cell, x, l.cell), times, at(first, i), {l.cell.w_hh, l.cell.b_hh, l.w_hr}, d == 1);
       outputs.push_back(out);
       h.push_back(last.h);
       if (last.c) c.push_back(last.c);

@@ -52,7 +52,7 @@ struct Slope {              // derivative of a pointwise row with respect to one
   Tensor (*exact)(const Tensor* g_operands_result, const double* attributes) = nullptr;  // create_graph: over tensors
 };
 
-struct AttributeList {  // of a pointwise row: names and defaults, in order
+struct AttributeList {       // of a pointwise row: names and defaults, in order
   const char* name[5] = {};  // a row has four at most; its slopes one more
   double fallback[5] = {};
   int count = 0;

@@ -9,8 +9,8 @@
 
 namespace neura::stored {
 
-using test::ConformanceCase;
 using test::CaseFunction;
+using test::ConformanceCase;
 using test::Value;
 using Tensors = std::vector<Tensor>;
 using Integers = std::vector<std::int64_t>;

@@ -166,9 +166,9 @@ TEST(Apply, InterceptorsNest) {
     EXPECT_EQ(inner.seen, "matmul tanh add");
     EXPECT_ERROR(ShapeError, "mul", mul(full({2}, 1.0), full({3}, 1.0)));  // an exception restores the stack
   }
-  EXPECT_EQ(outer.seen, "matmul tanh add mul");
+  EXPECT_EQ(outer.seen, "matmul tanh add full full mul");
   neg(a);
-  EXPECT_EQ(outer.seen, "matmul tanh add mul neg");
+  EXPECT_EQ(outer.seen, "matmul tanh add full full mul neg");
 }
 
 }  // namespace

@@ -158,12 +158,16 @@ TEST(Recurrence, ResultsMayBeWrittenOver) {
     expect_close(gradient(recurrence), gradient(compose_steps));
   }
 }
-TEST(Recurrence, OperandsOfOtherDtypesAreComposed) {
+TEST(Recurrence, WhatNoKernelTakesIsComposed) {
   const Case k{RecurrentCell::gru, false, {2, 2}, 3};
-  std::vector<Tensor> x = operands(k, DType::float32);
+  std::vector<Tensor> x = operands(k, DType::float32), none = x;
   x[1] = x[1].to(DType::float64);
-  const std::vector<Tensor> got = results(k, recurrence, x), want = results(k, compose_steps, x);
-  for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
+  const auto error = [&](Steps steps) { return error_of<DTypeError>([&] { results(k, steps, x); }); };
+  EXPECT_EQ(error(recurrence), error(compose_steps));
+  none[0] = none[0].narrow(1, 0, 0), none[3] = none[3].narrow(0, 0, 0).narrow(1, 0, 0),
+  none[4] = none[4].narrow(0, 0, 0);
+  none[1] = none[1].narrow(1, 0, 0);  // nothing hidden
+  EXPECT_EQ(results(k, recurrence, none)[0].shape(), (Shape{4, 0}));
 }
 TEST(Recurrence, GradientsAreTheSameOnAnyNumberOfThreads) {
   const int before = get_num_threads();

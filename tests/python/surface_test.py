@@ -21,6 +21,7 @@ OTHERWISE = {  # what Python says in another way
     "sum_out": "sum(out=)",
 }
 OF_CPP = {  # for programs in C++, and for operations themselves
+    "all_operations",
     "copy_of",
     "embedding_dense_backward",
     "fit_gradient",
@@ -31,6 +32,7 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "may_overlap",
     "native_group_norm",
     "number_of",
+    "register_operation",
     "softmax_backward",
     "tensor_of",
     "to_reduction",
