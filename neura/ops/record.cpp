@@ -121,10 +121,27 @@ void check_in_place(const Call& call) {
   saved.data = {};
 }
 
-Ref<Record> begin_record(const Call& call) {
-  Edge few[kMaxInputs], *edges = few;
-  std::vector<Edge> many;  // of a list
-  if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), edges = many.data();
+namespace {
+
+// What this very call is about to overwrite is copied: x.mul_(x) has a gradient.
+Tensor kept_operand(const Call& call, int i) {
+  const Operand& o = call.in[i];
+  if (o.is_scalar()) {
+    const bool condition = call.row->cls.mask_first && i == 0;
+    Tensor number = Tensor::empty(Spec::dense(condition ? DType::boolean : promoted(call), {}));
+    o.scalar.store(number.dtype(), number.impl()->data());
+    return number;
+  }
+  if (!o.is_tensor()) return {};
+  const TensorImpl* t = o.tensor;
+  const bool overwritten = call.destination != Destination::fresh && t->storage == call.out[0].impl()->storage;
+  Tensor kept = overwritten ? copy_of(t) : Tensor(t->alias());
+  kept.impl()->id = t->id;
+  return kept;
+}
+
+template <int most> Ref<Record> begin(const Call& call) {  // of at most so many operands
+  Edge edges[most];
   unsigned mask = 0;
   std::uint64_t sequence = state.sequence;
   for (int i = 0; i < call.inputs; ++i) {
@@ -142,23 +159,24 @@ Ref<Record> begin_record(const Call& call) {
     note_aside(*r, call);
   for (int k = 0; k < r->kept && r->saved[k].bit < 8; ++k) {
     Saved& saved = r->saved[k];
-    const Operand& o = call.in[saved.bit];
-    if (o.is_scalar()) {
-      const bool condition = call.row->cls.mask_first && saved.bit == 0;
-      saved.data = Tensor::empty(Spec::dense(condition ? DType::boolean : promoted(call), {}));
-      o.scalar.store(saved.data.dtype(), saved.data.impl()->data());
-    } else if (o.is_tensor()) {
-      const TensorImpl* t = o.tensor;
-      // What this very call is about to overwrite is copied: x.mul_(x) has a gradient.
-      const bool overwritten = call.destination != Destination::fresh && t->storage == call.out[0].impl()->storage;
-      saved.data = overwritten ? copy_of(t) : Tensor(t->alias());
-      saved.data.impl()->id = t->id;
-    }
+    saved.data = kept_operand(call, saved.bit);
     if (saved.data) saved.version = saved.data.version();
-    if (r->aside && o.is_tensor()) [[unlikely]]
+    if (r->aside && call.in[saved.bit].is_tensor()) [[unlikely]]
       pack(*r, k);
   }
   return r;
+}
+
+}  // namespace
+
+Ref<Record> begin_record(const Call& call) {
+  if (call.inputs <= kMaxRowInputs) return begin<kMaxRowInputs>(call);
+  if (call.inputs <= kMaxInputs) return begin<kMaxInputs>(call);
+  if (call.inputs > kMaxList)
+    refuse<AutogradError>(call, "expected at most " + std::to_string(kMaxList) +
+                                    " operands where a gradient is needed, got " + std::to_string(call.inputs) +
+                                    "; call it under NoGrad");
+  return begin<kMaxList>(call);
 }
 
 void adopt_history(TensorImpl* t, Ref<Node> n, int output) {
