@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "neura/core/exact.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/fft.h"
@@ -62,7 +63,7 @@ Frames frames_of(const char* op, int64_t n_fft, std::optional<int64_t> hop, std:
 // [batch, frames, n_fft] to [batch, length]: frames `hop` apart add up.
 Tensor overlap_add(const Tensor& x, int64_t hop) {
   const int64_t length = (x.size(1) - 1) * hop + x.size(2);
-  const Spec base = Spec::dense(x.dtype(), {x.size(0), length}, x.device());
+  const Spec base = Spec::dense(x.dtype(), Shape{x.size(0), length}, x.device());
   Spec window = Spec::dense(x.dtype(), x.shape(), x.device());
   window.strides[0] = length, window.strides[1] = hop, window.strides[2] = 1;
   window.finish();
@@ -136,7 +137,9 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
   const Tensor sum = overlap_add(mul(x, window), f.hop);
   const Tensor squares = overlap_add(expand(mul(window, window), {1, x.size(1), n_fft}), f.hop);
   const int64_t whole = sum.size(1), start = o.center ? n_fft / 2 : 0;
-  const int64_t end = o.length ? std::max<int64_t>(start, start + *o.length) : o.center ? whole - n_fft / 2 : whole;
+  const int64_t end = o.length   ? std::max(start, (start + Exact(*o.length)).of(op))
+                      : o.center ? whole - n_fft / 2
+                                 : whole;
   const Tensor divisor = slice(squares, 1, start, end);
   const double least = divisor.numel() ? min(abs(divisor.detach())).item<double>() : 1;
   check<ValueError>(least > 1e-11, [&] {
