@@ -34,19 +34,18 @@ template <class T> Array<std::complex<T>> complexes(const Shape& sizes, std::uin
 }
 
 Wide root(int64_t turns, int64_t n) { return std::polar(1.0, 2 * std::numbers::pi * double(turns % n) / double(n)); }
-std::vector<Wide> line_of(const std::vector<Wide>& all, int64_t first, int64_t n, int64_t step) {
-  std::vector<Wide> line;
-  for (int64_t i = 0; i < n; ++i) line.push_back(all[std::size_t(first + i * step)]);
-  return line;
-}
 // The sums along the middle of [outer, n, inner].
 std::vector<Wide> sums(const std::vector<Wide>& x, int64_t n, int64_t inner, bool inverse) {
-  std::vector<Wide> y(x.size());
+  std::vector<Wide> y(x.size()), roots;
+  for (int64_t j = 0; j < n; ++j) roots.push_back(inverse ? root(j, n) : std::conj(root(j, n)));
   for (int64_t at = 0; at < int64_t(x.size()); ++at) {
     const int64_t k = at / inner % n, first = at - k * inner;
-    const std::vector<Wide> line = line_of(x, first, n, inner);
-    for (int64_t j = 0; j < n; ++j)
-      y[std::size_t(at)] += line[std::size_t(j)] * (inverse ? root(j * k, n) : std::conj(root(j * k, n)));
+    double re = 0, im = 0;
+    for (int64_t j = 0, turn = 0; j < n; ++j, turn = (turn + k) % n) {
+      const Wide v = x[std::size_t(first + j * inner)], w = roots[std::size_t(turn)];
+      re += v.real() * w.real() - v.imag() * w.imag(), im += v.real() * w.imag() + v.imag() * w.real();
+    }
+    y[std::size_t(at)] = {re, im};
   }
   return y;
 }
