@@ -100,16 +100,18 @@ template <class T> struct Check : FftKernels {
     const Shape bins{size[0], size[1] / 2 + 1, size[2]};
     const FftShape s{{1}, 1, false, two_fold};
     const Array<T> x = numbers<T>(size);
+    const Array<std::complex<T>> z = complexes<T>(bins);
+    const std::vector<Wide> of_x = halved(sums(widened(x), size[1], size[2], false), size[1], size[2], two_fold);
+    const std::vector<Wide> of_z = sums(mirrored(widened(z), size[1], size[2], two_fold), size[1], size[2], true);
     for (Array<T> from : {x, x.spread()}) {
       Array<std::complex<T>> y(bins);
       run(&fft_kernels::real, from, y, s);
-      expect_these(y, halved(sums(widened(x), size[1], size[2], false), size[1], size[2], two_fold), kTolerance<T>);
+      expect_these(y, of_x, kTolerance<T>);
     }
-    const Array<std::complex<T>> z = complexes<T>(bins);
     for (Array<std::complex<T>> from : {z, z.spread()}) {
       Array<T> y(size);
       run(&fft_kernels::real_inverse, from, y, s);
-      expect_these(y, sums(mirrored(widened(z), size[1], size[2], two_fold), size[1], size[2], true), kTolerance<T>);
+      expect_these(y, of_z, kTolerance<T>);
     }
   }
   static void all(const Shape& size) {
@@ -127,7 +129,7 @@ TEST_F(FftKernels, EveryLengthToSeventy) {
     }
 }
 TEST_F(FftKernels, LongLinesOfEveryKindOfLength) {
-  for (const int64_t n : {128, 210, 243, 256, 343, 509, 512, 625, 864, 1000, 1009, 1024, 1331, 2 * 521}) {
+  for (const int64_t n : {128, 210, 243, 343, 509, 514, 625, 864, 1024}) {
     Check<float>::all({1, n, 1}), Check<double>::all({1, n, 1});
     Check<float>::all({1, n, 17}), Check<double>::all({9, n, 1});
     if (HasFatalFailure()) return;
