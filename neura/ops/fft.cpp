@@ -132,7 +132,7 @@ Tensor resized(Tensor x, const Shape& dims, const Shape& sizes) {
   for (int i = 0; i < dims.size(); ++i) {
     const int d = int(dims[i]);
     if (x.size(d) > sizes[i]) x = narrow(x, d, 0, sizes[i]);
-    if (x.size(d) < sizes[i]) short_of = true, padding[std::size_t(2 * (x.dim() - 1 - d) + 1)] = sizes[i] - x.size(d);
+    if (x.size(d) < sizes[i]) short_of = true, padding[2 * std::size_t(x.dim() - 1 - d) + 1] = sizes[i] - x.size(d);
   }
   return short_of ? constant_pad_nd(x, padding) : x;
 }
