@@ -9,7 +9,9 @@ namespace neura {
 namespace {
 
 using std::int64_t;
-constexpr int64_t kLongestTile = 4096;  // elements of a line; tiles of longer ones leave the cache
+// Bytes of one part of a line from which a tile leaves the caches and a matrix is faster: of lines side by side, which
+// a matrix would have to gather; of others; and of complex ones whose rows and columns fill tiles.
+constexpr int64_t kLongColumn = 256 << 10, kLongRow = 48 << 10, kLongSquare = 2 << 10;
 
 enum class Kind { complex, real, real_inverse };
 
@@ -193,8 +195,13 @@ template <class T> void as_lines(Context& c, const Job<T>& job) {
 
 template <class T> void run(Context& c, Kind kind, const View& x, const View& y, int dim, const FftShape& s, T scale) {
   const Job<T> job(kind, x, y, dim, s, scale);
-  const bool matrix =
-      job.plan->split() && (job.in.count < fft_kernels_of<T>().lanes || job.plan->room() > kLongestTile);
+  const FftPlan<T>& plan = *job.plan;
+  const int lanes = fft_kernels_of<T>().lanes;
+  const bool fills = kind == Kind::complex && !plan.inner && job.step_in == 2 && job.step_out == 2 &&
+                     plan.rows % lanes == 0 && plan.columns % lanes == 0;
+  const bool row = job.in.stride == size_of(x.dtype());
+  const bool is_long = plan.room() * int64_t(sizeof(T)) > (fills ? kLongSquare : row ? kLongRow : kLongColumn);
+  const bool matrix = plan.split() && (is_long || job.in.count < lanes);
   matrix ? as_lines(c, job) : as_tiles(c, job);
 }
 

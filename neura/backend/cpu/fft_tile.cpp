@@ -1,6 +1,7 @@
 #include "neura/backend/cpu/fft_tile.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/fft_tile.cpp"
@@ -14,80 +15,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 #include "neura/backend/cpu/fft_pass.h"
-
-template <class T> int64_t lanes_of() { return int64_t(hn::Lanes(Tag<T>())); }
-
-// How far apart the lines lie, if evenly and as many as there are lanes; else 0.
-template <class T> int64_t apart(const FftLines<T>& l) {
-  if (l.count != lanes_of<T>() || l.count < 2) return 0;
-  for (int k = 2; k < l.count; ++k)
-    if (l.at[k] - l.at[k - 1] != l.at[1] - l.at[0]) return 0;
-  return l.at[1] - l.at[0];
-}
-constexpr int64_t kBlock = 8;  // elements of a line that are moved before the next line's: a part of the cache
-
-template <class T> void load(const FftLines<const T>& l, FftTile<T> to) {
-  const Tag<T> d;
-  const int64_t lanes = lanes_of<T>(), distance = apart(l);
-  if (distance == 2 && l.gap == 1) {
-    for (int64_t i = 0; i < l.n; ++i) {
-      V<T> re, im;
-      hn::LoadInterleaved2(d, l.at[0] + i * l.step, re, im);
-      hn::Store(re, d, to.re + i * lanes), hn::Store(im, d, to.im + i * lanes);
-    }
-    return;
-  }
-  if (distance == 1) {
-    for (int64_t i = 0; i < l.n; ++i) {
-      hn::Store(hn::LoadU(d, l.at[0] + i * l.step), d, to.re + i * lanes);
-      hn::Store(l.gap != kFftReal ? hn::LoadU(d, l.at[0] + i * l.step + l.gap) : hn::Zero(d), d, to.im + i * lanes);
-    }
-    return;
-  }
-  for (int64_t b = 0; b < l.n; b += kBlock) {
-    const int64_t e = std::min(l.n, b + kBlock);
-    for (int k = 0; k < l.count; ++k) {
-      const T* const from = l.at[k];
-      for (int64_t i = b; i < e; ++i) {
-        to.re[i * lanes + k] = from[i * l.step];
-        to.im[i * lanes + k] = l.gap != kFftReal ? from[i * l.step + l.gap] : T(0);
-      }
-    }
-    for (int k = l.count; k < lanes; ++k)
-      for (int64_t i = b; i < e; ++i) to.re[i * lanes + k] = to.im[i * lanes + k] = 0;
-  }
-}
-
-template <class T> void store(FftTile<T> from, const FftLines<T>& l, T scale) {
-  const Tag<T> d;
-  const int64_t lanes = lanes_of<T>(), distance = apart(l);
-  const auto f = hn::Set(d, scale);
-  if (distance == 2 && l.gap == 1) {
-    for (int64_t i = 0; i < l.n; ++i) {
-      const C<T> v = scaled(read(from.re, from.im, i * lanes), f);
-      hn::StoreInterleaved2(v.re, v.im, d, l.at[0] + i * l.step);
-    }
-    return;
-  }
-  if (distance == 1) {
-    for (int64_t i = 0; i < l.n; ++i) {
-      const C<T> v = scaled(read(from.re, from.im, i * lanes), f);
-      hn::StoreU(v.re, d, l.at[0] + i * l.step);
-      if (l.gap != kFftReal) hn::StoreU(v.im, d, l.at[0] + i * l.step + l.gap);
-    }
-    return;
-  }
-  for (int64_t b = 0; b < l.n; b += kBlock) {
-    const int64_t e = std::min(l.n, b + kBlock);
-    for (int k = 0; k < l.count; ++k) {
-      T* const to = l.at[k];
-      for (int64_t i = b; i < e; ++i) {
-        to[i * l.step] = from.re[i * lanes + k] * scale;
-        if (l.gap != kFftReal) to[i * l.step + l.gap] = from.im[i * lanes + k] * scale;
-      }
-    }
-  }
-}
+#include "neura/backend/cpu/fft_move.h"
 
 template <class T> FftTile<T> passes(const FftPlan<T>& plan, FftTile<T> a, FftTile<T> b) {
   int64_t m = plan.n, s = lanes_of<T>();
