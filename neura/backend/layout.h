@@ -4,6 +4,7 @@
 #include "neura/backend/kernels/conv.h"
 #include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
+#include "neura/backend/kernels/fft.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"

@@ -15,6 +15,7 @@ void bind_out(nb::module_&);
 void bind_devices(nb::module_&);
 void bind_pinned(const Names&);
 void bind_statistics(const Names&);
+void bind_fourier(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
 
@@ -198,6 +199,7 @@ NB_MODULE(_neura, m) {
   bind_index(names);
   bind_products(names);
   bind_statistics(names);
+  bind_fourier(names);
   bind_underscored(names);
   bind_recurrent(names);
   bind_attributes_of_tensor(names);

@@ -41,6 +41,7 @@ __getattr__, __dir__ = _lazy.names(
         "backends": "",
         "cuda": "",
         "data": "",
+        "fft": "",
         "func": "",
         "linalg": "",
         "masked": "",

@@ -24,6 +24,7 @@ template <> inline constexpr DType kTypeOf<std::int64_t> = DType::int64;
 template <> inline constexpr DType kTypeOf<std::int32_t> = DType::int32;
 template <> inline constexpr DType kTypeOf<std::uint8_t> = DType::uint8;
 template <> inline constexpr DType kTypeOf<std::complex<float>> = DType::complex64;
+template <> inline constexpr DType kTypeOf<std::complex<double>> = DType::complex128;
 
 // Memory of its own, and how it lies there. The default is an absent operand.
 template <class T> class Array {

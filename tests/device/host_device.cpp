@@ -10,6 +10,7 @@
 #include "neura/backend/kernels/conv.h"
 #include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
+#include "neura/backend/kernels/fft.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/loss.h"
@@ -211,6 +212,7 @@ constexpr optim_kernels optim{
 #undef X
         K(optim, norm_of_all),
     K(optim, clip_all)};
+constexpr fft_kernels fft{K(fft, complex), K(fft, real), K(fft, real_inverse)};
 #undef K
 
 const Backend& backend() {

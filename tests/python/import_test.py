@@ -53,7 +53,9 @@ def test_every_way_to_reach_a_layer(program):
 
 
 def test_the_parts_load_by_themselves():
-    names = "autograd data func linalg masked nn optim random safetensors serialization signal special utils".split()
+    names = (
+        "autograd data fft func linalg masked nn optim random safetensors serialization signal special utils".split()
+    )
     names += ["utils.data", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrize", "autograd.graph"]
     for name in names:
         assert run(f"import neura; print(neura.{name}.__name__)") == [f"neura.{name}"]

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2] / "neura"
 # A declaration begins its line: a type, the name, a parenthesis.
 DECLARED = re.compile(r"^(?:inline |constexpr |template <[^>]*> )*[\w:]+(?:<[^()]*>)?[&*]? (\w+)\(", re.MULTILINE)
 ROW = re.compile(r"^[A-Z_]*(?:UNARY|BINARY|TERNARY|COMPARE|LOGICAL|REDUCE)\w*\s*\(\s*(\w+)", re.MULTILINE)
-PLACES = (neura, neura.Tensor, neura.nn.functional, neura.linalg, neura.special, neura.signal.windows)
+PLACES = (neura, neura.Tensor, neura.nn.functional, neura.fft, neura.linalg, neura.special, neura.signal.windows)
 OTHERWISE = {  # what Python says in another way
     "amax_out": "amax(out=)",
     "amin_out": "amin(out=)",
