@@ -12,6 +12,7 @@
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/norm.h"
@@ -211,6 +212,11 @@ constexpr optim_kernels optim{
 #undef X
         K(optim, norm_of_all),
     K(optim, clip_all)};
+constexpr linalg_kernels linalg{K(linalg, lu),          K(linalg, permutation), K(linalg, solve),
+                                K(linalg, inverse),     K(linalg, determinant), K(linalg, cholesky),
+                                K(linalg, triangular),  K(linalg, householder), K(linalg, reflect),
+                                K(linalg, qr),          K(linalg, eigh),        K(linalg, eig),
+                                K(linalg, svd),         K(linalg, ldl),         K(linalg, ldl_solve)};
 #undef K
 
 const Backend& backend() {
