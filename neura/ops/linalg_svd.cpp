@@ -157,8 +157,12 @@ Tensor nuclear_norm(const Tensor& A, const Dims& dim, bool keepdim) {
 }
 
 namespace {
-template <class Norm> Tensor by_inverse(const Tensor& A, Norm norm) {
+enum class Norm : std::uint8_t { of_order, nuclear };
+Tensor by_inverse(const Tensor& A, Norm kind, std::optional<double> ord = {}) {
   check_square("cond", A);
+  MatrixNormOptions options;
+  options.ord = ord;
+  const auto norm = [&](const Tensor& x) { return kind == Norm::nuclear ? nuclear_norm(x) : matrix_norm(x, options); };
   const auto [inverse, info] = inv_ex(A);
   const Tensor product = norm(A) * norm(inverse);
   return where(ne(info, 0), std::numeric_limits<double>::infinity(), product);
@@ -171,7 +175,7 @@ Tensor cond_of_nothing(const Tensor& A) {
 Tensor cond(const Tensor& A, std::optional<double> p) {
   check_matrices("cond", A);
   if (!A.numel()) return cond_of_nothing(A);
-  if (p && std::abs(*p) != 2) return by_inverse(A, [&](const Tensor& x) { return matrix_norm(x, {.ord = p}); });
+  if (p && std::abs(*p) != 2) return by_inverse(A, Norm::of_order, p);
   const Tensor s = svdvals(A), first = select(s, -1, 0), last = select(s, -1, s.size(-1) - 1);
   return p && *p < 0 ? last / first : first / last;
 }
@@ -180,8 +184,7 @@ Tensor cond(const Tensor& A, std::string_view p) {
   check<ValueError>(p == "fro" || p == "nuc",
                     [&] { return "cond: expected p to be a number, 'fro' or 'nuc', got '" + std::string(p) + "'"; });
   if (!A.numel()) return cond_of_nothing(A);
-  if (p == "fro") return by_inverse(A, [](const Tensor& x) { return matrix_norm(x); });
-  return by_inverse(A, [](const Tensor& x) { return nuclear_norm(x); });
+  return by_inverse(A, p == "fro" ? Norm::of_order : Norm::nuclear);
 }
 
 namespace {

@@ -13,6 +13,11 @@
 
 namespace neura::lapack {
 
+std::mutex& lock_of_library() {
+  static auto* const lock = new std::mutex;  // outlives every thread
+  return *lock;
+}
+
 #ifdef __EMSCRIPTEN__
 const Library* library() { return nullptr; }
 #else
@@ -48,6 +53,10 @@ bool fill(void* handle, Library& l) {
       }
     if (!whole) continue;
     l.wide = spelling.wide;
+    l.alone = false;
+    for (const char* name : {"openblas_get_parallel", "scipy_openblas_get_parallel", "openblas_get_parallel64_",
+                             "scipy_openblas_get_parallel64_"})
+      if (void* ask = dlsym(handle, name)) l.alone = reinterpret_cast<int (*)()>(ask)() == 0;
     // Batches are shared among the threads of Neura: a matrix has one thread.
     for (const char* name : {"openblas_set_num_threads", "scipy_openblas_set_num_threads",
                              "openblas_set_num_threads64_", "scipy_openblas_set_num_threads64_"})

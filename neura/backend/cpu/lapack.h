@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <type_traits>
 
 namespace neura::lapack {
@@ -11,8 +12,9 @@ namespace neura::lapack {
 // X(name of real numbers, name of complex numbers), without the letter of the dtype
 #define NEURA_LAPACK_ROUTINES(X)                                                                                \
   X(getrf, getrf)                                                                                               \
-  X(getrs, getrs) X(getri, getri) X(potrf, potrf) X(trsm, trsm) X(geqrf, geqrf) X(orgqr, ungqr) X(syevd, heevd) \
-      X(gesdd, gesdd) X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
+  X(getrs, getrs)                                                                                               \
+  X(getri, getri) X(potrf, potrf) X(trsm, trsm) X(geqrf, geqrf) X(orgqr, ungqr) X(syevd, heevd) X(gesdd, gesdd) \
+      X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
 enum Routine : unsigned char {
 #define NEURA_ROUTINE(real, complex) real,
   NEURA_LAPACK_ROUTINES(NEURA_ROUTINE)
@@ -23,8 +25,10 @@ enum Routine : unsigned char {
 struct Library {
   void* routine[4][kRoutines];  // float32, float64, complex64, complex128; real numbers have no hetrf and hetrs
   bool wide;                    // its integers have 64 bits
+  bool alone;                   // it serves one thread at a time: an OpenBLAS without threads shares its buffers
 };
 const Library* library();  // null where none was found
+std::mutex& lock_of_library();
 
 // Integers go by address. 64 bits whose upper half is 0 serve libraries of 32 bits as well (little-endian).
 using Int = std::int64_t;
@@ -48,7 +52,7 @@ template <class T> class Routines {
  public:
   using R = real_t<T>;
   explicit Routines(const Library& l)
-      : wide(l.wide), f_(l.routine[(is_complex_v<T> ? 2 : 0) + (std::is_same_v<R, double> ? 1 : 0)]) {}
+      : wide(l.wide), alone_(l.alone), f_(l.routine[(is_complex_v<T> ? 2 : 0) + (std::is_same_v<R, double> ? 1 : 0)]) {}
 
   int getrf(Int m, Int n, T* a, Int* pivots) const { return call(lapack::getrf, &m, &n, a, of(m), pivots); }
   int getrs(Int n, Int k, const T* lu, const Int* pivots, T* b) const {
@@ -67,6 +71,7 @@ template <class T> class Routines {
   // x of x op(a) = b over b; m rows of b, a [n, n]
   void trsm_right(const char* triangle, const char* diagonal, Int m, Int n, const T* a, T* b) const {
     const T one = 1;
+    const Turn turn = take_turn();
     using F = void (*)(const char*, const char*, const char*, const char*, const Int*, const Int*, const T*, const T*,
                        const Int*, T*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
     reinterpret_cast<F>(f_[lapack::trsm])("R", triangle, "N", diagonal, &m, &n, &one, a, of(n), b, of(m), 1, 1, 1, 1);
@@ -174,11 +179,15 @@ template <class T> class Routines {
   template <class A> static A* pointer(A* a) { return a; }
   template <int characters, class... P> int invoke(Routine r, P... p) const {
     Int info = 0;
+    const Turn turn = take_turn();
     if constexpr (characters == 0) reinterpret_cast<void (*)(P..., Int*)>(f_[r])(p..., &info);
     else if constexpr (characters == 1) reinterpret_cast<void (*)(P..., Int*, std::size_t)>(f_[r])(p..., &info, 1);
     else reinterpret_cast<void (*)(P..., Int*, std::size_t, std::size_t)>(f_[r])(p..., &info, 1, 1);
     return read(info);
   }
+  using Turn = std::unique_lock<std::mutex>;
+  Turn take_turn() const { return alone_ ? Turn(lock_of_library()) : Turn(); }
+  const bool alone_;
   void* const* f_;
 };
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "neura/backend/cpu/lapack.h"
 #include "neura/backend/cpu/norm_rows.h"
@@ -63,6 +64,13 @@ template <class T> void copy_elements(const T* from, T* to, std::int64_t n) {
   if (n) std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), std::size_t(n) * sizeof(T));
 }
 
+// Lives as long as the context; what a thread keeps is scarce.
+inline DeviceFailure& new_failure(Context& c, DeviceFailure::Kind kind) {
+  auto* failure = new (c.scratch(sizeof(DeviceFailure))) DeviceFailure;
+  failure->kind = kind;
+  return *failure;
+}
+
 // The first matrix whose algorithm failed, by number, and what LAPACK said.
 class Failures {
  public:
@@ -74,8 +82,7 @@ class Failures {
   void report(Context& c) const {
     const std::int64_t first = first_.load();
     if (first == INT64_MAX) return;
-    thread_local DeviceFailure failure;
-    failure.kind = DeviceFailure::singular;
+    DeviceFailure& failure = new_failure(c, DeviceFailure::singular);
     if (const int info = int(std::int32_t(first)); info > 0)
       std::snprintf(failure.text, sizeof failure.text,
                     "expected a matrix for which the algorithm converges, got matrix %lld of the batch, which is "
@@ -101,8 +108,7 @@ template <class T> bool all_finite(const T* a, std::int64_t n) {
 }
 
 inline void fail_absent(Context& c, const char* text) {
-  thread_local DeviceFailure failure;
-  failure.kind = DeviceFailure::absent;
+  DeviceFailure& failure = new_failure(c, DeviceFailure::absent);
   std::snprintf(failure.text, sizeof failure.text, "%s", text);
   c.fail(&failure);
 }
