@@ -32,19 +32,20 @@ void check_vectors(const char* op, const Tensor& vectors) {
 struct Eigh {
   static constexpr const char* name = "eigh";
   static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9};
-  bool vectors;
+  bool upper, vectors;
   void infer(const Spec& a, Spec& l, Spec& v) const {
     l = values_of(a, to_real(a.dtype)), v = vectors_of(a, a.dtype, vectors);
   }
-  void run(Context& c, View a, View l, View v) const { c.backend.linalg->eigh(c, a, l, v); }
-  // V^H dA V = dL on the diagonal, and (V^H dV) * (l_j - l_i) beside it.
+  void run(Context& c, View a, View l, View v) const { c.backend.linalg->eigh(c, upper, a, l, v); }
+  // V^H dA V = dL on the diagonal, and (V^H dV) * (l_j - l_i) beside it; dA is Hermitian.
   void gradient(Gradient& g) const {
     const Tensor &l = g.output(0), &v = g.output(1), vh = adjoint(v);
     check_vectors(name, v);
     if (!g.g[1]) return void(g.result[0] = matmul(v * as_row(g.g[0]), vh));
     const Tensor turn = matmul(vh, g.g[1]);
     check_phase(name, diagonal_of(turn));
-    Tensor inner = off_diagonal(turn, as_row(l) - as_column(l));
+    const Tensor one_sided = off_diagonal(turn, as_row(l) - as_column(l));
+    Tensor inner = (one_sided + adjoint(one_sided)) * 0.5;
     if (g.g[0]) inner = inner + diag_embed(g.g[0]);
     g.result[0] = matmul(v, matmul(inner, vh));
   }
@@ -79,7 +80,7 @@ EigResult symmetric(const char* op, const Tensor& A, char UPLO, bool vectors) {
   check<ValueError>(side == 'L' || side == 'U', [&] {
     return std::string(op) + ": expected UPLO to be 'L' or 'U', got '" + std::string(1, UPLO) + "'";
   });
-  const auto [l, v] = apply(Eigh{vectors || recorded(A)}, contiguous(side == 'U' ? adjoint(A) : A));
+  const auto [l, v] = apply(Eigh{side == 'U', vectors || recorded(A)}, contiguous(A));
   return {l, v};
 }
 EigResult general(const char* op, const Tensor& A, bool vectors) {

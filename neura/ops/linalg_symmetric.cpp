@@ -1,4 +1,5 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
+#include "neura/backend/kernels/join.h"
 #include "neura/ops/linalg_common.h"
 
 namespace neura::linalg {
@@ -7,15 +8,33 @@ namespace {
 struct Cholesky {
   static constexpr const char* name = "cholesky";
   static constexpr std::uint16_t reads[] = {1 << 8};
-  void infer(const Spec& a, Spec& l, Spec& info) const {
-    l = Spec::dense(a.dtype, a.sizes(), a.device), info = Spec::dense(DType::int32, batch_of(a), a.device);
+  bool upper;
+  void infer(const Spec& a, Spec& f, Spec& info) const {
+    f = Spec::dense(a.dtype, a.sizes(), a.device), info = Spec::dense(DType::int32, batch_of(a), a.device);
   }
-  void run(Context& c, View a, View l, View info) const { c.backend.linalg->cholesky(c, a, l, info); }
-  // L^-1 dA L^-H = d + d^H, where d = L^-1 dL has half of it on its real diagonal.
+  void run(Context& c, View a, View f, View info) const { c.backend.linalg->cholesky(c, upper, a, f, info); }
+  // L^-1 dA L^-H = d + d^H, where d = L^-1 dL has half of it on its diagonal.
   void gradient(Gradient& g) const {
-    const Tensor &l = g.output(), lh = adjoint(l), full = matmul(lh, g.g[0]);
-    const Tensor half = (tril(full) + tril(full, -1)) * 0.5, d = half + adjoint(half);
-    g.result[0] = solve_triangular(l, solve_triangular(lh, d, true), false, false) * 0.5;
+    const Tensor h = adjoint(g.output()), &l = upper ? h : g.output(), &lh = upper ? g.output() : h;
+    const Tensor full = matmul(lh, upper ? adjoint(g.g[0]) : g.g[0]);
+    const Tensor both = tril(full) + adjoint(tril(full, -1));
+    g.result[0] = solve_triangular(l, solve_triangular(lh, both * 0.5, true), false, false);
+  }
+};
+
+// What was solved by the triangles of L alone, with the derivative of (L L^H)^-1 B for all elements of L.
+struct CholeskySolve {
+  static constexpr const char* name = "cholesky_solve";
+  static constexpr std::uint16_t reads[] = {1 << 1, 1 << 1 | 1 << 8, 0};
+  bool upper;
+  void infer(const Spec& b, const Spec&, const Spec&, Spec& x) const { x = Spec::dense(b.dtype, b.sizes(), b.device); }
+  void run(Context& c, View, View, View found, View x) const { c.backend.join->copy(c, found, x); }
+  void gradient(Gradient& g) const {
+    const Tensor &l = g.input(1), gb = cholesky_solve(g.g[0], l, upper);
+    if (g.needs(0)) g.result[0] = gb;
+    if (!g.needs(1)) return;
+    const Tensor ga = matmul(gb, adjoint(g.output())), both = ga + adjoint(ga);
+    g.result[1] = -(upper ? matmul(l, both) : matmul(both, l));
   }
 };
 
@@ -41,22 +60,28 @@ struct LdlSolve {
 
 CholeskyResult cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
   check_square("cholesky", A);
-  const auto [l, info] = apply(Cholesky{}, contiguous(upper ? adjoint(A) : A));
+  const auto [l, info] = apply(Cholesky{upper}, contiguous(A));
   if (check_errors) check_info("cholesky", info, "A to be positive-definite");
-  return {upper ? adjoint(l) : l, info};
+  return {l, info};
 }
 Tensor cholesky(const Tensor& A, bool upper) { return cholesky_ex(A, upper, true).L; }
 
 Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
-  check_square("cholesky_solve", L, "L"), check_matrices("cholesky_solve", B, "B");
-  const Tensor h = adjoint(L), &first = upper ? h : L, &second = upper ? L : h;
-  return solve_triangular(second, solve_triangular(first, B, false), true);
+  constexpr const char* op = "cholesky_solve";
+  check_square(op, L, "L"), check_matrices(op, B, "B"), check_same_dtype(op, L, B);
+  check<ShapeError>(B.size(-2) == L.size(-1), [&] {
+    return "cholesky_solve: expected B [..., n, k] for L [..., n, n], got L " + L.spec().str() + " and B " +
+           B.spec().str();
+  });
+  const Shape batch = neura::broadcast_shapes(op, batch_of(L.spec()), batch_of(B.spec()));
+  const Tensor factor = broadcast_batch(L, batch), b = broadcast_batch(B, batch);
+  const Tensor f = factor.detach(), h = adjoint(f);
+  const Tensor found = solve_triangular(upper ? f : h, solve_triangular(upper ? h : f, b.detach(), false), true);
+  return apply(CholeskySolve{upper}, b, factor, found);
 }
 Tensor cholesky_inverse(const Tensor& L, bool upper) {
   check_square("cholesky_inverse", L, "L");
-  const Tensor one = expand(identity(L, L.size(-1)), L.shape());
-  const Tensor k = solve_triangular(L, one, upper);
-  return upper ? matmul(k, adjoint(k)) : matmul(adjoint(k), k);
+  return cholesky_solve(identity(L, L.size(-1)), L, upper);
 }
 
 LdlResult ldl_factor_ex(const Tensor& A, bool hermitian, bool check_errors) {

@@ -10,11 +10,12 @@
 namespace neura::lapack {
 
 // X(name of real numbers, name of complex numbers), without the letter of the dtype
-#define NEURA_LAPACK_ROUTINES(X)                                                                                \
-  X(getrf, getrf)                                                                                               \
-  X(getrs, getrs)                                                                                               \
-  X(getri, getri) X(potrf, potrf) X(trsm, trsm) X(geqrf, geqrf) X(orgqr, ungqr) X(syevd, heevd) X(gesdd, gesdd) \
-      X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
+#define NEURA_LAPACK_ROUTINES(X)                                                                              \
+  X(getrf, getrf)                                                                                             \
+  X(getrs, getrs)                                                                                             \
+  X(getri, getri)                                                                                             \
+  X(potrf, potrf) X(trsm, trsm) X(geqrf, geqrf) X(orgqr, ungqr) X(syevd, heevd) X(gesdd, gesdd) X(geev, geev) \
+      X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
 enum Routine : unsigned char {
 #define NEURA_ROUTINE(real, complex) real,
   NEURA_LAPACK_ROUTINES(NEURA_ROUTINE)
@@ -102,15 +103,15 @@ template <class T> class Routines {
     T work{};
     R reals{};
     Int integers = 0, ask = -1;
-    syevd(job, n, &work, &reals, &work, ask, &reals, ask, &integers, ask);
+    syevd(job, "U", n, &work, &reals, &work, ask, &reals, ask, &integers, ask);
     return {room(work, n), is_complex_v<T> ? room(reals, n) : 0, std::max<Int>(read(integers), 1)};
   }
-  int syevd(const char* job, Int n, T* a, R* w, T* work, Int size, R* reals, Int reals_size, Int* integers,
-            Int integers_size) const {
+  int syevd(const char* job, const char* triangle, Int n, T* a, R* w, T* work, Int size, R* reals, Int reals_size,
+            Int* integers, Int integers_size) const {
     if constexpr (is_complex_v<T>)
-      return call_chars<2>(lapack::syevd, job, "U", &n, a, of(n), w, work, &size, reals, &reals_size, integers,
+      return call_chars<2>(lapack::syevd, job, triangle, &n, a, of(n), w, work, &size, reals, &reals_size, integers,
                            &integers_size);
-    else return call_chars<2>(lapack::syevd, job, "U", &n, a, of(n), w, work, &size, integers, &integers_size);
+    else return call_chars<2>(lapack::syevd, job, triangle, &n, a, of(n), w, work, &size, integers, &integers_size);
   }
   Rooms room_gesdd(const char* job, Int m, Int n) const {
     const Int k = std::min(m, n), most = std::max(m, n);

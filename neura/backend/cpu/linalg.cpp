@@ -8,7 +8,7 @@ using namespace linear;
 void cpu_householder(Context&, View a, View reflectors, View tau);
 void cpu_reflect(Context&, View reflectors, View tau, View q);
 void cpu_qr(Context&, View a, View q, View r);
-void cpu_eigh(Context&, View a, View values, View vectors);
+void cpu_eigh(Context&, bool upper, View a, View values, View vectors);
 void cpu_eig(Context&, View a, View values, View vectors);
 void cpu_svd(Context&, View a, View u, View s, View vh);
 
@@ -110,16 +110,23 @@ void determinant(Context& c, View a, View determinant, View lu, View pivots) {
   });
 }
 
-// The row-major elements are the transpose, whose upper triangle is the lower one here: a^T = u^H u, l = u^T.
-void cholesky(Context& c, View a, View factor, View info) {
+// Sets what lies above (or below) the diagonal to 0.
+template <class T> void clear(T* y, std::int64_t n, bool above) {
+  for (std::int64_t r = 0; r < n; ++r)
+    if (above) std::fill(y + r * n + r + 1, y + (r + 1) * n, T(0));
+    else std::fill(y + r * n, y + r * n + r, T(0));
+}
+
+// The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
+void cholesky(Context& c, bool upper, View a, View factor, View info) {
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch b(a);
     each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
       T* const y = factor.as<T>() + i * b.numel();
       copy_elements(a.as<T>() + i * b.numel(), y, b.numel());
-      info.as<std::int32_t>()[i] = b.numel() ? l.potrf("U", b.rows, y) : 0;
-      for (std::int64_t r = 0; r < b.rows; ++r) std::fill(y + r * b.rows + r + 1, y + (r + 1) * b.rows, T(0));
+      info.as<std::int32_t>()[i] = b.numel() ? l.potrf(upper ? "L" : "U", b.rows, y) : 0;
+      clear(y, b.rows, !upper);
     });
   });
 }
@@ -151,6 +158,7 @@ void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
       p[b.rows] = b.numel() ? l.sytrf(hermitian, b.rows, t, swaps, work, room) : 0;
       for (std::int64_t k = 0; k < b.rows; ++k) p[k] = std::int32_t(lapack::read(swaps, k, l.wide));
       transpose(t, ld.as<T>() + i * b.numel(), b.rows, b.rows);
+      clear(ld.as<T>() + i * b.numel(), b.rows, true);
     });
   });
 }

@@ -80,9 +80,9 @@ void cpu_qr(Context& c, View a, View q, View r) {
   });
 }
 
-// The row-major elements are the transpose, whose upper triangle is the lower one here, and whose eigenvectors are the
+// The row-major elements are the transpose, whose other triangle this one is, and whose eigenvectors are the
 // conjugates.
-void cpu_eigh(Context& c, View a, View values, View vectors) {
+void cpu_eigh(Context& c, bool upper, View a, View values, View vectors) {
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     using R = lapack::real_t<T>;
@@ -101,10 +101,10 @@ void cpu_eigh(Context& c, View a, View values, View vectors) {
       Int* const integers = memory.take<Int>(room.integers);
       const T* const from = a.as<T>() + i * b.numel();
       for (std::int64_t r = 0; r < n; ++r)
-        if (!all_finite(from + r * n, r + 1)) return failures.add(i, 0);
+        if (!(upper ? all_finite(from + r * n + r, n - r) : all_finite(from + r * n, r + 1))) return failures.add(i, 0);
       copy_elements(from, t, b.numel());
-      const int info =
-          l.syevd(job, n, t, values.as<R>() + i * n, work, room.work, reals, room.reals, integers, room.integers);
+      const int info = l.syevd(job, upper ? "L" : "U", n, t, values.as<R>() + i * n, work, room.work, reals, room.reals,
+                               integers, room.integers);
       if (info) return failures.add(i, info);
       if (!wanted) return;
       for (std::int64_t k = 0; k < b.numel(); ++k) t[k] = conjugate(t[k]);

@@ -16,8 +16,9 @@ struct linalg_kernels {
   Entry<void(Context&, View a, View b, View x, View lu, View pivots)> solve;
   Entry<void(Context&, View a, View inverse, View info)> inverse;  // info: int32, one for each matrix
   Entry<void(Context&, View a, View determinant, View lu, View pivots)> determinant;
-  // Reads the lower triangle; l l^H = a. info: 0, or the order of the leading minor that is not positive.
-  Entry<void(Context&, View a, View l, View info)> cholesky;
+  // Reads one triangle; f f^H = a, or (upper) f^H f = a. info: 0, or the order of the leading minor that is not
+  // positive.
+  Entry<void(Context&, bool upper, View a, View f, View info)> cholesky;
   // a [n, n], of which one triangle is read (unit: and not the diagonal, which is ones), b [n, k]: a x = b
   Entry<void(Context&, bool upper, bool unit, View a, View b, View x)> triangular;
   // a [m, n] as Householder reflectors: R, and below it the vectors; tau [min(m, n)]
@@ -26,13 +27,14 @@ struct linalg_kernels {
   Entry<void(Context&, View reflectors, View tau, View q)> reflect;
   // q [m, m] or [m, min(m, n)], or of rank 1: none; r [columns of q or min(m, n), n]
   Entry<void(Context&, View a, View q, View r)> qr;
-  // Reads the lower triangle. values: real, ascending; vectors: columns, or of rank 1: none
-  Entry<void(Context&, View a, View values, View vectors)> eigh;
+  // Reads one triangle. values: real, ascending; vectors: columns, or of rank 1: none
+  Entry<void(Context&, bool upper, View a, View values, View vectors)> eigh;
   // values and vectors complex; vectors of rank 1: none
   Entry<void(Context&, View a, View values, View vectors)> eig;
   // u [m, k or m], s [k] real, vh [k or n, n], k = min(m, n); u and vh of rank 1: none
   Entry<void(Context&, View a, View u, View s, View vh)> svd;
-  // Reads the lower triangle of a symmetric or Hermitian a; pivots [n + 1] as of LAPACK's sytrf, hetrf
+  // Reads the lower triangle of a symmetric or Hermitian a, and writes that of ld, the rest of which is 0; pivots [n +
+  // 1] as of LAPACK's sytrf, hetrf
   Entry<void(Context&, bool hermitian, View a, View ld, View pivots)> ldl;
   Entry<void(Context&, bool hermitian, View ld, View pivots, View b, View x)> ldl_solve;  // pivots [n]
 };
