@@ -69,6 +69,8 @@ void bind_solvers(const Names& n) {
       "A"_a, "B"_a, nb::kw_only(), "left"_a = true, "check_errors"_a = false);
   n.function("solve_triangular", &la::solve_triangular, "A"_a, "B"_a, nb::kw_only(), "upper"_a, "left"_a = true,
              "unitriangular"_a = false);
+}
+void bind_factors(const Names& n) {
   n.function(
       "lu_factor", [](T A, bool pivot) { return of(la::lu_factor(A, pivot), "linalg_lu_factor", false); }, "A"_a,
       nb::kw_only(), "pivot"_a = true);
@@ -258,6 +260,7 @@ void bind_linalg(const Names& n) {
   const nb::module_ m = nb::module_(n.functions).def_submodule("linalg", "Linear algebra.");
   const Names names{m, n.methods};
   bind_solvers(names);
+  bind_factors(names);
   bind_spectral(names);
   bind_ranks(names);
   give_out(m,

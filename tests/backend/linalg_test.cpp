@@ -3,11 +3,17 @@
 #include <cmath>
 
 #include "tests/backend/kernels.h"
+#include "tests/support/lapack.h"
 
 namespace neura::test {
 namespace {
 
-using LinalgKernels = Kernels<linalg_kernels>;
+struct LinalgKernels : Kernels<linalg_kernels> {
+  void SetUp() override { NEURA_NEEDS_LAPACK(); }
+  static void TearDownTestSuite() {
+    if (lapack::library()) Kernels::TearDownTestSuite();
+  }
+};
 
 using Ints = Array<std::int32_t>;
 

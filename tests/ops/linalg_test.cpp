@@ -18,6 +18,7 @@
 #include "neura/ops/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
+#include "tests/support/lapack.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"
 
@@ -36,7 +37,11 @@ Tensor matrices(const Shape& s, DType d, std::uint64_t seed = 1) { return test::
 const DType kDTypes4[] = {float32, float64, complex64, complex128};
 test::Tolerance loose(DType d) { return test::tolerance(d).times(100); }
 
-TEST(Linalg, FactorsGiveTheMatrixBackInEveryDType) {
+struct Linalg : testing::Test {
+  void SetUp() override { NEURA_NEEDS_LAPACK(); }
+};
+
+TEST_F(Linalg, FactorsGiveTheMatrixBackInEveryDType) {
   for (const DType d : kDTypes4)
     for (const Shape& s : {Shape{5, 5}, Shape{2, 3, 6, 4}, Shape{3, 4, 6}, Shape{70, 33}}) {
       SCOPED_TRACE(std::string(name(d)) + " " + s.str());
@@ -57,7 +62,7 @@ TEST(Linalg, FactorsGiveTheMatrixBackInEveryDType) {
       expect_close(matmul(a, matmul(pinv(a), a)), a, loose(d));
     }
 }
-TEST(Linalg, SymmetricMatricesHaveRealEigenvalues) {
+TEST_F(Linalg, SymmetricMatricesHaveRealEigenvalues) {
   for (const DType d : kDTypes4) {
     const Tensor x = matrices({2, 5, 5}, d), a = matmul(x, h(x)) + one(x);
     const Tensor garbage = triu(full({5, 5}, 9.0, {.dtype = d}), 1);
@@ -73,7 +78,7 @@ TEST(Linalg, SymmetricMatricesHaveRealEigenvalues) {
     expect_close(matmul(a, cholesky_inverse(u, true)), one(a), loose(d));
   }
 }
-TEST(Linalg, SystemsOfEverySideAndForm) {
+TEST_F(Linalg, SystemsOfEverySideAndForm) {
   for (const DType d : kDTypes4) {
     const Tensor a = matrices({2, 4, 4}, d) + one(matrices({2, 4, 4}, d)) * 3.0, b = matrices({4, 3}, d, 2);
     expect_close(matmul(a, solve(a, b)), b.expand({2, 4, 3}), loose(d));
@@ -91,7 +96,7 @@ TEST(Linalg, SystemsOfEverySideAndForm) {
     expect_close(sign * exp(log), det(a), loose(d));
   }
 }
-TEST(Linalg, LeastSquaresByEveryDriver) {
+TEST_F(Linalg, LeastSquaresByEveryDriver) {
   const Tensor a = matrices({5, 2}, float64), b = matrices({5, 3}, float64, 2);
   for (const char* driver : {"", "gels", "gelsy", "gelsd", "gelss"}) {
     const auto r = lstsq(a, b, {}, driver);
@@ -106,7 +111,7 @@ TEST(Linalg, LeastSquaresByEveryDriver) {
   EXPECT_EQ(lstsq(a, b.select(1, 0)).solution.shape(), (Shape{2}));
 }
 
-TEST(Linalg, SingularMatricesAreNamed) {
+TEST_F(Linalg, SingularMatricesAreNamed) {
   const Tensor a = stack({eye(2, {.dtype = float64}), ones({2, 2}, {.dtype = float64})});
   EXPECT_EQ(error_of<LinAlgError>([&] { inv(a); }),
             "inv: expected A to be invertible, got matrix 1 of the batch that is not (info 2)");
@@ -126,7 +131,7 @@ TEST(Linalg, SingularMatricesAreNamed) {
   EXPECT_EQ(slogdet(a).logabsdet.to_vector<double>()[1], -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isinf(cond(a, 1.0).to_vector<double>()[1]));
 }
-TEST(Linalg, MistakesAreNamed) {
+TEST_F(Linalg, MistakesAreNamed) {
   const Tensor a = zeros({2, 3}), square = eye(3), whole = ones({2, 2}, {.dtype = int64});
   EXPECT_EQ(error_of<ShapeError>([&] { inv(a); }),
             "inv: expected A to be square matrices [..., n, n], got float32 [2, 3]");
@@ -148,7 +153,7 @@ TEST(Linalg, MistakesAreNamed) {
             }).substr(0, 55),
             "lu_unpack: expected indices from 0 to 2, got 8 (int32 [");
 }
-TEST(Linalg, DerivativesThatAreNotThere) {
+TEST_F(Linalg, DerivativesThatAreNotThere) {
   const auto error = [](const Tensor& x, auto f) {
     Tensor leaf = x.clone().requires_grad_();
     return error_of<AutogradError>([&] { sum(real(f(leaf))).backward(); });
@@ -161,13 +166,13 @@ TEST(Linalg, DerivativesThatAreNotThere) {
   EXPECT_NE(error(s, [](const Tensor& x) { return eigh(x).eigenvectors; }).find(phase), std::string::npos);
   EXPECT_NE(error(s, [](const Tensor& x) { return svd(x).U; }).find(phase), std::string::npos);
 }
-TEST(Linalg, TheDeterminantOfASingularMatrixHasADerivative) {
+TEST_F(Linalg, TheDeterminantOfASingularMatrixHasADerivative) {
   const Tensor a = tensor({{1., 2., 3.}, {2., 4., 6.}, {1., 0., 1.}}, {.dtype = float64});
   Tensor x = a.clone().requires_grad_();
   det(x).backward();
   expect_close(x.grad(), {4, 4, -4, -2, -2, 2, 0, 0, 0});
 }
-TEST(Linalg, PowersAndNormsThatNeedFactors) {
+TEST_F(Linalg, PowersAndNormsThatNeedFactors) {
   const Tensor a = matrices({2, 3, 3}, float64) + 2.0 * one(matrices({2, 3, 3}, float64));
   expect_close(matmul(matrix_power(a, -2), matrix_power(a, 2)), one(a));
   const Tensor s = svdvals(a);
@@ -177,7 +182,7 @@ TEST(Linalg, PowersAndNormsThatNeedFactors) {
   expect_gradients([](const Tensor& t) { return matrix_norm(t, {.ord = 2}); }, a);
   expect_gradients([](const Tensor& t) { return matrix_power(t, -3); }, a);
 }
-TEST(Linalg, OfNothing) {
+TEST_F(Linalg, OfNothing) {
   const Tensor none = zeros({0, 0}, {.dtype = float64}), flat = zeros({2, 3, 0}, {.dtype = float64});
   EXPECT_EQ(inv(none).shape(), (Shape{0, 0}));
   EXPECT_EQ(det(none).item<double>(), 1);
