@@ -26,6 +26,7 @@
 #include "neura/ops/fractional_pool.h"
 #include "neura/ops/index.h"
 #include "neura/ops/join.h"
+#include "neura/ops/linalg.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/norm.h"

@@ -9,6 +9,7 @@ packages=(
   ccache mold                                   # faster builds; the build works without
   libhwy-dev                                    # SIMD: the only library that the core needs
   zlib1g-dev libpng-dev nlohmann-json3-dev      # data sets and images, files
+  libopenblas0-pthread                          # linear algebra, loaded when first needed
   libcli11-dev                                  # the program neura
   libgtest-dev libgmock-dev libbenchmark-dev    # tests, benchmarks
   clang-format clang-tidy black flake8          # make format, make lint

@@ -16,6 +16,7 @@ void throw_failure(Failed failure, const char* op) {
   if (late) throw IndexError(text);
   if (failure->kind == DeviceFailure::memory) throw OutOfMemoryError(text);
   if (failure->kind == DeviceFailure::absent) throw NotImplementedError(text);
+  if (failure->kind == DeviceFailure::singular) throw LinAlgError(text);
   throw CudaError(text);
 }
 

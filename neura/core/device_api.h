@@ -9,7 +9,7 @@
 namespace neura {
 
 struct DeviceFailure {
-  enum Kind : std::uint8_t { memory, device, absent, index } kind = device;
+  enum Kind : std::uint8_t { memory, device, absent, index, singular } kind = device;
   char text[600];
   char op[64] = "";  // of `index`: the operation that met it, which had been called before
 };
@@ -54,7 +54,7 @@ struct DeviceApi {
 
 // The table of a device's type. DeviceError where there is none, which says what is missing.
 const DeviceApi& device_api(Device);
-void throw_failure(Failed, const char* op);  // OutOfMemoryError, CudaError, NotImplementedError, IndexError
+void throw_failure(Failed, const char* op);  // OutOfMemoryError, CudaError, NotImplementedError, IndexError, LinAlgError
 
 namespace detail {  // set by whoever loads back ends
 inline const DeviceApi& (*find_device_api)(Device) = nullptr;

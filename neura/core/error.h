@@ -35,6 +35,9 @@ struct NotImplementedError : Error {
 struct OutOfMemoryError : Error {
   using Error::Error;
 };
+struct LinAlgError : Error {
+  using Error::Error;
+};  // a matrix is singular or not positive-definite, or an algorithm does not converge
 struct CudaError : Error {
   using Error::Error;
 };

@@ -43,7 +43,7 @@ ErrorDetails details_of(const Error& e) {
 
 void rethrow_with_details(const char* op, std::vector<Spec> operands) {
   rethrow_as<ShapeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError, InplaceError,
-             NotImplementedError, OutOfMemoryError, CudaError>(op, operands);
+             NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(op, operands);
 }
 
 }  // namespace neura

@@ -4,6 +4,7 @@
 
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/linalg.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
@@ -48,12 +49,14 @@ Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
                     [&] { return "matrix_norm: expected two different dimensions, got " + o.dim.str(); });
   if (!o.ord) return vector_norm(input, 2, {rows, columns}, o.keepdim, o.dtype);
   const double ord = *o.ord, size = std::abs(ord);
-  check<NotImplementedError>(size != 2, [] {
-    return std::string("matrix_norm: expected ord to be 1, -1, inf, -inf or 'fro'; singular values are not there yet");
-  });
-  check<ValueError>(size == 1 || std::isinf(size), [&] {
+  check<ValueError>(size == 1 || size == 2 || std::isinf(size), [&] {
     return "matrix_norm: expected ord to be 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc', got " + std::to_string(ord);
   });
+  if (size == 2) {
+    const Tensor values = linalg::svdvals(movedim(o.dtype ? to(input, *o.dtype) : input, {rows, columns}, {-2, -1}));
+    const Tensor norm = ord > 0 ? amax(values, -1) : amin(values, -1);
+    return o.keepdim ? unsqueeze(unsqueeze(norm, std::min(rows, columns)), std::max(rows, columns)) : norm;
+  }
   const int inner = size == 1 ? rows : columns, outer = size == 1 ? columns : rows;
   const Tensor sums = vector_norm(input, 1, inner, true, o.dtype);
   const Tensor norm = ord > 0 ? amax(sums, outer, true) : amin(sums, outer, true);
@@ -62,9 +65,7 @@ Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
 
 Tensor matrix_power(const Tensor& input, std::int64_t n) {
   check_square("matrix_power", input);
-  check<NotImplementedError>(n >= 0, [&] {
-    return "matrix_power: expected n >= 0, got " + std::to_string(n) + "; inverses are not there yet";
-  });
+  if (n < 0) return matrix_power(linalg::inv(input), -n);
   if (n == 0) {
     Tensor one = clone(input);
     return copy_(one, identity_like(input));

@@ -1,4 +1,4 @@
-// Functions of square matrices and norms of matrices that need products alone. Leading dimensions are batches.
+// Functions of square matrices and norms of matrices. Leading dimensions are batches.
 #pragma once
 #include <optional>
 
@@ -8,14 +8,15 @@ namespace neura {
 
 struct MatrixNormOptions {
   std::optional<double> ord =
-      {};               // none: Frobenius; 1, -1: of columns; infinity, -infinity: of rows, largest, smallest
+      {};               // none: Frobenius; 1, -1: of columns; infinity, -infinity: of rows, largest, smallest;
+                        // 2, -2: the largest, the smallest singular value
   Dims dim = {-2, -1};  // of rows and columns
   bool keepdim = false;
   std::optional<DType> dtype = {};
 };
-// Floating or complex; the result is real. NotImplementedError for the orders 2 and -2, which need singular values.
+// Floating or complex; the result is real. The nuclear norm: linalg::nuclear_norm.
 Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& = {});
-// The n-th power, n >= 0; the identity for 0. NotImplementedError for a negative n, which needs the inverse.
+// The n-th power; the identity for 0; of the inverse where n is negative (LinAlgError where there is none).
 Tensor matrix_power(const Tensor& input, std::int64_t n);
 // The sum of input^k / k! over k = 0, 1, …, by Taylor's polynomial of input / 2^s, squared s times.
 Tensor matrix_exp(const Tensor& input);

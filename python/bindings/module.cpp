@@ -18,6 +18,7 @@ void bind_statistics(const Names&);
 void bind_fourier(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
+void bind_linalg(const Names&);
 
 namespace {
 
@@ -32,6 +33,7 @@ enum Kind {
   kInplace,
   kNotImplemented,
   kMemory,
+  kLinAlg,
   kCuda,
   kIo,
   kNotFound,
@@ -52,6 +54,7 @@ Kind kind_of(const Error& e) {
   if (dynamic_cast<const AutogradError*>(&e)) return kAutograd;
   if (dynamic_cast<const NotImplementedError*>(&e)) return kNotImplemented;
   if (dynamic_cast<const OutOfMemoryError*>(&e)) return kMemory;
+  if (dynamic_cast<const LinAlgError*>(&e)) return kLinAlg;
   if (dynamic_cast<const CudaError*>(&e)) return kCuda;
   if (dynamic_cast<const IoError*>(&e)) return kIo;
   if (dynamic_cast<const FormatError*>(&e)) return kFormat;
@@ -152,6 +155,7 @@ void bind_errors(nb::module_& parent) {
   types[kInplace] = new_error(m, "InplaceError", {types[kAutograd]});
   types[kNotImplemented] = new_error(m, "NotImplementedError", {base, PyExc_NotImplementedError});
   types[kMemory] = new_error(m, "OutOfMemoryError", {base, PyExc_MemoryError, PyExc_RuntimeError});
+  types[kLinAlg] = new_error(m, "LinAlgError", {base, PyExc_RuntimeError});
   types[kCuda] = new_error(m, "CudaError", {base, PyExc_RuntimeError});
   types[kIo] = new_error(m, "IoError", {base, PyExc_OSError});
   types[kNotFound] = new_error(m, "FileNotFoundError", {types[kIo], PyExc_FileNotFoundError});
@@ -213,6 +217,7 @@ NB_MODULE(_neura, m) {
   bind_files(m);
   bind_devices(m);
   bind_out(m);
+  bind_linalg(names);
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_network(network);
   bind_losses(network);

@@ -1,5 +1,6 @@
 // Order: sorting, selection, search, counting; and results with names.
 #include "numbers.h"
+#include "results.h"
 
 namespace neura::python {
 namespace {
@@ -118,12 +119,15 @@ void bind_histograms(const Names& n) {
 
 }  // namespace
 
-nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b) {
-  nb::object o = nb::steal(PyStructSequence_New(result_type(type, {first, second})));
+nb::object named(const char* type, const std::vector<const char*>& fields, std::initializer_list<Tensor> values) {
+  nb::object o = nb::steal(PyStructSequence_New(result_type(type, fields)));
   if (!o.is_valid()) throw nb::python_error();
-  PyStructSequence_SetItem(o.ptr(), 0, wrap(a));
-  PyStructSequence_SetItem(o.ptr(), 1, wrap(b));
+  Py_ssize_t i = 0;
+  for (const Tensor& t : values) PyStructSequence_SetItem(o.ptr(), i++, wrap(t));
   return o;
+}
+nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b) {
+  return named(type, {first, second}, {a, b});
 }
 nb::object values_indices(const Tensor& values, const Tensor& indices) {
   return named_pair("values_indices", "values", "indices", values, indices);

@@ -1,6 +1,8 @@
 // Reductions, scans and softmax.
 #include "common.h"
 
+#include "neura/ops/linalg.h"
+
 namespace neura::python {
 namespace {
 
@@ -63,10 +65,10 @@ double order(nb::handle p) {
   if (p.is_none()) return d;
   if (PyUnicode_Check(p.ptr())) {
     const std::string text = nb::cast<std::string>(p);
-    check<NotImplementedError>(text == "fro", [&] { return "norm: expected 'fro' or a number, got '" + text + "'"; });
+    check<ValueError>(text == "fro", [&] { return "norm: expected 'fro', 'nuc' or a number, got '" + text + "'"; });
     return d;
   }
-  if (!nb::try_cast<double>(p, d)) throw nb::type_error("norm: expected a number or 'fro' for p");
+  if (!nb::try_cast<double>(p, d)) throw nb::type_error("norm: expected a number, 'fro' or 'nuc' for p");
   return d;
 }
 
@@ -114,6 +116,8 @@ void bind_norms(const Names& n) {
   n.both(
       "norm",
       [](const Tensor& x, nb::handle p, const Dims& dim, bool keepdim, D d) {
+        if (PyUnicode_Check(p.ptr()) && PyUnicode_CompareWithASCIIString(p.ptr(), "nuc") == 0)
+          return linalg::nuclear_norm(d ? to(x, *d) : x, dim.empty() ? Dims{-2, -1} : dim, keepdim);
         return norm(x, order(p), dim, keepdim, d);
       },
       "input"_a, "p"_a.none() = nb::str("fro"), "dim"_a = nb::none(), "keepdim"_a = false, "dtype"_a = nb::none());

@@ -13,6 +13,7 @@ struct Text {
 constexpr Text kTexts[] = {
 #define TEXT(name, text) {#name, text},
 #include "texts/create.def"
+#include "texts/linalg.def"
 #include "texts/math.def"
 #include "texts/network.def"
 #include "texts/shape.def"

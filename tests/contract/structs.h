@@ -22,7 +22,7 @@ struct StructCase {
 inline std::ostream& operator<<(std::ostream& s, const StructCase& c) { return s << c.name; }
 
 std::vector<StructCase> shape_cases(), index_cases(), reduction_cases(), product_cases(), network_cases(), loss_cases(),
-    fourier_cases();
+    fourier_cases(), linalg_cases();
 const std::vector<StructCase>& struct_cases();  // all of them
 
 // All results of a call in a list.

@@ -13,6 +13,7 @@
 #include "neura/backend/kernels/fft.h"
 #include "neura/backend/kernels/index.h"
 #include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/norm.h"
@@ -213,6 +214,11 @@ constexpr optim_kernels optim{
         K(optim, norm_of_all),
     K(optim, clip_all)};
 constexpr fft_kernels fft{K(fft, complex), K(fft, real), K(fft, real_inverse)};
+constexpr linalg_kernels linalg{K(linalg, lu),          K(linalg, permutation), K(linalg, solve),
+                                K(linalg, inverse),     K(linalg, determinant), K(linalg, cholesky),
+                                K(linalg, triangular),  K(linalg, householder), K(linalg, reflect),
+                                K(linalg, qr),          K(linalg, eigh),        K(linalg, eig),
+                                K(linalg, svd),         K(linalg, ldl),         K(linalg, ldl_solve)};
 #undef K
 
 const Backend& backend() {

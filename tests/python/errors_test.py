@@ -86,6 +86,12 @@ RAISED = [
         "empty: expected 536870912 MiB ",
     ),
     (
+        "LinAlgError",
+        (RuntimeError,),
+        lambda: neura.linalg.inv(neura.zeros(2, 2)),
+        "inv: expected A to be invertible, got a matrix that is not (info 1)",
+    ),
+    (
         "IoError",
         (OSError,),
         lambda: neura.load("/nowhere/a.safetensors"),

@@ -1,0 +1,218 @@
+// Kernels of linear algebra that solve: LU, Cholesky, LDL and triangles. Each matrix has one thread.
+#include "neura/backend/cpu/linalg.h"
+
+namespace neura {
+
+using namespace linear;
+
+void cpu_householder(Context&, View a, View reflectors, View tau);
+void cpu_reflect(Context&, View reflectors, View tau, View q);
+void cpu_qr(Context&, View a, View q, View r);
+void cpu_eigh(Context&, bool upper, View a, View values, View vectors);
+void cpu_eig(Context&, View a, View values, View vectors);
+void cpu_svd(Context&, View a, View u, View s, View vh);
+
+namespace {
+
+double cube(const Batch& b) {
+  return double(b.rows) * double(b.columns) * double(std::max<std::int64_t>(b.least(), 1));
+}
+
+// Factorises a column-major copy at `t`; LAPACK's pivots stay at `swaps`.
+template <class L, class T>
+int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, std::int32_t* pivots) {
+  const std::int64_t k = b.least();
+  transpose(a, t, b.rows, b.columns);
+  const int info = b.numel() ? l.getrf(b.rows, b.columns, t, swaps) : 0;
+  transpose(t, lu, b.columns, b.rows);
+  for (std::int64_t i = 0; i < k; ++i) pivots[i] = std::int32_t(lapack::read(swaps, i, l.wide));
+  pivots[k] = info;
+  return info;
+}
+
+void factors(Context& c, View a, View lu, View pivots) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    each_matrix(c, b.count, cube(b), Memory::bytes<T>(b.numel()) + Memory::bytes<Int>(b.least()),
+                [&](std::int64_t i, Memory memory) {
+                  T* const t = memory.take<T>(b.numel());
+                  factorise(l, b, a.as<T>() + i * b.numel(), t, memory.take<Int>(b.least()), lu.as<T>() + i * b.numel(),
+                            pivots.as<std::int32_t>() + i * (b.least() + 1));
+                });
+  });
+}
+
+void permutation(Context& c, View pivots, View order) {
+  const std::int64_t k = pivots.size(pivots.rank() - 1), m = order.size(order.rank() - 1);
+  const std::int64_t count = m ? order.numel() / m : 0;
+  const std::int32_t* p = pivots.as<std::int32_t>();
+  for (std::int64_t i = 0; i < count * k; ++i)
+    if (p[i] < 1 || p[i] > m) return c.fail_index(std::int64_t(p[i]) - 1, m);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t* const o = order.as<std::int64_t>() + i * m;
+    for (std::int64_t j = 0; j < m; ++j) o[j] = j;
+    for (std::int64_t j = 0; j < k; ++j) std::swap(o[j], o[p[i * k + j] - 1]);
+  }
+}
+
+void solve(Context& c, View a, View b, View x, View lu, View pivots) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch s(a), r(b);
+    const std::size_t bytes = Memory::bytes<T>(s.numel()) + Memory::bytes<T>(r.numel()) + Memory::bytes<Int>(s.rows);
+    each_matrix(c, s.count, cube(s) + double(s.rows) * double(r.numel()), bytes, [&](std::int64_t i, Memory memory) {
+      T *const t = memory.take<T>(s.numel()), *const y = memory.take<T>(r.numel());
+      Int* const swaps = memory.take<Int>(s.rows);
+      factorise(l, s, a.as<T>() + i * s.numel(), t, swaps, lu.as<T>() + i * s.numel(),
+                pivots.as<std::int32_t>() + i * (s.rows + 1));
+      transpose(b.as<T>() + i * r.numel(), y, r.rows, r.columns);
+      if (r.numel()) l.getrs(s.rows, r.columns, t, swaps, y);
+      transpose(y, x.as<T>() + i * r.numel(), r.columns, r.rows);
+    });
+  });
+}
+
+// In place on the row-major elements: the inverse of the transpose is the transpose of the inverse.
+void inverse(Context& c, View a, View inverse, View info) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    const Int room = b.numel() ? l.room_getri(b.rows) : 1;
+    each_matrix(c, b.count, 3 * cube(b), Memory::bytes<T>(room) + Memory::bytes<Int>(b.rows),
+                [&](std::int64_t i, Memory memory) {
+                  T* const y = inverse.as<T>() + i * b.numel();
+                  std::int32_t& said = info.as<std::int32_t>()[i];
+                  copy_elements(a.as<T>() + i * b.numel(), y, b.numel());
+                  said = 0;
+                  if (!b.numel()) return;
+                  T* const work = memory.take<T>(room);
+                  Int* const swaps = memory.take<Int>(b.rows);
+                  said = l.getrf(b.rows, b.rows, y, swaps);
+                  if (!said) l.getri(b.rows, y, swaps, work, room);
+                });
+  });
+}
+
+void determinant(Context& c, View a, View determinant, View lu, View pivots) {
+  factors(c, a, lu, pivots);
+  if (c.failure) return;
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    for (std::int64_t i = 0; i < b.count; ++i) {
+      const T* const f = lu.as<T>() + i * b.numel();
+      const std::int32_t* const p = pivots.as<std::int32_t>() + i * (b.rows + 1);
+      T product = 1;
+      for (std::int64_t k = 0; k < b.rows; ++k) product *= p[k] == k + 1 ? f[k * b.rows + k] : -f[k * b.rows + k];
+      determinant.as<T>()[i] = product;
+    }
+  });
+}
+
+// Sets what lies above (or below) the diagonal to 0.
+template <class T> void clear(T* y, std::int64_t n, bool above) {
+  for (std::int64_t r = 0; r < n; ++r)
+    if (above) std::fill(y + r * n + r + 1, y + (r + 1) * n, T(0));
+    else std::fill(y + r * n, y + r * n + r, T(0));
+}
+
+// The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
+void cholesky(Context& c, bool upper, View a, View factor, View info) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
+      T* const y = factor.as<T>() + i * b.numel();
+      copy_elements(a.as<T>() + i * b.numel(), y, b.numel());
+      info.as<std::int32_t>()[i] = b.numel() ? l.potrf(upper ? "L" : "U", b.rows, y) : 0;
+      clear(y, b.rows, !upper);
+    });
+  });
+}
+
+// x^T a^T = b^T on the transposes that the row-major elements are.
+void triangular(Context& c, bool upper, bool unit, View a, View b, View x) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch s(a), r(b);
+    each_matrix(c, s.count, double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
+      T* const y = x.as<T>() + i * r.numel();
+      copy_elements(b.as<T>() + i * r.numel(), y, r.numel());
+      if (r.numel()) l.trsm_right(upper ? "L" : "U", unit ? "U" : "N", r.columns, s.rows, a.as<T>() + i * s.numel(), y);
+    });
+  });
+}
+
+void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    const Int room = b.numel() ? l.room_sytrf(hermitian, b.rows) : 1;
+    const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room) + Memory::bytes<Int>(b.rows);
+    each_matrix(c, b.count, cube(b), bytes, [&](std::int64_t i, Memory memory) {
+      T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room);
+      Int* const swaps = memory.take<Int>(b.rows);
+      std::int32_t* const p = pivots.as<std::int32_t>() + i * (b.rows + 1);
+      transpose(a.as<T>() + i * b.numel(), t, b.rows, b.rows);
+      p[b.rows] = b.numel() ? l.sytrf(hermitian, b.rows, t, swaps, work, room) : 0;
+      for (std::int64_t k = 0; k < b.rows; ++k) p[k] = std::int32_t(lapack::read(swaps, k, l.wide));
+      transpose(t, ld.as<T>() + i * b.numel(), b.rows, b.rows);
+      clear(ld.as<T>() + i * b.numel(), b.rows, true);
+    });
+  });
+}
+
+// Would LAPACK stay within the matrix? A pair of equal negative pivots is a block of two rows.
+bool valid_pivots(const std::int32_t* p, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (p[k] == 0 || p[k] > n || p[k] < -n) return false;
+    if (p[k] < 0 && (++k == n || p[k] != p[k - 1])) return false;
+  }
+  return true;
+}
+
+void ldl_solve(Context& c, bool hermitian, View ld, View pivots, View b, View x) {
+  with_lapack(c, ld, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch s(ld), r(b);
+    const std::int32_t* const p = pivots.as<std::int32_t>();
+    for (std::int64_t i = 0; i < s.count; ++i)
+      if (!valid_pivots(p + i * s.rows, s.rows)) return c.fail_index(s.rows ? p[i * s.rows] : 0, s.rows);
+    const std::size_t bytes = Memory::bytes<T>(s.numel()) + Memory::bytes<T>(r.numel()) + Memory::bytes<Int>(s.rows);
+    each_matrix(c, s.count, double(s.rows) * double(r.numel()), bytes, [&](std::int64_t i, Memory memory) {
+      T *const t = memory.take<T>(s.numel()), *const y = memory.take<T>(r.numel());
+      Int* const swaps = memory.take<Int>(s.rows);
+      for (std::int64_t k = 0; k < s.rows; ++k) lapack::write(swaps, k, l.wide, p[i * s.rows + k]);
+      transpose(ld.as<T>() + i * s.numel(), t, s.rows, s.rows);
+      transpose(b.as<T>() + i * r.numel(), y, r.rows, r.columns);
+      if (r.numel()) l.sytrs(hermitian, s.rows, r.columns, t, swaps, y);
+      transpose(y, x.as<T>() + i * r.numel(), r.columns, r.rows);
+    });
+  });
+}
+
+}  // namespace
+
+const linalg_kernels* cpu_linalg() {
+  static constexpr linalg_kernels kernels{
+      .lu = &factors,
+      .permutation = &permutation,
+      .solve = &solve,
+      .inverse = &inverse,
+      .determinant = &determinant,
+      .cholesky = &cholesky,
+      .triangular = &triangular,
+      .householder = &cpu_householder,
+      .reflect = &cpu_reflect,
+      .qr = &cpu_qr,
+      .eigh = &cpu_eigh,
+      .eig = &cpu_eig,
+      .svd = &cpu_svd,
+      .ldl = &ldl,
+      .ldl_solve = &ldl_solve,
+  };
+  return &kernels;
+}
+
+}  // namespace neura

@@ -1,0 +1,123 @@
+// Linear algebra: factorisations of matrices and what follows from them. Matrices are the last two dimensions, all
+// others are batches. float32, float64, complex64 and complex128; integers and halves are a DTypeError. LinAlgError
+// where a matrix is singular, or not positive-definite, or an algorithm does not converge; a function `…_ex` says so in
+// its `info` (int32, 0 where all is well) instead. All are differentiable to any order where nothing else is said.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "neura/core/tensor.h"
+
+namespace neura::linalg {
+
+// L with A = L L^H, or (upper) U = L^H. Of A only that triangle is read.
+struct CholeskyResult {
+  Tensor L, info;
+};
+Tensor cholesky(const Tensor& A, bool upper = false);
+CholeskyResult cholesky_ex(const Tensor& A, bool upper = false, bool check_errors = false);
+Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper = false);  // A X = B, of A's factor
+Tensor cholesky_inverse(const Tensor& L, bool upper = false);
+
+struct InverseResult {
+  Tensor inverse, info;
+};
+Tensor inv(const Tensor& A);
+InverseResult inv_ex(const Tensor& A, bool check_errors = false);
+// X with A X = B, or (left = false) X A = B. B is a batch of vectors if it has one dimension less than A and A's
+// leading sizes, or one dimension; batches broadcast.
+struct SolveResult {
+  Tensor result, info;
+};
+Tensor solve(const Tensor& A, const Tensor& B, bool left = true);
+SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left = true, bool check_errors = false);
+// The same for a triangular A, of which only that triangle is read; unitriangular: and not the diagonal, which is ones.
+Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left = true, bool unitriangular = false);
+
+// A = P L U: in one matrix (L without its diagonal of ones) with the rows that changed places, counted from 1; or each
+// alone. pivot = false is a NotImplementedError.
+struct LuFactorResult {
+  Tensor LU, pivots, info;
+};
+struct LuResult {
+  Tensor P, L, U;
+};
+LuFactorResult lu_factor(const Tensor& A, bool pivot = true);
+LuFactorResult lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false);
+LuResult lu(const Tensor& A, bool pivot = true);
+LuResult lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data = true, bool unpack_pivots = true);
+// A X = B, X A = B (left = false), or the same of A^H (adjoint).
+Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false);
+
+Tensor det(const Tensor& A);
+struct SlogdetResult {
+  Tensor sign, logabsdet;
+};
+SlogdetResult slogdet(const Tensor& A);
+Tensor logdet(const Tensor& A);  // NaN where the determinant is negative
+
+// LDL^T (hermitian: LDL^H) of a symmetric matrix, of which the lower triangle is read. No derivative.
+struct LdlResult {
+  Tensor LD, pivots, info;
+};
+LdlResult ldl_factor(const Tensor& A, bool hermitian = false);
+LdlResult ldl_factor_ex(const Tensor& A, bool hermitian = false, bool check_errors = false);
+Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false);
+
+// A = Q R. mode "reduced": Q [m, k], R [k, n], k = min(m, n); "complete": [m, m], [m, n]; "r": R alone, without a
+// derivative. A complete Q of more rows than columns has none either.
+struct QrResult {
+  Tensor Q, R;
+};
+QrResult qr(const Tensor& A, std::string_view mode = "reduced");
+struct GeqrfResult {
+  Tensor a, tau;  // R, and below it Householder vectors
+};
+GeqrfResult geqrf(const Tensor& input);  // no derivative
+Tensor householder_product(const Tensor& A, const Tensor& tau);
+// Q other, Q^H other (transpose), or with Q on the right (left = false).
+Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left = true, bool transpose = false);
+
+// Eigenvalues, and eigenvectors as columns. eigh: of a Hermitian matrix, of which the triangle UPLO ('L' or 'U') is
+// read; real values in ascending order. eig: of any square matrix; complex. Vectors are defined up to their phase: a
+// derivative of something that depends on it is an AutogradError.
+struct EigResult {
+  Tensor eigenvalues, eigenvectors;
+};
+EigResult eigh(const Tensor& A, char UPLO = 'L');
+Tensor eigvalsh(const Tensor& A, char UPLO = 'L');
+EigResult eig(const Tensor& A);
+Tensor eigvals(const Tensor& A);
+
+// A = U diag(S) Vh, S in descending order. full_matrices: U [m, m], Vh [n, n]; else [m, k], [k, n]. The derivative sees
+// the first k columns and rows alone.
+struct SvdResult {
+  Tensor U, S, Vh;
+};
+SvdResult svd(const Tensor& A, bool full_matrices = true);
+Tensor svdvals(const Tensor& A);
+
+// Singular values (hermitian: absolute eigenvalues) up to max(atol, rtol * the largest) count as 0. Where nothing is
+// given rtol is the dtype's epsilon times max(m, n), and 0 where atol is above 0.
+struct Tolerance {
+  Tensor atol = {}, rtol = {};  // real, broadcast with the batch
+};
+Tensor pinv(const Tensor& A, const Tolerance& = {}, bool hermitian = false);
+Tensor matrix_rank(const Tensor& A, const Tolerance& = {}, bool hermitian = false);  // int64
+// The condition number. p: none or 2, by singular values; -2, 1, -1, inf, -inf by the norms of A and its inverse;
+// "fro" and "nuc".
+Tensor cond(const Tensor& A, std::optional<double> p = {});
+Tensor cond(const Tensor& A, std::string_view p);
+Tensor nuclear_norm(const Tensor& A, const Dims& dim = {-2, -1}, bool keepdim = false);
+
+// X that makes the norm of A X - B least. driver "gels" (A of full rank), "gelsy", "gelsd" or "gelss"; none: "gelsy".
+// What a driver does not say is empty, as in torch: residuals, rank (of all but gels), singular values (gelsd, gelss).
+struct LstsqResult {
+  Tensor solution, residuals, rank, singular_values;
+};
+LstsqResult lstsq(const Tensor& A, const Tensor& B, std::optional<double> rcond = {}, std::string_view driver = "");
+
+Tensor tensorinv(const Tensor& A, int ind = 2);
+Tensor tensorsolve(const Tensor& A, const Tensor& B, const Dims& dims = {});
+
+}  // namespace neura::linalg
