@@ -38,7 +38,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"(neura/[^"]+)"', re.MULTILINE)
 # Who may ask for a device's back end, beside the back ends themselves.
 ENGINE = {"neura/ops/apply.cpp", "neura/ops/pointwise.cpp"}
 BACK_END = re.compile(r"\bbackend_of\(")
-STRUCT = re.compile(r"\bstruct (\w+)[^;{]*\{|^\s+static constexpr (?:Operation|auto) op =", re.MULTILINE)
+STRUCT = re.compile(
+    r"\bstruct (\w+)(<[^;{]*>)?[^;{<]*(?:<[^;{]*)?\{|^\s+static constexpr (?:Operation|auto) op =", re.MULTILINE
+)
 DEFINED = re.compile(r"^NEURA_DEFINE_OPERATION\((\w+), (.*)\);$", re.MULTILINE)
 LISTED = re.compile(r"^NEURA_OPERATION\((\w+), (.*)\)$", re.MULTILINE)
 ALL_OPS = "neura/ops/all_ops.def"
@@ -94,7 +96,7 @@ def unlisted(texts):
         struct = None
         for match in STRUCT.finditer(text):
             if match[1]:
-                struct = match[1]
+                struct = None if match[2] else match[1]  # a specialisation is no operation of its own
             elif struct and struct not in known:
                 line = text.count("\n", 0, match.start()) + 1
                 yield f"{path}:{line}: end a source with NEURA_DEFINE_OPERATION(name, {struct}); and add it to {ALL_OPS}"

@@ -5,7 +5,7 @@
 
 namespace neura {
 
-std::string number_text(double);                      // 0.01, 1.0, 1e-05, nan, -inf
+std::string number_text(double);                       // 0.01, 1.0, 1e-05, nan, -inf
 bool parse_number(std::string_view text, double& to);  // the whole text; false where it is no number
 
 }  // namespace neura

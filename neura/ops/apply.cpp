@@ -59,7 +59,8 @@ class Specs {
   std::vector<const Spec*> many_;
 };
 
-Device device_of(const Call& call, const Spec* spec) {  // of what has no operand, such as rand: that of the result
+// That of the operands or, where there are none (rand), of the result.
+Device device_of(const Call& call, const Spec* spec) {
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && !call.row->across_devices) return call.in[i].tensor->spec.device;
   return spec[0].device;
@@ -196,9 +197,10 @@ Dtypes infer(const Call& call, const Spec* const* in, Spec* spec) {
 // that.
 bool is_long(const Call& call, const Spec& result) {
   if (!host) return false;
-  std::int64_t most = result.numel;
+  std::int64_t most = result.numel, all = 0;
   for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].is_tensor()) most = std::max(most, call.in[i].tensor->spec.numel);
+    if (call.in[i].is_tensor()) most = std::max(most, call.in[i].tensor->spec.numel), all += call.in[i].tensor->spec.numel;
+  if (call.row->group) most = all;
   return most * (call.row->kind == Row::structured ? 8 : call.row->cost) >= 1 << 17;
 }
 

@@ -14,6 +14,7 @@
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/product.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
@@ -207,3 +208,6 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention_backward, AttentionBackward);
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention, Attention);

@@ -39,12 +39,13 @@ class Collector final : public FieldVisitor {
   Field& add(FieldName n, Attributes::Kind kind) { return to_.add(std::string(n.text), kind, n.varying); }
   FieldList& to_;
 };
-static_assert(int(Attributes::boolean) == int(Category::boolean) && int(Attributes::integer) == int(Category::integer) &&
-              int(Attributes::real) == int(Category::floating) && int(Attributes::complex) == int(Category::complex));
+static_assert(int(Attributes::boolean) == int(Category::boolean) &&
+              int(Attributes::integer) == int(Category::integer) && int(Attributes::real) == int(Category::floating) &&
+              int(Attributes::complex) == int(Category::complex));
 
 const char* words(Attributes::Kind kind) {
-  constexpr const char* all[] = {"true or false",  "an integer", "a real number", "a complex number",
-                                 "a dtype",        "a device",   "a list"};
+  constexpr const char* all[] = {"true or false", "an integer", "a real number", "a complex number",
+                                 "a dtype",       "a device",   "a list"};
   return all[int(kind)];
 }
 
@@ -185,8 +186,9 @@ void Attributes::write_to(const Row& row, void* op) const {
 
 Attributes Attributes::fixed() const {
   check<ValueError>(!parsed_, [] {
-    return std::string("attributes: expected those of an operation, got a text's, which do not say what varies; write "
-                       "them to an operation first");
+    return std::string(
+        "attributes: expected those of an operation, got a text's, which do not say what varies; write "
+        "them to an operation first");
   });
   FieldList list;
   std::vector<std::size_t> ends;

@@ -37,10 +37,10 @@ class Attributes {
   struct Field {
     std::string name;  // empty in a list
     Kind kind = integer;
-    bool varying = false;       // may differ from step to step of a program
-    std::int64_t whole = 0;     // of a group: how many members it has
+    bool varying = false;    // may differ from step to step of a program
+    std::int64_t whole = 0;  // of a group: how many members it has
     double number = 0, imag = 0;
-    std::size_t fields = 0;     // of a group: how many of the next fields are in it, at all depths
+    std::size_t fields = 0;               // of a group: how many of the next fields are in it, at all depths
     bool operator==(const Field&) const;  // `varying` does not count
   };
 

@@ -9,7 +9,9 @@ struct FieldList {
   std::vector<Attributes::Field> fields;
   std::vector<std::size_t> groups;  // those that are open
   Attributes::Field& add(std::string name, Attributes::Kind, bool varying);
-  void open(std::string name, bool varying) { add(std::move(name), Attributes::group, varying), groups.push_back(fields.size() - 1); }
+  void open(std::string name, bool varying) {
+    add(std::move(name), Attributes::group, varying), groups.push_back(fields.size() - 1);
+  }
   void close();
 };
 

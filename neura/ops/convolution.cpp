@@ -1,6 +1,7 @@
 #include "neura/ops/convolution.h"
 
 #include "neura/core/exact.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -137,3 +138,9 @@ void FoldOp::run(Context& c, View columns, View x) const {
 void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kernel}, g.g[0].contiguous()); }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(convolution, ConvolutionOp);
+NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionInputGradientOp);
+NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionWeightGradientOp);
+NEURA_DEFINE_OPERATION(unfold_patches, UnfoldOp);
+NEURA_DEFINE_OPERATION(fold_patches, FoldOp);

@@ -10,6 +10,7 @@
 #include "neura/ops/overwrite.h"
 #include "neura/ops/record.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -217,3 +218,15 @@ Tensor& Tensor::fill_(Scalar value) { return neura::fill_(*this, value); }
 Tensor& Tensor::zero_() { return neura::zero_(*this); }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(to_dtype, Cast);
+NEURA_DEFINE_OPERATION(to_device, Transfer);
+NEURA_DEFINE_OPERATION(lazy_clone, LazyClone);
+NEURA_DEFINE_OPERATION(copy, Copy);
+NEURA_DEFINE_OPERATION(fill_from, FillFrom);
+NEURA_DEFINE_OPERATION(fill, Fill);
+NEURA_DEFINE_OPERATION(zero, Zero);
+NEURA_DEFINE_OPERATION(overwrite_masked_fill, OverwriteBy<Overwriter::masked_fill>);
+NEURA_DEFINE_OPERATION(overwrite_put, OverwriteBy<Overwriter::put>);
+NEURA_DEFINE_OPERATION(overwrite_masked_scatter, OverwriteBy<Overwriter::masked_scatter>);
+NEURA_DEFINE_OPERATION(overwrite_index_put, OverwriteBy<Overwriter::index_put>);

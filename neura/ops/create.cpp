@@ -10,6 +10,7 @@
 #include "neura/core/parallel.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/overwrite.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 namespace {
@@ -380,3 +381,16 @@ void detail::ragged(std::size_t first, std::size_t other) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(full, Full<Filled::full>);
+NEURA_DEFINE_OPERATION(zeros, Full<Filled::zeros>);
+NEURA_DEFINE_OPERATION(ones, Full<Filled::ones>);
+NEURA_DEFINE_OPERATION(full_like, Full<Filled::full_like>);
+NEURA_DEFINE_OPERATION(zeros_like, Full<Filled::zeros_like>);
+NEURA_DEFINE_OPERATION(ones_like, Full<Filled::ones_like>);
+NEURA_DEFINE_OPERATION(arange, Arange);
+NEURA_DEFINE_OPERATION(linspace, Linspace);
+NEURA_DEFINE_OPERATION(logspace, Logspace);
+NEURA_DEFINE_OPERATION(eye, Eye);
+NEURA_DEFINE_OPERATION(triu_indices, TriangleIndices<true>);
+NEURA_DEFINE_OPERATION(tril_indices, TriangleIndices<false>);

@@ -6,6 +6,7 @@
 #include "neura/core/random.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -99,3 +100,5 @@ Tensor feature_alpha_dropout(const Tensor& input, double p, bool training) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(dropout, Dropout);

@@ -1,10 +1,10 @@
 #include "neura/ops/embedding.h"
 
-#include "neura/autograd/grad_mode.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/message.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/view.h"
@@ -127,10 +127,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) 
     padding = *o.padding_idx < 0 ? *o.padding_idx + rows : *o.padding_idx;
   }
   const Tensor indices = numbers("embedding", input);
-  if (o.max_norm) {
-    const NoGrad off;
-    apply(EmbeddingRenorm{*o.max_norm, o.norm_type}, weight.detach(), indices);
-  }
+  if (o.max_norm) apply(EmbeddingRenorm{*o.max_norm, o.norm_type}, weight.detach(), indices);
   return apply(Embedding{padding, o.scale_grad_by_freq}, indices, contiguous(weight));
 }
 
@@ -156,3 +153,8 @@ Tensor one_hot(const Tensor& tensor, std::int64_t num_classes) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(embedding, Embedding);
+NEURA_DEFINE_OPERATION(embedding_dense_backward, EmbeddingDenseBackward);
+NEURA_DEFINE_OPERATION(embedding_renorm, EmbeddingRenorm);
+NEURA_DEFINE_OPERATION(one_hot, OneHot);

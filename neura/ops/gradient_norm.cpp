@@ -3,6 +3,7 @@
 #include <string>
 
 #include "neura/backend/kernels/optim.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 namespace {
@@ -50,3 +51,6 @@ void clip_gradients(std::span<const Tensor> gradients, double max_norm, const Te
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(get_total_norm, GradientNorm);
+NEURA_DEFINE_OPERATION(clip_grad_norm, ClipGradients);

@@ -6,6 +6,7 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index_ops.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -291,3 +292,16 @@ Tensor& scatter_(Tensor& self, int dim, const Tensor& index, Scalar value, std::
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(index_select, IndexSelect);
+NEURA_DEFINE_OPERATION(gather, Gather);
+NEURA_DEFINE_OPERATION(index_add, IndexWrite<Write::index_add>);
+NEURA_DEFINE_OPERATION(index_copy, IndexWrite<Write::index_copy>);
+NEURA_DEFINE_OPERATION(index_fill, IndexWrite<Write::index_fill>);
+NEURA_DEFINE_OPERATION(index_reduce, IndexWrite<Write::index_reduce>);
+NEURA_DEFINE_OPERATION(scatter, IndexWrite<Write::scatter>);
+NEURA_DEFINE_OPERATION(scatter_add, IndexWrite<Write::scatter_add>);
+NEURA_DEFINE_OPERATION(scatter_reduce, IndexWrite<Write::scatter_reduce>);
+NEURA_DEFINE_OPERATION(put, IndexWrite<Write::put>);
+NEURA_DEFINE_OPERATION(masked_scatter, IndexWrite<Write::masked_scatter>);
+NEURA_DEFINE_OPERATION(index_put, IndexWrite<Write::index_put>);

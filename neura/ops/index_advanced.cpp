@@ -4,6 +4,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/index_ops.h"
 #include "neura/ops/overwrite.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -368,3 +369,11 @@ std::vector<Tensor> unravel_index(const Tensor& indices, const Shape& shape) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(positions_index, Linear<By::index>);
+NEURA_DEFINE_OPERATION(positions_index_put, Linear<By::index_put>);
+NEURA_DEFINE_OPERATION(positions_take, Linear<By::take>);
+NEURA_DEFINE_OPERATION(positions_put, Linear<By::put>);
+NEURA_DEFINE_OPERATION(positions_take_along_dim, Linear<By::take_along_dim>);
+NEURA_DEFINE_OPERATION(count_nonzero, CountNonzero);
+NEURA_DEFINE_OPERATION(nonzero, Nonzero);

@@ -6,6 +6,7 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/shape.h"
 #include "neura/ops/view.h"
 
@@ -281,3 +282,5 @@ TensorList dsplit(const Tensor& x, const std::vector<std::int64_t>& at) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(cat, Cat);

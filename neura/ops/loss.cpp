@@ -7,6 +7,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/loss_common.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/softmax.h"
 #include "neura/ops/view.h"
@@ -194,3 +195,8 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions&
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(cross_entropy_backward, CrossEntropyBackward);
+NEURA_DEFINE_OPERATION(cross_entropy, CrossEntropy);
+NEURA_DEFINE_OPERATION(nll_loss_backward, NllLossBackward);
+NEURA_DEFINE_OPERATION(nll_loss, NllLoss);

@@ -5,6 +5,7 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/loss_common.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/view.h"
@@ -251,3 +252,11 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(loss_backward, ElementLossBackward);
+NEURA_DEFINE_OPERATION(mse_loss, ElementLossOp<ElementLoss::mse>);
+NEURA_DEFINE_OPERATION(l1_loss, ElementLossOp<ElementLoss::l1>);
+NEURA_DEFINE_OPERATION(smooth_l1_loss, ElementLossOp<ElementLoss::smooth_l1>);
+NEURA_DEFINE_OPERATION(huber_loss, ElementLossOp<ElementLoss::huber>);
+NEURA_DEFINE_OPERATION(binary_cross_entropy, ElementLossOp<ElementLoss::bce>);
+NEURA_DEFINE_OPERATION(binary_cross_entropy_with_logits, ElementLossOp<ElementLoss::bce_logits>);

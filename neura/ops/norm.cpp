@@ -5,6 +5,7 @@
 
 #include "neura/ops/norm_common.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 namespace {
@@ -171,3 +172,8 @@ Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(layer_norm_backward, RowNormBackward<true>);
+NEURA_DEFINE_OPERATION(rms_norm_backward, RowNormBackward<false>);
+NEURA_DEFINE_OPERATION(layer_norm, LayerNorm);
+NEURA_DEFINE_OPERATION(rms_norm, RmsNorm);

@@ -3,6 +3,7 @@
 #include "neura/ops/norm.h"
 #include "neura/ops/norm_common.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 
@@ -285,3 +286,9 @@ Tensor local_response_norm(const Tensor& input, int size, LocalResponseNormOptio
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(group_norm_backward, GroupNormBackward);
+NEURA_DEFINE_OPERATION(group_norm, GroupNorm);
+NEURA_DEFINE_OPERATION(batch_norm_backward, BatchNormBackward);
+NEURA_DEFINE_OPERATION(batch_norm, BatchNorm<true>);
+NEURA_DEFINE_OPERATION(batch_norm_inference, BatchNorm<false>);

@@ -1,5 +1,7 @@
 #include "neura/ops/optimizer_step.h"
 
+#include "neura/ops/registry.h"
+
 #include <algorithm>
 #include <string>
 
@@ -90,3 +92,14 @@ NEURA_OPTIM_KERNELS(X)
 #undef X
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(sgd_step, OptimizerStep<SgdStep>);
+NEURA_DEFINE_OPERATION(adam_step, OptimizerStep<AdamStep>);
+NEURA_DEFINE_OPERATION(rmsprop_step, OptimizerStep<RmspropStep>);
+NEURA_DEFINE_OPERATION(adagrad_step, OptimizerStep<AdagradStep>);
+NEURA_DEFINE_OPERATION(adadelta_step, OptimizerStep<AdadeltaStep>);
+NEURA_DEFINE_OPERATION(adamax_step, OptimizerStep<AdamaxStep>);
+NEURA_DEFINE_OPERATION(nadam_step, OptimizerStep<NadamStep>);
+NEURA_DEFINE_OPERATION(radam_step, OptimizerStep<RadamStep>);
+NEURA_DEFINE_OPERATION(asgd_step, OptimizerStep<AsgdStep>);
+NEURA_DEFINE_OPERATION(rprop_step, OptimizerStep<RpropStep>);

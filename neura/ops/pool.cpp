@@ -3,6 +3,7 @@
 #include "neura/backend/kernels/pool.h"
 #include "neura/core/exact.h"
 #include "neura/ops/apply.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
@@ -211,3 +212,9 @@ NEURA_POOL(3)
 #undef NEURA_POOL
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(max_pool_backward, PoolScatterOp);
+NEURA_DEFINE_OPERATION(max_pool_gather, PoolGatherOp);
+NEURA_DEFINE_OPERATION(max_pool, MaxPoolOp);
+NEURA_DEFINE_OPERATION(avg_pool, AvgPoolOp);
+NEURA_DEFINE_OPERATION(avg_pool_backward, AvgPoolGradientOp);

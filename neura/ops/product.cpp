@@ -1,6 +1,7 @@
 #include "neura/ops/product.h"
 
 #include "neura/backend/kernels/matmul.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -118,3 +119,7 @@ void LinearOp::gradient(Gradient& g) const {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(matmul, MatmulOp);
+NEURA_DEFINE_OPERATION(addmm, AddmmOp);
+NEURA_DEFINE_OPERATION(linear, LinearOp);

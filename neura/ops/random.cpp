@@ -6,6 +6,7 @@
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -317,3 +318,15 @@ Tensor& random_(Tensor& self, Generator* g) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(uniform, Random<Draw::uniform>);
+NEURA_DEFINE_OPERATION(normal, Random<Draw::normal>);
+NEURA_DEFINE_OPERATION(log_normal, Random<Draw::log_normal>);
+NEURA_DEFINE_OPERATION(cauchy, Random<Draw::cauchy>);
+NEURA_DEFINE_OPERATION(exponential, Random<Draw::exponential>);
+NEURA_DEFINE_OPERATION(geometric, Random<Draw::geometric>);
+NEURA_DEFINE_OPERATION(bernoulli, Random<Draw::bernoulli>);
+NEURA_DEFINE_OPERATION(poisson, Random<Draw::poisson>);
+NEURA_DEFINE_OPERATION(random, Random<Draw::integers>);
+NEURA_DEFINE_OPERATION(randperm, Permutation);
+NEURA_DEFINE_OPERATION(multinomial, Multinomial);

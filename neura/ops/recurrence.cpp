@@ -6,6 +6,7 @@
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -122,3 +123,6 @@ StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, c
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(recurrent_layer_backward, RecurrenceBackward);
+NEURA_DEFINE_OPERATION(recurrent_layer, RecurrenceOp);

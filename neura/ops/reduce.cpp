@@ -2,6 +2,7 @@
 
 #include "neura/ops/copy.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/scan.h"
 #include "neura/ops/scan_common.h"
@@ -219,3 +220,12 @@ Tensor Tensor::mean(const Dims& dim, bool keepdim) const { return neura::mean(*t
 Tensor Tensor::argmax(std::optional<int> dim, bool keepdim) const { return neura::argmax(*this, dim, keepdim); }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(sum, Sum);
+NEURA_DEFINE_OPERATION(mean, Mean);
+NEURA_DEFINE_OPERATION(nansum, NanSum);
+NEURA_DEFINE_OPERATION(prod, Prod);
+NEURA_DEFINE_OPERATION(amax, AMax);
+NEURA_DEFINE_OPERATION(amin, AMin);
+NEURA_DEFINE_OPERATION(any, Any);
+NEURA_DEFINE_OPERATION(all, All);

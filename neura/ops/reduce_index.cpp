@@ -4,6 +4,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 
 namespace neura {
 namespace {
@@ -75,3 +76,8 @@ Tensor argmin(const Tensor& input, std::optional<int> dim, bool keepdim) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(max, MaxOp);
+NEURA_DEFINE_OPERATION(min, MinOp);
+NEURA_DEFINE_OPERATION(argmax, ArgMax);
+NEURA_DEFINE_OPERATION(argmin, ArgMin);

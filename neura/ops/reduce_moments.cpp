@@ -5,6 +5,7 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 
 namespace neura {
@@ -195,3 +196,8 @@ Tensor renorm(const Tensor& input, double p, int dim, double maxnorm) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(var, VarMean);
+NEURA_DEFINE_OPERATION(std, StdMean);
+NEURA_DEFINE_OPERATION(logsumexp, LogSumExp);
+NEURA_DEFINE_OPERATION(norm, Norm);

@@ -23,7 +23,7 @@ void register_operation(const Row&);
 }  // namespace neura
 
 // The type may have commas in it.
-#define NEURA_DEFINE_OPERATION(identifier, ...)                     \
-  namespace neura::operations {                                     \
-  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; }  \
+#define NEURA_DEFINE_OPERATION(identifier, ...)                    \
+  namespace neura::operations {                                    \
+  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; } \
   }

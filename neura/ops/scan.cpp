@@ -7,6 +7,7 @@
 #include "neura/ops/join.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/scan_common.h"
 
@@ -241,3 +242,11 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int dim) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(cumsum, CumSum);
+NEURA_DEFINE_OPERATION(cumprod, CumProd);
+NEURA_DEFINE_OPERATION(shift, Shift);
+NEURA_DEFINE_OPERATION(recurrence, Recurrence);
+NEURA_DEFINE_OPERATION(cummax, CumMax);
+NEURA_DEFINE_OPERATION(cummin, CumMin);
+NEURA_DEFINE_OPERATION(logcumsumexp, LogCumSumExp);

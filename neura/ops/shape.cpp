@@ -5,6 +5,7 @@
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -320,3 +321,8 @@ Tensor atleast_3d(const Tensor& input) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(flip, Flip);
+NEURA_DEFINE_OPERATION(roll, Roll);
+NEURA_DEFINE_OPERATION(tril, Tril);
+NEURA_DEFINE_OPERATION(triu, Triu);

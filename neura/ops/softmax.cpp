@@ -6,6 +6,7 @@
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 
 namespace neura {
@@ -105,3 +106,9 @@ Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(softmax, Softmax<SoftmaxKind::softmax>);
+NEURA_DEFINE_OPERATION(log_softmax, Softmax<SoftmaxKind::log_softmax>);
+NEURA_DEFINE_OPERATION(safe_softmax, Softmax<SoftmaxKind::safe_softmax>);
+NEURA_DEFINE_OPERATION(log_softmax_backward, SoftmaxBackward<true>);
+NEURA_DEFINE_OPERATION(softmax_backward, SoftmaxBackward<false>);

@@ -6,6 +6,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows_more.h"
 
 namespace neura {
@@ -201,3 +202,11 @@ Tensor nanquantile(const Tensor& input, double q, std::optional<int> dim, bool k
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(sort, Sort);
+NEURA_DEFINE_OPERATION(topk, TopK);
+NEURA_DEFINE_OPERATION(kthvalue, KthValue);
+NEURA_DEFINE_OPERATION(median, Median);
+NEURA_DEFINE_OPERATION(nanmedian, NanMedian);
+NEURA_DEFINE_OPERATION(mode, Mode);
+NEURA_DEFINE_OPERATION(median_of_all, MedianOfAll);

@@ -8,6 +8,7 @@
 #include "neura/ops/join.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/scan.h"
 #include "neura/ops/sort.h"
@@ -186,3 +187,6 @@ Tensor histc(const Tensor& input, std::int64_t bins, Scalar min, Scalar max) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(unique, SortRows);
+NEURA_DEFINE_OPERATION(searchsorted, SearchSorted);

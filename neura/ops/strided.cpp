@@ -7,6 +7,7 @@
 #include "neura/core/memory.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
@@ -135,3 +136,8 @@ void StridedPut::gradient(Gradient& g) const {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(as_strided, AsStrided);
+NEURA_DEFINE_OPERATION(strided_gather, StridedGather);
+NEURA_DEFINE_OPERATION(strided_sum, StridedSum);
+NEURA_DEFINE_OPERATION(strided_put, StridedPut);

@@ -4,6 +4,7 @@
 
 #include "neura/core/exact.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/strided.h"
 
 namespace neura {
@@ -325,3 +326,11 @@ std::vector<Tensor> chunk(const Tensor& input, std::int64_t chunks, int dim) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(permute, Permute);
+NEURA_DEFINE_OPERATION(select, Select);
+NEURA_DEFINE_OPERATION(unbind, Unbind);
+NEURA_DEFINE_OPERATION(slice, Slice);
+NEURA_DEFINE_OPERATION(split, Split);
+NEURA_DEFINE_OPERATION(view, Reshape);
+NEURA_DEFINE_OPERATION(expand, Expand);

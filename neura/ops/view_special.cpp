@@ -2,6 +2,7 @@
 #include <string>
 
 #include "neura/ops/copy.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/strided.h"
 #include "neura/ops/view.h"
 
@@ -130,3 +131,8 @@ Tensor imag(const Tensor& input) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(diagonal, Diagonal);
+NEURA_DEFINE_OPERATION(unfold, Unfold);
+NEURA_DEFINE_OPERATION(view_as_real, ViewAsReal);
+NEURA_DEFINE_OPERATION(view_as_complex, ViewAsComplex);

@@ -10,7 +10,7 @@
 namespace neura::stored {
 
 using test::ConformanceCase;
-using test::Operation;
+using test::CaseFunction;
 using test::Value;
 using Tensors = std::vector<Tensor>;
 using Integers = std::vector<std::int64_t>;
@@ -119,20 +119,20 @@ inline std::vector<Index> brackets(const Value& v) {
   return out;
 }
 
-template <class F> Operation one(F f) {
+template <class F> CaseFunction one(F f) {
   return [f](const ConformanceCase& c) {
     no_out(c);
     return Tensors{f(c)};
   };
 }
-template <class F> Operation many(F f) {
+template <class F> CaseFunction many(F f) {
   return [f](const ConformanceCase& c) {
     no_out(c);
     return Tensors(f(c));
   };
 }
 // Values that nobody defines: shape and dtype are judged.
-template <class F> Operation any_values(F f) {
+template <class F> CaseFunction any_values(F f) {
   return one([f](const ConformanceCase& c) -> Tensor {
     Tensor got = f(c);
     const Tensor& want = c.output.data;
@@ -143,9 +143,9 @@ template <class F> Operation any_values(F f) {
 using C = const ConformanceCase&;
 
 // Judges all of them under one name; a file without stored answers is a mistake.
-inline void judge_all(const std::string& list, const std::map<std::string, Operation>& calls) {
+inline void judge_all(const std::string& list, const std::map<std::string, CaseFunction>& calls) {
   const std::vector<std::string> names = test::conformance_names();
-  std::vector<std::pair<std::string, Operation>> files;
+  std::vector<std::pair<std::string, CaseFunction>> files;
   for (auto& [name, call] : calls)
     if (std::find(names.begin(), names.end(), name) != names.end()) files.emplace_back(name, call);
     else ADD_FAILURE() << "no stored answers for " << name;

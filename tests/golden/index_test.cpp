@@ -18,7 +18,7 @@ namespace {
 
 using namespace stored;
 
-void add_creation(std::map<std::string, Operation>& m) {
+void add_creation(std::map<std::string, CaseFunction>& m) {
   m["zeros"] = one([](C c) { return zeros(H(c.input), options(c)); });
   m["ones"] = one([](C c) { return ones(H(c.input), options(c)); });
   m["empty"] = any_values([](C c) { return empty(H(c.input), options(c)); });
@@ -77,7 +77,7 @@ void add_creation(std::map<std::string, Operation>& m) {
       one([](C c) { return triu_indices(I(c.input), I(A(c, 0)), I(c.argument(1, "offset"), 0), options(c)); });
 }
 
-void add_joining(std::map<std::string, Operation>& m) {
+void add_joining(std::map<std::string, CaseFunction>& m) {
   m["cat"] = one([](C c) { return cat(TL(c.input), int(I(c.argument(0, "dim"), 0))); });
   m["stack"] = one([](C c) { return stack(TL(c.input), int(I(c.argument(0, "dim"), 0))); });
   m["hstack"] = one([](C c) { return hstack(TL(c.input)); });
@@ -116,7 +116,7 @@ void add_joining(std::map<std::string, Operation>& m) {
       [](const Tensor& x, const Integers& at) { return dsplit(x, at); });
 }
 
-void add_shapes(std::map<std::string, Operation>& m) {
+void add_shapes(std::map<std::string, CaseFunction>& m) {
   m["repeat"] =
       one([](C c) { return repeat(T(c.input), Shape(std::span<const std::int64_t>(spelled(c, "repeats")))); });
   m["tile"] = one([](C c) { return tile(T(c.input), Shape(std::span<const std::int64_t>(spelled(c, "dims")))); });
@@ -157,7 +157,7 @@ void add_shapes(std::map<std::string, Operation>& m) {
   m["kron"] = one([](C c) { return kron(T(c.input), T(A(c, 0))); });
 }
 
-void add_padding_and_sizes(std::map<std::string, Operation>& m) {
+void add_padding_and_sizes(std::map<std::string, CaseFunction>& m) {
   m["constant_pad_nd"] = one([](C c) {
     const Value& v = c.argument(1, "value");
     return constant_pad_nd(T(c.input), L(c.argument(0, "pad")), v ? S(v) : Scalar(0));
@@ -188,7 +188,7 @@ void add_padding_and_sizes(std::map<std::string, Operation>& m) {
   m["atleast_1d"] = least(atleast_1d), m["atleast_2d"] = least(atleast_2d), m["atleast_3d"] = least(atleast_3d);
 }
 
-void add_indexing(std::map<std::string, Operation>& m) {
+void add_indexing(std::map<std::string, CaseFunction>& m) {
   m["__getitem__"] = one([](C c) { return index(T(c.input), brackets(A(c, 0))); });
   m["index_put"] = one(
       [](C c) { return index_put(T(c.input), brackets(A(c, 0)), T(A(c, 1)), B(c.argument(2, "accumulate"), false)); });
@@ -236,7 +236,7 @@ void add_indexing(std::map<std::string, Operation>& m) {
 }
 
 TEST(Index, StoredAnswers) {
-  std::map<std::string, Operation> m;
+  std::map<std::string, CaseFunction> m;
   add_creation(m), add_joining(m), add_shapes(m), add_padding_and_sizes(m), add_indexing(m);
   judge_all("index", m);
 }

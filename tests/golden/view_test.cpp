@@ -10,7 +10,7 @@
 namespace neura {
 namespace {
 using namespace stored;
-using Calls = std::map<std::string, Operation>;
+using Calls = std::map<std::string, CaseFunction>;
 
 // The view itself, and what torch calls name_copy: the same values in memory of their own.
 template <class F> void both(Calls& m, const std::string& name, F f) {

@@ -36,7 +36,7 @@ struct Arguments {
   }
 };
 // An operation of one result that reads its arguments itself.
-inline Operation one(Tensor (*f)(const Tensor& x, const Arguments& a)) {
+inline CaseFunction one(Tensor (*f)(const Tensor& x, const Arguments& a)) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> { return {f(c.input.data, Arguments{c})}; };
 }
 

@@ -63,7 +63,7 @@ TEST(Dropout, Edges) {
   EXPECT_EQ(dropout(full({0, 3}, 1.0)).shape(), (Shape{0, 3}));
 }
 
-Operation kind(Tensor (*f)(const Tensor&, double, bool), bool training) {
+CaseFunction kind(Tensor (*f)(const Tensor&, double, bool), bool training) {
   return [=](const ConformanceCase& c) -> std::vector<Tensor> {
     const Arguments a{c};
     return {f(c.input.data, a.number(0, "p", 0.5), a.flag(1, "training", training))};

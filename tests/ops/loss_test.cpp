@@ -183,7 +183,7 @@ TEST(ElementLoss, EdgesAreTorchs) {
 }
 
 Tensor weight_of(const Arguments& a) { return a.tensor(1, "weight"); }
-const std::vector<std::pair<std::string, Operation>> cases = {
+const std::vector<std::pair<std::string, CaseFunction>> cases = {
     {"nn.functional.cross_entropy", one([](const Tensor& x, const Arguments& a) {
        return cross_entropy(x, a.tensor(0, "target"),
                             {weight_of(a), std::int64_t(a.number(9, "ignore_index", -100)), a.reduction(),

@@ -40,7 +40,7 @@ double order_of(const Value& v) {
 // The signatures that torch's reductions come in.
 using Plain = Tensor (*)(const Tensor&, const Dims&, bool);
 using WithDType = Tensor (*)(const Tensor&, const Dims&, bool, std::optional<DType>);
-Operation plain(Plain f) {
+CaseFunction plain(Plain f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     if (c.kwarg("out")) {
       Tensor out = c.kwarg("out").data;
@@ -49,7 +49,7 @@ Operation plain(Plain f) {
     return {f(c.input.data, dims_of(c.argument(0, "dim")), flag(c.argument(1, "keepdim")))};
   };
 }
-Operation with_dtype(WithDType f) {
+CaseFunction with_dtype(WithDType f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     return {f(c.input.data, dims_of(c.argument(0, "dim")), flag(c.argument(1, "keepdim")), dtype_of_case(c))};
   };
@@ -66,31 +66,31 @@ Dims spread_dims(const ConformanceCase& c) {
 }
 using Spread = Tensor (*)(const Tensor&, const Dims&, double, bool);
 using Moments = MomentsResult (*)(const Tensor&, const Dims&, double, bool);
-Operation spread(Spread f) {
+CaseFunction spread(Spread f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     return {f(c.input.data, spread_dims(c), correction_of(c), flag(c.kwarg("keepdim")))};
   };
 }
-Operation moments(Moments f) {
+CaseFunction moments(Moments f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     const auto r = f(c.input.data, spread_dims(c), correction_of(c), flag(c.kwarg("keepdim")));
     return {r.first, r.mean};
   };
 }
 using ArgExtreme = Tensor (*)(const Tensor&, std::optional<int>, bool);
-Operation place(ArgExtreme f) {
+CaseFunction place(ArgExtreme f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     return {f(c.input.data, one_dim(c.argument(0, "dim")), flag(c.argument(1, "keepdim")))};
   };
 }
 using WithPlace = MaxResult (*)(const Tensor&, int, bool);
-Operation with_place(WithPlace f) {
+CaseFunction with_place(WithPlace f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     const auto r = f(c.input.data, int(c.argument(0, "dim").scalar.integer()), flag(c.argument(1, "keepdim")));
     return {r.values, r.indices};
   };
 }
-Operation of_all(Tensor (*f)(const Tensor&)) {
+CaseFunction of_all(Tensor (*f)(const Tensor&)) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> { return {f(c.input.data)}; };
 }
 std::vector<Tensor> norm_case(const ConformanceCase& c) {

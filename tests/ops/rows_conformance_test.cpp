@@ -25,7 +25,7 @@ Scalar alpha(const ConformanceCase& c) {
 }
 
 // Any row, called as torch does: operands in order, then attributes by position or name.
-Operation by_row(const Row& row, bool tensors_only) {
+CaseFunction by_row(const Row& row, bool tensors_only) {
   return [&row, tensors_only](const ConformanceCase& c) -> Results {
     Operand in[3] = {operand(c.input)};
     if (!in[0].is_tensor() && c.raises) throw DTypeError("a number where torch takes a tensor");
@@ -46,7 +46,7 @@ Operation by_row(const Row& row, bool tensors_only) {
   };
 }
 
-using Files = std::vector<std::pair<std::string, Operation>>;
+using Files = std::vector<std::pair<std::string, CaseFunction>>;
 
 void add_rows(Files& t) {
   const std::vector<std::string> only_tensors = {

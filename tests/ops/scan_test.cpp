@@ -14,12 +14,12 @@ std::optional<DType> dtype_of_case(const ConformanceCase& c) {
   return c.kwarg("dtype") ? std::optional(c.kwarg("dtype").type) : std::nullopt;
 }
 using Scan = Tensor (*)(const Tensor&, int, std::optional<DType>);
-Operation scan(Scan f) {
+CaseFunction scan(Scan f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     return {f(c.input.data, integer(c.argument(0, "dim"), 0), dtype_of_case(c))};
   };
 }
-Operation running(CumulativeResult (*f)(const Tensor&, int)) {
+CaseFunction running(CumulativeResult (*f)(const Tensor&, int)) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     const auto r = f(c.input.data, integer(c.argument(0, "dim"), 0));
     return {r.values, r.indices};

@@ -53,7 +53,7 @@ std::vector<Tensor> mode_case(const ConformanceCase& c) {
   return {r.values, r.indices};
 }
 using Quantile = Tensor (*)(const Tensor&, const Tensor&, std::optional<int>, bool, const char*);
-Operation quantile_case(Quantile f) {
+CaseFunction quantile_case(Quantile f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     const Value& q = c.argument(0, "q");
     const Tensor t = q.kind == Value::tensor ? q.data : full({}, q.scalar, {.dtype = c.input.data.dtype()});

@@ -64,13 +64,13 @@ struct Verdict {
 };
 // Calls an operation, which returns its tensors in order, and compares results, gradients and second gradients with the
 // tolerances of tests/conformance/run.py. NotImplementedError counts as missing.
-using Operation = std::function<std::vector<Tensor>(const ConformanceCase&)>;
-Verdict judge(const ConformanceCase&, const Operation&);
+using CaseFunction = std::function<std::vector<Tensor>(const ConformanceCase&)>;
+Verdict judge(const ConformanceCase&, const CaseFunction&);
 
 // Judges every case of every file with the operation that it belongs to, and compares with
 // tests/golden/<list>.expected, one line per file: its name, how many cases pass, of how many. Fewer passes than listed
 // fail the test, as does a file that is not listed. NEURA_UPDATE_EXPECTED=1 writes the list instead; raising it is part
 // of the change that made it better.
-void expect_conformance(const std::string& list, const std::vector<std::pair<std::string, Operation>>& files);
+void expect_conformance(const std::string& list, const std::vector<std::pair<std::string, CaseFunction>>& files);
 
 }  // namespace neura::test

@@ -96,7 +96,7 @@ void compare_gradients(const ConformanceCase& c, const std::vector<Tensor>& resu
   compare_second(c, gradients, inputs);
 }
 
-void compare_case(const ConformanceCase& c, const Operation& call) {
+void compare_case(const ConformanceCase& c, const CaseFunction& call) {
   std::vector<Tensor> leaves = c.leaves();
   for (Tensor& t : leaves) t.requires_grad_();
   const std::vector<Tensor> results = call(c);
@@ -111,7 +111,7 @@ void compare_case(const ConformanceCase& c, const Operation& call) {
 
 }  // namespace
 
-Verdict judge(const ConformanceCase& c, const Operation& call) {
+Verdict judge(const ConformanceCase& c, const CaseFunction& call) {
   if (!c.unreadable.empty()) return {Verdict::unreadable, c.unreadable};
   try {
     compare_case(c, call);

@@ -23,7 +23,7 @@ std::map<std::string, Count> read_list(const std::string& list) {
   return r;
 }
 
-Count run(const std::string& name, const Operation& call, std::string& report) {
+Count run(const std::string& name, const CaseFunction& call, std::string& report) {
   Count count;
   for (const ConformanceCase& c : read_conformance(name).cases) {
     const Verdict v = judge(c, call);
@@ -36,7 +36,7 @@ Count run(const std::string& name, const Operation& call, std::string& report) {
 
 }  // namespace
 
-void expect_conformance(const std::string& list, const std::vector<std::pair<std::string, Operation>>& files) {
+void expect_conformance(const std::string& list, const std::vector<std::pair<std::string, CaseFunction>>& files) {
   const auto expected = read_list(list);
   std::map<std::string, Count> got;
   Count all;

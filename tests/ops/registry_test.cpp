@@ -1,0 +1,104 @@
+// The list of all operations: each is found by its name, and a program's own join it.
+#include "neura/ops/registry.h"
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include "neura/ops/apply.h"
+#include "neura/ops/rows.h"
+#include "tests/support/close.h"
+
+namespace neura::test {
+namespace {
+
+template <int n> struct Custom {
+  static constexpr Operation op = operation(n == 0 ? "custom_of_a_test" : n == 1 ? "tanh" : "");
+  NEURA_FIELDS()
+  void infer(const Spec& x, Spec& y) const { y = x; }
+  void run(Context&, View, View) const {}
+};
+
+TEST(Registry, FindsEveryOperationByItsName) {
+  ASSERT_GT(all_operations().size(), 300u);
+  for (const Row* row : all_operations()) {
+    const Row* found = find_operation(row->name);
+    ASSERT_TRUE(found) << row->name;
+    EXPECT_STREQ(found->name, row->name);
+  }
+}
+TEST(Registry, HasEachOnce) {
+  std::set<const Row*> rows;
+  std::map<std::string, int> names;
+  for (const Row* row : all_operations()) {
+    EXPECT_TRUE(rows.insert(row).second) << row->name;
+    ++names[row->name];
+  }
+  std::string several;
+  for (const auto& [name, count] : names)
+    if (count > 1) several += name + " ";
+  EXPECT_EQ(several, "batch_norm embedding fill index_put masked_scatter median nonzero put recurrence to unfold ");
+}
+TEST(Registry, GivesTheFirstOfSeveralOfOneName) {
+  const Row* first = nullptr;
+  for (const Row* row : all_operations())
+    if (!first && std::string_view(row->name) == "to") first = row;
+  EXPECT_EQ(find_operation("to"), first);
+}
+TEST(Registry, HasRowsSlopesStructsViewsAndLists) {
+  for (const Row* row : all_rows()) EXPECT_EQ(find_operation(row->name), row) << row->name;
+  EXPECT_EQ(find_operation("tanh_backward")->of, &rows::tanh);
+  EXPECT_EQ(find_operation("atan2_backward_1")->operand, 1);
+  EXPECT_FALSE(find_operation("round_backward"));  // it has no derivative
+  EXPECT_EQ(find_operation("softmax")->kind, Row::structured);
+  EXPECT_EQ(find_operation("permute")->kind, Row::view);
+  EXPECT_EQ(find_operation("lazy_clone")->kind, Row::lazy);
+  EXPECT_EQ(find_operation("cat")->group, 1);
+}
+TEST(Registry, MakesEveryStructOperation) {
+  for (const Row* row : all_operations()) {
+    const bool fields = row->kind != Row::pointwise && row->kind != Row::slope;
+    EXPECT_EQ(row->make && row->copy && row->visit, fields) << row->name;
+  }
+}
+TEST(Registry, KnowsNoOther) {
+  for (const char* name : {"", "Add", "add ", "ad", "__add__", "nothing"}) EXPECT_FALSE(find_operation(name)) << name;
+}
+
+TEST(Registry, TakesAProgramsOwn) {
+  const std::size_t before = all_operations().size();
+  register_operation(row_of<Custom<0>>);
+  register_operation(row_of<Custom<0>>);
+  EXPECT_EQ(all_operations().size(), before + 1);
+  EXPECT_EQ(all_operations().back(), &row_of<Custom<0>>);
+  EXPECT_EQ(find_operation("custom_of_a_test"), &row_of<Custom<0>>);
+}
+TEST(Registry, RefusesANameThatIsTaken) {
+  const std::string said = "register_operation: expected a name that no operation has, got ";
+  EXPECT_EQ(error_of<ValueError>([] { register_operation(row_of<Custom<1>>); }), said + "\"tanh\"");
+  EXPECT_EQ(error_of<ValueError>([] { register_operation(row_of<Custom<2>>); }), said + "\"\"");
+  EXPECT_EQ(find_operation("tanh"), &rows::tanh);
+}
+TEST(Registry, ThreadsRegisterAndFindAtOnce) {
+  constexpr int kThreads = 4, kEach = 8;
+  static std::string names[kThreads * kEach];
+  static Row own[kThreads * kEach];
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([t] {
+      for (int i = t * kEach; i < (t + 1) * kEach; ++i) {
+        if (names[i].empty()) {
+          names[i] = "of_thread_" + std::to_string(i);
+          own[i] = row_of<Custom<0>>, own[i].name = names[i].c_str();
+        }
+        register_operation(own[i]);
+        EXPECT_EQ(find_operation(names[i]), &own[i]);
+        EXPECT_EQ(find_operation("tanh"), &rows::tanh);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (const Row& row : own) EXPECT_EQ(find_operation(row.name), &row);
+}
+
+}  // namespace
+}  // namespace neura::test
