@@ -45,7 +45,7 @@ Tensor hash_tensor(const Tensor& input, const Dims& dim, const HashTensorOptions
     }
     x = bitwise_xor(narrow(x, -1, 0, half), narrow(x, -1, half, half));
   }
-  x = odd ? bitwise_xor(x, odd) : x.is_same(bits) ? x : contiguous(x);
+  x = odd ? bitwise_xor(x, odd) : rows.back() == 1 ? x.clone() : x;  // never the input's memory
   return reshape(x, reduced_sizes(sizes, dims, o.keepdim));
 }
 
