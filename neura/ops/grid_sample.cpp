@@ -10,6 +10,7 @@
 #include "neura/ops/join.h"
 #include "neura/ops/matmul.h"
 #include "neura/ops/message.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/view.h"
@@ -250,3 +251,6 @@ Tensor affine_grid(const Tensor& theta, const Shape& size, bool align_corners) {
 }
 
 }  // namespace neura
+
+NEURA_DEFINE_OPERATION(grid_sample_backward, GridSampleBackward);
+NEURA_DEFINE_OPERATION(grid_sample, GridSample);

@@ -56,11 +56,10 @@ template <class T> void cubic(T t, T (&weight)[4], T (&slope)[4]) {
   slope[0] = far_slope(t + 1), slope[1] = near_slope(t), slope[2] = -near_slope(1 - t), slope[3] = -far_slope(2 - t);
 }
 
-template <class T> Line<T> line_of(T coordinate, int64_t size, const GridSampling& s) {
+template <class T> void find(Line<T>& line, T coordinate, int64_t size, const GridSampling& s) {
   T factor = T(s.align_corners ? size - 1 : size) / 2;      // the derivative of p by the coordinate
   if (std::isnan(coordinate)) coordinate = -1, factor = 0;  // as torch documents it
   const T p = s.align_corners ? (coordinate + 1) / 2 * T(size - 1) : ((coordinate + 1) * T(size) - 1) / 2;
-  Line<T> line;
   if (s.mode == Sampling::cubic) {
     const T low = std::floor(p);
     T weight[4], slope[4];
@@ -69,13 +68,12 @@ template <class T> Line<T> line_of(T coordinate, int64_t size, const GridSamplin
       T unused = 1;
       line.add(std::nearbyint(padded(low + T(k - 1), size, s, unused)), size, weight[k], slope[k] * factor);
     }
-    return line;
+    return;
   }
   const T q = padded(p, size, s, factor);
-  if (s.mode == Sampling::nearest) return line.add(std::nearbyint(q), size, 1, 0), line;  // ties to even
+  if (s.mode == Sampling::nearest) return line.add(std::nearbyint(q), size, 1, 0);  // ties to even
   const T low = std::floor(q), part = q - low;
   line.add(low, size, 1 - part, -factor), line.add(low + 1, size, part, factor);
-  return line;
 }
 
 struct Sizes {
@@ -102,7 +100,7 @@ template <class T> struct Block {
   }
   void add(int i, const T* point, const Sizes& z, const GridSampling& s) {
     Line<T> line[3];
-    for (int d = 0; d < z.dims; ++d) line[d] = line_of(point[z.dims - 1 - d], z.in[d], s);
+    for (int d = 0; d < z.dims; ++d) find(line[d], point[z.dims - 1 - d], z.in[d], s);
     const int each = line[0].count;
     count = z.dims == 3 ? each * each * each : each * each;
     for (int k = 0; k < count; ++k) {
