@@ -7,6 +7,7 @@
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/message.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/shape.h"
 #include "neura/ops/view.h"
@@ -31,11 +32,11 @@ Spec with_size(const Spec& x, int64_t dim, int64_t size, DType dtype) {
 
 // The three transforms are linear, and the derivative of each is one of them with the same scale.
 struct FftComplexOp {
-  static constexpr const char* name = "_fft_c2c";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("_fft_c2c").linear();
   Shape dims;
   bool inverse;
   double scale;
+  NEURA_FIELDS(dims, inverse, scale)
   void infer(const Spec& x, Spec& y) const {
     check_dtype(name, x, true);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -45,11 +46,11 @@ struct FftComplexOp {
 };
 // two_fold: bins that stand for their conjugates as well count twice, as they must in the derivative of the other.
 struct FftRealOp {
-  static constexpr const char* name = "_fft_r2c";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("_fft_r2c").linear();
   Shape dims;
   bool two_fold;
   double scale;
+  NEURA_FIELDS(dims, two_fold, scale)
   void infer(const Spec& x, Spec& y) const {
     check_dtype(name, x, false);
     y = with_size(x, dims.back(), x.shape[dims.back()] / 2 + 1, to_complex(x.dtype));
@@ -58,12 +59,12 @@ struct FftRealOp {
   void gradient(Gradient& g) const;
 };
 struct FftRealInverseOp {
-  static constexpr const char* name = "_fft_c2r";
-  static constexpr bool linear = true;
+  static constexpr Operation op = operation("_fft_c2r").linear();
   Shape dims;
   int64_t n;  // of the last of them
   bool two_fold;
   double scale;
+  NEURA_FIELDS(dims, n, two_fold, scale)
   void infer(const Spec& x, Spec& y) const {
     check_dtype(name, x, true);
     y = with_size(x, dims.back(), n, to_real(x.dtype));
@@ -231,3 +232,7 @@ Tensor fftshift(const Tensor& input, const Dimensions& dim) { return shifted("ff
 Tensor ifftshift(const Tensor& input, const Dimensions& dim) { return shifted("ifftshift", input, dim, true); }
 
 }  // namespace neura::fft
+
+NEURA_DEFINE_OPERATION(fft_c2c, fft::FftComplexOp);
+NEURA_DEFINE_OPERATION(fft_r2c, fft::FftRealOp);
+NEURA_DEFINE_OPERATION(fft_c2r, fft::FftRealInverseOp);

@@ -51,8 +51,7 @@ Taps linear_taps(const Resize& r, bool align_corners) {
   return t;
 }
 
-double cubic(double x) {  // Keys's kernel with a = -0.75
-  constexpr double a = -0.75;
+double cubic(double x, double a = -0.75) {  // Keys's kernel
   x = std::abs(x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
@@ -66,6 +65,28 @@ Taps cubic_taps(const Resize& r, bool align_corners) {
       t.index[std::size_t(k)].push_back(std::clamp(std::int64_t(low) + k - 1, std::int64_t(0), r.in - 1));
       t.weight[std::size_t(k)].push_back(cubic(at - low + 1 - k));
     }
+  }
+  return t;
+}
+
+// The kernel as wide as an element of the result, where that is wider than one of the input; a = -0.5, as in Pillow.
+Taps smoothing_taps(const Resize& r, bool align_corners, bool is_cubic) {
+  const double scale = r.scale(align_corners), width = std::max(scale, 1.0), support = (is_cubic ? 2 : 1) * width;
+  const auto most = std::int64_t(std::ceil(support)) * 2 + 1;
+  Taps t{std::size_t(most)};
+  for (std::int64_t i = 0; i < r.out; ++i) {
+    const double centre = scale * (double(i) + 0.5);
+    const std::int64_t first = std::max(std::int64_t(centre - support + 0.5), std::int64_t(0));
+    const std::int64_t end = std::min({std::int64_t(centre + support + 0.5), r.in, first + most});
+    double total = 0;
+    for (std::int64_t k = 0; k < most; ++k) {
+      const double x = (double(first + k) - centre + 0.5) / width;
+      const double w = first + k >= end ? 0 : is_cubic ? cubic(x, -0.5) : std::max(0.0, 1 - std::abs(x));
+      total += w;
+      t.index[std::size_t(k)].push_back(std::clamp(first + k, std::int64_t(0), std::max(end, std::int64_t(1)) - 1));
+      t.weight[std::size_t(k)].push_back(w);
+    }
+    for (auto& w : t.weight) w.back() /= total != 0 ? total : 1;
   }
   return t;
 }
@@ -167,6 +188,8 @@ Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
   const bool smooth = o.mode != "nearest" && o.mode != "nearest-exact" && o.mode != "area";
   if (!smooth && o.align_corners)
     wrong("align_corners with the linear and cubic modes only, got it with " + std::string(o.mode));
+  if (o.antialias && o.mode != "bilinear" && o.mode != "bicubic")
+    wrong("antialias with mode bilinear or bicubic only, got it with " + std::string(o.mode));
   const bool bytes = input.dtype() == DType::uint8 && (o.mode == "bilinear" || o.mode == "bicubic");
   check<DTypeError>(!smooth || bytes || is_floating(input.dtype()), [&] {
     return "interpolate: expected a floating input for mode " + std::string(o.mode) + ", got " + name(input.dtype());
@@ -176,6 +199,7 @@ Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
   const bool corners = o.align_corners.value_or(false);
   const auto taps = [&](int d) {
     const Resize& r = all[std::size_t(d)];
+    if (o.antialias) return smoothing_taps(r, corners, o.mode == "bicubic");
     return o.mode == "bicubic" ? cubic_taps(r, corners) : linear_taps(r, corners);
   };
   if (bytes) {

@@ -16,6 +16,7 @@ struct InterpolateOptions {
   std::string_view mode = "nearest";
   std::optional<bool> align_corners = {};  // of the linear and cubic modes: the corners' centres stay; else their edges
   bool recompute_scale_factor = false;     // go by the rounded size, not by scale_factor
+  bool antialias = false;                  // bilinear and bicubic: average over what shrinks, as Pillow does
 };
 // Floating; of bytes (uint8) also bilinear and bicubic, rounded after each dimension as torch does it.
 // ValueError for options that do not go together, ShapeError where the input's dimensions do not fit the mode.

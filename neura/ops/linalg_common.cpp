@@ -1,13 +1,15 @@
 #include "neura/ops/linalg_common.h"
 
+#include "neura/ops/registry.h"
 #include "neura/ops/sort.h"
 
 namespace neura::linalg {
 namespace {
 
 struct PivotOrder {
-  static constexpr const char* name = "lu_unpack";
+  static constexpr Operation op = operation("lu_unpack");
   std::int64_t rows;
+  NEURA_FIELDS(rows)
   void infer(const Spec& pivots, Spec& order) const {
     Shape sizes = pivots.sizes();
     sizes.back() = rows;
@@ -77,3 +79,5 @@ Tensor without_info(const Tensor& pivots) { return contiguous(narrow(pivots, -1,
 Tensor info_of(const Tensor& pivots) { return contiguous(select(pivots, -1, pivots.size(-1) - 1)); }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(lu_unpack, linalg::PivotOrder);

@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors.
 #include "neura/ops/linalg_common.h"
+#include "neura/ops/registry.h"
 
 namespace neura::linalg {
 
@@ -30,9 +31,9 @@ void check_vectors(const char* op, const Tensor& vectors) {
 }
 
 struct Eigh {
-  static constexpr const char* name = "eigh";
-  static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9};
+  static constexpr Operation op = operation("eigh").saves(0, out(0, 1));
   bool upper, vectors;
+  NEURA_FIELDS(upper, vectors)
   void infer(const Spec& a, Spec& l, Spec& v) const {
     l = values_of(a, to_real(a.dtype)), v = vectors_of(a, a.dtype, vectors);
   }
@@ -52,9 +53,9 @@ struct Eigh {
 };
 
 struct Eig {
-  static constexpr const char* name = "eig";
-  static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9};
+  static constexpr Operation op = operation("eig").saves(0, out(0, 1));
   bool vectors;
+  NEURA_FIELDS(vectors)
   void infer(const Spec& a, Spec& l, Spec& v) const {
     const DType complex = is_complex(a.dtype) ? a.dtype : to_complex(a.dtype);
     l = values_of(a, complex), v = vectors_of(a, complex, vectors);
@@ -97,3 +98,6 @@ EigResult eig(const Tensor& A) { return general("eig", A, true); }
 Tensor eigvals(const Tensor& A) { return general("eigvals", A, false).eigenvalues; }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(eigh, linalg::Eigh);
+NEURA_DEFINE_OPERATION(eig, linalg::Eig);

@@ -1,5 +1,6 @@
 // LU, and what is solved by it: systems, inverses, determinants, triangles.
 #include "neura/ops/linalg_common.h"
+#include "neura/ops/registry.h"
 #include "neura/ops/scan_common.h"
 #include "neura/ops/sort.h"
 
@@ -12,9 +13,9 @@ Spec pivots_of(const Spec& a) {
 }
 
 struct TriangularSolve {
-  static constexpr const char* name = "solve_triangular";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8, 1};
+  static constexpr Operation op = operation("solve_triangular").saves(0, in(0), out(0)).saves(1, in(0));
   bool upper, unit;
+  NEURA_FIELDS(upper, unit)
   void infer(const Spec&, const Spec& b, Spec& x) const { x = like(b, b.dtype, b.sizes()); }
   void run(Context& c, View a, View b, View x) const { c.backend.linalg->triangular(c, upper, unit, a, b, x); }
   void gradient(Gradient& g) const {
@@ -27,8 +28,8 @@ struct TriangularSolve {
 };
 
 struct LuFactor {
-  static constexpr const char* name = "lu_factor";
-  static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9};
+  static constexpr Operation op = operation("lu_factor").saves(0, out(0, 1));
+  NEURA_FIELDS()
   void infer(const Spec& a, Spec& lu, Spec& pivots) const { lu = like(a, a.dtype, a.sizes()), pivots = pivots_of(a); }
   void run(Context& c, View a, View lu, View pivots) const { c.backend.linalg->lu(c, a, lu, pivots); }
   void gradient(Gradient& g) const;
@@ -58,8 +59,8 @@ void LuFactor::gradient(Gradient& g) const {
 }
 
 struct Solve {
-  static constexpr const char* name = "solve";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8 | 1 << 9 | 1 << 10, 1 | 1 << 9 | 1 << 10};
+  static constexpr Operation op = operation("solve").saves(0, in(0), out(0, 1, 2)).saves(1, in(0), out(1, 2));
+  NEURA_FIELDS()
   void infer(const Spec& a, const Spec& b, Spec& x, Spec& lu, Spec& pivots) const {
     x = like(b, b.dtype, b.sizes()), lu = like(a, a.dtype, a.sizes()), pivots = pivots_of(a);
   }
@@ -75,8 +76,8 @@ struct Solve {
 };
 
 struct Inverse {
-  static constexpr const char* name = "inv";
-  static constexpr std::uint16_t reads[] = {1 << 8};
+  static constexpr Operation op = operation("inv").saves(0, out(0));
+  NEURA_FIELDS()
   void infer(const Spec& a, Spec& inverse, Spec& info) const {
     inverse = like(a, a.dtype, a.sizes()), info = like(a, DType::int32, batch_of(a));
   }
@@ -88,8 +89,8 @@ struct Inverse {
 };
 
 struct Det {
-  static constexpr const char* name = "det";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8 | 1 << 9 | 1 << 10};
+  static constexpr Operation op = operation("det").saves(0, in(0), out(0, 1, 2));
+  NEURA_FIELDS()
   void infer(const Spec& a, Spec& det, Spec& lu, Spec& pivots) const {
     det = like(a, a.dtype, batch_of(a)), lu = like(a, a.dtype, a.sizes()), pivots = pivots_of(a);
   }
@@ -243,3 +244,9 @@ Tensor logdet(const Tensor& A) {
 }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(solve_triangular, linalg::TriangularSolve);
+NEURA_DEFINE_OPERATION(lu_factor, linalg::LuFactor);
+NEURA_DEFINE_OPERATION(solve, linalg::Solve);
+NEURA_DEFINE_OPERATION(inv, linalg::Inverse);
+NEURA_DEFINE_OPERATION(det, linalg::Det);

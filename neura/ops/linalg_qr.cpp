@@ -1,5 +1,6 @@
 // QR, and Householder reflectors.
 #include "neura/ops/linalg_common.h"
+#include "neura/ops/registry.h"
 
 namespace neura::linalg {
 namespace {
@@ -22,9 +23,9 @@ Tensor tall_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const T
 }
 
 struct Qr {
-  static constexpr const char* name = "qr";
-  static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9};
+  static constexpr Operation op = operation("qr").saves(0, out(0, 1));
   Mode mode;
+  NEURA_FIELDS(mode)
   void infer(const Spec& a, Spec& q, Spec& r) const {
     const std::int64_t m = a.shape[a.rank - 2], n = a.shape[a.rank - 1],
                        k = mode == Mode::complete ? m : std::min(m, n);
@@ -57,7 +58,8 @@ struct Qr {
 };
 
 struct Geqrf {
-  static constexpr const char* name = "geqrf";
+  static constexpr Operation op = operation("geqrf");
+  NEURA_FIELDS()
   void infer(const Spec& a, Spec& reflectors, Spec& tau) const {
     reflectors = Spec::dense(a.dtype, a.sizes(), a.device);
     tau = Spec::dense(a.dtype, with_batch(batch_of(a), std::min(a.shape[a.rank - 2], a.shape[a.rank - 1])), a.device);
@@ -67,7 +69,8 @@ struct Geqrf {
   }
 };
 struct Householder {
-  static constexpr const char* name = "householder_product";
+  static constexpr Operation op = operation("householder_product");
+  NEURA_FIELDS()
   void infer(const Spec& a, const Spec&, Spec& q) const { q = Spec::dense(a.dtype, a.sizes(), a.device); }
   void run(Context& c, View a, View tau, View q) const { c.backend.linalg->reflect(c, a, tau, q); }
 };
@@ -143,3 +146,7 @@ Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool l
 }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(qr, linalg::Qr);
+NEURA_DEFINE_OPERATION(geqrf, linalg::Geqrf);
+NEURA_DEFINE_OPERATION(householder_product, linalg::Householder);

@@ -5,14 +5,15 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/ops/linalg_common.h"
 #include "neura/ops/matrix.h"
+#include "neura/ops/registry.h"
 
 namespace neura::linalg {
 namespace {
 
 struct Svd {
-  static constexpr const char* name = "svd";
-  static constexpr std::uint16_t reads[] = {1 << 8 | 1 << 9 | 1 << 10};
+  static constexpr Operation op = operation("svd").saves(0, out(0, 1, 2));
   bool full, vectors;
+  NEURA_FIELDS(full, vectors)
   void infer(const Spec& a, Spec& u, Spec& s, Spec& vh) const {
     const std::int64_t m = a.shape[a.rank - 2], n = a.shape[a.rank - 1], k = std::min(m, n);
     const Shape batch = batch_of(a);
@@ -62,8 +63,8 @@ void Svd::gradient(Gradient& g) const {
 
 // The pseudo-inverse that was found by other means, with its derivative.
 struct Pinv {
-  static constexpr const char* name = "pinv";
-  static constexpr std::uint16_t reads[] = {1 | 1 << 8, 0};
+  static constexpr Operation op = operation("pinv").saves(0, in(0), out(0));
+  NEURA_FIELDS()
   void infer(const Spec&, const Spec& found, Spec& p) const {
     p = Spec::dense(found.dtype, found.sizes(), found.device);
   }
@@ -247,3 +248,6 @@ LstsqResult lstsq(const Tensor& A, const Tensor& B, std::optional<double> rcond,
 }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(svd, linalg::Svd);
+NEURA_DEFINE_OPERATION(pinv, linalg::Pinv);

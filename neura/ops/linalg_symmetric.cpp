@@ -1,14 +1,15 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
 #include "neura/backend/kernels/join.h"
 #include "neura/ops/linalg_common.h"
+#include "neura/ops/registry.h"
 
 namespace neura::linalg {
 namespace {
 
 struct Cholesky {
-  static constexpr const char* name = "cholesky";
-  static constexpr std::uint16_t reads[] = {1 << 8};
+  static constexpr Operation op = operation("cholesky").saves(0, out(0));
   bool upper;
+  NEURA_FIELDS(upper)
   void infer(const Spec& a, Spec& f, Spec& info) const {
     f = Spec::dense(a.dtype, a.sizes(), a.device), info = Spec::dense(DType::int32, batch_of(a), a.device);
   }
@@ -24,9 +25,9 @@ struct Cholesky {
 
 // What was solved by the triangles of L alone, with the derivative of (L L^H)^-1 B for all elements of L.
 struct CholeskySolve {
-  static constexpr const char* name = "cholesky_solve";
-  static constexpr std::uint16_t reads[] = {1 << 1, 1 << 1 | 1 << 8, 0};
+  static constexpr Operation op = operation("cholesky_solve").saves(0, in(1)).saves(1, in(1), out(0));
   bool upper;
+  NEURA_FIELDS(upper)
   void infer(const Spec& b, const Spec&, const Spec&, Spec& x) const { x = Spec::dense(b.dtype, b.sizes(), b.device); }
   void run(Context& c, View, View, View found, View x) const { c.backend.join->copy(c, found, x); }
   void gradient(Gradient& g) const {
@@ -39,8 +40,9 @@ struct CholeskySolve {
 };
 
 struct LdlFactor {
-  static constexpr const char* name = "ldl_factor";
+  static constexpr Operation op = operation("ldl_factor");
   bool hermitian;
+  NEURA_FIELDS(hermitian)
   void infer(const Spec& a, Spec& ld, Spec& pivots) const {
     ld = Spec::dense(a.dtype, a.sizes(), a.device);
     pivots = Spec::dense(DType::int32, with_batch(batch_of(a), a.shape[a.rank - 1] + 1), a.device);
@@ -48,8 +50,9 @@ struct LdlFactor {
   void run(Context& c, View a, View ld, View pivots) const { c.backend.linalg->ldl(c, hermitian, a, ld, pivots); }
 };
 struct LdlSolve {
-  static constexpr const char* name = "ldl_solve";
+  static constexpr Operation op = operation("ldl_solve");
   bool hermitian;
+  NEURA_FIELDS(hermitian)
   void infer(const Spec&, const Spec&, const Spec& b, Spec& x) const { x = Spec::dense(b.dtype, b.sizes(), b.device); }
   void run(Context& c, View ld, View pivots, View b, View x) const {
     c.backend.linalg->ldl_solve(c, hermitian, ld, pivots, b, x);
@@ -112,3 +115,8 @@ Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool h
 }
 
 }  // namespace neura::linalg
+
+NEURA_DEFINE_OPERATION(cholesky, linalg::Cholesky);
+NEURA_DEFINE_OPERATION(cholesky_solve, linalg::CholeskySolve);
+NEURA_DEFINE_OPERATION(ldl_factor, linalg::LdlFactor);
+NEURA_DEFINE_OPERATION(ldl_solve, linalg::LdlSolve);

@@ -19,6 +19,7 @@ void bind_fourier(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
 void bind_linalg(const Names&);
+void bind_sampling(const Names&, const Names& network);
 
 namespace {
 
@@ -221,6 +222,7 @@ NB_MODULE(_neura, m) {
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_network(network);
   bind_losses(network);
+  bind_sampling(names, network);
   const Names utils{m.def_submodule("utils"), names.methods};
   bind_init({m.def_submodule("init"), names.methods}, utils);
   bind_packed(utils);

@@ -256,10 +256,7 @@ void bind_interpolation(const Functions& n) {
   n.function(
       "interpolate",
       [](T x, P size, nb::handle factor, const char* mode, Flag corners, Flag recompute, bool antialias) {
-        check<NotImplementedError>(!antialias, [] {
-          return std::string("interpolate: antialias=True is not implemented; average with avg_pool2d first");
-        });
-        return interpolate(x, {size, factors_of(factor), mode, corners, recompute.value_or(false)});
+        return interpolate(x, {size, factors_of(factor), mode, corners, recompute.value_or(false), antialias});
       },
       "input"_a, "size"_a = nb::none(), "scale_factor"_a = nb::none(), "mode"_a = "nearest",
       "align_corners"_a = nb::none(), "recompute_scale_factor"_a = nb::none(), "antialias"_a = false,
@@ -267,6 +264,7 @@ void bind_interpolation(const Functions& n) {
 
 mode: 'nearest', 'nearest-exact', 'linear' (1 spatial dimension), 'bilinear', 'bicubic' (2), 'trilinear' (3), 'area'
 align_corners: of the linear and cubic modes: the corners' centres stay where they are; otherwise their edges
+antialias: 'bilinear' and 'bicubic' average over what shrinks, as Pillow does
 
 ValueError for options that do not go together.
 

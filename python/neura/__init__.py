@@ -46,6 +46,7 @@ __getattr__, __dir__ = _lazy.names(
         "linalg": "",
         "masked": "",
         "nn": "",
+        "ops": "",
         "optim": "",
         "random": "",
         "safetensors": "",

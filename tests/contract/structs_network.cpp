@@ -5,6 +5,7 @@
 #include "neura/ops/embedding_bag.h"
 #include "neura/ops/fractional_pool.h"
 #include "neura/ops/gated.h"
+#include "neura/ops/grid_sample.h"
 #include "neura/ops/interpolate.h"
 #include "neura/ops/loss.h"
 #include "neura/ops/norm.h"
@@ -52,6 +53,17 @@ std::vector<StructCase> network_cases() {
            any({1, 1, 2, 3})),
       CASE("interpolate_trilinear", interpolate(x[0], {.scale_factor = {1.5}, .mode = "trilinear"}),
            any({1, 1, 2, 2, 2})),
+      CASE("interpolate_antialias", interpolate(x[0], {.size = {2, 4}, .mode = "bicubic", .antialias = true}),
+           any({1, 1, 3, 6})),
+      CASE("grid_sample", grid_sample(x[0], x[1]), any({1, 2, 3, 4}), any({1, 2, 2, 2}, 2)),
+      CASE("grid_sample_nearest",
+           grid_sample(x[0], whole({0, 1, -1, 0}, {1, 1, 2, 2}).to(x[0].dtype()), {.mode = "nearest"}),
+           any({1, 2, 3, 4})),
+      CASE("grid_sampler", grid_sampler(x[0], x[1], 0, 2, true), any({1, 1, 3, 4}), any({1, 2, 2, 2}, 2)),
+      CASE("grid_sampler_2d", grid_sampler_2d(x[0], x[1], 2, 1, false), any({1, 1, 3, 4}), any({1, 2, 2, 2}, 2)),
+      CASE("grid_sampler_3d", grid_sampler_3d(x[0], x[1], 0, 1, false), any({1, 1, 2, 3, 2}), any({1, 1, 2, 1, 3}, 2)),
+      CASE("affine_grid", affine_grid(x[0], {2, 1, 2, 3}), any({2, 2, 3})),
+      CASE("affine_grid_3d", affine_grid(x[0], {1, 1, 2, 1, 2}, true), any({1, 3, 4})),
       CASE("glu", glu(x[0], 1), any({2, 4})),
       CASE("bilinear", bilinear(x[0], x[1], x[2], x[3]), any({2, 2}), any({2, 3}, 2), any({2, 2, 3}, 3), any({2}, 4)),
       CASE("softmax", softmax(x[0], 1), any({2, 3})),

@@ -188,7 +188,8 @@ constexpr sort_kernels sort{K(sort, rank), K(sort, rows), K(sort, search)};
 constexpr matmul_kernels matmul{K(matmul, matmul), K(matmul, recurrence), K(matmul, recurrence_backward)};
 constexpr conv_kernels conv{K(conv, forward), K(conv, input_gradient), K(conv, weight_gradient), K(conv, unfold),
                             K(conv, fold)};
-constexpr pool_kernels pool{K(pool, max), K(pool, scatter), K(pool, gather), K(pool, mean), K(pool, mean_gradient)};
+constexpr pool_kernels pool{K(pool, max),           K(pool, scatter),  K(pool, gather),           K(pool, mean),
+                            K(pool, mean_gradient), .sample = nullptr, .sample_gradient = nullptr};
 constexpr random_kernels random{K(random, draw), K(random, permutation), K(random, multinomial)};
 constexpr index_kernels index{K(index, select), K(index, write),         K(index, gather), K(index, scatter),
                               K(index, linear), K(index, count_nonzero), K(index, nonzero)};

@@ -90,8 +90,8 @@ def test_sizes_or_factors_resize():
     ):
         with pytest.raises((ValueError, TypeError), match="interpolate: expected"):
             F.interpolate(x, **wrong)
-    with pytest.raises(NotImplementedError):
-        F.interpolate(x, 3, mode="bilinear", antialias=True)
+    with pytest.raises(ValueError, match="antialias with mode bilinear or bicubic"):
+        F.interpolate(x, 3, mode="nearest", antialias=True)
 
 
 def test_distances_may_be_functions():

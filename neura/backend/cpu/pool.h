@@ -1,4 +1,5 @@
-// Pooling's fast paths: windows that lie inside a float image, with consecutive results in a vector.
+// Pooling's fast paths: windows that lie inside a float image, with consecutive results in a vector. And the other
+// entries of the family's table.
 #pragma once
 #include "neura/backend/kernels/pool.h"
 
@@ -12,5 +13,9 @@ struct PoolTile {  // of one instruction set; one image
   void (*scatter_2x2)(const float* g, const std::uint8_t* places, float* x, const PoolShape&);
 };
 const PoolTile& pool_tile();
+
+// cpu/grid_sample.cpp
+void sample(Context&, View x, View grid, View y, const GridSampling&);
+void sample_gradient(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&);
 
 }  // namespace neura

@@ -245,8 +245,13 @@ void mean(Context& c, View x, View y, const PoolShape& s) {
 
 const pool_kernels* pool() {
   using namespace pooling;
-  static constexpr pool_kernels table{
-      .max = largest_of, .scatter = scatter, .gather = gather, .mean = mean, .mean_gradient = mean_gradient};
+  static constexpr pool_kernels table{.max = largest_of,
+                                      .scatter = scatter,
+                                      .gather = gather,
+                                      .mean = mean,
+                                      .mean_gradient = mean_gradient,
+                                      .sample = nullptr,
+                                      .sample_gradient = nullptr};
   return &table;
 }
 

@@ -1,8 +1,9 @@
-// Pooling over three spatial dimensions (fewer: leading sizes of 1).
+// Pooling over three spatial dimensions (fewer: leading sizes of 1), and sampling of images at points.
 #pragma once
 #include <algorithm>
 
 #include "neura/backend/backend.h"
+#include "neura/backend/kernels/grid_sample.h"
 
 namespace neura {
 
@@ -36,6 +37,11 @@ struct pool_kernels {
   Entry<void(Context&, View x, View places, View y, const PoolShape&)> gather;   // y = x at the places
   Entry<void(Context&, View x, View y, const PoolShape&)> mean;
   Entry<void(Context&, View g, View x, const PoolShape&)> mean_gradient;
+  // x [n, channels, in..], grid [n, out.., d] of d = 2 or 3 spatial dimensions, the last one first; y [n, channels,
+  // out..]. All contiguous and of one floating dtype. A back end may lack both (null): it composes them.
+  Entry<void(Context&, View x, View grid, View y, const GridSampling&)> sample;
+  // x is read for the grid's gradient alone; gx or ggrid may be absent.
+  Entry<void(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&)> sample_gradient;
 };
 
 }  // namespace neura

@@ -1,0 +1,102 @@
+#include <cmath>
+
+#include "neura/backend/kernels/pool.h"
+#include "tests/backend/kernels.h"
+
+namespace neura::test {
+namespace {
+
+using PoolKernels = Kernels<pool_kernels>;
+
+constexpr std::int64_t kN = 2, kChannels = 3, kHeight = 4, kWidth = 8, kRows = 5, kColumns = 30;
+const Shape kImage{kN, kChannels, kHeight, kWidth}, kGrid{kN, kRows, kColumns, 2},
+    kResult{kN, kChannels, kRows, kColumns};
+
+// f(image, point, row, column, weight of that element) for all elements and points: a tent of height 1 around a point.
+template <class F> void tents(const Array<float>& grid, F f) {
+  for (std::int64_t n = 0; n < kN; ++n)
+    for (std::int64_t p = 0; p < kRows * kColumns; ++p) {
+      const std::int64_t at = (n * kRows * kColumns + p) * 2;
+      const double x = ((grid.at(at) + 1) * kWidth - 1) / 2, y = ((grid.at(at + 1) + 1) * kHeight - 1) / 2;
+      for (std::int64_t i = 0; i < kHeight; ++i)
+        for (std::int64_t j = 0; j < kWidth; ++j) {
+          const double w = std::max(0.0, 1 - std::abs(y - double(i))) * std::max(0.0, 1 - std::abs(x - double(j)));
+          if (w > 0) f(n, p, i * kWidth + j, w);
+        }
+    }
+}
+std::int64_t pixel(std::int64_t n, std::int64_t c, std::int64_t at) {
+  return (n * kChannels + c) * kHeight * kWidth + at;
+}
+std::int64_t point(std::int64_t n, std::int64_t c, std::int64_t p) {
+  return (n * kChannels + c) * kRows * kColumns + p;
+}
+
+TEST_F(PoolKernels, SamplesAndTheGradientOfTheImage) {
+  Array<float> x = eighths(kImage), grid = eighths(kGrid, 2), y(kResult), g = eighths(kResult, 3), gx(kImage);
+  for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) /= 3;  // from -1.3 to 1.3
+  std::vector<double> want(std::size_t(y.numel())), want_gx(std::size_t(x.numel()));
+  tents(grid, [&](std::int64_t n, std::int64_t p, std::int64_t at, double w) {
+    for (std::int64_t c = 0; c < kChannels; ++c) {
+      want[std::size_t(point(n, c, p))] += w * x.at(pixel(n, c, at));
+      want_gx[std::size_t(pixel(n, c, at))] += w * g.at(point(n, c, p));
+    }
+  });
+  run(&pool_kernels::sample, x, grid, y, GridSampling());
+  expect_near(y, want, 1e-5);
+  run(&pool_kernels::sample_gradient, g, View(), grid, gx, View(), GridSampling());
+  expect_near(gx, want_gx, 1e-5);
+}
+TEST_F(PoolKernels, TheGradientOfTheGridIsASlope) {
+  const auto sum_of = [](Array<double>& x, Array<double>& grid, const Array<double>& g, const GridSampling& s) {
+    Array<double> y(kResult);
+    run(&pool_kernels::sample, x, grid, y, s);
+    double sum = 0;
+    for (std::int64_t i = 0; i < y.numel(); ++i) sum += y.at(i) * g.at(i);
+    return sum;
+  };
+  for (const Sampling mode : {Sampling::linear, Sampling::cubic})
+    for (const SamplePadding padding : {SamplePadding::zeros, SamplePadding::border, SamplePadding::reflection}) {
+      const GridSampling s{mode, padding, false};
+      Array<double> x = eighths<double>(kImage), grid = eighths<double>(kGrid, 2), g = eighths<double>(kResult, 3);
+      for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) = grid.at(i) / 3 + 0.0137;  // away from kinks
+      Array<double> slope(kGrid);
+      run(&pool_kernels::sample_gradient, g, x, grid, View(), slope, s);
+      for (const std::int64_t i : {0, 1, 17, 170, 599}) {
+        constexpr double step = 1e-6;
+        const double before = grid.at(i);
+        grid.at(i) = before + step;
+        const double up = sum_of(x, grid, g, s);
+        grid.at(i) = before - step;
+        const double down = sum_of(x, grid, g, s);
+        grid.at(i) = before;
+        EXPECT_NEAR(slope.at(i), (up - down) / (2 * step), 1e-5 * (1 + std::abs(slope.at(i)))) << i;
+      }
+    }
+}
+TEST_F(PoolKernels, SamplesOfNothingAndOfOneElement) {
+  Array<float> nothing(Shape{2, 0, 3, 3}), grid(Shape{2, 1, 1, 2}), y(Shape{2, 0, 1, 1}), ggrid(Shape{2, 1, 1, 2});
+  run(&pool_kernels::sample, nothing, grid, y, GridSampling());
+  run(&pool_kernels::sample_gradient, y, nothing, grid, nothing, ggrid, GridSampling());
+  EXPECT_EQ(ggrid.values(), std::vector<float>(4));
+  Array<float> one(Shape{1, 1, 1, 1}, {5}), far(Shape{1, 1, 1, 2}, {3, -7}), value(Shape{1, 1, 1, 1});
+  for (const bool corners : {false, true}) {
+    run(&pool_kernels::sample, one, far, value, GridSampling{Sampling::linear, SamplePadding::reflection, corners});
+    EXPECT_EQ(value.at(0), 5);
+  }
+}
+TEST_F(PoolKernels, SamplesSameOnAnyNumberOfThreads) {
+  Array<float> x = eighths(Shape{2, 5, 40, 30}), grid = eighths(Shape{2, 50, 60, 2}, 2);
+  Array<float> g = eighths(Shape{2, 5, 50, 60}, 3);
+  for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) /= 3.1f;
+  expect_same_on_any_threads([&] {
+    Array<float> y(g.spec().sizes()), gx(x.spec().sizes()), ggrid(grid.spec().sizes());
+    const GridSampling s{Sampling::cubic, SamplePadding::border, true};
+    run(&pool_kernels::sample, x, grid, y, s);
+    run(&pool_kernels::sample_gradient, g, x, grid, gx, ggrid, s);
+    return y.bytes() + gx.bytes() + ggrid.bytes();
+  });
+}
+
+}  // namespace
+}  // namespace neura::test
