@@ -38,7 +38,7 @@ struct FftComplexOp {
   double scale;
   NEURA_FIELDS(dims, inverse, scale)
   void infer(const Spec& x, Spec& y) const {
-    check_dtype(name, x, true);
+    check_dtype(op.name, x, true);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
   void run(Context& c, View x, View y) const { c.backend.fft->complex(c, x, y, {dims, scale, inverse, true}); }
@@ -52,7 +52,7 @@ struct FftRealOp {
   double scale;
   NEURA_FIELDS(dims, two_fold, scale)
   void infer(const Spec& x, Spec& y) const {
-    check_dtype(name, x, false);
+    check_dtype(op.name, x, false);
     y = with_size(x, dims.back(), x.shape[dims.back()] / 2 + 1, to_complex(x.dtype));
   }
   void run(Context& c, View x, View y) const { c.backend.fft->real(c, x, y, {dims, scale, false, two_fold}); }
@@ -66,7 +66,7 @@ struct FftRealInverseOp {
   double scale;
   NEURA_FIELDS(dims, n, two_fold, scale)
   void infer(const Spec& x, Spec& y) const {
-    check_dtype(name, x, true);
+    check_dtype(op.name, x, true);
     y = with_size(x, dims.back(), n, to_real(x.dtype));
   }
   void run(Context& c, View x, View y) const { c.backend.fft->real_inverse(c, x, y, {dims, scale, true, two_fold}); }

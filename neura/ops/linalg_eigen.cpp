@@ -41,10 +41,10 @@ struct Eigh {
   // V^H dA V = dL on the diagonal, and (V^H dV) * (l_j - l_i) beside it; dA is Hermitian.
   void gradient(Gradient& g) const {
     const Tensor &l = g.output(0), &v = g.output(1), vh = adjoint(v);
-    check_vectors(name, v);
+    check_vectors(op.name, v);
     if (!g.g[1]) return void(g.result[0] = matmul(v * as_row(g.g[0]), vh));
     const Tensor turn = matmul(vh, g.g[1]);
-    check_phase(name, diagonal_of(turn));
+    check_phase(op.name, diagonal_of(turn));
     const Tensor one_sided = off_diagonal(turn, as_row(l) - as_column(l));
     Tensor inner = (one_sided + adjoint(one_sided)) * 0.5;
     if (g.g[0]) inner = inner + diag_embed(g.g[0]);
@@ -64,10 +64,10 @@ struct Eig {
   // V^-1 dA V, as for eigh; a column of V keeps its length.
   void gradient(Gradient& g) const {
     const Tensor &l = g.output(0), &v = g.output(1), vh = adjoint(v);
-    check_vectors(name, v);
+    check_vectors(op.name, v);
     if (!g.g[1]) return void(g.result[0] = solve_ex(vh, as_column(g.g[0]) * vh).result);
     const Tensor turn = matmul(vh, g.g[1]), along = diagonal_of(turn);
-    check_phase(name, along);
+    check_phase(op.name, along);
     const Tensor sideways = turn - matmul(vh, v * as_row(real(along)));
     Tensor inner = off_diagonal(sideways, conj(as_row(l) - as_column(l)));
     if (g.g[0]) inner = inner + diag_embed(g.g[0]);

@@ -39,7 +39,7 @@ void Svd::gradient(Gradient& g) const {
   if (!gu && !gvh) return void(g.result[0] = matmul(u * as_row(gs), vh));
   const Tensor squares = s * s, differences = as_row(squares) - as_column(squares);
   const Tensor turn_u = gu ? matmul(uh, gu) : Tensor(), turn_v = gvh ? matmul(vh, adjoint(gvh)) : Tensor();
-  check_phase(name, gu && gvh ? diagonal_of(turn_u) + diagonal_of(turn_v) : diagonal_of(gu ? turn_u : turn_v));
+  check_phase(op.name, gu && gvh ? diagonal_of(turn_u) + diagonal_of(turn_v) : diagonal_of(gu ? turn_u : turn_v));
   Tensor inner;
   const auto add = [&inner](const Tensor& x) { inner = inner ? inner + x : x; };
   if (gu) add(off_diagonal(turn_u - adjoint(turn_u), differences) * as_row(s));

@@ -7,10 +7,9 @@
 namespace neura {
 
 struct MatrixNormOptions {
-  std::optional<double> ord =
-      {};               // none: Frobenius; 1, -1: of columns; infinity, -infinity: of rows, largest, smallest;
-                        // 2, -2: the largest, the smallest singular value
-  Dims dim = {-2, -1};  // of rows and columns
+  std::optional<double> ord = {};  // none: Frobenius; 1, -1: of columns; infinity, -infinity: of rows, largest,
+                                   // smallest; 2, -2: the largest, the smallest singular value
+  Dims dim = {-2, -1};             // of rows and columns
   bool keepdim = false;
   std::optional<DType> dtype = {};
 };

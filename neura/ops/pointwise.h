@@ -17,6 +17,12 @@ Dtypes dtypes_of(const Call&);  // DTypeError where the row does not take them
 Dtypes infer_pointwise(const Call&, Spec& out);
 void run_pointwise(Call&, const Dtypes&);  // into call.out[0], which exists
 
+// What values and slopes share.
+const Backend& quick_backend(Device);               // backend_of, without a lookup for the cpu
+std::int64_t padded_to(std::int64_t n, DType);      // elements of whole granules
+bool room(const TensorImpl*, std::int64_t padded);  // may so many elements be touched without leaving its block?
+void execute_row(const Row&, Device, const Plan&, LineFn*, const double* attributes);
+
 // A slope: operands g, those of the row, its result; what it does not read is absent. Attributes: the row's, and
 // whether the operand whose gradient it is was complex. The result is not fitted to that operand yet.
 void run_slope(Call&);

@@ -1,0 +1,125 @@
+// The derivatives of pointwise rows: one kernel for each operand or, where they are differentiated again, the same as
+// operations.
+#include "neura/core/parallel.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/pointwise.h"
+#include "neura/ops/rows.h"
+
+namespace neura {
+namespace {
+
+// What a slope's kernel gets: (g, operands, result), those that it does not read null.
+struct SlopeOperands {
+  const TensorImpl* read[kMaxPlan - 1];
+  DType wanted[kMaxPlan - 1];
+  DType result, computed;
+  int count;
+
+  SlopeOperands(const Call& call, const Row& row, bool of_complex) : count(call.inputs) {
+    const DType incoming = call.in[0].tensor->spec.dtype;
+    result = row.cls.makes_real() && of_complex ? to_complex(incoming) : incoming;
+    computed = accumulation(result);
+    const DType natural = row.cls.makes_real() ? to_real(computed) : computed;
+    for (int i = 0; i < count; ++i) {
+      wanted[i] = i == 0 || i == count - 1 ? natural : row.cls.mask_first && i == 1 ? DType::boolean : computed;
+      read[i] = call.in[i].is_tensor() ? call.in[i].tensor : nullptr;
+    }
+    if (!row.slopes[call.row->operand].reads_g) read[0] = nullptr;
+  }
+  // Small and contiguous: one line, nothing to plan.
+  bool flat(const Spec& like, int cost, std::int64_t padded) const {
+    if (!like.device.is_cpu() || !like.contiguous || !like.numel || like.numel * cost > kSerial || result != computed)
+      return false;
+    for (int i = 0; i < count; ++i) {
+      if (!read[i]) continue;
+      const Spec& s = read[i]->spec;
+      if (!s.contiguous || s.dtype != wanted[i] || !s.same_shape(like) || !room(read[i], padded)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void run_slope(Call& call) {
+  const Row& row = *call.row->of;
+  const auto* attributes = static_cast<const double*>(call.op);
+  const SlopeOperands operands(call, row, attributes[row.attributes.count] != 0);
+  const Spec& like = call.in[0].tensor->spec;
+  LineFn* const fn = row.kernel(quick_backend(like.device)).slope[call.row->operand][int(operands.computed)];
+  NEURA_ASSERT(fn);
+  const std::int64_t padded = padded_to(like.numel, operands.computed);
+  if (operands.flat(like, row.cost, padded)) {
+    TensorImpl* y = TensorImpl::make(like, Storage::make(std::size_t(padded * size_of(operands.result)), like.device));
+    y->storage->bytes = std::size_t(like.numel * size_of(operands.result));
+    y->spec.offset = 0, y->spec.dtype = operands.result;
+    Line line{y->data(), {}, std::size_t(padded), attributes};
+    for (int i = 0; i < operands.count; ++i) line.in[i] = operands.read[i] ? operands.read[i]->data() : nullptr;
+    fn(line);
+    call.out[0] = Tensor(Ref<TensorImpl>::adopt(y));
+    return;
+  }
+  Spec spec = Spec::dense(operands.result, like.sizes(), like.device);
+  if (!like.contiguous && like.dense()) std::copy(like.strides, like.strides + like.rank, spec.strides), spec.finish();
+  Tensor y = Tensor::empty(spec);
+  View in[kMaxPlan - 1];
+  for (int i = 0; i < operands.count; ++i)
+    if (operands.read[i]) in[i] = {operands.read[i]->data(), &operands.read[i]->spec};
+  const View out{y.impl()->data(), &y.spec()};
+  execute_row(row, spec.device, make_plan(out, operands.computed, in, operands.wanted, operands.count), fn, attributes);
+  call.out[0] = std::move(y);
+}
+
+namespace {
+
+// One slope as one call: (g, operands, result) -> the gradient of operand k, before it is fitted.
+Tensor apply_slope(const Gradient& g, int k) {
+  const Row& row = *g.row;
+  const Slope& slope = row.slopes[k];
+  Operand in[kMaxPlan - 1];
+  in[0] = g.g[0];  // also where the kernel does not read it: sizes and dtype are those of the result
+  for (int i = 0; i < row.inputs; ++i)
+    if (slope.reads >> i & 1) in[i + 1] = g.input(i);
+  if (slope.reads >> 8 & 1) in[row.inputs + 1] = g.output();
+  double attributes[5] = {};
+  std::copy_n(static_cast<const double*>(g.op), row.attributes.count, attributes);
+  attributes[row.attributes.count] = is_complex(g.meta[k]->dtype);
+  Tensor result;
+  Call call{&row.derivatives[k], attributes, in, row.inputs + 2, &result};
+  apply(call);
+  return result;
+}
+
+// The same as operations, which can be differentiated again.
+Tensor exact_slope(const Gradient& g, int k) {
+  const Row& row = *g.row;
+  const Slope& slope = row.slopes[k];
+  Tensor all[kMaxPlan - 1];
+  const bool wrap = is_complex(g.g[0].dtype()) && !row.cls.own_conjugate;  // of a real operand among complex ones too
+  all[0] = wrap ? conj(g.g[0]) : g.g[0];
+  const DType result = g.g[0].dtype();
+  for (int i = 0; i < row.inputs; ++i) {
+    all[i + 1] = slope.reads >> i & 1 ? g.input(i) : all[0];
+    if (!(slope.reads >> i & 1) || (row.cls.mask_first && i == 0)) continue;
+    // As the kernel has it: the logarithm of a float32 operand among float64 ones is one of float64.
+    const DType d = all[i + 1].dtype();
+    all[i + 1] = to(all[i + 1], row.cls.makes_real() && is_complex(d) ? to_complex(result) : result);
+  }
+  all[row.inputs + 1] = slope.reads >> 8 & 1 ? g.output() : all[0];
+  Tensor d = slope.exact(all, static_cast<const double*>(g.op));
+  return wrap ? conj(d) : d;
+}
+
+}  // namespace
+
+void pointwise_gradient(Gradient& g) {
+  for (int i = 0; i < g.row->inputs; ++i) {
+    if (!g.needs(i)) continue;
+    const Slope& slope = g.row->slopes[i];
+    if (!slope.exists) continue;
+    if (slope.passes) g.result[i] = g.g[0];
+    else g.result[i] = g.create_graph ? exact_slope(g, i) : apply_slope(g, i);
+  }
+}
+
+}  // namespace neura
