@@ -1,16 +1,19 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build dev demo test bench wheel docs format format-check lint checks asan tsan arm wasm coverage install clean
+.PHONY: help build quick dev demo test bench wheel docs format format-check lint checks asan tsan arm wasm coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 build:  ## installs what is missing and builds everything, Release, into build/release
 	tools/build.sh release
-demo: build  ## trains a CNN on Fashion-MNIST with the program neura, saves, reloads, predicts
+demo:  ## builds the program neura alone, trains a CNN on Fashion-MNIST with it, saves, reloads, predicts
+	tools/build.sh release neura_cli
 	tools/demo.sh build/release
 test: build  ## builds and runs every test
 	tools/test.sh build/release
+quick:  ## builds what one needs to look around, with one instruction set, in build/quick
+	tools/build.sh quick
 dev:  ## builds and tests with -O2 and lines in stack traces, in build/dev
 	tools/build.sh dev && tools/test.sh build/dev
 bench: build  ## runs the C++ benchmarks; BENCH='--benchmark_filter=add' passes arguments
