@@ -9,6 +9,7 @@
 #include "neura/ops/create.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/view.h"
+#include "tests/ops/arguments.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
 #include "tests/support/refusals.h"
@@ -192,6 +193,21 @@ TEST(GridSample, Refusals) {
                                {"grid_sampler_2d: expected padding_mode to be 0, 1 or 2, got -1",
                                 [&] { grid_sampler_2d(x, grid, 0, -1, true); }},
                                {"grid_sample: expected a tensor as grid, got none", [&] { grid_sample(x, {}); }}});
+}
+
+template <Tensor (*f)(const Tensor&, const Tensor&, std::int64_t, std::int64_t, bool)>
+Tensor numbered(const Tensor& x, const Arguments& a) {
+  return f(x, a.tensor(0, "grid"), a.integer(1, "interpolation_mode", 0), a.integer(2, "padding_mode", 0),
+           a.flag(3, "align_corners", false));
+}
+TEST(GridSample, AnswersArePyTorchs) {
+  expect_conformance("grid_sample", {{"grid_sampler_2d", one(&numbered<grid_sampler_2d>)},
+                                     {"grid_sampler_3d", one(&numbered<grid_sampler_3d>)},
+                                     {"nn.functional.grid_sample", one([](const Tensor& x, const Arguments& a) {
+                                        return grid_sample(x, a.tensor(0, "grid"),
+                                                           {a.at(1, "mode").word, a.at(2, "padding_mode").word,
+                                                            a.flag(3, "align_corners", false)});
+                                      })}});
 }
 
 TEST(AffineGrid, EqualsPlainLoops) {
