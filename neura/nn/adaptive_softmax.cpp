@@ -60,8 +60,7 @@ AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(std::int64_t in_features,
   });
   cutoffs.push_back(n_classes);
   shortlist_size = cutoffs[0], n_clusters = std::int64_t(cutoffs.size()) - 1, head_size = shortlist_size + n_clusters;
-  head = make<Linear>(in_features, head_size,
-                      LinearOptions{.bias = head_bias, .device = o.device, .dtype = o.dtype});
+  head = make<Linear>(in_features, head_size, LinearOptions{.bias = head_bias, .device = o.device, .dtype = o.dtype});
   const LinearOptions plain{.bias = false, .device = o.device, .dtype = o.dtype};
   tail = make<ModuleList>();
   for (std::int64_t i = 0; i < n_clusters; ++i) {

@@ -56,7 +56,8 @@ template <> struct BoxedAs<Lengths> {
   }
 };
 struct CTCLoss final : Module {
-  CTCLoss(const CtcLossOptions& o = {}) : blank_class(o.blank), reduction(o.reduction), zero_infinity(o.zero_infinity) {}
+  CTCLoss(const CtcLossOptions& o = {})
+      : blank_class(o.blank), reduction(o.reduction), zero_infinity(o.zero_infinity) {}
   Tensor forward(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
                  const Lengths& target_lengths) const;
 

@@ -136,7 +136,8 @@ std::string LocalResponseNorm::extra_repr() const {
 Tensor CrossMapLRN2d::forward(const Tensor& input) const {
   check<ShapeError>(input.dim() == 4,
                     [&] { return "CrossMapLRN2d: expected an input [N, C, H, W], got " + input.shape().str(); });
-  check<ValueError>(size >= 1, [&] { return "CrossMapLRN2d: expected size of at least 1, got " + std::to_string(size); });
+  check<ValueError>(size >= 1,
+                    [&] { return "CrossMapLRN2d: expected size of at least 1, got " + std::to_string(size); });
   const std::int64_t window = (size - 1) / 2 * 2 + 1;  // of an even size, one less: it has a middle
   return local_response_norm(input, int(window),
                              {.alpha = alpha * double(window) / double(size), .beta = beta, .k = k});

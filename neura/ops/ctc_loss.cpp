@@ -118,8 +118,8 @@ struct CtcLoss {
              batch.str() + ", got " + times.sizes().str() + " and " + labels.sizes().str();
     });
     check<ShapeError>(targets.rank == 2 && targets.shape[0] == x.shape[1], [&] {
-      return std::string(op.name) + ": expected targets [" + std::to_string(x.shape[1]) +
-             ", S] or all in a row, got " + targets.sizes().str();
+      return std::string(op.name) + ": expected targets [" + std::to_string(x.shape[1]) + ", S] or all in a row, got " +
+             targets.sizes().str();
     });
     loss = Spec::dense(x.dtype, batch, x.device);
     alpha = Spec::dense(x.dtype, Shape{recorded ? x.shape[1] : 0, x.shape[0], 2 * targets.shape[1] + 1}, x.device);
@@ -135,7 +135,8 @@ struct CtcLoss {
     g.result[0] = apply(CtcLossBackward{blank, zero_infinity}, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3),
                         g.output(0), g.output(1));
   }
-  std::array<Tensor, 2> define(const Tensor& x, const Tensor& targets, const Tensor& times, const Tensor& labels) const {
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& targets, const Tensor& times,
+                               const Tensor& labels) const {
     const Tensor losses = composed_losses(x, targets, times, labels, blank), found = losses < -kNever / 2;
     // Without a path the gradient is NaN, unless it is to be 0.
     const Tensor one = new_full(x, {}, 1), endless = new_full(x, {}, kInfinity);
@@ -146,9 +147,8 @@ struct CtcLoss {
 
 Tensor lengths_of(const char* what, const Tensor& t, Device device) {
   check_given("ctc_loss", what, t);
-  check<DTypeError>(is_integral(t.dtype()) && t.dtype() != DType::boolean, [&] {
-    return std::string("ctc_loss: expected ") + what + " of integers, got " + name(t.dtype());
-  });
+  check<DTypeError>(is_integral(t.dtype()) && t.dtype() != DType::boolean,
+                    [&] { return std::string("ctc_loss: expected ") + what + " of integers, got " + name(t.dtype()); });
   return contiguous(to(to(reshape(t, {t.numel()}), DType::int64), device));
 }
 std::vector<std::int64_t> checked_lengths(const char* what, const Tensor& lengths, std::int64_t most) {
@@ -186,9 +186,8 @@ Tensor targets_of(const Tensor& targets, const Tensor& lengths) {
   check<DTypeError>(targets.dtype() == DType::int64 || targets.dtype() == DType::int32, [&] {
     return std::string("ctc_loss: expected targets of dtype int64 or int32, got ") + name(targets.dtype());
   });
-  check<ShapeError>(targets.dim() == 1 || targets.dim() == 2, [&] {
-    return "ctc_loss: expected targets [N, S] or all in a row, got " + targets.shape().str();
-  });
+  check<ShapeError>(targets.dim() == 1 || targets.dim() == 2,
+                    [&] { return "ctc_loss: expected targets [N, S] or all in a row, got " + targets.shape().str(); });
   const Tensor t = to(targets, DType::int64);
   if (t.dim() == 1) return padded(t, checked_lengths("target_lengths", lengths, t.numel()));
   const std::vector<std::int64_t> values = checked_lengths("target_lengths", lengths, t.size(1));

@@ -6,7 +6,7 @@
 namespace neura {
 
 struct CtcLossOptions {
-  std::int64_t blank = 0;  // the class that is no label
+  std::int64_t blank = 0;                 // the class that is no label
   Reduction reduction = Reduction::mean;  // mean: of the losses, each divided by the length of its target
   bool zero_infinity = false;             // 0 and no gradient where no path leads through the target
 };

@@ -158,12 +158,13 @@ that do not fit.
 >>> loss = neura.nn.CTCLoss()
 >>> log_probs = neura.zeros(4, 1, 3).log_softmax(2)
 >>> loss(log_probs, neura.tensor([[1, 2]]), [4], [2])
-tensor(0.8439))",
+tensor(0.8432))",
       [](Integer blank, Word word, bool zero_infinity) {
         return nn::make<nn::CTCLoss>(CtcLossOptions{blank, to_reduction(word), zero_infinity});
       },
       "blank"_a = 0, NEURA_REDUCTION, "zero_infinity"_a = false);
-  const nb::object set = nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
+  const nb::object set =
+      nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
   property(
       t, "blank", [](nn::CTCLoss& m) { return m.blank_class; }, set);
 }

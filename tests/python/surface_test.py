@@ -32,6 +32,7 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "native_group_norm",
     "number_of",
     "softmax_backward",
+    "take_geometry_",
     "tensor_of",
     "to_reduction",
     "view_strides",

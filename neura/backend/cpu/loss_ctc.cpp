@@ -58,8 +58,9 @@ template <class T> class Batch {
     const std::int64_t room = width() + 4, states = 2 * labels_[n] + 1;
     T* rows = rows_ + n * 4 * room;
     std::fill(rows, rows + 4 * room, kNever<T>);
-    Sample<T> s{x_.as<T>() + n * x_.stride(1), x_.stride(0),    times_[n],           states, states_ + n * width(), rows,
-                rows + room,                   rows + 2 * room + 2, rows + 3 * room + 2};
+    Sample<T> s{
+        x_.as<T>() + n * x_.stride(1), x_.stride(0),       times_[n], states, states_ + n * width(), rows, rows + room,
+        rows + 2 * room + 2,           rows + 3 * room + 2};
     for (std::int64_t i = 0; i < states; ++i) s.label[i] = i % 2 ? targets_[n * most_labels + i / 2] : blank_;
     for (std::int64_t i = 2; i < states; ++i)
       if (s.label[i] != s.label[i - 2]) s.pass[i] = 0;
@@ -94,8 +95,8 @@ template <class T> T forward_of(Sample<T> s, T* alpha, std::int64_t width) {
   return most == kNever<T> ? -(a + b) : -(most + std::log(std::exp(a - most) + std::exp(b - most)));
 }
 
-template <class T> void forward(Context& c, const CtcOperands& o, std::int64_t blank, const View& loss,
-                                const View& alpha) {
+template <class T>
+void forward(Context& c, const CtcOperands& o, std::int64_t blank, const View& loss, const View& alpha) {
   const Batch<T> batch(c, o, blank);
   if (!batch.valid(c)) return;
   const std::int64_t width = batch.width(), times = o.x.size(0);
@@ -113,8 +114,8 @@ template <class T> void exponentials(const T* x, T g, T* to, std::int64_t n) {
 }
 
 // As torch has it, for x that came from log_softmax: g (exp(x) - the part of all paths that is in this class).
-template <class T> void slopes(Sample<T> s, T g, T loss, const T* alpha, std::int64_t width, T* gx, std::int64_t to_next,
-                               std::int64_t classes) {
+template <class T> void slopes(Sample<T> s, T g, T loss, const T* alpha, std::int64_t width, T* gx,
+                               std::int64_t to_next, std::int64_t classes) {
   for (std::int64_t t = s.times; t-- > 0;) {  // row: the logarithm of all ends of paths that begin in each state
     s.read(t);
     if (t == s.times - 1) {

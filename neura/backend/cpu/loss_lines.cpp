@@ -166,10 +166,9 @@ template <class N, class T> void shares(const T* a, const T* b, const T* x, T lo
     &f<ElementLoss::mse, N, T>, &f<ElementLoss::l1, N, T>, &f<ElementLoss::smooth_l1, N, T>,        \
         &f<ElementLoss::huber, N, T>, &f<ElementLoss::bce, N, T>, &f<ElementLoss::bce_logits, N, T> \
   }
-template <class N, class T> constexpr LossLines<T> lines{&log_sum<N, T>, &weighted<N, T>,         &backward<N, T>,
-                                                         &columns<N, T>, &columns_backward<N, T>, OF_EVERY(sum),
-                                                         OF_EVERY(map),  OF_EVERY(slope),        &paths<N, T>,
-                                                         &shares<N, T>};
+template <class N, class T>
+constexpr LossLines<T> lines{&log_sum<N, T>, &weighted<N, T>, &backward<N, T>, &columns<N, T>, &columns_backward<N, T>,
+                             OF_EVERY(sum),  OF_EVERY(map),   OF_EVERY(slope), &paths<N, T>,   &shares<N, T>};
 #undef OF_EVERY
 constexpr LossTable table{lines<Floats, float>, lines<Doubles, double>};
 const LossTable* loss_lines_table() { return &table; }
