@@ -71,10 +71,21 @@ AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(std::int64_t in_features,
 }
 AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(Blank) : head(make<Linear>(1, 1)), tail(make<ModuleList>()) {}
 
+// Members may have been taken away.
+void AdaptiveLogSoftmaxWithLoss::check_members() const {
+  check<ValueError>(head.get() && tail.get() && std::int64_t(tail->size()) == n_clusters, [&] {
+    return std::string(kName) + ": expected a head, and a tail of " + std::to_string(n_clusters) + " modules, got " +
+           (head.get() ? "another tail" : "no head");
+  });
+}
+
 void AdaptiveLogSoftmaxWithLoss::reset_parameters() {
+  check_members();
   head->reset_parameters();
   for (const Ref<Module>& cluster : *tail.get())
-    for (const Ref<Module>& layer : *cluster->as<Sequential>()) layer->as<Linear>()->reset_parameters();
+    if (auto* layers = cluster->as<Sequential>())
+      for (const Ref<Module>& layer : *layers)
+        if (auto* linear = layer->as<Linear>()) linear->reset_parameters();
 }
 
 Tensor AdaptiveLogSoftmaxWithLoss::of_cluster(std::int64_t i, const Tensor& input) {
@@ -82,6 +93,7 @@ Tensor AdaptiveLogSoftmaxWithLoss::of_cluster(std::int64_t i, const Tensor& inpu
 }
 
 std::tuple<Tensor, Tensor> AdaptiveLogSoftmaxWithLoss::forward(const Tensor& input, const Tensor& target) {
+  check_members();
   check_operands(input, target);
   check_classes(target, n_classes);
   const bool batched = target.dim() == 1;
@@ -108,10 +120,14 @@ Tensor AdaptiveLogSoftmaxWithLoss::all_log_probs(const Tensor& input, const Tens
     parts.push_back(of_cluster(i, input) + narrow(of_head, 1, shortlist_size + i, 1));
   return cat(parts, 1);
 }
-Tensor AdaptiveLogSoftmaxWithLoss::log_prob(const Tensor& input) { return all_log_probs(input, head(input)); }
+Tensor AdaptiveLogSoftmaxWithLoss::log_prob(const Tensor& input) {
+  check_members();
+  return all_log_probs(input, head(input));
+}
 
 // Clusters are asked only where one of them, as a whole, is likelier than each class of the head.
 Tensor AdaptiveLogSoftmaxWithLoss::predict(const Tensor& input) {
+  check_members();
   const Tensor scores = head(input), best = argmax(scores, 1);
   const Tensor rows = nonzero_as_tuple(best >= shortlist_size)[0];
   if (!rows.numel()) return best;

@@ -37,6 +37,7 @@ struct AdaptiveLogSoftmaxWithLoss final : Module {
   NEURA_FORWARD("input", "target")
 
  private:
+  void check_members() const;
   Tensor of_cluster(std::int64_t i, const Tensor& input);
   Tensor all_log_probs(const Tensor& input, const Tensor& head_scores);
 };
