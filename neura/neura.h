@@ -18,6 +18,7 @@
 #include "neura/ops/conv.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/ctc_loss.h"
 #include "neura/ops/dropout.h"
 #include "neura/ops/einsum.h"
 #include "neura/ops/embedding.h"

@@ -1,6 +1,7 @@
 // Loss layers, those of losses.def: nn::CrossEntropyLoss({.label_smoothing = 0.1})(scores, classes).
 #pragma once
 #include "neura/nn/module.h"
+#include "neura/ops/ctc_loss.h"
 #include "neura/ops/loss.h"
 
 namespace neura::nn {
@@ -41,6 +42,31 @@ template <> struct BoxedAs<Reduction> {  // "none", "mean", "sum", as in torch
 #undef LOSS
 #undef LOSS3
 
+struct Lengths {  // of sequences: a tensor of integers, or just these
+  Tensor numbers;
+  Lengths() = default;
+  Lengths(const Tensor& t) : numbers(t) {}
+  Lengths(const std::vector<std::int64_t>&);
+  Lengths(std::initializer_list<std::int64_t> l) : Lengths(std::vector<std::int64_t>(l)) {}
+};
+template <> struct BoxedAs<Lengths> {
+  static Value value(const Lengths& l) { return l.numbers; }
+  static Lengths back(const Value& v) {
+    return v.get<List>() ? Lengths(unbox<std::vector<std::int64_t>>(v)) : Lengths(unbox<Tensor>(v));
+  }
+};
+struct CTCLoss final : Module {
+  CTCLoss(const CtcLossOptions& o = {})
+      : blank_class(o.blank), reduction(o.reduction), zero_infinity(o.zero_infinity) {}
+  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
+                 const Lengths& target_lengths) const;
+
+  std::int64_t blank_class;  // Python's `blank`: a module has a function of that name
+  Reduction reduction;
+  bool zero_infinity;
+  NEURA_LAYER(CTCLoss, blank_class, reduction, zero_infinity)
+  NEURA_FORWARD("log_probs", "targets", "input_lengths", "target_lengths")
+};
 struct CosineSimilarity final : Module {
   explicit CosineSimilarity(int dim = 1, double eps = 1e-8) : dim(dim), eps(eps) {}
   Tensor forward(const Tensor& x1, const Tensor& x2) const;

@@ -1,6 +1,7 @@
 // Networks: modules, layers, losses, first values, clipping.
 #pragma once
 #include "neura/nn/activation.h"
+#include "neura/nn/adaptive_softmax.h"
 #include "neura/nn/attention.h"
 #include "neura/nn/clip.h"
 #include "neura/nn/container.h"

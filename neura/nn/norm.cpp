@@ -12,6 +12,7 @@ NEURA_LAYER_BODY(LayerNorm)
 NEURA_LAYER_BODY(RMSNorm)
 NEURA_LAYER_BODY(GroupNorm)
 NEURA_LAYER_BODY(LocalResponseNorm)
+NEURA_LAYER_BODY(CrossMapLRN2d)
 
 BatchNormNd::BatchNormNd(int least, int most, bool per_sample, std::int64_t num_features, const BatchNormOptions& o)
     : num_features(num_features),
@@ -130,6 +131,18 @@ Tensor LocalResponseNorm::forward(const Tensor& input) const {
   return local_response_norm(input, int(size), {.alpha = alpha, .beta = beta, .k = k});
 }
 std::string LocalResponseNorm::extra_repr() const {
+  return Repr().add("", size).add("alpha", alpha).add("beta", beta).add("k", k);
+}
+Tensor CrossMapLRN2d::forward(const Tensor& input) const {
+  check<ShapeError>(input.dim() == 4,
+                    [&] { return "CrossMapLRN2d: expected an input [N, C, H, W], got " + input.shape().str(); });
+  check<ValueError>(size >= 1,
+                    [&] { return "CrossMapLRN2d: expected size of at least 1, got " + std::to_string(size); });
+  const std::int64_t window = (size - 1) / 2 * 2 + 1;  // of an even size, one less: it has a middle
+  return local_response_norm(input, int(window),
+                             {.alpha = alpha * double(window) / double(size), .beta = beta, .k = k});
+}
+std::string CrossMapLRN2d::extra_repr() const {
   return Repr().add("", size).add("alpha", alpha).add("beta", beta).add("k", k);
 }
 

@@ -140,4 +140,18 @@ struct LocalResponseNorm final : Module {
   NEURA_FORWARD("input")
 };
 
+// x / (k + alpha / size * the sum of squares over (size - 1) / 2 channels on each side)^beta, of [N, C, H, W].
+struct CrossMapLRN2d final : Module {
+  explicit CrossMapLRN2d(std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1)
+      : size(size), alpha(alpha), beta(beta), k(k) {}
+  explicit CrossMapLRN2d(Blank) : CrossMapLRN2d(1) {}
+  Tensor forward(const Tensor& input) const;
+  std::string extra_repr() const override;
+
+  std::int64_t size;
+  Number alpha, beta, k;
+  NEURA_LAYER(CrossMapLRN2d, size, alpha, beta, k)
+  NEURA_FORWARD("input")
+};
+
 }  // namespace neura::nn

@@ -143,6 +143,32 @@ tensor(0.1269))",
       n, "BCEWithLogitsLoss of each class, the mean over the classes of [N, C].");
 }
 
+void bind_of_sequences(nb::module_& n) {
+  const LayerType t = bind_layer<nn::CTCLoss>(
+      n, R"(Connectionist temporal classification: forward(log_probs, targets, input_lengths, target_lengths).
+
+-log of the probability that log_probs [T, N, C] (or [T, C]), logarithms as log_softmax makes them, spell the targets:
+repeated classes count once, the class `blank` not at all. targets: integers [N, S], or all in a row. The lengths,
+tensors or lists, say how many times of T and how many labels each sample has.
+
+reduction: 'none', 'sum', or 'mean', of the losses divided by the lengths of their targets; zero_infinity: 0 and no
+gradient where log_probs are too short for their target. IndexError for a label outside [0, C), ValueError for lengths
+that do not fit.
+
+>>> loss = neura.nn.CTCLoss()
+>>> log_probs = neura.zeros(4, 1, 3).log_softmax(2)
+>>> loss(log_probs, neura.tensor([[1, 2]]), [4], [2])
+tensor(0.8432))",
+      [](Integer blank, Word word, bool zero_infinity) {
+        return nn::make<nn::CTCLoss>(CtcLossOptions{blank, to_reduction(word), zero_infinity});
+      },
+      "blank"_a = 0, NEURA_REDUCTION, "zero_infinity"_a = false);
+  const nb::object set =
+      nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
+  property(
+      t, "blank", [](nn::CTCLoss& m) { return m.blank_class; }, set);
+}
+
 void bind_of_triples(nb::module_& n) {
   bind_margin<nn::MarginRankingLoss, nn::MarginRankingLossOptions>(
       n, 0.0,
@@ -173,6 +199,7 @@ void bind_loss_layers(nb::module_& n) {
   bind_of_pairs(n);
   bind_divergence(n);
   bind_of_classes(n);
+  bind_of_sequences(n);
   bind_of_triples(n);
 }
 

@@ -2,6 +2,7 @@
 #include "layers.h"
 #include "network.h"
 
+#include "neura/nn/adaptive_softmax.h"
 #include "neura/nn/attention.h"
 #include "neura/nn/embedding_bag.h"
 #include "neura/nn/fractional_pool.h"
@@ -101,6 +102,39 @@ template <auto f> void fractional(const Names& n, const char* name, const char* 
   nb::module_(n.functions).def((std::string(name) + "_with_indices").c_str(), both, all.c_str(), ARGUMENTS);
 }
 
+void bind_adaptive_softmax(nb::module_& n) {
+  bind_layer<nn::AdaptiveLogSoftmaxWithLoss>(
+      n, R"(A softmax over many classes, most of them rare: forward(input, target) -> (output, loss).
+
+Classes are numbered from frequent to rare, and cut into clusters before those of cutoffs. The head scores the classes
+of the first one and the other clusters, each of which scores its own classes only where it is needed (Grave et al.,
+2017). input [N, in_features] and target [N], or both without N; output: the logarithm of each target's probability;
+loss: the mean of their negatives.
+
+div_value: cluster i sees the input in in_features / div_value ** (i + 1) numbers; head_bias: of the first layer.
+IndexError for a class outside [0, n_classes), ValueError for cutoffs that do not rise within it.
+
+>>> m = neura.nn.AdaptiveLogSoftmaxWithLoss(8, 100, [10, 40])
+>>> m(neura.ones(3, 8), neura.tensor([2, 30, 99])).output.shape
+neura.Size([3]))",
+      [](std::int64_t in, std::int64_t classes, const std::vector<std::int64_t>& cutoffs, double div_value, bool bias,
+         AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::AdaptiveLogSoftmaxWithLoss>(
+            in, classes, cutoffs,
+            nn::AdaptiveLogSoftmaxOptions{div_value, bias, device.value_or(default_device()), dtype});
+      },
+      "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = 4.0, "head_bias"_a = false, NEURA_PLACE)
+      .def(
+          "log_prob", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.log_prob(input); }, "input"_a,
+          "The logarithms of the probabilities of all classes, [N, n_classes].")
+      .def(
+          "predict", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.predict(input); }, "input"_a,
+          "The likeliest class of each of input [N, in_features]: log_prob(input).argmax(1), with less work.")
+      .def(
+          "reset_parameters", [](nn::AdaptiveLogSoftmaxWithLoss& m) { m.reset_parameters(); },
+          "Draws the parameters anew.");
+}
+
 // A layer that has what the function is given, without losing its history.
 nb::tuple attention(T query, T key, T value, std::int64_t embed_dim, std::int64_t heads, T weight, T bias, T bias_k,
                     T bias_v, bool add_zero, double dropout, T out_weight, T out_bias, bool training, T padding,
@@ -132,6 +166,7 @@ nb::tuple attention(T query, T key, T value, std::int64_t embed_dim, std::int64_
 
 void bind_more_layers(nb::module_& n) {
   bind_bag(n);
+  bind_adaptive_softmax(n);
   bind_fractional<nn::FractionalMaxPool2d>(n, "[N, C, 2]");
   bind_fractional<nn::FractionalMaxPool3d>(n, "[N, C, 3]");
 }

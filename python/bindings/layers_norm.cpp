@@ -73,6 +73,14 @@ affine: weight and bias [num_channels] are learned. ValueError unless num_groups
         return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
       },
       "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1.0);
+  bind_layer<nn::CrossMapLRN2d>(
+      n,
+      "x / (k + alpha / size * the sum of squares over (size - 1) // 2 channels on each side) ** beta, of [N, C, H, "
+      "W].",
+      [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
+        return nn::make<nn::CrossMapLRN2d>(size, alpha, beta, k);
+      },
+      "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1);
 }
 
 template <class M> void bind_pad(nb::module_& n, const char* doc) {

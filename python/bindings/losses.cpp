@@ -1,5 +1,6 @@
 // neura.nn.functional: losses and distances.
 #include "network.h"
+#include "neura/ops/ctc_loss.h"
 #include "reduction.h"
 
 namespace neura::python {
@@ -53,6 +54,23 @@ void bind_classes(const Functions& n) {
         return multilabel_soft_margin_loss(x, y, {w, reduction_of(average, reduce, r)});
       },
       "input"_a, "target"_a, "weight"_a = nb::none(), OLD, REDUCTION);
+}
+Tensor lengths_of(nb::handle h, const char* what) {
+  if (is_tensor(h.ptr())) return tensor_in(h.ptr());
+  std::vector<std::int64_t> numbers;
+  if (!to_integers(h.ptr(), numbers))
+    throw nb::type_error((std::string("ctc_loss: expected ") + what + " to be a tensor or a list of integers").c_str());
+  return tensor(numbers);
+}
+void bind_sequences(const Functions& n) {
+  n.function(
+      "ctc_loss",
+      [](T x, T targets, nb::handle times, nb::handle labels, std::int64_t blank, Word r, bool zero_infinity) {
+        return ctc_loss(x, targets, lengths_of(times, "input_lengths"), lengths_of(labels, "target_lengths"),
+                        {blank, to_reduction(r), zero_infinity});
+      },
+      "log_probs"_a, "targets"_a, "input_lengths"_a, "target_lengths"_a, "blank"_a = 0, REDUCTION,
+      "zero_infinity"_a = false);
 }
 template <Tensor (*f)(T, T, ReductionOptions, T)> void weighted(const Functions& n, const char* name) {
   n.function(
@@ -141,6 +159,7 @@ void bind_triples(const Functions& n) {
 void bind_losses(const Names& names) {
   const Functions n{names};
   bind_classes(n);
+  bind_sequences(n);
   bind_pairs(n);
   bind_triples(n);
 }

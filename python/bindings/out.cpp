@@ -99,7 +99,9 @@ constexpr char kNames[] =
     "nanmean nanmedian nanquantile nansum nextafter nonzero norm normal ones outer polygamma prod quantile "
     "rand randint randn randperm renorm round scatter scatter_add scatter_reduce searchsorted softmax sort "
     "square stack std sum take take_along_dim tensordot topk tril triu var vdot vstack where zeros zeta "
-    "igamma igammac _linalg_cross _vecdot _vector_norm _multi_dot";
+    "igamma igammac alias_copy as_strided_copy diagonal_copy expand_copy narrow_copy nonzero_static permute_copy "
+    "row_stack split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy "
+    "view_copy _linalg_cross _vecdot _vector_norm _multi_dot";
 
 }  // namespace
 

@@ -6,7 +6,7 @@ import sys as _sys
 from . import _lazy, _neura
 from ._neura import *  # noqa: F401,F403
 from ._neura import Tensor, device, dtype, errors  # noqa: F401
-from . import _signatures  # noqa: F401
+from . import _methods, _signatures  # noqa: F401
 from ._formats import channels_last, channels_last_3d, contiguous_format, preserve_format  # noqa: F401
 from ._formats import layout, memory_format, strided  # noqa: F401
 
@@ -34,7 +34,20 @@ del _name
 __getattr__, __dir__ = _lazy.names(
     __name__,
     {
+        "_functions": "addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi detach detach_ detach_copy fill_ "
+        "get_deterministic_debug_mode get_device index_put_ is_conj is_deterministic_algorithms_warn_only_enabled "
+        "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "
+        "set_deterministic_debug_mode slice_copy split_copy square_ typename unsafe_split_with_sizes "
+        "view_as_complex_copy view_as_real_copy zero_",
         "_limits": "finfo iinfo",
+        "_network": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout alpha_dropout_ avg_pool1d batch_norm "
+        "bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
+        "conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity ctc_loss dropout "
+        "dropout_ embedding embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+        "feature_dropout_ frobenius_norm group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
+        "margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle "
+        "native_dropout native_group_norm norm_except_dim pairwise_distance pixel_shuffle pixel_unshuffle "
+        "poisson_nll_loss rms_norm rrelu rrelu_ threshold threshold_ triplet_margin_loss",
         "_tensor_str": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",

@@ -1,6 +1,7 @@
 // Convolutions, pooling, softmax, normalisation, attention, embedding; losses and distances.
 #include "neura/ops/attention.h"
 #include "neura/ops/conv.h"
+#include "neura/ops/ctc_loss.h"
 #include "neura/ops/embedding.h"
 #include "neura/ops/embedding_bag.h"
 #include "neura/ops/fractional_pool.h"
@@ -130,6 +131,9 @@ std::vector<StructCase> loss_cases() {
            any({2, 3})),
       CASE("cross_entropy_probabilities", cross_entropy(x[0], x[1]), any({2, 3}), fraction({2, 3}, 2)),
       CASE("nll_loss", nll_loss(x[0], classes(), {.reduction = Reduction::sum}), any({2, 3})),
+      CASE("ctc_loss",
+           ctc_loss(log_softmax(x[0], 2), whole({1, 2, 1, 0}, {2, 2}), whole({4, 3}, {2}), whole({2, 1}, {2})),
+           any({4, 2, 3})),
       CASE("mse_loss", mse_loss(x[0], x[1]), any({2, 3}), any({2, 3}, 2)),
       CASE("l1_loss", l1_loss(x[0], x[1], {Reduction::none}), any({2, 3}), any({2, 3}, 2)),
       CASE("smooth_l1_loss", smooth_l1_loss(x[0], x[1]), any({2, 3}), any({2, 3}, 2)),

@@ -238,7 +238,9 @@ const loss_kernels* cpu_loss() {
                                       .nll_loss = &nll_loss,
                                       .nll_loss_backward = &nll_loss_backward,
                                       .element_loss = &cpu_element_loss,
-                                      .element_loss_backward = &cpu_element_loss_backward};
+                                      .element_loss_backward = &cpu_element_loss_backward,
+                                      .ctc_loss = &cpu_ctc_loss,
+                                      .ctc_loss_backward = &cpu_ctc_loss_backward};
   return &table;
 }
 

@@ -143,14 +143,32 @@ void slope(const T* g, T scale, const T* x, const T* t, T parameter, T* gx, std:
   });
 }
 
+template <class N, class T>
+void paths(const T* a, const T* b, const T* c, const T* pass, const T* x, T* to, std::int64_t n) {
+  const N none = Lanes<N>::all(-T(infinity)), zero = Lanes<N>::all(0);
+  each<N>(n, [&](std::int64_t i, auto part) {
+    const N u = part.load(a + i, 0), v = part.load(b + i, 0), w = part.load(c + i, 0) + part.load(pass + i, 0);
+    const N most = larger(larger(u, v), w), base = where(most == none, zero, most);
+    const N sum = exp_below(u - base) + exp_below(v - base) + exp_below(w - base);
+    part.store(log(sum) + base + part.load(x + i, 0), to + i);
+  });
+}
+template <class N, class T> void shares(const T* a, const T* b, const T* x, T loss, T* to, std::int64_t n) {
+  const N none = Lanes<N>::all(-T(infinity)), zero = Lanes<N>::all(0), total = Lanes<N>::all(loss);
+  each<N>(n, [&](std::int64_t i, auto part) {
+    const N both = part.load(a + i, 0) + part.load(b + i, 0);
+    part.store(where(both == none, zero, exp_below(both - part.load(x + i, 0) + total)), to + i);
+  });
+}
+
 #define OF_EVERY(f)                                                                                 \
   {                                                                                                 \
     &f<ElementLoss::mse, N, T>, &f<ElementLoss::l1, N, T>, &f<ElementLoss::smooth_l1, N, T>,        \
         &f<ElementLoss::huber, N, T>, &f<ElementLoss::bce, N, T>, &f<ElementLoss::bce_logits, N, T> \
   }
-template <class N, class T> constexpr LossLines<T> lines{&log_sum<N, T>, &weighted<N, T>,         &backward<N, T>,
-                                                         &columns<N, T>, &columns_backward<N, T>, OF_EVERY(sum),
-                                                         OF_EVERY(map),  OF_EVERY(slope)};
+template <class N, class T>
+constexpr LossLines<T> lines{&log_sum<N, T>, &weighted<N, T>, &backward<N, T>, &columns<N, T>, &columns_backward<N, T>,
+                             OF_EVERY(sum),  OF_EVERY(map),   OF_EVERY(slope), &paths<N, T>,   &shares<N, T>};
 #undef OF_EVERY
 constexpr LossTable table{lines<Floats, float>, lines<Doubles, double>};
 const LossTable* loss_lines_table() { return &table; }

@@ -21,6 +21,10 @@ template <class T> struct LossLines {
   double (*sum[6])(const T* x, const T* t, T parameter, std::int64_t n);
   void (*map[6])(const T* x, const T* t, T parameter, T* y, std::int64_t n);
   void (*slope[6])(const T* g, T scale, const T* x, const T* t, T parameter, T* gx, std::int64_t n);
+  // Of ctc_loss: log(exp(a) + exp(b) + exp(c + pass)) + x, of three -inf -inf; and exp(a + b - x + loss), or 0 where
+  // a + b is -inf.
+  void (*paths)(const T* a, const T* b, const T* c, const T* pass, const T* x, T* to, std::int64_t n);
+  void (*shares)(const T* a, const T* b, const T* x, T loss, T* to, std::int64_t n);
 };
 struct LossTable {
   LossLines<float> singles;
@@ -30,6 +34,9 @@ const LossTable& loss_table();
 void cpu_element_loss(Context&, View x, View target, ElementLoss, double parameter, Reduction, View loss);
 void cpu_element_loss_backward(Context&, View g, View x, View target, ElementLoss, double parameter, Reduction,
                                View gx);
+void cpu_ctc_loss(Context&, const CtcOperands&, std::int64_t blank, View loss, View alpha);
+void cpu_ctc_loss_backward(Context&, View g, const CtcOperands&, View loss, View alpha, std::int64_t blank,
+                           bool zero_infinity, View gx);
 
 template <class T> const LossLines<T>& loss_lines() {
   if constexpr (sizeof(T) == 4) return loss_table().singles;

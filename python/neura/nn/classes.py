@@ -1,8 +1,13 @@
 """What classes of C++ have in Python alone."""
 
+from collections import namedtuple
+
 from .._neura import Tensor, errors
 from .._neura import nn as _nn
 from .extend import extend
+
+
+_ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 
 def _check_table(embeddings):
@@ -88,10 +93,20 @@ class RecurrentMethods:
         return [getattr(self, name) for name in self._flat_weights_names]
 
 
+class AdaptiveLogSoftmaxMethods:
+    """Of AdaptiveLogSoftmaxWithLoss."""
+
+    def forward(self, input, target):
+        """The logarithm of each target's probability, and the mean of their negatives: (output, loss)."""
+        return _ASMoutput(*self._forward_pair(input, target))
+
+
 for _class in (_nn.RNN, _nn.GRU, _nn.LSTM):
     _class._forward_tensor = _class.forward
     extend(_class, RecurrentMethods)
 _nn.RNN.nonlinearity = property(lambda self: self.mode[4:].lower(), doc="'tanh' or 'relu'.")
+_nn.AdaptiveLogSoftmaxWithLoss._forward_pair = _nn.AdaptiveLogSoftmaxWithLoss.forward
+extend(_nn.AdaptiveLogSoftmaxWithLoss, AdaptiveLogSoftmaxMethods)
 extend(_nn.Embedding, EmbeddingMethods)
 extend(_nn.EmbeddingBag, EmbeddingBagMethods)
 for _class in (_nn.Upsample, _nn.UpsamplingNearest2d, _nn.UpsamplingBilinear2d):

@@ -2,6 +2,7 @@
 
 from .. import _neura
 from .._neura.functional import *  # noqa: F401,F403
+from .._network import conv_tbc  # noqa: F401
 from .distance import triplet_margin_with_distance_loss  # noqa: F401
 
 for _name in (

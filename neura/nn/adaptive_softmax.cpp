@@ -1,0 +1,138 @@
+#include "neura/nn/adaptive_softmax.h"
+
+#include <cmath>
+
+#include "neura/ops/create.h"
+#include "neura/ops/index.h"
+#include "neura/ops/join.h"
+#include "neura/ops/message.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/softmax.h"
+#include "neura/ops/view.h"
+
+namespace neura::nn {
+namespace {
+
+constexpr const char* kName = "AdaptiveLogSoftmaxWithLoss";
+
+void check_cutoffs(const std::vector<std::int64_t>& cutoffs, std::int64_t classes) {
+  bool rising = !cutoffs.empty() && cutoffs.back() < classes;
+  for (std::size_t i = 0; i < cutoffs.size(); ++i) rising &= cutoffs[i] > (i ? cutoffs[i - 1] : 0);
+  check<ValueError>(rising, [&] {
+    return std::string(kName) + ": expected cutoffs that rise from above 0 to below n_classes " +
+           std::to_string(classes) + ", got " + Shape(cutoffs.data(), cutoffs.size()).str();
+  });
+}
+
+void check_operands(const Tensor& input, const Tensor& target) {
+  check_given(kName, "input", input), check_given(kName, "target", target);
+  check<ShapeError>(target.dim() <= 1 && input.dim() == target.dim() + 1, [&] {
+    return std::string(kName) + ": expected an input [N, in_features] and a target [N], or both without N, got " +
+           input.shape().str() + " and " + target.shape().str();
+  });
+  check<ShapeError>(target.dim() == 0 || input.size(0) == target.size(0), [&] {
+    return std::string(kName) + ": expected an input and a target of one batch size, got " +
+           std::to_string(input.size(0)) + " and " + std::to_string(target.size(0));
+  });
+}
+void check_classes(const Tensor& target, std::int64_t classes) {
+  if (!target.numel()) return;
+  const auto least = amin(target).item<std::int64_t>(), most = amax(target).item<std::int64_t>();
+  check<IndexError>(least >= 0 && most < classes, [&] {
+    return std::string(kName) + ": expected targets from 0 to " + std::to_string(classes - 1) + ", got " +
+           std::to_string(least < 0 ? least : most);
+  });
+}
+
+}  // namespace
+
+NEURA_LAYER_BODY(AdaptiveLogSoftmaxWithLoss)
+
+AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(std::int64_t in_features, std::int64_t n_classes,
+                                                       const std::vector<std::int64_t>& bounds,
+                                                       const AdaptiveLogSoftmaxOptions& o)
+    : in_features(in_features), n_classes(n_classes), cutoffs(bounds), div_value(o.div_value), head_bias(o.head_bias) {
+  check_cutoffs(bounds, n_classes);
+  check<ValueError>(div_value > 0, [&] {
+    return std::string(kName) + ": expected a positive div_value, got " + Scalar(div_value).str();
+  });
+  cutoffs.push_back(n_classes);
+  shortlist_size = cutoffs[0], n_clusters = std::int64_t(cutoffs.size()) - 1, head_size = shortlist_size + n_clusters;
+  head = make<Linear>(in_features, head_size, LinearOptions{.bias = head_bias, .device = o.device, .dtype = o.dtype});
+  const LinearOptions plain{.bias = false, .device = o.device, .dtype = o.dtype};
+  tail = make<ModuleList>();
+  for (std::int64_t i = 0; i < n_clusters; ++i) {
+    const auto width = std::int64_t(std::floor(double(in_features) / std::pow(div_value, double(i + 1))));
+    tail->append(make<Sequential>(Linear(in_features, width, plain),
+                                  Linear(width, cutoffs[std::size_t(i) + 1] - cutoffs[std::size_t(i)], plain)));
+  }
+}
+AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(Blank) : head(make<Linear>(1, 1)), tail(make<ModuleList>()) {}
+
+// Members may have been taken away.
+void AdaptiveLogSoftmaxWithLoss::check_members() const {
+  check<ValueError>(head.get() && tail.get() && std::int64_t(tail->size()) == n_clusters, [&] {
+    return std::string(kName) + ": expected a head, and a tail of " + std::to_string(n_clusters) + " modules, got " +
+           (head.get() ? "another tail" : "no head");
+  });
+}
+
+void AdaptiveLogSoftmaxWithLoss::reset_parameters() {
+  check_members();
+  head->reset_parameters();
+  for (const Ref<Module>& cluster : *tail.get())
+    if (auto* layers = cluster->as<Sequential>())
+      for (const Ref<Module>& layer : *layers)
+        if (auto* linear = layer->as<Linear>()) linear->reset_parameters();
+}
+
+Tensor AdaptiveLogSoftmaxWithLoss::of_cluster(std::int64_t i, const Tensor& input) {
+  return log_softmax(tail->at<Sequential>(i)(input), 1);
+}
+
+std::tuple<Tensor, Tensor> AdaptiveLogSoftmaxWithLoss::forward(const Tensor& input, const Tensor& target) {
+  check_members();
+  check_operands(input, target);
+  check_classes(target, n_classes);
+  const bool batched = target.dim() == 1;
+  const Tensor x = batched ? input : unsqueeze(input, 0), classes = batched ? target : unsqueeze(target, 0);
+  Tensor place = clamp_max(classes, shortlist_size), output = new_zeros(x, {x.size(0)});
+  for (std::int64_t i = 0; i < n_clusters; ++i) {
+    const std::int64_t low = cutoffs[std::size_t(i)], high = cutoffs[std::size_t(i) + 1];
+    const Tensor rows = nonzero_as_tuple((classes >= low) & (classes < high))[0];
+    if (!rows.numel()) continue;
+    const Tensor own = unsqueeze(index_select(classes, 0, rows) - low, 1);
+    const Tensor found = squeeze(gather(of_cluster(i, index_select(x, 0, rows)), 1, own), 1);
+    place = index_fill(place, 0, rows, shortlist_size + i);
+    output = index_add(output, 0, rows, found);
+  }
+  output = output + squeeze(gather(log_softmax(head(x), 1), 1, unsqueeze(place, 1)), 1);
+  const Tensor loss = mean(-output);
+  return {batched ? output : squeeze(output, 0), loss};
+}
+
+Tensor AdaptiveLogSoftmaxWithLoss::all_log_probs(const Tensor& input, const Tensor& head_scores) {
+  const Tensor of_head = log_softmax(head_scores, 1);
+  std::vector<Tensor> parts{narrow(of_head, 1, 0, shortlist_size)};
+  for (std::int64_t i = 0; i < n_clusters; ++i)
+    parts.push_back(of_cluster(i, input) + narrow(of_head, 1, shortlist_size + i, 1));
+  return cat(parts, 1);
+}
+Tensor AdaptiveLogSoftmaxWithLoss::log_prob(const Tensor& input) {
+  check_members();
+  return all_log_probs(input, head(input));
+}
+
+// Clusters are asked only where one of them, as a whole, is likelier than each class of the head.
+Tensor AdaptiveLogSoftmaxWithLoss::predict(const Tensor& input) {
+  check_members();
+  const Tensor scores = head(input), best = argmax(scores, 1);
+  const Tensor rows = nonzero_as_tuple(best >= shortlist_size)[0];
+  if (!rows.numel()) return best;
+  const Tensor all = all_log_probs(index_select(input, 0, rows), index_select(scores, 0, rows));
+  return index_copy(best, 0, rows, argmax(all, 1));
+}
+
+}  // namespace neura::nn

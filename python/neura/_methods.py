@@ -1,0 +1,193 @@
+"""Methods of Tensor that are made of others."""
+
+from . import _neura
+from ._neura import Tensor, errors
+
+_TYPES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+_DTYPES = {long: short for short, long in _TYPES.items()}
+
+
+def _written(self, op, value):
+    """The value in self's place, as operations in place do it: sizes and category of self stay."""
+    if value.shape != self.shape:
+        raise errors.ShapeError(
+            f"{op}: expected operands that broadcast to self's shape {list(self.shape)}, got {list(value.shape)}"
+        )
+    if not _neura.can_cast(value.dtype, self.dtype):
+        raise errors.DTypeError(f"{op}: expected a tensor that holds {value.dtype}, got {self.dtype}")
+    return self.copy_(value)
+
+
+def _operand(self):
+    """What an operation reads that is then written over self: a copy where a derivative may read it again."""
+    return self.clone() if self.requires_grad and _neura.is_grad_enabled() else self
+
+
+def _in_place(name):
+    compute = getattr(Tensor, name)
+
+    def method(self, *args, **kwargs):
+        return _written(self, name + "_", compute(_operand(self), *args, **kwargs))
+
+    method.__name__, method.__qualname__ = name + "_", f"Tensor.{name}_"
+    method.__doc__ = f"neura.{name} of this tensor, in place."
+    return method
+
+
+def _mapped(self, op, others, callable):
+    if self.requires_grad:
+        raise errors.AutogradError(f"{op}: expected a tensor that requires no gradient; call detach() first")
+    if not self.is_cpu:
+        raise errors.DeviceError(f"{op}: expected a tensor on the cpu, got one on {self.device}; move it with .cpu()")
+    columns = [t.expand(self.shape).reshape(-1).tolist() for t in (self, *others)]
+    made = [callable(*values) for values in zip(*columns)]
+    return self.copy_(_neura.tensor(made, dtype=self.dtype).reshape(self.shape)) if made else self
+
+
+class TensorMethods:
+    """Of Tensor."""
+
+    def apply_(self, callable):
+        """Replaces each element by callable(element); on the cpu, slow. AutogradError where a gradient is required."""
+        return _mapped(self, "apply_", (), callable)
+
+    def map_(self, tensor, callable):
+        """Replaces each element by callable(element, that of tensor), which broadcasts; see apply_."""
+        return _mapped(self, "map_", (tensor,), callable)
+
+    def map2_(self, x, y, callable):
+        """Replaces each element by callable(element, that of x, that of y), which broadcast; see apply_."""
+        return _mapped(self, "map2_", (x, y), callable)
+
+    def cumprod_(self, dim, *, dtype=None):
+        """neura.cumprod of this tensor, in place."""
+        return self._scanned("cumprod", dim, dtype)
+
+    def cumsum_(self, dim, *, dtype=None):
+        """neura.cumsum of this tensor, in place."""
+        return self._scanned("cumsum", dim, dtype)
+
+    def _scanned(self, name, dim, dtype):
+        if dtype is not None and dtype != self.dtype:
+            raise errors.DTypeError(f"{name}_: expected dtype to be the tensor's {self.dtype}, got {dtype}")
+        return self.copy_(getattr(_operand(self), name)(dim, dtype=self.dtype))
+
+    def float_power_(self, exponent):
+        """neura.float_power of this tensor, in place: of float64 or complex128."""
+        value = _operand(self).float_power(exponent)
+        if value.dtype != self.dtype:
+            raise errors.DTypeError(f"float_power_: expected a tensor of dtype {value.dtype}, got {self.dtype}")
+        return _written(self, "float_power_", value)
+
+    def t_(self):
+        """t() of this tensor, in place. AutogradError where a gradient is required."""
+        return _neura._take_geometry(self, self.t(), "t_")
+
+    def transpose_(self, dim0, dim1):
+        """transpose(dim0, dim1) of this tensor, in place. AutogradError where a gradient is required."""
+        return _neura._take_geometry(self, self.transpose(dim0, dim1), "transpose_")
+
+    swapaxes_ = swapdims_ = transpose_
+
+    def squeeze_(self, *dim):
+        """squeeze(dim) of this tensor, in place. AutogradError where a gradient is required."""
+        return _neura._take_geometry(self, self.squeeze(*dim), "squeeze_")
+
+    def unsqueeze_(self, dim):
+        """unsqueeze(dim) of this tensor, in place. AutogradError where a gradient is required."""
+        return _neura._take_geometry(self, self.unsqueeze(dim), "unsqueeze_")
+
+    def as_strided_(self, size, stride, storage_offset=None):
+        """as_strided of this tensor, in place. AutogradError where a gradient is required."""
+        return _neura._take_geometry(self, self.as_strided(size, stride, storage_offset), "as_strided_")
+
+    def get_device(self):
+        """The number of the CUDA device, -1 on the cpu."""
+        return -1 if self.is_cpu else self.device.index or 0
+
+    def is_distributed(self):
+        """Always False."""
+        return False
+
+    def dense_dim(self):
+        """How many dimensions are dense: all of them."""
+        return self.dim()
+
+    def sparse_dim(self):
+        """How many dimensions are sparse: 0."""
+        return 0
+
+    def new(self, *args, device=None):
+        """An uninitialised tensor of these sizes, or one of this data, of this tensor's dtype and device.
+
+        torch keeps it for old programs: new_empty and new_tensor say which one is meant.
+        """
+        if len(args) == 1 and not isinstance(args[0], int):
+            (data,) = args
+            if isinstance(data, _neura.Size):
+                return self.new_empty(data, device=device)
+            if not isinstance(data, Tensor):
+                return self.new_tensor(data, device=device)
+            if data.dtype != self.dtype:
+                raise errors.DTypeError(f"new: expected a tensor of dtype {self.dtype}, got {data.dtype}")
+            return data.detach()
+        return self.new_empty(args or (0,), device=device)
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of this tensor's type, such as 'neura.FloatTensor'; with a dtype or such a name, a conversion to it.
+
+        >>> neura.ones(2).type(neura.int64)
+        tensor([1, 1])
+        """
+        if dtype is None:
+            name = _TYPES.get(str(self.dtype).split(".")[-1], str(self.dtype).split(".")[-1])
+            return f"neura.{'' if self.is_cpu else 'cuda.'}{name}Tensor"
+        if not isinstance(dtype, str):
+            return self.to(dtype, non_blocking=non_blocking)
+        package, *place, name = dtype.split(".")
+        wanted = _DTYPES.get(name[: -len("Tensor")] if name.endswith("Tensor") else "")
+        if package not in ("neura", "torch") or place not in ([], ["cuda"]) or wanted is None:
+            raise errors.ValueError(f"type: expected a dtype or a name such as 'neura.FloatTensor', got {dtype!r}")
+        device = self.device if (place == ["cuda"]) == self.is_cuda else "cuda" if place else "cpu"
+        return self.to(device, getattr(_neura, wanted), non_blocking=non_blocking)
+
+    def unsafe_split_with_sizes(self, split_sizes, dim=0):
+        """split_with_sizes of this tensor."""
+        return self.split_with_sizes(split_sizes, dim)
+
+    def __ipow__(self, exponent):
+        return self.pow_(exponent)
+
+    def __ilshift__(self, other):
+        return self.bitwise_left_shift_(other)
+
+    def __irshift__(self, other):
+        return self.bitwise_right_shift_(other)
+
+
+def _install():
+    for name, value in vars(TensorMethods).items():
+        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
+            setattr(Tensor, name, value)
+    for name in ("igamma", "igammac", "ldexp", "mvlgamma", "nextafter", "polygamma", "renorm"):
+        setattr(Tensor, name + "_", _in_place(name))
+    for name, of in (("divide_", "div_"), ("true_divide_", "div_"), ("subtract_", "sub_")):
+        setattr(Tensor, name, vars(Tensor)[of])
+    for name in ("is_mps", "is_sparse_csr", "is_xla", "is_xpu"):
+        setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
+
+
+_install()
