@@ -179,14 +179,16 @@ template <class T> void as_lines(Context& c, const Job<T>& job) {
   Slots slots;
   const int outer = together ? 1 : slots.count, inner = together ? slots.count : 1;
   const int64_t size = (2 * job.plan->room() + 15) / 16 * 16, tile = FftLineSpace<T>::tile_elements(*job.plan);
-  const int64_t buffer = (2 * (job.n + 1) + 15) / 16 * 16;
-  T* const all = c.scratch_of<T>(outer * (2 * size + buffer + inner * tile));
+  const bool direct = job.kind == Kind::complex && job.step_in == 2 && job.step_out == 2;
+  const int64_t buffer = direct ? 0 : (2 * (job.n + 1) + 15) / 16 * 16, work = job.plan->inner ? size : 0;
+  const int64_t each = size + work + buffer + inner * tile;
+  T* const all = c.scratch_of<T>(outer * each);
   const auto run = [&](int64_t begin, int64_t end) {
     const int slot = together ? 0 : slots.take();
-    T* const at = all + slot * (2 * size + buffer + inner * tile);
+    T *const matrix = all + slot * each, *const own = matrix + size + work;
     Slots tiles;
-    const FftLineSpace<T> space{at, at + size, at + 2 * size + buffer, tile, &tiles};
-    for (; begin < end; ++begin) line(job, begin, at + 2 * size, space);
+    const FftLineSpace<T> space{matrix, matrix + size, own + buffer, tile, &tiles};
+    for (; begin < end; ++begin) line(job, begin, own, space);
     if (!together) slots.give(slot);
   };
   if (together) run(0, job.in.count);

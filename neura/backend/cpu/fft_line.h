@@ -6,7 +6,7 @@
 namespace neura {
 
 template <class T> struct FftLineSpace {
-  T *matrix, *work;  // 2 room() each
+  T *matrix, *work;  // 2 room() each; work for plans with `inner` alone
   T* tiles;          // of each slot
   std::int64_t tile_size;
   Slots* slots;
