@@ -54,7 +54,8 @@ struct DeviceApi {
 
 // The table of a device's type. DeviceError where there is none, which says what is missing.
 const DeviceApi& device_api(Device);
-void throw_failure(Failed, const char* op);  // OutOfMemoryError, CudaError, NotImplementedError, IndexError, LinAlgError
+void throw_failure(Failed,
+                   const char* op);  // OutOfMemoryError, CudaError, NotImplementedError, IndexError, LinAlgError
 
 namespace detail {  // set by whoever loads back ends
 inline const DeviceApi& (*find_device_api)(Device) = nullptr;

@@ -93,7 +93,8 @@ void rethrow_with(const std::string& where) {
   const std::exception_ptr error = std::current_exception();
   // The derived before the base.
   rethrow_as_one_of<ShapeError, DTypeError, DeviceError, IndexError, ValueError, InplaceError, AutogradError,
-                    NotImplementedError, OutOfMemoryError, LinAlgError, CudaError, IoError, FormatError, Error>(error, where);
+                    NotImplementedError, OutOfMemoryError, LinAlgError, CudaError, IoError, FormatError, Error>(error,
+                                                                                                                where);
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {

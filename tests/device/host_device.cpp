@@ -212,11 +212,10 @@ constexpr optim_kernels optim{
 #undef X
         K(optim, norm_of_all),
     K(optim, clip_all)};
-constexpr linalg_kernels linalg{K(linalg, lu),          K(linalg, permutation), K(linalg, solve),
-                                K(linalg, inverse),     K(linalg, determinant), K(linalg, cholesky),
-                                K(linalg, triangular),  K(linalg, householder), K(linalg, reflect),
-                                K(linalg, qr),          K(linalg, eigh),        K(linalg, eig),
-                                K(linalg, svd),         K(linalg, ldl),         K(linalg, ldl_solve)};
+constexpr linalg_kernels linalg{
+    K(linalg, lu),       K(linalg, permutation), K(linalg, solve),       K(linalg, inverse), K(linalg, determinant),
+    K(linalg, cholesky), K(linalg, triangular),  K(linalg, householder), K(linalg, reflect), K(linalg, qr),
+    K(linalg, eigh),     K(linalg, eig),         K(linalg, svd),         K(linalg, ldl),     K(linalg, ldl_solve)};
 #undef K
 
 const Backend& backend() {
