@@ -3,7 +3,7 @@
 
 namespace neura {
 
-using namespace linear;
+using namespace batched;
 
 void cpu_householder(Context&, View a, View reflectors, View tau);
 void cpu_reflect(Context&, View reflectors, View tau, View q);
