@@ -7,9 +7,10 @@
 namespace neura {
 
 struct MatrixNormOptions {
-  std::optional<double> ord = {};  // none: Frobenius; 1, -1: of columns; infinity, -infinity: of rows, largest,
-                                   // smallest; 2, -2: the largest, the smallest singular value
-  Dims dim = {-2, -1};             // of rows and columns
+  // None: Frobenius; 1, -1: the largest, the smallest sum of a column; infinity, -infinity: of a row; 2, -2: the
+  // largest, the smallest singular value.
+  std::optional<double> ord = {};
+  Dims dim = {-2, -1};  // of rows and columns
   bool keepdim = false;
   std::optional<DType> dtype = {};
 };

@@ -10,14 +10,15 @@
 namespace neura::lapack {
 
 // X(name of real numbers, name of complex numbers), without the letter of the dtype
-#define NEURA_LAPACK_ROUTINES(X)                                                                                \
-  X(getrf, getrf)                                                                                               \
-  X(getrs, getrs)                                                                                               \
-  X(getri, getri)                                                                                               \
-  X(potrf, potrf)                                                                                               \
-  X(trsm, trsm)                                                                                                 \
-  X(geqrf, geqrf) X(orgqr, ungqr) X(syevd, heevd) X(gesdd, gesdd) X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) \
-      X(sytrs, sytrs) X(hetrs, hetrs)
+#define NEURA_LAPACK_ROUTINES(X) \
+  X(getrf, getrf)                \
+  X(getrs, getrs)                \
+  X(getri, getri)                \
+  X(potrf, potrf)                \
+  X(trsm, trsm)                  \
+  X(geqrf, geqrf)                \
+  X(orgqr, ungqr)                \
+  X(syevd, heevd) X(gesdd, gesdd) X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
 enum Routine : unsigned char {
 #define NEURA_ROUTINE(real, complex) real,
   NEURA_LAPACK_ROUTINES(NEURA_ROUTINE)

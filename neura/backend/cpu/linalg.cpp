@@ -3,7 +3,7 @@
 
 namespace neura {
 
-using namespace linear;
+using namespace batched;
 
 void cpu_householder(Context&, View a, View reflectors, View tau);
 void cpu_reflect(Context&, View reflectors, View tau, View q);
@@ -163,13 +163,13 @@ void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
   });
 }
 
-// Would LAPACK stay within the matrix? A pair of equal negative pivots is a block of two rows.
-bool valid_pivots(const std::int32_t* p, std::int64_t n) {
+// The first pivot by which LAPACK would leave the matrix, or -1. A pair of equal negative ones is a block of two rows.
+std::int64_t wrong_pivot(const std::int32_t* p, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) {
-    if (p[k] == 0 || p[k] > n || p[k] < -n) return false;
-    if (p[k] < 0 && (++k == n || p[k] != p[k - 1])) return false;
+    if (p[k] == 0 || p[k] > n || p[k] < -n) return k;
+    if (p[k] < 0 && (++k == n || p[k] != p[k - 1])) return k - 1;
   }
-  return true;
+  return -1;
 }
 
 void ldl_solve(Context& c, bool hermitian, View ld, View pivots, View b, View x) {
@@ -178,7 +178,8 @@ void ldl_solve(Context& c, bool hermitian, View ld, View pivots, View b, View x)
     const Batch s(ld), r(b);
     const std::int32_t* const p = pivots.as<std::int32_t>();
     for (std::int64_t i = 0; i < s.count; ++i)
-      if (!valid_pivots(p + i * s.rows, s.rows)) return c.fail_index(s.rows ? p[i * s.rows] : 0, s.rows);
+      if (const std::int64_t k = wrong_pivot(p + i * s.rows, s.rows); k >= 0)
+        return c.fail_index(p[i * s.rows + k], s.rows);
     const std::size_t bytes = Memory::bytes<T>(s.numel()) + Memory::bytes<T>(r.numel()) + Memory::bytes<Int>(s.rows);
     each_matrix(c, s.count, double(s.rows) * double(r.numel()), bytes, [&](std::int64_t i, Memory memory) {
       T *const t = memory.take<T>(s.numel()), *const y = memory.take<T>(r.numel());

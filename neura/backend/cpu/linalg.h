@@ -10,7 +10,7 @@
 #include "neura/backend/cpu/refuse.h"
 #include "neura/backend/kernels/linalg.h"
 
-namespace neura::linear {
+namespace neura::batched {
 
 using lapack::Int;
 
@@ -42,8 +42,9 @@ class Memory {
 
 // f(number of the matrix, memory), on all threads. `work`: multiplications of one matrix.
 template <class F> void each_matrix(Context& c, std::int64_t count, double work, std::size_t bytes, F&& f) {
-  Slots slots;
-  char* const all = static_cast<char*>(c.scratch(bytes * std::size_t(slots.count)));
+  Slots slots;  // the lowest free one is taken: no more than there are matrices
+  char* const all = static_cast<char*>(
+      c.scratch(bytes * std::size_t(std::min<std::int64_t>(slots.count, std::max<std::int64_t>(count, 1)))));
   const auto grain = std::int64_t(double(kSerial) / std::max(work, 1.0)) + 1;
   parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     const int slot = slots.take();
@@ -137,4 +138,4 @@ template <class F> void with_lapack(Context& c, const View& a, F&& f) {
 template <class T> T element(const lapack::Routines<T>&);
 template <class L> using element_of = decltype(element(std::declval<const L&>()));
 
-}  // namespace neura::linear
+}  // namespace neura::batched

@@ -3,7 +3,7 @@
 
 namespace neura {
 
-using namespace linear;
+using namespace batched;
 
 void cpu_householder(Context& c, View a, View reflectors, View tau) {
   with_lapack(c, a, [&](const auto& l) {
