@@ -170,12 +170,16 @@ TEST(DeviceScope, InitialisersLeaveAParameterWhereItIs) {
 
 // What operations make for themselves belongs to their operands, not to the scope.
 TEST(DeviceScope, OperationsOnTheCpuStayThere) {
-  const Tensor x = sample({2, 3, 4, 4}), rows = sample({3, 5});
+  const Tensor x = sample({2, 3, 4, 4}), rows = sample({3, 5}), maps = sample({2, 2, 3});
   const auto run = [&] {
     manual_seed(7);
     const auto packed = nn::utils::rnn::pack_padded_sequence(sample({4, 2, 3}), tensor({4, 2}, {.device = kCpu}));
     return std::vector<Tensor>{interpolate(x, {.size = Shape{3, 5}, .mode = "bilinear"}),
                                interpolate(x, {.size = Shape{3, 5}, .mode = "bicubic"}),
+                               interpolate(x, {.size = Shape{2, 3}, .mode = "bicubic", .antialias = true}),
+                               grid_sample(x, affine_grid(maps, {2, 3, 2, 2})),
+                               hash_tensor(rows, {1}),
+                               hash_tensor(zeros({3, 0}, {.device = kCpu}), {1}),
                                cov(rows),
                                fractional_max_pool2d_with_indices(x, {2, 2}, {.output_size = {2, 2}}).first,
                                packed.data,
