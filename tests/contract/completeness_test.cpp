@@ -75,8 +75,7 @@ const std::set<std::string> kElsewhere = {
     // no derivative
     "argmax", "argmin", "any", "all", "count_nonzero", "argsort", "unique", "unique_consecutive", "searchsorted",
     "bucketize", "bincount", "histc", "histogram", "histogramdd", "nonzero", "nonzero_as_tuple", "nonzero_static",
-    "argwhere", "where", "unravel_index", "one_hot", "isin",
-    "hash_tensor",
+    "argwhere", "where", "unravel_index", "one_hot", "isin", "hash_tensor",
     // tests/ops/lazy_clone_test.cpp
     "lazy_clone",
     // random
