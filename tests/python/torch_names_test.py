@@ -213,3 +213,25 @@ def test_losses_with_numbers_for_reductions(number, word):
         assert neura.equal(got, want)
     with pytest.raises(ValueError, match="kl_div: expected reduction 0"):
         neura.kl_div(a, b, 3)
+
+
+def test_normalisation_becomes_part_of_the_layer_before():
+    neura.manual_seed(4)
+    pairs = [
+        (nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), (2, 3, 6, 6), False),
+        (nn.ConvTranspose1d(3, 4, 3), nn.BatchNorm1d(4), (2, 3, 6), True),
+        (nn.Linear(3, 4), nn.BatchNorm1d(4, affine=False), (5, 3), None),
+    ]
+    for layer, bn, sizes, transposed in pairs:
+        bn(layer(neura.randn(*sizes) * 3))
+        x = neura.randn(*sizes)
+        with pytest.raises(ValueError, match="expected both modules in evaluation"):
+            nn.utils.fuse_linear_bn_eval(layer, bn)
+        layer.eval(), bn.eval()
+        made = (
+            nn.utils.fuse_linear_bn_eval(layer, bn)
+            if transposed is None
+            else nn.utils.fuse_conv_bn_eval(layer, bn, transposed)
+        )
+        assert type(made) is type(layer) and made is not layer and isinstance(made.bias, nn.Parameter)
+        assert neura.allclose(made(x), bn(layer(x)), atol=1e-5)
