@@ -138,7 +138,7 @@ struct CtcLoss {
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& targets, const Tensor& times,
                                const Tensor& labels) const {
     const Tensor losses = composed_losses(x, targets, times, labels, blank), found = losses < -kNever / 2;
-    // Without a path the gradient is NaN, unless it is to be 0.
+    // Without a path the gradient is not finite, unless it is to be 0.
     const Tensor one = new_full(x, {}, 1), endless = new_full(x, {}, kInfinity);
     const Tensor shown = zero_infinity ? where(found, losses, endless) : losses * where(found, one, endless);
     return {shown + gradient_of_scores(x, times, found), Tensor()};

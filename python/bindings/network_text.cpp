@@ -117,6 +117,9 @@ static constexpr std::pair<std::string_view, const char*> kTexts[] = {
      "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is "
      "-1."},
     {"triplet_margin_loss", "max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm."},
+    {"ctc_loss",
+     "-log of the probability that log_probs [T, N, C] spell the targets; lengths are tensors or lists. See "
+     "neura.nn.CTCLoss."},
     {"cosine_similarity", "The cosine of the angle between x1 and x2 along dim."},
     {"pairwise_distance", "The p-norm of x1 - x2 + eps over the last dimension."},
     {"normalize", "input over its p-norm along dim, which is at least eps."},

@@ -220,6 +220,8 @@ const std::vector<std::pair<std::string, Make>> kLayers = {
        return make<LocalResponseNorm>(a.integer(0, "size"), a.number(1, "alpha", 1e-4), a.number(2, "beta", 0.75),
                                       a.number(3, "k", 1));
      }},
+    {"CTCLoss",
+     [](const Arguments& a) -> Ref<Module> { return make<CTCLoss>(CtcLossOptions{.reduction = a.reduction()}); }},
     {"Embedding",
      [](const Arguments& a) -> Ref<Module> {
        return make<Embedding>(a.integer(0, "num_embeddings"), a.integer(1, "embedding_dim"));

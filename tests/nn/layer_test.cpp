@@ -6,8 +6,10 @@
 #include "neura/autograd/autograd.h"
 #include "neura/nn/nn.h"
 #include "neura/ops/create.h"
+#include "neura/ops/index.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/view.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 
@@ -188,6 +190,31 @@ TEST(MultiheadAttention, WeighsAndSumsToOne) {
   const auto [fast, none] = m.forward(x, x, x, {}, false);
   EXPECT_FALSE(none.has_value());
   test::expect_close(fast.detach(), y.detach(), {1e-5, 1e-5});
+}
+
+TEST(AdaptiveSoftmax, ClassesSumToOneAndTheTargetsAreAmongThem) {
+  AdaptiveLogSoftmaxWithLoss m(6, 12, {3, 7}, {.div_value = 2, .head_bias = true});
+  const Tensor x = sample({5, 6}), target = tensor({0, 2, 4, 7, 11});
+  const Tensor all = m.log_prob(x);
+  const auto [output, loss] = m(x, target);
+  test::expect_close(sum(exp(all), 1), ones({5}), {1e-5, 1e-5});
+  test::expect_close(output.detach(), squeeze(gather(all, 1, unsqueeze(target, 1)), 1).detach(), {1e-5, 1e-5});
+  test::expect_close(loss.detach(), -mean(output).detach(), {1e-6, 1e-6});
+  EXPECT_EQ(m.predict(x * 20).to_vector<std::int64_t>(), argmax(m.log_prob(x * 20), 1).to_vector<std::int64_t>());
+  EXPECT_EQ(error_of<IndexError>([&] { m(x, target + 1); }),
+            "AdaptiveLogSoftmaxWithLoss: expected targets from 0 to 11, got 12");
+}
+
+TEST(CTCLossLayer, TakesLengthsAsNumbers) {
+  const Tensor x = LogSoftmax(2)(sample({5, 2, 4})), targets = tensor({{1, 2}, {3, 3}});
+  test::expect_close(CTCLoss()(x, targets, Lengths{5, 4}, Lengths{2, 1}),
+                     ctc_loss(x, targets, tensor({5, 4}), tensor({2, 1})));
+}
+
+TEST(CrossMapLRN2d, OfAnEvenSizeHasAMiddle) {
+  const Tensor x = sample({1, 5, 2, 2});
+  test::expect_close(CrossMapLRN2d(4, 0.4)(x), LocalResponseNorm(3, 0.3)(x));
+  test::expect_close(CrossMapLRN2d(3, 0.4)(x), LocalResponseNorm(3, 0.4)(x));
 }
 
 }  // namespace

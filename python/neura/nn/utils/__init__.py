@@ -3,4 +3,13 @@
 from ... import _lazy
 from ..._neura.utils import *  # noqa: F401,F403
 
-__getattr__, __dir__ = _lazy.names(__name__, {"parametrizations": "", "parametrize": "", "rnn": "", "stateless": ""})
+__getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+        "parametrizations": "",
+        "parametrize": "",
+        "rnn": "",
+        "stateless": "",
+    },
+)
