@@ -151,7 +151,7 @@ Tensor nuclear_norm(const Tensor& A, const Dims& dim, bool keepdim) {
   check<ShapeError>(A.dim() >= 2 && dim.size() == 2, [&] {
     return "matrix_norm: expected matrices and two dimensions, got " + A.spec().str() + " and dim " + dim.str();
   });
-  const Tensor norm = sum(svdvals(movedim(A, dim, {-2, -1})), -1);
+  Tensor norm = sum(svdvals(movedim(A, dim, {-2, -1})), -1);
   if (!keepdim) return norm;
   const int a = wrap_dim("matrix_norm", dim[0], A.dim()), b = wrap_dim("matrix_norm", dim[1], A.dim());
   return unsqueeze(unsqueeze(norm, std::min(a, b)), std::max(a, b));

@@ -29,11 +29,6 @@ template <class T> std::vector<double> product(Array<T>& a, Array<T>& b) {
     }
   return all;
 }
-std::vector<double> doubles(const Array<double>& a) {
-  const std::vector<double> v = a.values();
-  return v;
-}
-
 TEST_F(LinalgKernels, LuKeepsBothTrianglesAndTheRowsThatChangedPlaces) {
   Array<double> a({2, 2}, {1, 2, 4, 2}), lu({2, 2});
   Ints pivots({3});
@@ -98,7 +93,7 @@ TEST_F(LinalgKernels, ReflectorsAreTheQOfQr) {
   run(&linalg_kernels::householder, a, reflectors, tau);
   run(&linalg_kernels::reflect, reflectors, tau, q);
   run(&linalg_kernels::qr, a, direct, r);
-  expect_near(q, doubles(direct), 1e-13);
+  expect_near(q, direct.values(), 1e-13);
   expect_near(a, product(direct, r), 1e-13);
   Array<double> whole({4, 4}), tall({4, 3}), none({0});
   run(&linalg_kernels::qr, a, whole, tall);
@@ -134,7 +129,7 @@ TEST_F(LinalgKernels, SingularValuesAndVectors) {
   Array<double> whole({3, 3}), same({2}), alone({2});
   run(&linalg_kernels::svd, a, whole, same, vh);
   run(&linalg_kernels::svd, a, none, alone, none);
-  expect_near(same, doubles(s), 1e-13), expect_near(alone, doubles(s), 1e-13);
+  expect_near(same, s.values(), 1e-13), expect_near(alone, s.values(), 1e-13);
 }
 
 TEST_F(LinalgKernels, OfNothing) {

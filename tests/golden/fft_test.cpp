@@ -9,7 +9,7 @@
 namespace neura {
 namespace {
 using namespace stored;
-using Calls = std::map<std::string, Operation>;
+using Calls = std::map<std::string, CaseFunction>;
 
 fft::Lengths lengths(C c) {
   const Value& s = c.argument(0, "s");

@@ -104,7 +104,7 @@ template <class T> bool all_finite(const T* a, std::int64_t n) {
   using R = lapack::real_t<T>;
   const R* r = reinterpret_cast<const R*>(a);
   R sum = 0;
-  for (std::int64_t i = 0; i < n * std::int64_t(sizeof(T) / sizeof(R)); ++i) sum += r[i] * 0;
+  for (std::int64_t i = 0; i < (lapack::is_complex_v<T> ? 2 * n : n); ++i) sum += r[i] * 0;
   return sum == 0;
 }
 
