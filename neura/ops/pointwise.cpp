@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "neura/core/parallel.h"
+#include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/message.h"
+#include "neura/ops/pointwise_number.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 
@@ -109,7 +111,9 @@ Dtypes dtypes_of(const Call& call) {
     refuse<DTypeError>(call, "expected a condition of bool, got " + call.in[0].tensor->spec.str());
   const DType computed = cls.computed_in(common, fallback);
   const DType natural = cls.comes == Comes::as_bool ? DType::boolean : cls.makes_real() ? to_real(computed) : computed;
-  return {common, computed, natural, cls.result(common, fallback)};
+  Dtypes d{common, computed, natural, cls.result(common, fallback)};
+  if (is_integral(computed) && call.inputs > 1) meet_numbers(call, d);
+  return d;
 }
 
 [[gnu::cold]] static void refuse_shapes(const Call& call) {
@@ -173,7 +177,7 @@ void run_pointwise(Call& call, const Dtypes& d) {
     const Operand& o = call.in[i];
     wanted[i] = row.cls.mask_first && i == 0 ? DType::boolean : d.computed;
     if (!o.is_tensor()) {
-      o.scalar.store(wanted[i], scalars[i]);
+      store_number(call, i, wanted[i], scalars[i]);
       Spec& spec = wanted[i] == d.computed ? number : condition;
       spec = Spec::dense(wanted[i], {}), in[i] = {scalars[i], &spec};
       continue;
@@ -241,6 +245,8 @@ bool Flat::takes(const Call& call) const {
 [[gnu::noinline]] bool Flat::place_number(int i, const Operand& o, DType d) {
   const std::int64_t bytes = padded << kFlat.size[int(d)];
   if (!o.is_scalar() || o.scalar.category() > category(d) || bytes > std::int64_t(sizeof scalars[i])) return false;
+  if (!in_range(o.scalar, d)) [[unlikely]]
+    return false;
   repeat(o.scalar, d, scalars[i]);
   line.in[i] = scalars[i];
   return true;
@@ -268,7 +274,7 @@ bool Flat::fits(const Call& call) {
   const DType d = spec->dtype;
   if (spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(d)) return false;
   const std::uint8_t out_dtype = kFlat.result[int(row.cls.comes)][int(d)];
-  if (out_dtype == 255 || (row.cls.divides && is_integral(d))) return false;
+  if (out_dtype == 255 || (is_integral(d) && (row.cls.divides || &row == &rows::pow))) return false;
   result = DType(out_dtype);
   fn = row.kernel(cpu()).value[int(d)];
   padded = padded_to(spec->numel, d);

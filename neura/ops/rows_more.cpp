@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
@@ -259,6 +260,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
   check<DTypeError>(!value.scalar.is_complex() || is_complex(x.dtype()), [&] {
     return std::string("masked_fill: expected a real value for ") + name(x.dtype()) + ", got " + value.scalar.str();
   });
+  check_storable("masked_fill", value.scalar, x.dtype());
   if (x.dtype() == DType::boolean) return where(mask, Scalar(value.scalar.real() != 0), x);
   return where(mask, is_integral(x.dtype()) ? Scalar(value.scalar.integer()) : value.scalar, x);
 }

@@ -51,7 +51,7 @@ bool takes_number(const Row& row, int operand) {
   if (name == "where") return true;
   if (row.inputs == 3) return name == "lerp" && operand == 2;
   return !among(name, {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "heaviside", "gcd", "lcm", "logaddexp",
-                       "logaddexp2"});
+                       "logaddexp2", "logical_and", "logical_or", "logical_xor"});
 }
 
 // Which functions end with torch's argument inplace?

@@ -1,0 +1,18 @@
+// Numbers beside the integers of a dtype: does it hold them, which of its own is the nearest?
+#pragma once
+#include "neura/core/scalar.h"
+
+namespace neura {
+
+// Of a whole number: does an integer dtype hold it? True of every other number and dtype.
+bool in_range(const Scalar& value, DType dtype);
+// The same, or the nearest end of the integers of `dtype`.
+Scalar saturated(const Scalar& value, DType dtype);
+
+// Is it a value for a tensor of that dtype? PyTorch's rule: fractions are cut off, a negative number wraps once in
+// uint8, bool takes everything; too large a number or NaN is none among integers, and a real dtype takes no imaginary
+// part.
+bool storable(const Scalar& value, DType dtype);
+void check_storable(const char* op, const Scalar& value, DType dtype);  // ValueError
+
+}  // namespace neura
