@@ -107,6 +107,10 @@ Tensor ones_for(const Tensor& output) {
     return "backward: expected a tensor of one element or a gradient for it, got " + output.spec().str() +
            "; pass gradient or call sum() first";
   });
+  check<AutogradError>(!is_complex(output.dtype()), [&] {
+    return "backward: expected a real result or a gradient for it, got " + output.spec().str() +
+           "; pass gradient or call abs() first";
+  });
   const Tensor one = number_of(1, output.dtype(), output.device());
   return output.dim() ? reshape(one, output.shape()) : one;
 }

@@ -234,12 +234,22 @@ Tensor cartesian_prod(const TensorList& tensors) {
   if (tensors.size() == 1) return tensors[0];
   return stack(each(meshgrid(tensors), [](const Tensor& t) { return reshape(t, {-1}); }), 1);
 }
+// How many numbers the ways to choose r of n have in all, before one of them is written; at most about 2^62.
+static std::int64_t selections(std::int64_t n, std::int64_t r, bool with_replacement) {
+  if (!with_replacement && r > n) return 0;
+  const double most = double(INT64_MAX / 2), from = double(with_replacement ? n + r - 1 : n);
+  double ways = double(r);
+  for (std::int64_t i = 1, last = std::min(r, std::int64_t(from) - r); i <= last && ways < most; ++i)
+    ways *= (from - double(last - i)) / double(i);
+  return std::int64_t(std::min(ways, most));
+}
 Tensor combinations(const Tensor& input, std::int64_t r, bool with_replacement) {
   check<ShapeError>(input.dim() == 1, [&] { return "combinations: expected a vector, got " + input.spec().str(); });
   check<ValueError>(r >= 0, [&] { return "combinations: expected r of at least 0, got " + std::to_string(r); });
   if (r == 0) return empty({0}, {.dtype = input.dtype(), .device = input.device()});
   const std::int64_t n = input.size(0), step = with_replacement ? 0 : 1;
   check_room("combinations", r, 4 * sizeof r);
+  check_room("combinations", selections(n, r, with_replacement), 2 * sizeof r);
   std::vector<std::int64_t> at, pick(std::size_t(r), 0);
   for (std::int64_t i = 0; i < r; ++i) pick[std::size_t(i)] = i * step;
   while (n > 0 && pick.back() < n) {  // in order: the last position that can grow does

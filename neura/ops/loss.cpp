@@ -27,6 +27,13 @@ Tensor reduced(const Tensor& loss, Reduction reduction) {
   return reduction == Reduction::none ? loss : reduction == Reduction::sum ? sum(loss) : mean(loss);
 }
 
+void check_pair(const char* op, const Tensor& input, const Tensor& target) {
+  check<ShapeError>(input.shape() == target.shape() || input.numel() == 1 || target.numel() == 1, [&] {
+    return std::string(op) + ": expected input and target of one shape, got " + input.shape().str() + " and " +
+           target.shape().str() + "; reshape() one of them, or expand() it if that is meant";
+  });
+}
+
 NEURA_FIELDS_OF(LossOptions, ignore, reduction, smoothing)
 
 namespace {

@@ -98,10 +98,11 @@ template <ElementLoss kind> struct ElementLossOp {
   }
 };
 
-// The two operands, broadcast and of one dtype.
+// The two operands, of one shape and dtype.
 struct Pair {
   Tensor x, t;
   Pair(const char* op, const Tensor& input, const Tensor& target) : x(input), t(target) {
+    check_pair(op, x, t);
     if (x.shape() != t.shape()) {
       const Shape both = broadcast_shapes(op, x.shape(), t.shape());
       x = expand(x, both), t = expand(t, both);
@@ -210,14 +211,16 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
+  check_pair("kl_div", input, target);
   const Tensor loss = o.log_target ? exp(target) * (target - input) : xlogy(target, target) - target * input;
   if (!o.batchmean) return reduced(loss, o.reduction);
   check<ShapeError>(input.dim() > 0,
                     [&] { return std::string("kl_div: expected a batch for batchmean, got a single number"); });
-  return sum(loss) / double(input.shape()[0]);
+  return sum(loss) / double(std::max<std::int64_t>(input.shape()[0], 1));  // of no samples 0, as in torch
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLossOptions o) {
+  check_pair("poisson_nll_loss", input, target);
   Tensor loss = o.log_input ? exp(input) - target * input : input - target * log(input + o.eps);
   if (o.full) {  // Stirling's formula for log(target!)
     const Tensor stirling = target * log(target) - target + log(target * (2 * M_PI)) * 0.5;
@@ -227,6 +230,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLos
 }
 
 Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, GaussianNllLossOptions o) {
+  check_pair("gaussian_nll_loss", input, target);
   Tensor v = var;
   if (v.dim() && v.shape() != input.shape()) {
     Shape without = input.shape();

@@ -37,6 +37,7 @@ Tensor normalize(const Tensor& input, double p, int dim, double eps) {
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, HingeEmbeddingLossOptions o) {
+  check_pair("hinge_embedding_loss", input, target);
   const Tensor far = clamp_min(o.margin - input, 0);
   return reduced(masked_fill(far, target == 1, 0) + masked_fill(input, target == -1, 0), o.reduction);
 }
@@ -83,6 +84,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
+  check_pair("soft_margin_loss", input, target);
   return reduced(log1p(exp(-target * input)), o.reduction);
 }
 
@@ -153,6 +155,7 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
 }
 
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
+  check_pair("multilabel_soft_margin_loss", input, target);
   Tensor loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input));
   if (o.weight) loss = loss * o.weight;
   return reduced(mean(loss, -1), o.reduction);

@@ -178,18 +178,25 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
   Tensor x = input;
   for (int i = 0; i < n; ++i) {
     const int d = input.dim() - 1 - i;
-    const std::int64_t before = pad[std::size_t(2 * i)], after = pad[std::size_t(2 * i + 1)], size = input.size(d);
-    const std::int64_t limit = mode == "reflect" ? size - 1 : mode == "circular" ? size : INT64_MAX;
-    const std::int64_t padded = (Exact(size) + before + after).of("pad");
+    std::int64_t before = pad[std::size_t(2 * i)], after = pad[std::size_t(2 * i + 1)];
+    const bool circular = mode == "circular";
+    const std::int64_t padded = (Exact(input.size(d)) + before + after).of("pad");
+    const std::int64_t size =
+        input.size(d) + (circular ? std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0) : 0);
+    const std::int64_t limit = mode == "reflect" ? size - 1 : circular ? size : INT64_MAX;
     check<ShapeError>(size > 0 && before <= limit && after <= limit && padded > 0, [&] {
       return "pad: expected, for mode " + std::string(mode) + ", padding of at most " + std::to_string(limit) +
              " for size " + std::to_string(size) + " and a result that is not empty, got " + text(pad) + " for " +
              input.spec().str();
     });
+    if (circular && size < input.size(d)) {  // what is cut off does not come back on the other side
+      x = narrow(x, d, std::max<std::int64_t>(-before, 0), size);
+      before = std::max<std::int64_t>(before, 0), after = std::max<std::int64_t>(after, 0);
+    }
     check_room("pad", padded, sizeof padded);
     if (before || after) x = index_select(x, d, tensor(sources(mode, size, before, after), {.device = input.device()}));
   }
-  return x.is_same(input) ? clone(input) : x;
+  return x.impl()->storage == input.impl()->storage ? clone(x) : x;
 }
 
 Tensor& fill_diagonal_(Tensor& self, Scalar fill_value, bool wrap) {

@@ -244,6 +244,16 @@ TEST(Engine, TwoThreadsAccumulate) {
   race(), rival.join();
   EXPECT_TRUE(passed + failed == 2 && passed <= 1);  // one graph without retain_graph: never both, never a crash
 }
+TEST(Engine, AComplexResultAsksForItsGradient) {
+  const Tensor x = leaf({2}, {1}, complex64), y = x * x;
+  EXPECT_ERROR(
+      AutogradError,
+      "backward: expected a real result or a gradient for it, got complex64 [1]; pass gradient or call abs() first",
+      y.backward());
+  EXPECT_ERROR(AutogradError, "expected a real result", grad(y, x));
+  y.backward(ones({1}, {.dtype = complex64}));
+  EXPECT_TRUE(x.grad().item<std::complex<double>>() == 4.0);
+}
 TEST(Engine, BlocksCrossThreads) {
   const auto before = memory::live_blocks();
   for (int round = 0; round < 20; ++round) {

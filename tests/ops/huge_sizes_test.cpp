@@ -20,6 +20,11 @@ Tensor endless() { return expand(ones({1}), {std::int64_t(1) << 40}); }
 
 TEST(HugeSizes, AreRefusedInTheNameOfTheOperation) {
   const Huge all[] = {
+      {"combinations", [] { combinations(arange(60), 30); }},
+      {"combinations", [] { combinations(arange(60), 40, true); }},
+      {"tril_indices", [] { tril_indices(k62, k62); }},
+      {"triu_indices", [] { triu_indices(k62, k62, -kMost); }},
+      {"arange", [] { arange(-kMost - 1, kMost); }},
       {"pixel_shuffle", [] { pixel_shuffle(picture(), k32); }},
       {"pixel_shuffle",
        [] {

@@ -179,7 +179,26 @@ TEST(ElementLoss, EdgesAreTorchs) {
   EXPECT_TRUE(is_near(
       binary_cross_entropy_with_logits(from({-1000, 1000}, {2}), from({0, 0}, {2}), {.reduction = Reduction::none}),
       {0, 1000}));
-  EXPECT_EQ(mse_loss(full({3, 1}, 1.0), full({4}, 3.0), {Reduction::none}).shape(), (Shape{3, 4}));
+  EXPECT_EQ(kl_div(full({0, 3}, 0.0), full({0, 3}, 0.0), {.batchmean = true}).item<double>(), 0);
+}
+// [3] beside [3, 1] would be 3 x 3 losses, silently.
+TEST(ElementLoss, AsksForOneShape) {
+  const Tensor x = full({3, 1}, 0.5), t = full({3}, 0.25), one = full({1}, 0.25);
+  EXPECT_ERROR(ShapeError,
+               "mse_loss: expected input and target of one shape, got [3, 1] and [3]; reshape() one of them, or "
+               "expand() it if that is meant",
+               mse_loss(x, t));
+  EXPECT_ERROR(ShapeError, "l1_loss: expected input and target of one shape", l1_loss(t, x));
+  EXPECT_ERROR(ShapeError, "smooth_l1_loss: expected input and target", smooth_l1_loss(x, t));
+  EXPECT_ERROR(ShapeError, "huber_loss: expected input and target", huber_loss(x, t));
+  EXPECT_ERROR(ShapeError, "kl_div: expected input and target", kl_div(x, t));
+  EXPECT_ERROR(ShapeError, "poisson_nll_loss: expected input and target", poisson_nll_loss(x, t));
+  EXPECT_ERROR(ShapeError, "gaussian_nll_loss: expected input and target", gaussian_nll_loss(x, t, x));
+  EXPECT_ERROR(ShapeError, "hinge_embedding_loss: expected input and target", hinge_embedding_loss(x, t));
+  EXPECT_ERROR(ShapeError, "soft_margin_loss: expected input and target", soft_margin_loss(x, t));
+  EXPECT_ERROR(ShapeError, "multilabel_soft_margin_loss: expected input", multilabel_soft_margin_loss(x, t));
+  EXPECT_EQ(mse_loss(x, expand(t, {3, 3}).narrow(1, 0, 1), {Reduction::none}).shape(), (Shape{3, 1}));
+  EXPECT_EQ(mse_loss(t, one).item<double>(), 0);  // a number beside many
 }
 
 Tensor weight_of(const Arguments& a) { return a.tensor(1, "weight"); }

@@ -128,6 +128,9 @@ TEST(Shape, PadsOfEveryMode) {
   expect_close(pad(x, {2, 1}, "reflect"), {3, 2, 1, 2, 3, 2});
   expect_close(pad(x, {2, 1}, "replicate"), {1, 1, 1, 2, 3, 3});
   expect_close(pad(x, {2, 1}, "circular"), {2, 3, 1, 2, 3, 1});
+  expect_close(pad(x, {-1, 2}, "circular"), {2, 3, 2, 3});  // cut first: what is gone does not come back
+  expect_close(pad(x, {1, -2}, "circular"), {1, 1});
+  EXPECT_THROW(pad(x, {-2, 2}, "circular"), ShapeError);
   EXPECT_EQ(pad(zeros({2, 3, 4}), {1, 1, 2, 0}).shape(), (Shape{2, 5, 6}));
   EXPECT_EQ(error_of<ShapeError>([&] { pad(x, {3, 0}, "reflect"); }).substr(0, 30), "pad: expected, for mode reflec");
   EXPECT_EQ(error_of<ValueError>([&] {
