@@ -1,3 +1,4 @@
+#include "neura/core/error_details.h"
 #include "neura/ops/softmax.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace neura {
 namespace {
 
 void check_floating(const char* op, const Spec& x) {
-  check<DTypeError>(is_floating(x.dtype), [&] {
+  check<UnsupportedDTypeError>(is_floating(x.dtype), [&] {
     return std::string(op) + ": expected a floating dtype, got " + x.str() + "; give dtype = float32, or convert it";
   });
 }
@@ -39,7 +40,8 @@ template <SoftmaxKind kind> struct Softmax {
 };
 
 template <bool logarithm> struct SoftmaxBackward {
-  static constexpr Operation op = operation(logarithm ? "log_softmax_backward" : "softmax_backward").saves(0, in(1)).saves(1, in(0, 1));
+  static constexpr Operation op =
+      operation(logarithm ? "log_softmax_backward" : "softmax_backward").saves(0, in(1)).saves(1, in(0, 1));
   int dim;
   NEURA_FIELDS(dim)
   void infer(const Spec& g, const Spec& y, Spec& gx) const {
@@ -49,8 +51,8 @@ template <bool logarithm> struct SoftmaxBackward {
              g.sizes().str();
     });
     check<DTypeError>(g.dtype == y.dtype, [&] {
-      return std::string(op.name) + ": expected a grad_output of the output's dtype " + neura::name(y.dtype) + ", got " +
-             neura::name(g.dtype);
+      return std::string(op.name) + ": expected a grad_output of the output's dtype " + neura::name(y.dtype) +
+             ", got " + neura::name(g.dtype);
     });
     gx = Spec::dense(y.dtype, y.sizes(), y.device);
   }

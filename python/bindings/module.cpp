@@ -24,6 +24,7 @@ enum Kind {
   kError,
   kShape,
   kDType,
+  kUnsupported,
   kDevice,
   kIndex,
   kValue,
@@ -42,6 +43,7 @@ PyObject* types[kKinds];
 
 Kind kind_of(const Error& e) {
   if (dynamic_cast<const ShapeError*>(&e)) return kShape;
+  if (dynamic_cast<const UnsupportedDTypeError*>(&e)) return kUnsupported;
   if (dynamic_cast<const DTypeError*>(&e)) return kDType;
   if (dynamic_cast<const DeviceError*>(&e)) return kDevice;
   if (dynamic_cast<const IndexError*>(&e)) return kIndex;
@@ -144,6 +146,7 @@ void bind_errors(nb::module_& parent) {
   nb::handle(base).attr("operands") = nb::tuple();
   types[kShape] = new_error(m, "ShapeError", {base, PyExc_RuntimeError, PyExc_ValueError});
   types[kDType] = new_error(m, "DTypeError", {base, PyExc_TypeError, PyExc_RuntimeError});
+  types[kUnsupported] = new_error(m, "UnsupportedDTypeError", {types[kDType], PyExc_NotImplementedError});
   types[kDevice] = new_error(m, "DeviceError", {base, PyExc_RuntimeError});
   types[kIndex] = new_error(m, "IndexError", {base, PyExc_IndexError, PyExc_RuntimeError});
   types[kValue] = new_error(m, "ValueError", {base, PyExc_ValueError, PyExc_RuntimeError});
@@ -152,7 +155,7 @@ void bind_errors(nb::module_& parent) {
   types[kNotImplemented] = new_error(m, "NotImplementedError", {base, PyExc_NotImplementedError});
   types[kMemory] = new_error(m, "OutOfMemoryError", {base, PyExc_MemoryError, PyExc_RuntimeError});
   types[kCuda] = new_error(m, "CudaError", {base, PyExc_RuntimeError});
-  types[kIo] = new_error(m, "IoError", {base, PyExc_OSError});
+  types[kIo] = new_error(m, "IoError", {base, PyExc_OSError, PyExc_RuntimeError});
   types[kNotFound] = new_error(m, "FileNotFoundError", {types[kIo], PyExc_FileNotFoundError});
   types[kFormat] = new_error(m, "FormatError", {base, PyExc_ValueError, PyExc_RuntimeError});
   types[kArgument] = new_error(m, "ArgumentError", {types[kValue], PyExc_TypeError});
