@@ -18,6 +18,7 @@ void bind_pinned(const Names&);
 void bind_statistics(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
+void bind_in_place_forms(const Names&);
 
 namespace {
 
@@ -195,6 +196,7 @@ NB_MODULE(_neura, m) {
   bind_create(names);
   bind_random(names);
   bind_loading(names);
+  bind_in_place_forms(names);
   bind_views(names);
   bind_join(names);
   bind_reduce(names);

@@ -34,8 +34,11 @@ del _name
 __getattr__, __dir__ = _lazy.names(
     __name__,
     {
+        "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
+        "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
         "_tensor_str": "",
+        "accelerator": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "backends": "",
@@ -51,6 +54,7 @@ __getattr__, __dir__ = _lazy.names(
         "serialization": "load save",
         "signal": "",
         "special": "",
+        "testing": "",
         "utils": "",
     },
 )
