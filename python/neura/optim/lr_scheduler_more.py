@@ -3,7 +3,7 @@
 import math
 
 from .._neura import errors
-from .lr_scheduler import LRScheduler, _detached, _one_for_all, _per_group, _state_of, _write
+from .lr_scheduler import LRScheduler, _one_for_all, _per_group, _state_of, _write
 
 
 def _momentum_name(name, optimizer):

@@ -3,4 +3,13 @@
 from ... import _lazy
 from ..._neura.utils import *  # noqa: F401,F403
 
-__getattr__, __dir__ = _lazy.names(__name__, {"parametrizations": "", "parametrize": "", "rnn": "", "stateless": ""})
+__getattr__, __dir__ = _lazy.names(
+    __name__,
+    {
+        "parametrizations": "",
+        "parametrize": "",
+        "reparametrized": "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
+        "rnn": "",
+        "stateless": "",
+    },
+)
