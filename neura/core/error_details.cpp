@@ -42,8 +42,8 @@ ErrorDetails details_of(const Error& e) {
 }
 
 void rethrow_with_details(const char* op, std::vector<Spec> operands) {
-  rethrow_as<ShapeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError, InplaceError,
-             NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(op, operands);
+  rethrow_as<ShapeError, UnsupportedDTypeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError,
+             InplaceError, NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(op, operands);
 }
 
 }  // namespace neura

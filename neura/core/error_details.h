@@ -8,6 +8,12 @@
 
 namespace neura {
 
+// An operation that has no kernel for a dtype, of whatever operand: as a class of its own where hosts tell it apart
+// from dtypes that do not go together.
+struct UnsupportedDTypeError : DTypeError {
+  using DTypeError::DTypeError;
+};
+
 struct ErrorDetails {
   std::string op;              // what refused, as the text begins: "matmul", or the file's name
   std::vector<Spec> operands;  // dtype, shape and device of the tensors it was given, if it was an operation

@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "neura/ops/view.h"
+#include "neura/ops/view_dtype.h"
+
 namespace neura {
 namespace {
 
@@ -14,7 +17,8 @@ constexpr const char* kKey = "neura.value";
 constexpr int kMaxDepth = 64;
 
 // JSON has what it has; everything else is an object with one key, which says what it is:
-//   {"tensor": name}  {"float": "nan"}  {"list": […]}  {"tuple": […]}  {"dict": [[key, value], …]}
+//   {"tensor": name}  {"view": {"of": name, …}}  {"float": "nan"}  {"list": […]}  {"tuple": […]}  {"dict": [[key,
+//   value], …]}
 // neura/serialization.py of the Python package writes and reads the same, and has a few kinds more.
 class Encoder {
  public:
@@ -106,6 +110,7 @@ class Decoder {
     const std::string& kind = j.begin().key();
     const json& v = j.begin().value();
     if (kind == "tensor") return tensor(v);
+    if (kind == "view") return view_of(v);
     if (kind == "float") {
       demand(v == "nan" || v == "inf" || v == "-inf");
       return v == "nan" ? std::nan("") : v == "inf" ? HUGE_VAL : -HUGE_VAL;
@@ -132,6 +137,33 @@ class Decoder {
     check<FormatError>(it != tensors_.end(),
                        [&] { return file_ + ": expected a tensor " + name.dump() + ", got none"; });
     return it->second;
+  }
+  DType dtype_called(const std::string& text) const {
+    int i = 0;
+    while (i < kDTypes && text != name(DType(i))) ++i;
+    demand(i < kDTypes);
+    return DType(i);
+  }
+  // A tensor within another one, which Python writes where several share bytes.
+  nn::Value view_of(const json& v) const {
+    try {
+      const Tensor& base = tensors_.at(v.at("of").get<std::string>());
+      const Tensor flat = view(reshape(base.detach(), {-1}, true), dtype_called(v.at("dtype").get<std::string>()));
+      const auto size = v.at("size").get<std::vector<std::int64_t>>(),
+                 stride = v.at("stride").get<std::vector<std::int64_t>>();
+      const std::int64_t offset = v.at("offset").get<std::int64_t>();
+      demand(offset >= 0 && offset <= flat.numel() && size.size() <= std::size_t(kMaxRank) &&
+             stride.size() == size.size());
+      Tensor t = as_strided(flat, Shape(size), Shape(stride), flat.storage_offset() + offset).detach();
+      return v.value("requires_grad", false) ? t.requires_grad_() : t;
+    } catch (const json::exception&) {
+      demand(false);
+    } catch (const std::out_of_range&) {
+      demand(false);
+    } catch (const Error&) {
+      demand(false);
+    }
+    return {};
   }
   nn::Value dict(const json& pairs, int depth) const {
     nn::Dict dict;

@@ -172,7 +172,13 @@ void Brackets::add_tensor(int& dim, const Tensor& t) {
 
 void Brackets::gather_dims() {
   common = indices[0].shape();
-  for (const Tensor& t : indices) common = broadcast_shapes("index", common, t.shape());
+  for (const Tensor& t : indices) {
+    try {
+      common = broadcast_shapes("index", common, t.shape());
+    } catch (const ShapeError& e) {  // of indices, not of values: NumPy and torch tell them apart
+      throw IndexError(e.what());
+    }
+  }
   for (Tensor& t : indices) t = expand(t.device().is_cpu() ? t.to(view.device()) : t, common);
   at = dims[0];
   const int n = int(dims.size());

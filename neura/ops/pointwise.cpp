@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "neura/core/error_details.h"
 #include "neura/core/parallel.h"
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
@@ -89,8 +90,8 @@ DType promoted(const Call& call) {
     const DType d = o.is_tensor() ? o.tensor->spec.dtype : o.scalar.dtype();
     DType& b = best[o.is_scalar() ? 2 : o.tensor->spec.rank == 0 ? 1 : 0];
     if (category(d) == Category::storage)
-      refuse<DTypeError>(call,
-                         std::string("expected a dtype with arithmetic, got ") + name(d) + "; convert it with .to()");
+      refuse<UnsupportedDTypeError>(
+          call, std::string("expected a dtype with arithmetic, got ") + name(d) + "; convert it with .to()");
     b = b == kNone ? d : promote(b, d);
   }
   return meet(best[0], meet(best[1], best[2]));
@@ -103,7 +104,7 @@ Dtypes dtypes_of(const Call& call) {
     std::string takes;
     for (int i = 0; i < kDTypes; ++i)
       if (cls.accepts(DType(i))) takes += (takes.empty() ? "" : ", ") + std::string(name(DType(i)));
-    refuse<DTypeError>(call, "expected one of " + takes + ", got " + name(common));
+    refuse<UnsupportedDTypeError>(call, "expected one of " + takes + ", got " + name(common));
   }
   // (torch still takes a condition of uint8, anything but 0 being true.)
   constexpr DTypeSet conditions = bit(DType::boolean) | bit(DType::uint8);

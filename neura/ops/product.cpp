@@ -1,3 +1,4 @@
+#include "neura/core/error_details.h"
 #include "neura/ops/product.h"
 
 #include "neura/backend/kernels/matmul.h"
@@ -14,8 +15,9 @@ void check_product(const char* op, const Spec& a, const Spec& b) {
     return std::string(op) + ": expected operands of one dtype, got " + a.str() + " and " + b.str() +
            "; convert one with .to()";
   });
-  check<DTypeError>(bit(a.dtype) & dtypes::numbers,
-                    [&] { return std::string(op) + ": expected numbers, got " + a.str() + "; convert it with .to()"; });
+  check<UnsupportedDTypeError>(bit(a.dtype) & dtypes::numbers, [&] {
+    return std::string(op) + ": expected numbers, got " + a.str() + "; convert it with .to()";
+  });
   check<ShapeError>(a.rank >= 2 && b.rank >= 2 && a.shape[a.rank - 1] == b.shape[b.rank - 2], [&] {
     return std::string(op) + ": expected as many columns as rows, got " + a.str() + " and " + b.str();
   });

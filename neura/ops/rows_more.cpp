@@ -236,12 +236,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, isclose_options o) {
 }
 
 bool allclose(const Tensor& a, const Tensor& b, isclose_options o) { return all(isclose(a, b, o)).item<bool>(); }
-bool equal(const Tensor& a, const Tensor& b) {
-  check<DTypeError>(a.dtype() == b.dtype(), [&] {
-    return "equal: expected operands of one dtype, got " + a.spec().str() + " and " + b.spec().str();
-  });
-  return a.spec().same_shape(b.spec()) && all(eq(a, b)).item<bool>();
-}
+bool equal(const Tensor& a, const Tensor& b) { return a.spec().same_shape(b.spec()) && all(eq(a, b)).item<bool>(); }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
   check<DTypeError>(mask.dtype() == DType::boolean, [&] {

@@ -106,8 +106,8 @@ struct isclose_options {
 };
 Tensor isclose(const Tensor& a, const Tensor& b, isclose_options = {});
 bool allclose(const Tensor& a, const Tensor& b, isclose_options = {});
-// The same sizes and the same values? DTypeError where the dtypes differ. (== compares element by element, is_same
-// tells whether two handles mean one tensor.)
+// The same sizes and the same values, whatever their dtypes? (== compares element by element, is_same tells whether two
+// handles mean one tensor.)
 bool equal(const Tensor& a, const Tensor& b);
 
 // x where mask is false, value (a number or a tensor of one element) where it is true; the dtype stays x's.

@@ -1,3 +1,4 @@
+#include "neura/core/error_details.h"
 #include "neura/ops/softmax.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace neura {
 namespace {
 
 void check_floating(const char* op, const Spec& x) {
-  check<DTypeError>(is_floating(x.dtype), [&] {
+  check<UnsupportedDTypeError>(is_floating(x.dtype), [&] {
     return std::string(op) + ": expected a floating dtype, got " + x.str() + "; give dtype = float32, or convert it";
   });
 }

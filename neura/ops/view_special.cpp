@@ -2,9 +2,12 @@
 #include <string>
 
 #include "neura/ops/copy.h"
+#include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
 #include "neura/ops/view.h"
+#include "neura/ops/view_dtype.h"
 
 namespace neura {
 namespace {
@@ -122,6 +125,47 @@ Tensor view_as_complex(const Tensor& input) {
     return "view_as_complex: expected a last dimension of size 2, its elements side by side, got " + s.str();
   });
   return apply(ViewAsComplex{}, input);
+}
+
+static Spec view_spec(const Spec& x, DType dtype) {
+  Spec y = x;
+  const std::int64_t from = size_of(x.dtype), to = size_of(dtype);
+  const int last = x.rank - 1;
+  y.dtype = dtype;
+  if (from == to) return y;
+  bool fits = x.rank > 0 && (x.strides[last] == 1 || x.shape[last] == 1);
+  if (from > to) {
+    const std::int64_t parts = from / to;
+    for (int d = 0; d < y.rank; ++d) y.strides[d] *= parts;
+    y.offset *= parts;
+    if (fits) y.shape[last] *= parts, y.strides[last] = 1;
+  } else {
+    const std::int64_t parts = to / from;
+    fits = fits && x.shape[last] % parts == 0 && x.offset % parts == 0;
+    for (int d = 0; d < last; ++d) fits = fits && (x.strides[d] % parts == 0 || x.shape[d] == 1), y.strides[d] /= parts;
+    y.offset /= parts;
+    if (fits) y.shape[last] /= parts, y.strides[last] = 1;
+  }
+  check<ShapeError>(fits, [&] {
+    return std::string("view: expected elements side by side in a last dimension that ") + name(dtype) +
+           " divides, got " + x.str() + " with strides " + Shape(x.strides, x.rank).str() +
+           "; use to() for other values, or contiguous() first";
+  });
+  y.finish();
+  return y;
+}
+Tensor view(const Tensor& input, DType dtype) {
+  if (dtype == input.dtype()) return view(input, input.shape());
+  const Spec spec = view_spec(input.spec(), dtype);
+  if (dtype == DType::boolean) {
+    const Tensor bytes = view(input, DType::uint8);
+    check<ValueError>(!any(gt(bytes, 1)).item<bool>(),
+                      [] { return std::string("view: expected bytes 0 and 1 for bool, got others; use to()"); });
+  }
+  TensorImpl* own = input.impl();
+  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(spec, Ref<Storage>::share(own->storage).leave()));
+  t->inference = own->inference;
+  return Tensor(std::move(t));
 }
 Tensor real(const Tensor& input) { return is_complex(input.dtype()) ? select(view_as_real(input), -1, 0) : input; }
 Tensor imag(const Tensor& input) {

@@ -9,10 +9,17 @@ namespace neura::optim::lr_scheduler {
 using std::numbers::pi;
 
 LRScheduler::LRScheduler(Optimizer& o) : optimizer_(&o) {
-  for (ParamGroup& g : o.param_groups()) {
-    if (!g.options.find("initial_lr")) g.options["initial_lr"] = g.lr();
-    base_lrs_.push_back(g.number("initial_lr"));
-  }
+  for (ParamGroup& g : o.param_groups()) LRScheduler::admit(g);
+}
+
+void LRScheduler::admit(ParamGroup& g) {
+  if (!g.options.find("initial_lr")) g.options["initial_lr"] = g.lr();
+  base_lrs_.push_back(g.number("initial_lr"));
+}
+
+void LRScheduler::admit_new() {
+  auto& groups = optimizer_->param_groups();
+  while (base_lrs_.size() < groups.size()) admit(groups[base_lrs_.size()]);
 }
 
 void LRScheduler::begin() {
@@ -31,6 +38,7 @@ void LRScheduler::write(const std::vector<double>& lr) {
 }
 
 void LRScheduler::step(StepOptions o) {
+  admit_new();
   ++step_count_;
   if (!o.epoch) {
     ++last_epoch_;
@@ -214,6 +222,7 @@ CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& o, std::int6
   CosineAnnealingWarmRestarts::begin();
 }
 void CosineAnnealingWarmRestarts::step(StepOptions o) {
+  admit_new();
   ++step_count_;
   last_epoch_ = o.epoch.value_or(last_epoch_ + 1);
   check<ValueError>(last_epoch_ >= 0, [&] {
@@ -239,11 +248,17 @@ void CosineAnnealingWarmRestarts::visit(Fields& f) {
 // ---- By a function
 
 static std::vector<Factor> one_per_group(std::vector<Factor> f, std::size_t groups) {
-  if (f.size() == 1) f.resize(groups, Factor(f[0]));
-  check<ValueError>(f.size() == groups, [&] {
+  check<ValueError>(f.size() == 1 || f.size() == groups, [&] {
     return "scheduler: expected one function or " + std::to_string(groups) + ", got " + std::to_string(f.size());
   });
   return f;
+}
+static const Factor& of_group(const std::vector<Factor>& f, std::size_t group) {
+  check<ValueError>(f.size() == 1 || group < f.size(), [&] {
+    return "scheduler: expected one function for all groups where a group is added later, got " +
+           std::to_string(f.size()) + "; make the scheduler after the last group";
+  });
+  return f[f.size() == 1 ? 0 : group];
 }
 LambdaLR::LambdaLR(Optimizer& o, std::vector<Factor> f)
     : LRScheduler(o), factors_(one_per_group(std::move(f), o.param_groups().size())) {
@@ -251,7 +266,7 @@ LambdaLR::LambdaLR(Optimizer& o, std::vector<Factor> f)
 }
 std::vector<double> LambdaLR::get_lr() {
   std::size_t i = 0;
-  return each([&](double, double base) { return base * factors_[i++](last_epoch_); });
+  return each([&](double, double base) { return base * of_group(factors_, i++)(last_epoch_); });
 }
 MultiplicativeLR::MultiplicativeLR(Optimizer& o, std::vector<Factor> f)
     : LRScheduler(o), factors_(one_per_group(std::move(f), o.param_groups().size())) {
@@ -259,7 +274,7 @@ MultiplicativeLR::MultiplicativeLR(Optimizer& o, std::vector<Factor> f)
 }
 std::vector<double> MultiplicativeLR::get_lr() {
   std::size_t i = 0;
-  return each([&](double lr, double) { return last_epoch_ > 0 ? lr * factors_[i++](last_epoch_) : lr; });
+  return each([&](double lr, double) { return last_epoch_ > 0 ? lr * of_group(factors_, i++)(last_epoch_) : lr; });
 }
 
 }  // namespace neura::optim::lr_scheduler

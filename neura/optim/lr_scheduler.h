@@ -47,6 +47,8 @@ class LRScheduler {
   // The same from the first rates alone, for a jump; nothing where there is no such form.
   virtual std::optional<std::vector<double>> closed_form() { return {}; }
   virtual void visit(Fields&);
+  virtual void admit(ParamGroup&);  // a group that was added later takes part from its own rate on
+  void admit_new();
   void write(const std::vector<double>& lr);
   template <class F> std::vector<double> each(const F& f) const {  // f(current rate, first rate)
     std::vector<double> out;

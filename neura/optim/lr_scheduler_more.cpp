@@ -31,7 +31,7 @@ void expect_word(const char* name, const std::string& got, std::initializer_list
 // ---- Cycles
 
 CyclicLR::CyclicLR(Optimizer& o, double base_lr, double max_lr, const CyclicOptions& options)
-    : LRScheduler(o), max_lr_(max_lr), o_(options) {
+    : LRScheduler(o), base_lr_(base_lr), max_lr_(max_lr), o_(options) {
   expect_word("CyclicLR", o_.mode, {"triangular", "triangular2", "exp_range"});
   if (o_.cycle_momentum) expect_momentum("CyclicLR", o);
   for (ParamGroup& g : o.param_groups()) {
@@ -40,6 +40,10 @@ CyclicLR::CyclicLR(Optimizer& o, double base_lr, double max_lr, const CyclicOpti
   }
   std::fill(base_lrs_.begin(), base_lrs_.end(), base_lr);
   CyclicLR::begin();
+}
+void CyclicLR::admit(ParamGroup& g) {
+  g.options["initial_lr"] = base_lr_;
+  base_lrs_.push_back(base_lr_);
 }
 std::vector<double> CyclicLR::get_lr() {
   const double up = double(o_.step_size_up), total = up + double(o_.step_size_down.value_or(o_.step_size_up));
@@ -72,22 +76,33 @@ OneCycleLR::OneCycleLR(Optimizer& o, std::vector<double> max_lr, const OneCycleO
   });
   expect_word("OneCycleLR", o_.anneal_strategy, {"cos", "linear"});
   auto& groups = o.param_groups();
-  if (max_lr.size() == 1) max_lr.resize(groups.size(), max_lr[0]);
+  if (max_lr.size() == 1) max_lr_ = max_lr[0], max_lr.resize(groups.size(), *max_lr_);
   check<ValueError>(max_lr.size() == groups.size(), [&] {
     return "OneCycleLR: expected one max_lr or one per group, got " + std::to_string(max_lr.size());
   });
   if (o_.cycle_momentum) expect_momentum("OneCycleLR", o);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const double first = max_lr[i] / o_.div_factor;
-    groups[i].options["initial_lr"] = base_lrs_[i] = first;
-    groups[i].options["max_lr"] = max_lr[i];
-    groups[i].options["min_lr"] = first / o_.final_div_factor;
-    if (!o_.cycle_momentum) continue;
-    groups[i].options["max_momentum"] = o_.max_momentum;
-    groups[i].options["base_momentum"] = o_.base_momentum;
-    set_momentum(groups[i], o_.max_momentum);
-  }
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    start(groups[i], max_lr[i]), base_lrs_[i] = groups[i].number("initial_lr");
   OneCycleLR::begin();
+}
+void OneCycleLR::start(ParamGroup& g, double max_lr) {
+  const double first = max_lr / o_.div_factor;
+  g.options["initial_lr"] = first;
+  g.options["max_lr"] = max_lr;
+  g.options["min_lr"] = first / o_.final_div_factor;
+  if (!o_.cycle_momentum) return;
+  g.options["max_momentum"] = o_.max_momentum;
+  g.options["base_momentum"] = o_.base_momentum;
+  set_momentum(g, o_.max_momentum);
+}
+void OneCycleLR::admit(ParamGroup& g) {
+  check<ValueError>(max_lr_.has_value(), [] {
+    return std::string(
+        "OneCycleLR: expected one max_lr for all groups where a group is added later, got a list; make "
+        "the scheduler after the last group");
+  });
+  start(g, *max_lr_);
+  LRScheduler::admit(g);
 }
 std::vector<double> OneCycleLR::get_lr() {
   check<ValueError>(last_epoch_ <= total_steps_, [&] {
@@ -133,7 +148,7 @@ ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& o, const PlateauOptions& options
   expect_word("ReduceLROnPlateau", o_.threshold_mode, {"rel", "abs"});
   check<ValueError>(o_.factor < 1,
                     [&] { return "ReduceLROnPlateau: expected a factor below 1, got " + Scalar(o_.factor).str(); });
-  if (o_.min_lr.size() == 1) o_.min_lr.resize(o.param_groups().size(), double(o_.min_lr[0]));
+  if (o_.min_lr.size() == 1) min_lr_ = o_.min_lr[0], o_.min_lr.resize(o.param_groups().size(), *min_lr_);
   check<ValueError>(o_.min_lr.size() == o.param_groups().size(), [&] {
     return "ReduceLROnPlateau: expected one min_lr or one per group, got " + std::to_string(o_.min_lr.size());
   });
@@ -154,11 +169,16 @@ bool ReduceLROnPlateau::is_better(double a) const {
 void ReduceLROnPlateau::step(StepOptions o) {
   check<ValueError>(o.metrics.has_value(),
                     [] { return std::string("ReduceLROnPlateau: expected metrics, got none; call step(loss)"); });
+  auto& groups = optimizer_->param_groups();
+  check<ValueError>(o_.min_lr.size() >= groups.size() || min_lr_, [&] {
+    return "ReduceLROnPlateau: expected one min_lr for all groups where a group is added later, got " +
+           std::to_string(o_.min_lr.size()) + "; make the scheduler after the last group";
+  });
+  while (o_.min_lr.size() < groups.size()) o_.min_lr.push_back(*min_lr_);
   last_epoch_ = o.epoch.value_or(last_epoch_ + 1);
   if (is_better(*o.metrics)) best_ = *o.metrics, num_bad_epochs_ = 0;
   else ++num_bad_epochs_;
   if (cooldown_counter_ > 0) --cooldown_counter_, num_bad_epochs_ = 0;
-  auto& groups = optimizer_->param_groups();
   if (num_bad_epochs_ > o_.patience) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const double old = groups[i].lr(), fresh = std::max(old * o_.factor, o_.min_lr[i]);

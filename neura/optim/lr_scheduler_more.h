@@ -19,7 +19,8 @@ class CyclicLR : public LRScheduler {  // up from base_lr to max_lr and down aga
  protected:
   std::vector<double> get_lr() override;
   void visit(Fields&) override;
-  double max_lr_;
+  void admit(ParamGroup&) override;
+  double base_lr_, max_lr_;
   CyclicOptions o_;
 };
 
@@ -41,8 +42,11 @@ class OneCycleLR : public LRScheduler {  // up to max_lr once, then down to almo
  protected:
   std::vector<double> get_lr() override;
   void visit(Fields&) override;
+  void admit(ParamGroup&) override;
+  void start(ParamGroup&, double max_lr);
   std::int64_t total_steps_;
   OneCycleOptions o_;
+  std::optional<double> max_lr_;  // of groups that are added later
 };
 
 struct PlateauOptions {
@@ -67,6 +71,7 @@ class ReduceLROnPlateau : public LRScheduler {  // times factor when the metric 
   void visit(Fields&) override;
   bool is_better(double) const;
   PlateauOptions o_;
+  std::optional<double> min_lr_;  // of groups that are added later
   double best_;
   std::int64_t num_bad_epochs_ = 0, cooldown_counter_ = 0;
 };

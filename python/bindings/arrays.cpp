@@ -199,10 +199,31 @@ bool is_array(PyObject* o) {
   return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o);
 }
 Tensor copy_of_array(nb::handle o, const char* op) { return Array(o, op).copy(); }
+// A number of a dtype that tensors lack, such as uint16 or longdouble; false for what is none.
+static bool to_foreign_number(PyObject* o, Scalar& s) {
+  nb::object n = nb::steal(PyNumber_Index(o));
+  if (!n.is_valid()) {
+    PyErr_Clear();
+    const double d = PyFloat_AsDouble(o);
+    if (d == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
+    return s = Scalar(d), true;
+  }
+  const std::int64_t i = PyLong_AsLongLong(n.ptr());
+  if (i == -1 && PyErr_Occurred()) return PyErr_Clear(), false;  // of uint64, beyond int64
+  return s = Scalar(i), true;
+}
 bool to_number(PyObject* o, Scalar& s) {  // a number of NumPy
   if (!is_array(o)) return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(o, &view, PyBUF_RECORDS_RO)) return PyErr_Clear(), false;
+  const bool single = view.ndim == 0;
+  const std::string_view format = view.format ? view.format : "";
+  const bool foreign = format.size() == 1 && std::string_view("HILQNg").find(format[0]) != std::string_view::npos;
+  PyBuffer_Release(&view);
+  if (!single) return false;
+  if (foreign) return to_foreign_number(o, s);
   const Array a(o, "number");
-  if (a.buffer->ndim || a.swapped) return false;
+  if (a.swapped) return false;
   return s = Scalar::load(a.dtype, a.buffer->buf), true;
 }
 

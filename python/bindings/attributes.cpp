@@ -50,8 +50,8 @@ void bind_attributes_of_tensor(const Names& n) {
                      [&](std::int64_t a, std::int64_t b) { return t.spec().strides[a] > t.spec().strides[b]; });
     return order;
   });
-  for (const char* never : {"is_conj", "is_neg", "is_shared"}) n.method(never, [](const Tensor&) { return false; });
-  for (const char* never : {"is_sparse", "is_quantized", "is_meta", "is_mkldnn"})
+  for (const char* never : {"is_conj", "is_neg"}) n.method(never, [](const Tensor&) { return false; });
+  for (const char* never : {"is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps", "is_xpu", "is_xla"})
     property(never, [](const Tensor&) { return false; });
   property("output_nr", [](const Tensor& t) { return int(t.impl()->output); });
 }

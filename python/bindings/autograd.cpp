@@ -26,7 +26,11 @@ std::vector<Tensor> list_of(nb::handle h, const char* op, bool gaps = false) {
 }
 
 nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, std::optional<bool> retain_graph,
-                   bool create_graph, std::optional<bool> allow_unused, bool is_grads_batched, bool materialize) {
+                   bool create_graph, bool only_inputs, std::optional<bool> allow_unused, bool is_grads_batched,
+                   bool materialize) {
+  if (!only_inputs &&
+      PyErr_WarnEx(PyExc_FutureWarning, "grad: only_inputs=False does nothing; use backward() for other leaves", 1))
+    throw nb::python_error();
   check<NotImplementedError>(!is_grads_batched, [] {
     return std::string("grad: is_grads_batched is not there; call grad once for each row of grad_outputs");
   });
@@ -44,6 +48,12 @@ nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, 
 }
 void backward_of(nb::handle tensors, nb::handle gradients, std::optional<bool> retain_graph, bool create_graph,
                  nb::handle inputs) {
+  if (create_graph &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "backward: create_graph=True stores gradients that hold the graph which holds the parameters: a "
+                   "cycle that keeps memory; use autograd.grad, or set each .grad to None afterwards",
+                   1))
+    throw nb::python_error();
   const GradOptions o{.retain_graph = retain_graph.value_or(create_graph), .create_graph = create_graph};
   const std::vector<Tensor> out = list_of(tensors, "backward"), g = list_of(gradients, "backward", true);
   if (inputs.is_none()) return backward(out, g, o);
@@ -117,7 +127,7 @@ void bind_autograd(const Names& n) {
   bind_modes(n);
   n.function(
       "_grad", &grad_of, "outputs"_a, "inputs"_a, "grad_outputs"_a = nb::none(), "retain_graph"_a = nb::none(),
-      "create_graph"_a = false, "allow_unused"_a = nb::none(), "is_grads_batched"_a = false,
+      "create_graph"_a = false, "only_inputs"_a = true, "allow_unused"_a = nb::none(), "is_grads_batched"_a = false,
       "materialize_grads"_a = false,
       "Gradients of outputs with respect to inputs, as a tuple; no .grad changes.\n\ngrad_outputs: one per "
       "output, None where it has one element. create_graph: the result can be differentiated. allow_unused: None "
@@ -143,12 +153,6 @@ void bind_autograd(const Names& n) {
       "self"_a, "requires_grad"_a = true);
   n.method("retain_grad", [](Tensor& t) { t.retain_grad(); });
   n.method("detach", [](const Tensor& t) { return t.detach(); });
-  n.method("detach_", [](const Tensor& t) {
-    check<NotImplementedError>(t.is_leaf(), [] {
-      return std::string("detach_: expected a leaf; use detach() for the result of an operation");
-    });
-    return t;
-  });
 }
 
 }  // namespace neura::python

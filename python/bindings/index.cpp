@@ -111,8 +111,7 @@ std::vector<Index> to_indices(PyObject* key) {
   const auto add = [&](PyObject* o) {
     if (!add_index(out, o)) {
       const std::string type = Py_TYPE(o)->tp_name;
-      throw nb::type_error(
-          ("index: expected integers, slices, None, Ellipsis, masks or integer arrays, got " + type).c_str());
+      throw IndexError("index: expected integers, slices, None, Ellipsis, masks or integer arrays, got " + type);
     }
   };
   if (!PyTuple_Check(key)) add(key);

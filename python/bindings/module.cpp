@@ -4,6 +4,7 @@
 #include <typeinfo>
 
 #include "collector.h"
+#include "keywords.h"
 #include "modules.h"
 #include "neura/autograd/function.h"
 #include "neura/core/error_details.h"
@@ -20,6 +21,7 @@ void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
 void bind_linalg(const Names&);
 void bind_sampling(const Names&, const Names& network);
+void bind_in_place_forms(const Names&);
 
 namespace {
 
@@ -27,6 +29,7 @@ enum Kind {
   kError,
   kShape,
   kDType,
+  kUnsupported,
   kDevice,
   kIndex,
   kValue,
@@ -46,6 +49,7 @@ PyObject* types[kKinds];
 
 Kind kind_of(const Error& e) {
   if (dynamic_cast<const ShapeError*>(&e)) return kShape;
+  if (dynamic_cast<const UnsupportedDTypeError*>(&e)) return kUnsupported;
   if (dynamic_cast<const DTypeError*>(&e)) return kDType;
   if (dynamic_cast<const DeviceError*>(&e)) return kDevice;
   if (dynamic_cast<const IndexError*>(&e)) return kIndex;
@@ -149,6 +153,7 @@ void bind_errors(nb::module_& parent) {
   nb::handle(base).attr("operands") = nb::tuple();
   types[kShape] = new_error(m, "ShapeError", {base, PyExc_RuntimeError, PyExc_ValueError});
   types[kDType] = new_error(m, "DTypeError", {base, PyExc_TypeError, PyExc_RuntimeError});
+  types[kUnsupported] = new_error(m, "UnsupportedDTypeError", {types[kDType], PyExc_NotImplementedError});
   types[kDevice] = new_error(m, "DeviceError", {base, PyExc_RuntimeError});
   types[kIndex] = new_error(m, "IndexError", {base, PyExc_IndexError, PyExc_RuntimeError});
   types[kValue] = new_error(m, "ValueError", {base, PyExc_ValueError, PyExc_RuntimeError});
@@ -158,7 +163,7 @@ void bind_errors(nb::module_& parent) {
   types[kMemory] = new_error(m, "OutOfMemoryError", {base, PyExc_MemoryError, PyExc_RuntimeError});
   types[kLinAlg] = new_error(m, "LinAlgError", {base, PyExc_RuntimeError});
   types[kCuda] = new_error(m, "CudaError", {base, PyExc_RuntimeError});
-  types[kIo] = new_error(m, "IoError", {base, PyExc_OSError});
+  types[kIo] = new_error(m, "IoError", {base, PyExc_OSError, PyExc_RuntimeError});
   types[kNotFound] = new_error(m, "FileNotFoundError", {types[kIo], PyExc_FileNotFoundError});
   types[kFormat] = new_error(m, "FormatError", {base, PyExc_ValueError, PyExc_RuntimeError});
   types[kArgument] = new_error(m, "ArgumentError", {types[kValue], PyExc_TypeError});
@@ -197,6 +202,7 @@ NB_MODULE(_neura, m) {
   bind_create(names);
   bind_random(names);
   bind_loading(names);
+  bind_in_place_forms(names);
   bind_views(names);
   bind_join(names);
   bind_reduce(names);
@@ -229,6 +235,8 @@ NB_MODULE(_neura, m) {
   nb::module_ layers = m.def_submodule("nn");
   bind_module(layers);
   bind_containers(layers);
+  for (const char* module : {"methods", "functional", "utils", "init"}) watch_keywords(m.attr(module).attr("__dict__"));
+  watch_keywords(m.attr("__dict__"));
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here
     static const bool done = (bind_layers(nn), true);
     (void)done;

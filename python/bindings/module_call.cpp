@@ -72,6 +72,9 @@ nb::list hooks_now(PyModule* o, Hooks kind) {  // id and function; a hook may re
   PyObject* d = o->hooks ? o->hooks[kind] : nullptr;
   return d ? list_of_new(PyMapping_Items(d)) : nb::list();
 }
+nb::list global_hooks_now(PyObject* d) {  // the hooks of every module
+  return d && PyDict_GET_SIZE(d) > 0 ? list_of_new(PyMapping_Values(d)) : nb::list();
+}
 bool marked(PyModule* o, Hooks kind, nb::handle id) {
   PyObject* d = o->hooks ? o->hooks[kind] : nullptr;
   return d && PyDict_Contains(d, id.ptr()) == 1;
@@ -94,6 +97,11 @@ struct HookedCall {
   }
 
   void before() {
+    if (has_global_hooks()) family_ = nb::list(nb::handle(self).attr("modules")());
+    for (nb::handle f : global_hooks_now(global_forward_pre)) {
+      nb::object r = f(nb::handle(self), args);
+      if (!r.is_none()) args = PyTuple_Check(r.ptr()) ? r : nb::object(nb::make_tuple(r));
+    }
     for (nb::handle item : hooks_now(o, kForwardPre)) {
       nb::handle id = item[0], f = item[1];
       if (!marked(o, kForwardPreKwargs, id)) {
@@ -135,6 +143,10 @@ struct HookedCall {
   }
 
   void after() {
+    for (nb::handle f : global_hooks_now(global_forward_post)) {
+      nb::object r = f(nb::handle(self), args, result);
+      if (!r.is_none()) result = r;
+    }
     for (nb::handle item : hooks_now(o, kForwardPost)) {
       if (marked(o, kForwardAlways, item[0])) called_.append(item[0]);
       nb::object r = one(item[0], item[1]);
@@ -170,6 +182,7 @@ struct HookedCall {
 
  private:
   nb::list called_;
+  nb::list family_;  // objects of the modules within, without which C++ would pass by the hooks of every module
 };
 
 PyObject* call_here(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* names) {

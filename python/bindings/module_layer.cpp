@@ -1,4 +1,5 @@
 // The Python class of a C++ layer.
+#include "keywords.h"
 #include "module_parts.h"
 
 namespace neura::python {
@@ -15,6 +16,7 @@ PyTypeObject* make_module_type(const char* name, PyTypeObject* base, PyType_Slot
 int run_init(PyObject* maker, PyObject* self, PyObject* args, PyObject* keywords) {
   std::vector<PyObject*> all{self};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+  watch_function(maker);
   PyObject* r = PyObject_VectorcallDict(maker, all.data(), all.size(), keywords);
   Py_XDECREF(r);
   return r ? 0 : -1;

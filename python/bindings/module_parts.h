@@ -36,6 +36,8 @@ enum Hooks {
   kHookKinds
 };
 extern const char* const kHookNames[kHookKinds];
+extern PyObject *global_forward_pre, *global_forward_post;  // dictionaries of hooks of every module; null at first
+bool has_global_hooks();
 bool has_call_hooks(const PyModule*);       // that see a call: before, after or backwards
 void connect_backward(PyObject* self);      // so that C++ runs the backward hooks of Python
 PyObject* hooks_of(PyObject* self, Hooks);  // borrowed; made if there is none yet

@@ -195,8 +195,15 @@ const char* const kHookNames[kHookKinds] = {"_forward_pre_hooks",
                                             "_load_state_dict_pre_hooks",
                                             "_load_state_dict_post_hooks"};
 
+PyObject *global_forward_pre = nullptr, *global_forward_post = nullptr;
+bool has_global_hooks() {
+  const auto used = [](PyObject* d) { return d && PyDict_GET_SIZE(d) > 0; };
+  return used(global_forward_pre) || used(global_forward_post);
+}
 bool has_call_hooks(const PyModule* o) {
   auto any = [&](Hooks kind) { return o->hooks[kind] && PyDict_GET_SIZE(o->hooks[kind]) > 0; };
+  if (has_global_hooks()) [[unlikely]]
+    return true;
   return o->hooks && (any(kForwardPre) || any(kForwardPost) || any(kBackward) || any(kBackwardPre));
 }
 
@@ -321,6 +328,9 @@ void bind_module(nb::module_& nn) {
   bind_parameter(nn);
   bind_module_methods(nn);
   bind_module_members(nn);
+  nn.def("_share_hooks", [](nb::dict pre, nb::dict post) {  // they live as long as the process
+    global_forward_pre = pre.release().ptr(), global_forward_post = post.release().ptr();
+  });
   nn.def("_seal", [] {  // all methods are there: what a class has in their place from now on is an override
     remember_natives();
   });

@@ -11,16 +11,22 @@ void some_tensor(const Operand& a, const Operand& b, const char* op) {
 void bind_arithmetic(const Names& n) {
   using O = const Operand&;
   n.both(
-      "add", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return into(out, add(a, b, alpha), "add"); },
+      "add",
+      [](O a, O b, Scalar alpha, nb::object out) {
+        return some_tensor(a, b, "add"), into(out, add(a, b, alpha), "add");
+      },
       "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
   n.both(
-      "sub", [](const Tensor& a, O b, Scalar alpha, nb::object out) { return into(out, sub(a, b, alpha), "sub"); },
+      "sub",
+      [](O a, O b, Scalar alpha, nb::object out) {
+        return some_tensor(a, b, "sub"), into(out, sub(a, b, alpha), "sub");
+      },
       "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a = nb::none());
   n.alias("subtract", "sub");
   n.both(
       "div",
-      [](const Tensor& a, O b, std::optional<std::string> mode, nb::object out) {
-        return into(out, div(a, b, {.rounding_mode = mode ? mode->c_str() : nullptr}), "div");
+      [](O a, O b, std::optional<std::string> mode, nb::object out) {
+        return some_tensor(a, b, "div"), into(out, div(a, b, {.rounding_mode = mode ? mode->c_str() : nullptr}), "div");
       },
       "input"_a, "other"_a, nb::kw_only(), "rounding_mode"_a = nb::none(), "out"_a = nb::none());
   n.method(

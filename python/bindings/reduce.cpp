@@ -19,6 +19,17 @@ template <Tensor (*f)(const Tensor&, const Dims&, bool)> void plain(const Names&
       name, [](const Tensor& x, const Dims& dim, bool keepdim) { return f(x, dim, keepdim); }, "input"_a,
       "dim"_a = nb::none(), "keepdim"_a = false);
 }
+// dim=() reduces nothing: which elements are not zero?
+template <Tensor (*f)(const Tensor&, const Dims&, bool)> void truth_of(const Names& n, const char* name) {
+  n.both(
+      name,
+      [](const Tensor& x, const std::optional<Dims>& dim, bool keepdim) {
+        if (!dim || !dim->empty()) return f(x, dim.value_or(Dims()), keepdim);
+        const Tensor y = ne(x, Scalar(0));
+        return x.dtype() == DType::uint8 ? y.to(DType::uint8) : y;
+      },
+      "input"_a, "dim"_a = nb::none(), "keepdim"_a = false);
+}
 // correction, and the older unbiased
 template <auto f, class R> void spread(const Names& n, const char* name) {
   n.both(
@@ -136,7 +147,7 @@ void bind_norms(const Names& n) {
 void bind_reduce(const Names& n) {
   with_dtype<sum>(n, "sum"), with_dtype<nansum>(n, "nansum"), with_dtype<mean>(n, "mean");
   with_dtype<nanmean>(n, "nanmean"), with_dtype<prod>(n, "prod");
-  plain<amax>(n, "amax"), plain<amin>(n, "amin"), plain<any>(n, "any"), plain<all>(n, "all");
+  plain<amax>(n, "amax"), plain<amin>(n, "amin"), truth_of<any>(n, "any"), truth_of<all>(n, "all");
   n.both(
       "logsumexp", [](const Tensor& x, const Dims& dim, bool keepdim) { return logsumexp(x, dim, keepdim); }, "input"_a,
       "dim"_a, "keepdim"_a = false);

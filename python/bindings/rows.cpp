@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "common.h"
+#include "keywords.h"
 
 #include <structmember.h>
 
@@ -45,8 +45,8 @@ bool takes_number(const Row& row, int operand) {
   const std::string_view name = row.name;
   if (row.inputs == 1) return false;
   if (operand == 0)
-    return among(name, {"pow", "remainder", "xlogy", "xlog1py", "bitwise_and", "bitwise_or", "bitwise_xor",
-                        "bitwise_left_shift", "bitwise_right_shift"}) ||
+    return among(name, {"mul", "floor_divide", "pow", "remainder", "xlogy", "xlog1py", "bitwise_and", "bitwise_or",
+                        "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}) ||
            name.find("polynomial") != name.npos;
   if (name == "where") return true;
   if (row.inputs == 3) return name == "lerp" && operand == 2;
@@ -99,7 +99,18 @@ struct Arguments {
       out = value == Py_None ? nullptr : value;
     } else if (std::strcmp(key, "inplace") == 0 && self.row->inputs == 1) {
       in_place = PyObject_IsTrue(value) == 1;
-    } else wrong(std::string("there is no argument ") + key);
+    } else unknown(key, value);
+  }
+  void unknown(const char* key, PyObject* value) {
+    nb::list names;
+    const Words words = operand_names(self.row->name);
+    for (int i = 0; i < self.row->inputs; ++i) names.append(words[std::size_t(i)]);
+    for (int i = 0; i < self.row->attributes.count; ++i) names.append(self.row->attributes.name[i]);
+    if (!self.in_place) names.append("out");
+    if (takes_inplace(*self.row)) names.append("inplace");
+    const nb::object name = renamed_keyword(key, names);
+    if (name.is_none()) refuse_keyword(self.row->name, key, names);
+    keyword(nb::cast<std::string>(name).c_str(), value);
   }
 };
 

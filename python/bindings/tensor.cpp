@@ -2,6 +2,7 @@
 
 #include "collector.h"
 #include "nodes.h"
+#include "tensor_value.h"
 
 #include <structmember.h>
 
@@ -178,9 +179,16 @@ template <const Row* row> PyObject* power(PyObject* a, PyObject* b, PyObject* mo
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary<row>(a, b);
 }
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return in_place<&rows::pow>(a, b);
+}
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
-  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-  return guarded([&] { return wrap(matmul(tensor_in(a), tensor_in(b))); });
+  return guarded([&]() -> PyObject* {
+    if (!(is_tensor(a) || is_array(a)) || !(is_tensor(b) || is_array(b))) Py_RETURN_NOTIMPLEMENTED;
+    const auto side = [](PyObject* o) { return is_tensor(o) ? tensor_in(o) : tensor_from(o); };
+    return wrap(matmul(side(a), side(b)));
+  });
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
@@ -200,45 +208,6 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 }
 Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<std::uintptr_t>(tensor_in(self).impl()) >> 4); }
 
-Scalar only_value(PyObject* self, const char* what) {
-  const Tensor& t = tensor_in(self);
-  check<ValueError>(t.numel() == 1, [&] {
-    return std::string(what) + ": expected a tensor of one element, got shape " + t.shape().str() +
-           "; reduce it first, for example with any() or all()";
-  });
-  return t.item();
-}
-int truth(PyObject* self) {
-  try {
-    const Scalar s = only_value(self, "bool");
-    return s.real() != 0 || s.imag() != 0;
-  } catch (...) {
-    set_python_error(std::current_exception());
-    return -1;
-  }
-}
-PyObject* to_int(PyObject* self) {
-  return guarded([&]() -> PyObject* {
-    const Scalar s = only_value(self, "int");
-    return s.is_floating() ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
-  });
-}
-PyObject* to_float(PyObject* self) {
-  return guarded([&] {
-    const Scalar s = only_value(self, "float");
-    check<DTypeError>(s.imag() == 0, [] { return std::string("float: expected a real number; use complex()"); });
-    return PyFloat_FromDouble(s.real());
-  });
-}
-PyObject* to_index(PyObject* self) {
-  return guarded([&] {
-    const Scalar s = only_value(self, "index");
-    check<DTypeError>(is_integral(tensor_in(self).dtype()), [&] {
-      return std::string("index: expected an integer tensor, got ") + name(tensor_in(self).dtype());
-    });
-    return PyLong_FromLongLong(s.integer());
-  });
-}
 PyObject* show(PyObject* self) {
   return guarded([&] {
     const std::string text = repr(tensor_in(self), get_printoptions(), "neura.");
@@ -311,6 +280,7 @@ PyType_Slot slots[] = {SLOT(tp_new, create),
                        SLOT(nb_remainder, binary<&rows::remainder>),
                        SLOT(nb_inplace_remainder, in_place<&rows::remainder>),
                        SLOT(nb_power, power<&rows::pow>),
+                       SLOT(nb_inplace_power, power_in_place),
                        SLOT(nb_and, binary<&rows::bitwise_and>),
                        SLOT(nb_inplace_and, in_place<&rows::bitwise_and>),
                        SLOT(nb_or, binary<&rows::bitwise_or>),
@@ -318,7 +288,9 @@ PyType_Slot slots[] = {SLOT(tp_new, create),
                        SLOT(nb_xor, binary<&rows::bitwise_xor>),
                        SLOT(nb_inplace_xor, in_place<&rows::bitwise_xor>),
                        SLOT(nb_lshift, binary<&rows::bitwise_left_shift>),
+                       SLOT(nb_inplace_lshift, in_place<&rows::bitwise_left_shift>),
                        SLOT(nb_rshift, binary<&rows::bitwise_right_shift>),
+                       SLOT(nb_inplace_rshift, in_place<&rows::bitwise_right_shift>),
                        SLOT(nb_negative, unary<&rows::neg>),
                        SLOT(nb_positive, Py_NewRef),
                        SLOT(nb_absolute, unary<&rows::abs>),
@@ -392,6 +364,7 @@ void bind_tensor(nb::module_& m) {
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type) throw nb::python_error();
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
+  m.attr("Tensor").attr("__array_priority__") = 1000;  // NumPy leaves operators with its numbers and arrays to us
 }
 
 }  // namespace neura::python

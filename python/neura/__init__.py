@@ -39,6 +39,8 @@ __getattr__, __dir__ = _lazy.names(
         "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "
         "set_deterministic_debug_mode slice_copy split_copy square_ typename unsafe_split_with_sizes "
         "view_as_complex_copy view_as_real_copy zero_",
+        "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
+        "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
         "_network": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout alpha_dropout_ avg_pool1d batch_norm "
         "bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
@@ -49,6 +51,7 @@ __getattr__, __dir__ = _lazy.names(
         "native_dropout native_group_norm norm_except_dim pairwise_distance pixel_shuffle pixel_unshuffle "
         "poisson_nll_loss rms_norm rrelu rrelu_ threshold threshold_ triplet_margin_loss",
         "_tensor_str": "",
+        "accelerator": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "backends": "",
@@ -66,6 +69,7 @@ __getattr__, __dir__ = _lazy.names(
         "serialization": "load save",
         "signal": "",
         "special": "",
+        "testing": "",
         "utils": "",
     },
 )

@@ -46,6 +46,18 @@ def signature_of(function):
         raise AttributeError(f"__signature__: {error}") from None
 
 
+def keywords_of(function):
+    """The names of arguments that may be given by name, of all overloads, in order; none where they cannot be said."""
+    import inspect
+
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    try:
+        overloads = [_parameters(e[0], e[2] or ())[0] for e in function.__nb_signature__]
+        return list(dict.fromkeys(p.name for parameters in overloads for p in parameters if p.kind in by_name))
+    except (AttributeError, SyntaxError, ValueError, IndexError):
+        return []
+
+
 def _numbered(text):
     """A row's defaults in the form of nanobind's: what stands in their place is their text."""
     import re

@@ -19,7 +19,31 @@ class _Encoder:
     """A tree of values as JSON; its tensors go to `tensors`, each once."""
 
     def __init__(self):
-        self.tensors, self._names, self._kept = {}, {}, []
+        self.tensors, self._found = {}, {}  # by what makes them the same: the tensor, its path, its place in the tree
+
+    def tree(self, value):
+        """The whole of it."""
+        tree = self.encode(value)
+        found = list(self._found.values())
+        self._write_shared(found)
+        for tensor, path, place in found:
+            if not place:
+                place["tensor"] = self._put(tensor, path)
+        return tree
+
+    def _write_shared(self, found):
+        """Bytes that several tensors share are written once, and these are views of them."""
+        from . import _shared
+
+        for begin, end, members in _shared.clusters([tensor for tensor, _, _ in found]):
+            base = _shared.whole([found[i][0] for i in members], begin, end)
+            if base is None:
+                continue
+            owner = next((i for i in members if found[i][0] is base), None)
+            name = self._put(base, f"{found[members[0]][1]}.shared" if owner is None else found[owner][1])
+            for i in members:
+                tensor, _, place = found[i]
+                place.update({"tensor": name} if i == owner else {"view": _shared.as_view(tensor, base, name)})
 
     def encode(self, value, path="", depth=0):
         if depth > _MAX_DEPTH:
@@ -27,7 +51,7 @@ class _Encoder:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, Tensor):
-            return {"tensor": self._name(value, path)}
+            return self._place(value, path)
         if isinstance(value, int):
             return int(value) if -(2**63) <= value < 2**63 else {"int": str(value)}
         if isinstance(value, float):
@@ -66,19 +90,19 @@ class _Encoder:
             return key
         raise TypeError(f"save: expected keys that are text or integers, got {type(key).__name__} at {_where(path)}")
 
-    def _name(self, tensor, path):
-        """Tensors that share their bytes and shape are one in the file."""
+    def _place(self, tensor, path):
+        """An object that says where the tensor is, once all are known; the same one for the same tensor."""
         alias = id(tensor)
-        if tensor.numel() and tensor.device.type == "cpu":
-            place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
-            alias = (place, tensor.requires_grad)
-        name = self._names.get(alias)
-        if name is None:
-            name = path or "tensor"
-            while name in self.tensors:
-                name += "'"
-            self._names[alias] = name
-            self.tensors[name] = tensor
+        if tensor.numel():
+            alias = (str(tensor.device), tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
+            alias += (tensor.requires_grad,)
+        return self._found.setdefault(alias, (tensor, path, {}))[2]
+
+    def _put(self, tensor, path):
+        name = path or "tensor"
+        while name in self.tensors:
+            name += "'"
+        self.tensors[name] = tensor
         return name
 
 
@@ -92,7 +116,7 @@ def _below(path, key):
 
 class _Decoder:
     def __init__(self, file, tensors):
-        self.file, self.tensors = file, tensors
+        self.file, self.tensors, self.views = file, tensors, {}
 
     def decode(self, j, depth=0):
         self.demand(depth <= _MAX_DEPTH and not isinstance(j, list))
@@ -103,6 +127,8 @@ class _Decoder:
         if kind == "tensor":
             self.demand(isinstance(v, str) and v in self.tensors)
             return self.tensors[v]
+        if kind == "view":
+            return self.view(v)
         if kind == "dict":
             self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
             self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
@@ -115,6 +141,20 @@ class _Decoder:
             except TypeError:  # a set of lists
                 self.demand(False)
         return self.decode_rarer(kind, v, depth)
+
+    def view(self, v):
+        """The same tensor for the same place: its description is its name."""
+        import json
+
+        from . import _shared
+
+        try:
+            key = json.dumps(v)
+            if key not in self.views:
+                self.views[key] = _shared.from_view(v, self.tensors)
+            return self.views[key]
+        except (KeyError, TypeError, ValueError, errors.Error):
+            self.demand(False)
 
     def decode_rarer(self, kind, v, depth):
         if kind == "complex":
@@ -149,8 +189,9 @@ def save(obj, f, *, metadata=None):
     """Saves tensors, numbers, text, lists, tuples, sets and dicts within each other, as a safetensors file.
 
     `f` is a path, or a file opened for writing bytes. At a path the file appears complete or not at all: it is written
-    under another name, synced and renamed. Tensors of any dtype, device and layout; those that share their bytes are
-    written once and share them again when they are loaded. `metadata`: texts by name, for whoever reads the file.
+    under another name, synced and renamed. Tensors of any dtype, device and layout; bytes that several of them share,
+    also in part, are written once and shared again when they are loaded. `metadata`: texts by name, for whoever reads
+    the file.
     TypeError for another object, naming where it is; IoError if the system refuses.
 
     >>> import io, neura
@@ -162,7 +203,7 @@ def save(obj, f, *, metadata=None):
     import json
 
     encoder = _Encoder()
-    tree = encoder.encode(obj)
+    tree = encoder.tree(obj)
     metadata = dict(metadata or {})
     if _KEY in metadata:
         raise errors.ValueError(f'save: the metadata key "{_KEY}" is Neura\'s own; choose another')

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "neura/ops/create.h"
 #include "tests/io/folder.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
@@ -144,6 +145,27 @@ TEST(LoadValue, RefusesDamagedTrees) {
   for (int i = 0; i < 100000; ++i) deep += R"({"list":[)";
   for (int i = 0; i < 100000; ++i) deep += "]}";
   EXPECT_EQ(why_not(deep), damaged);
+}
+
+TEST(LoadValue, ReadsViewsThatPythonWrote) {
+  const Folder folder;
+  const auto load = [&](const std::string& view) {
+    save(folder / "c", nn::StateDict{{"w", arange(6)}},
+         {{"neura.value", R"({"list":[{"tensor":"w"},{"view":)" + view + "}]}"}});
+    return *load_value(folder / "c").get<nn::List>();
+  };
+  const nn::List list = load(R"({"of":"w","dtype":"int64","offset":1,"size":[2,2],"stride":[2,1]})");
+  const Tensor w = *list.items[0].get<Tensor>(), v = *list.items[1].get<Tensor>();
+  EXPECT_EQ(v.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(w.impl()->storage, v.impl()->storage);
+  for (const char* view : {R"({"of":"w","dtype":"int64","offset":1,"size":[6],"stride":[1]})", "[]", "1",
+                           R"({"of":"w","dtype":"int63","offset":1,"size":[1],"stride":[1]})",
+                           R"({"of":"v","dtype":"int64","offset":1,"size":[1],"stride":[1]})",
+                           R"({"of":"w","dtype":"bool","offset":0,"size":[48],"stride":[1]})",
+                           R"({"of":"w","dtype":"int64","offset":-1,"size":[1],"stride":[1]})"})
+    EXPECT_EQ(error_of<FormatError>([&] { load(view); }),
+              (folder / "c") + ": the metadata entry \"neura.value\" is damaged")
+        << view;
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "neura/ops/create.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/view_dtype.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
@@ -255,6 +257,26 @@ TEST(View, OutsideOfTheStorageIsRefused) {
   EXPECT_THROW(as_strided(x, {2, 2}, {1}), Error);
   EXPECT_THROW(as_strided(x, {std::int64_t{1} << 62, 4}, {4, 1}), Error);
   EXPECT_THROW(as_strided(x, {2}, {std::int64_t{1} << 62}), Error);
+}
+
+TEST(ViewOfDType, ShowsTheSameBytes) {
+  const Tensor x = sample({2, 3});
+  const Tensor bits = view(x, DType::int32), bytes = view(x, DType::uint8);
+  EXPECT_EQ(bits.impl()->storage, x.impl()->storage);
+  EXPECT_EQ(bytes.shape(), (Shape{2, 12}));
+  EXPECT_TRUE(equal(view(bytes, DType::float32), x));
+  EXPECT_TRUE(equal(view(transpose(x, 0, 1), DType::int32), transpose(bits, 0, 1)));
+  EXPECT_EQ(view(sample({2, 4}), DType::float64).shape(), (Shape{2, 2}));
+}
+
+TEST(ViewOfDType, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(error_of<ShapeError>([] {
+              view(sample({2, 3}), DType::float64);
+            }),
+            "view: expected elements side by side in a last dimension that float64 divides, got float32 [2, 3] with "
+            "strides [3, 1]; use to() for other values, or contiguous() first");
+  EXPECT_EQ(error_of<ValueError>([] { view(full({2}, 2, {.dtype = DType::uint8}), DType::boolean); }),
+            "view: expected bytes 0 and 1 for bool, got others; use to()");
 }
 
 }  // namespace

@@ -142,5 +142,36 @@ TEST(ReduceLROnPlateau, WantsAMetric) {
   EXPECT_NEAR(s.get_last_lr()[1], 0.00125, 1e-15);
 }
 
+TEST(LRScheduler, TakesGroupsThatAreAddedLater) {
+  Two t;
+  Tensor c = test::sample({3}, DType::float64).requires_grad_();
+  LambdaLR lambda(t.optimizer, [](std::int64_t e) { return e > 0 ? 0.5 : 1.0; });
+  t.optimizer.add_param_group({{c}, {{"lr", 0.8}}});
+  lambda.step();
+  EXPECT_EQ(lambda.get_last_lr(), (std::vector<double>{0.05, 0.005, 0.4}));
+
+  Two u;
+  ReduceLROnPlateau plateau(u.optimizer, {.patience = 0, .min_lr = {0.02}});
+  u.optimizer.add_param_group({{c}, {{"lr", 0.8}}});
+  for (int i = 0; i < 2; ++i) plateau.step(1.0);
+  EXPECT_DOUBLE_EQ(u.lr(2), 0.08);
+
+  Two v;
+  OneCycleLR cycle(v.optimizer, 1.0, {.total_steps = 4});
+  v.optimizer.add_param_group({{c}, {}});
+  cycle.step();
+  EXPECT_EQ(v.lr(2), v.lr(0));
+}
+
+TEST(LRScheduler, DoesNotGuessForAddedGroupsWhatWasAList) {
+  Two t;
+  Tensor c = test::sample({3}, DType::float64).requires_grad_();
+  ReduceLROnPlateau plateau(t.optimizer, {.min_lr = {0.0, 0.0}});
+  t.optimizer.add_param_group({{c}, {}});
+  EXPECT_EQ(error_of<ValueError>([&] { plateau.step(1.0); }),
+            "ReduceLROnPlateau: expected one min_lr for all groups where a group is added later, got 2; make the "
+            "scheduler after the last group");
+}
+
 }  // namespace
 }  // namespace neura::optim::lr_scheduler

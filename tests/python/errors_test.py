@@ -93,7 +93,7 @@ RAISED = [
     ),
     (
         "IoError",
-        (OSError,),
+        (OSError, RuntimeError),
         lambda: neura.load("/nowhere/a.safetensors"),
         'cannot open "/nowhere/a.safetensors": No such file or directory',
     ),

@@ -90,6 +90,7 @@ def test_an_object_can_be_kept_many_times(kind):
     assert died() is None
 
 
+@pytest.mark.filterwarnings("ignore:backward")
 def test_last_handle_goes_in_backward_without_the_lock():
     died = []
     leaf = neura.ones(3, requires_grad=True)
@@ -104,6 +105,7 @@ def test_last_handle_goes_in_backward_without_the_lock():
     assert [d() for d in died] == [None] * 20
 
 
+@pytest.mark.filterwarnings("ignore:backward")
 def test_references_taken_while_cpp_lets_go():
     """Weak references, the leaf and backward race for one object; nothing is freed twice or lost."""
     leaf = neura.ones(2000, requires_grad=True)

@@ -10,6 +10,7 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # now: one name
 
 __all__ = [
     "Function",
+    "Variable",
     "GradcheckError",
     "backward",
     "detect_anomaly",
@@ -34,6 +35,7 @@ __getattr__, __dir__ = _lazy.names(
         "function": "Function once_differentiable",
         "functional": "",
         "graph": "",
+        "variable": "Variable",
     },
 )
 

@@ -1,5 +1,5 @@
-"""Switches of the libraries that compute on devices."""
+"""Libraries and devices that compute: which there are, and their switches."""
 
-from . import cuda, cudnn
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
 
-__all__ = ["cuda", "cudnn"]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]

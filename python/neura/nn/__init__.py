@@ -21,6 +21,8 @@ __getattr__, __dir__ = _lazy.names(
         "lazy_layers": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
         "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d "
         "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+        "modules": "",
+        "parallel": "DataParallel",
         "utils": "",
     },
 )

@@ -1,6 +1,12 @@
 """Hooks of modules: what a module does beside its forward. Each registration returns a handle that removes it."""
 
+from collections import OrderedDict
+
+from .._neura import nn as _nn
 from ..utils.hooks import RemovableHandle
+
+_forward_pre_hooks, _forward_hooks = OrderedDict(), OrderedDict()  # of every module
+_nn._share_hooks(_forward_pre_hooks, _forward_hooks)
 
 
 def _add(hooks, hook, prepend=False, marks=()):
@@ -13,6 +19,19 @@ def _add(hooks, hook, prepend=False, marks=()):
     if prepend:
         hooks.move_to_end(handle.id, last=False)
     return handle
+
+
+def register_module_forward_pre_hook(hook):
+    """hook(module, args) runs before the forward of every module, ahead of its own hooks; it may return other args."""
+    return _add(_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(hook):
+    """hook(module, args, output) runs after the forward of every module, ahead of its own hooks.
+
+    It may return another output. For debugging and profiling: it costs every call of every module.
+    """
+    return _add(_forward_hooks, hook)
 
 
 class ModuleHooks:

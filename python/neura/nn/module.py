@@ -252,6 +252,12 @@ class ModuleMethods:
     def _convert(self, dtype):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() and t.dtype != dtype else t)
 
+    def share_memory(self):
+        """Moves parameters and buffers to memory that processes which are forked from now on share with this one."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+        return self
+
     def to_empty(self, *, device, recurse=True):
         """Moves it without its values: parameters and buffers on the device are not filled."""
         return self._apply(lambda t: _neura.empty_like(t, device=device), recurse=recurse)

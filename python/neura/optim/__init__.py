@@ -1,5 +1,6 @@
 """neura.optim: optimizers and, in `lr_scheduler`, learning rates over time."""
 
+from .. import _lazy
 from . import lr_scheduler
 from .algorithms import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
 from .lbfgs import LBFGS
@@ -23,4 +24,6 @@ __all__ = [
     "Rprop",
     "SGD",
     "lr_scheduler",
+    "swa_utils",
 ]
+__getattr__, __dir__ = _lazy.names(__name__, {"swa_utils": ""})

@@ -34,6 +34,11 @@ def _per_group(name, optimizer, values):
     return list(values)
 
 
+def _one_for_all(**values):
+    """What a group that is added later gets: each value, or None where there was a list with one per group."""
+    return {name: None if isinstance(value, (list, tuple)) else value for name, value in values.items()}
+
+
 def _state_of(function):
     """What can be saved of a function: the attributes of an object that is called."""
     return None if isinstance(function, FunctionType) else getattr(function, "__dict__", {}).copy()
@@ -56,7 +61,7 @@ class LRScheduler:
     """
 
     _is_initial = False
-    _not_saved = ("optimizer",)
+    _not_saved = ("optimizer", "_for_new")
 
     def __init__(self, optimizer, last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
@@ -70,6 +75,22 @@ class LRScheduler:
         self.base_lrs = [_detached(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
+
+    def _admit_groups(self):
+        """Groups that were added after the scheduler was made take part from their own rate on."""
+        for group in self.optimizer.param_groups[len(self.base_lrs) :]:
+            group.setdefault("initial_lr", _detached(group["lr"]))
+            self.base_lrs.append(_detached(group["initial_lr"]))
+
+    def _extend(self, name, values, per_group="groups"):
+        """`values`, one per group, for the groups that were added: the value that was given for all of them."""
+        missing = len(self.optimizer.param_groups) - len(values)
+        if missing > 0 and self._for_new[name] is None:
+            raise errors.ValueError(
+                f"{type(self).__name__}: expected {name} for {len(self.optimizer.param_groups)} groups, got a list of "
+                f"{len(values)}; give one value for all, or append to {per_group}"
+            )
+        values.extend([self._for_new.get(name)] * missing)
 
     def _initial_step(self):
         self._step_count = 0
@@ -105,6 +126,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):
+        self._admit_groups()
         if epoch is None:
             self.last_epoch += 1
             rates = self.get_lr()
@@ -131,12 +153,16 @@ _LRScheduler = LRScheduler
 
 class _ByFunction(LRScheduler):
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.optimizer = optimizer
+        self.optimizer, self._for_new = optimizer, _one_for_all(lr_lambda=lr_lambda)
         self.lr_lambdas = _per_group(type(self).__name__, optimizer, lr_lambda)
         for f in self.lr_lambdas:
             if not callable(f):
                 raise TypeError(f"{type(self).__name__}: expected functions, got {type(f).__name__}")
         super().__init__(optimizer, last_epoch)
+
+    def _admit_groups(self):
+        super()._admit_groups()
+        self._extend("lr_lambda", self.lr_lambdas, "lr_lambdas")
 
     def state_dict(self):
         """Everything but the optimizer and functions; of an object that is called, its attributes."""
@@ -306,13 +332,12 @@ class CosineAnnealingLR(LRScheduler):
 
 
 from .lr_scheduler_more import (  # noqa: E402
-    ChainedScheduler,
     CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,
     ReduceLROnPlateau,
-    SequentialLR,
 )
+from .lr_scheduler_composed import ChainedScheduler, SequentialLR  # noqa: E402
 
 __all__ = [
     "ChainedScheduler",

@@ -1,10 +1,9 @@
-"""The schedulers with many options, and those made of others. `neura.optim.lr_scheduler` has them all."""
+"""The schedulers with many options. `neura.optim.lr_scheduler` has them all."""
 
 import math
-from bisect import bisect_right
 
 from .._neura import errors
-from .lr_scheduler import LRScheduler, _detached, _per_group, _state_of, _write
+from .lr_scheduler import LRScheduler, _one_for_all, _per_group, _state_of, _write
 
 
 def _momentum_name(name, optimizer):
@@ -39,6 +38,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * wave for lr in self.base_lrs]
 
     def _update_lr(self, epoch=None):
+        self._admit_groups()
         if epoch is None and self.last_epoch >= 0:
             epoch, self.T_cur = self.last_epoch + 1, self.T_cur + 1
             if self.T_cur >= self.T_i:
@@ -83,6 +83,9 @@ class CyclicLR(LRScheduler):
             raise errors.ValueError(f"CyclicLR: expected mode triangular, triangular2 or exp_range, got {mode}")
         base_lrs = _per_group("base_lr", optimizer, base_lr)
         self.max_lrs = _per_group("max_lr", optimizer, max_lr)
+        self._for_new = _one_for_all(
+            base_lr=base_lr, max_lr=max_lr, base_momentum=base_momentum, max_momentum=max_momentum
+        )
         step_size_down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up + step_size_down)
         self.step_ratio = step_size_up / self.total_size
@@ -103,6 +106,18 @@ class CyclicLR(LRScheduler):
                     group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
+
+    def _admit_groups(self):
+        known = len(self.base_lrs)
+        self._extend("max_lr", self.max_lrs, "max_lrs")
+        self._extend("base_lr", self.base_lrs, "base_lrs")
+        if self.cycle_momentum:
+            self._extend("base_momentum", self.base_momentums, "base_momentums")
+            self._extend("max_momentum", self.max_momentums, "max_momentums")
+        for i, group in enumerate(self.optimizer.param_groups[known:], known):
+            group["initial_lr"] = self.base_lrs[i]
+            if self.cycle_momentum:
+                group["max_momentum"], group["base_momentum"] = self.max_momentums[i], self.base_momentums[i]
 
     def scale_fn(self, x):
         """How high the cycle is, as a part of the whole."""
@@ -186,15 +201,34 @@ class OneCycleLR(LRScheduler):
         max_lrs = _per_group("max_lr", optimizer, max_lr)
         highs = _per_group("max_momentum", optimizer, max_momentum)
         lows = _per_group("base_momentum", optimizer, base_momentum)
+        self._for_new = {
+            **_one_for_all(max_lr=max_lr, base_momentum=base_momentum, max_momentum=max_momentum),
+            "factors": (div_factor, final_div_factor),
+        }
         if last_epoch == -1:
-            for group, top_lr, low, high in zip(optimizer.param_groups, max_lrs, lows, highs):
-                group["initial_lr"] = top_lr / div_factor
-                group["max_lr"] = top_lr
-                group["min_lr"] = group["initial_lr"] / final_div_factor
-                if cycle_momentum:
-                    _set_momentum(group, self._momentum, high)
-                    group["max_momentum"], group["base_momentum"] = high, low
+            for group, *values in zip(optimizer.param_groups, max_lrs, lows, highs):
+                self._begin(group, *values)
         super().__init__(optimizer, last_epoch)
+
+    def _begin(self, group, top_lr, low, high):
+        div_factor, final_div_factor = self._for_new["factors"]
+        group["initial_lr"] = top_lr / div_factor
+        group["max_lr"] = top_lr
+        group["min_lr"] = group["initial_lr"] / final_div_factor
+        if self.cycle_momentum:
+            _set_momentum(group, self._momentum, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+
+    def _admit_groups(self):
+        for group in self.optimizer.param_groups[len(self.base_lrs) :]:
+            values = [self._for_new[name] for name in ("max_lr", "base_momentum", "max_momentum")]
+            if values[0] is None or (self.cycle_momentum and None in values):
+                raise errors.ValueError(
+                    "OneCycleLR: expected one max_lr and one momentum for all groups where a group is added later, got "
+                    "lists; make the scheduler after the last group"
+                )
+            self._begin(group, *values)
+        super()._admit_groups()
 
     def _between(self, start, end, part):
         if self._anneal_func_type == "linear":
@@ -250,7 +284,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.factor, self.patience, self.cooldown = mode, factor, patience, cooldown
         self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
         self.optimizer = optimizer
-        self.min_lrs = _per_group("min_lr", optimizer, min_lr)
+        self.min_lrs, self._for_new = _per_group("min_lr", optimizer, min_lr), _one_for_all(min_lr=min_lr)
         self.last_epoch = 0
         self._last_lr = self._current()
         self._reset()
@@ -276,6 +310,7 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics, epoch=None):
         """Takes the metric of an epoch, and lowers the rates if it is time to."""
         current = float(metrics)
+        self._extend("min_lr", self.min_lrs, "min_lrs")
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0
@@ -295,95 +330,3 @@ class ReduceLROnPlateau(LRScheduler):
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 _write(group, new)
-
-
-class _OfOthers(LRScheduler):
-    _not_saved = ("optimizer", "_schedulers")
-
-    def _check(self, schedulers, optimizer):
-        name = type(self).__name__
-        if not schedulers:
-            raise errors.ValueError(f"{name}: expected schedulers, got none")
-        for s in schedulers:
-            if not hasattr(s, "optimizer"):
-                raise TypeError(f"{name}: expected schedulers, got {type(s).__name__}")
-            if isinstance(s, ReduceLROnPlateau):
-                raise errors.ValueError(f"{name}: expected schedulers that need no metrics, got ReduceLROnPlateau")
-            if s.optimizer is not optimizer:
-                raise errors.ValueError(f"{name}: expected schedulers of one optimizer, got two")
-
-    def _update_lr(self, epoch=None):
-        self.step(epoch)
-
-    def state_dict(self):
-        """Everything but the optimizer, with the states of the schedulers."""
-        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
-
-    def load_state_dict(self, state_dict):
-        state = dict(state_dict)
-        states = state.pop("_schedulers")
-        if len(states) != len(self._schedulers):
-            raise errors.ValueError(
-                f"load_state_dict: expected the states of {len(self._schedulers)} schedulers, got {len(states)}"
-            )
-        self.__dict__.update(state)
-        for s, saved in zip(self._schedulers, states):
-            s.load_state_dict(saved)
-
-
-class SequentialLR(_OfOthers):
-    """One scheduler after the other: the next takes over, from its epoch 0, at each of the `milestones`."""
-
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        self._check(schedulers, optimizer)
-        if len(milestones) != len(schedulers) - 1:
-            raise errors.ValueError(
-                f"SequentialLR: expected {len(schedulers) - 1} milestones, one between every two schedulers, "
-                f"got {len(milestones)}"
-            )
-        self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
-        self.last_epoch = last_epoch + 1
-        for group in optimizer.param_groups:
-            _write(group, group["initial_lr"])
-        self._undo(self)
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
-
-    def _undo(self, scheduler):
-        """Takes back the step that each scheduler made when it was made."""
-        for s in scheduler._schedulers:
-            if isinstance(s, _OfOthers):
-                self._undo(s)
-            else:
-                s.last_epoch -= 1
-
-    def _initial_step(self):
-        self._schedulers[0]._initial_step()
-
-    def step(self, epoch=None):
-        """Goes one epoch further."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        i = bisect_right(self._milestones, self.last_epoch)
-        now = self._schedulers[i]
-        now._update_lr(0) if i > 0 and self._milestones[i - 1] == self.last_epoch else now.step()
-        self._last_lr = now.get_last_lr()
-
-
-class ChainedScheduler(_OfOthers):
-    """All schedulers at every step, each from the rate that the one before it left."""
-
-    def __init__(self, schedulers, optimizer=None):
-        optimizer = optimizer or (schedulers[0].optimizer if schedulers else None)
-        self._check(schedulers, optimizer)
-        self.optimizer, self._schedulers = optimizer, schedulers
-        self._last_lr = [_detached(group["lr"]) for group in optimizer.param_groups]
-
-    def _initial_step(self):
-        for s in self._schedulers:
-            s._initial_step()
-
-    def step(self, epoch=None):
-        """One step of every scheduler, in their order."""
-        for s in self._schedulers:
-            s.step() if epoch is None else s.step(epoch)
-        self._last_lr = [_detached(group["lr"]) for group in self.optimizer.param_groups]

@@ -9,6 +9,7 @@ __getattr__, __dir__ = _lazy.names(
         "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
         "parametrizations": "",
         "parametrize": "",
+        "reparametrized": "remove_spectral_norm remove_weight_norm spectral_norm weight_norm",
         "rnn": "",
         "stateless": "",
     },

@@ -67,11 +67,11 @@ def _listen(pipe, tasks, place):
 def _work(pipe, recipe, worker, count, base_seed, init):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader's process has Ctrl-C, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sender, tasks = Sender(pipe), queue.SimpleQueue()
-    place = _SharedPlace(sender)
-    threading.Thread(target=_listen, args=(pipe, tasks, place), daemon=True).start()
-    enter_process(WorkerInfo(worker, count, base_seed + worker, recipe.dataset), base_seed)
-    try:
+    try:  # the loader may be gone before its worker has begun
+        sender, tasks = Sender(pipe), queue.SimpleQueue()
+        place = _SharedPlace(sender)
+        threading.Thread(target=_listen, args=(pipe, tasks, place), daemon=True).start()
+        enter_process(WorkerInfo(worker, count, base_seed + worker, recipe.dataset), base_seed)
         _serve(sender, tasks, place, recipe, worker, init)
     except (_Closed, BrokenPipeError, ConnectionResetError):
         pass  # nobody wants what is left

@@ -1,0 +1,15 @@
+// Keywords that a function does not have.
+#pragma once
+#include "common.h"
+
+namespace neura::python {
+
+// The functions that C++ defined in this dictionary take NumPy's keywords, and name a keyword that they do not have.
+void watch_keywords(nb::handle space);
+void watch_function(PyObject*);  // does nothing to what nanobind has not made
+
+// The TypeError about a keyword that is none of these names; NumPy's keyword as one of them, or nothing.
+[[noreturn]] void refuse_keyword(const char* op, const char* keyword, const nb::list& names);
+nb::object renamed_keyword(const char* keyword, const nb::list& names);
+
+}  // namespace neura::python

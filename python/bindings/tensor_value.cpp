@@ -1,0 +1,49 @@
+#include "tensor_value.h"
+
+namespace neura::python {
+namespace {
+
+Scalar only_value(PyObject* self, const char* what) {
+  const Tensor& t = tensor_in(self);
+  check<ValueError>(t.numel() == 1, [&] {
+    return std::string(what) + ": expected a tensor of one element, got shape " + t.shape().str() +
+           "; reduce it first, for example with any() or all()";
+  });
+  return t.item();
+}
+
+}  // namespace
+
+int truth(PyObject* self) {
+  try {
+    const Scalar s = only_value(self, "bool");
+    return s.real() != 0 || s.imag() != 0;
+  } catch (...) {
+    set_python_error(std::current_exception());
+    return -1;
+  }
+}
+PyObject* to_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Scalar s = only_value(self, "int");
+    return s.is_floating() ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
+  });
+}
+PyObject* to_float(PyObject* self) {
+  return guarded([&] {
+    const Scalar s = only_value(self, "float");
+    check<DTypeError>(s.imag() == 0, [] { return std::string("float: expected a real number; use complex()"); });
+    return PyFloat_FromDouble(s.real());
+  });
+}
+PyObject* to_index(PyObject* self) {
+  return guarded([&] {
+    const Scalar s = only_value(self, "index");
+    check<DTypeError>(is_integral(tensor_in(self).dtype()), [&] {
+      return std::string("index: expected an integer tensor, got ") + name(tensor_in(self).dtype());
+    });
+    return PyLong_FromLongLong(s.integer());
+  });
+}
+
+}  // namespace neura::python

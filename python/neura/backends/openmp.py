@@ -1,0 +1,8 @@
+"""OpenMP, which Neura does not use: it has a thread pool of its own."""
+
+__all__ = ["is_available"]
+
+
+def is_available():
+    """Does Neura use it? It does not."""
+    return False

@@ -1,0 +1,8 @@
+"""The package opt_einsum, which Neura does not use: einsum contracts from left to right."""
+
+__all__ = ["is_available"]
+
+
+def is_available():
+    """Does Neura use it? It does not."""
+    return False

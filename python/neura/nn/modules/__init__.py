@@ -1,0 +1,35 @@
+"""The layers under the names of PyTorch's files: neura.nn.modules.conv.Conv2d is neura.nn.Conv2d."""
+
+import sys
+import types
+
+from .. import hooks as _hooks
+
+_FILES = (
+    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy "
+    "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
+).split()
+
+
+def _of_nn(name):
+    value = None if name.startswith("__") else getattr(sys.modules["neura.nn"], name, None)
+    if value is None:
+        raise AttributeError(f"module 'neura.nn.modules' has no attribute {name!r}")
+    return value
+
+
+def __getattr__(name):
+    return sys.modules[f"{__name__}.{name}"] if name in _FILES else _of_nn(name)
+
+
+def __dir__():
+    return sorted(name for name in dir(sys.modules["neura.nn"]) if name[0].isupper())
+
+
+for _name in _FILES:
+    _file = types.ModuleType(f"{__name__}.{_name}", f"neura.nn under the name of PyTorch's file {_name}.")
+    _file.__getattr__ = _of_nn
+    sys.modules[_file.__name__] = _file
+for _name in ("register_module_forward_hook", "register_module_forward_pre_hook"):
+    setattr(sys.modules[f"{__name__}.module"], _name, getattr(_hooks, _name))
+del _name, _file

@@ -1,0 +1,59 @@
+"""Errors are the built-in class that PyTorch and NumPy raise for the same mistake, too."""
+
+import neura
+import pytest
+from neura import errors
+
+x = neura.ones(2, 3)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        1.5,
+        "a",
+        (0, 1.5),
+        (neura.tensor([0, 1]), neura.tensor([0, 1, 2])),
+        neura.tensor([0.5]),
+        5,
+        (neura.tensor([0, 9]),),
+        neura.tensor([True, False, True]),
+        (..., ...),
+        (0, 0, 0),
+    ],
+    ids=repr,
+)
+def test_a_wrong_index_is_an_index_error(index):
+    with pytest.raises(IndexError):
+        x[index]
+    with pytest.raises(IndexError):
+        x.clone()[index] = 1
+
+
+def test_a_value_that_does_not_fit_is_none():
+    with pytest.raises(RuntimeError) as error:
+        x.clone()[neura.tensor([0, 1])] = neura.ones(2, 7)
+    assert not isinstance(error.value, IndexError)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: neura.softmax(neura.arange(3), 0),
+        lambda: neura.bitwise_and(x, x),
+        lambda: x.cfloat() < x,
+        lambda: neura.matmul(x.to(neura.float8_e5m2), x.t().to(neura.float8_e5m2)),
+    ],
+)
+def test_a_dtype_without_a_kernel_is_not_implemented(call):
+    for kind in (NotImplementedError, TypeError, RuntimeError, errors.DTypeError):
+        with pytest.raises(kind):
+            call()
+
+
+def test_a_folder_that_is_not_there_is_a_runtime_error(tmp_path):
+    for kind in (RuntimeError, OSError, errors.IoError):
+        with pytest.raises(kind):
+            neura.save([x], tmp_path / "none" / "file")
+        with pytest.raises(kind):
+            neura.safetensors.save_file({"x": x}, tmp_path / "none" / "file")
