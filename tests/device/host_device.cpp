@@ -199,9 +199,9 @@ constexpr softmax_kernels softmax{K(softmax, softmax), K(softmax, softmax_backwa
 constexpr norm_kernels norm{K(norm, layer_norm),        K(norm, layer_norm_backward), K(norm, rms_norm),
                             K(norm, rms_norm_backward), K(norm, group_norm),          K(norm, group_norm_backward),
                             K(norm, batch_norm),        K(norm, batch_norm_backward)};
-constexpr loss_kernels loss{
-    K(loss, cross_entropy), K(loss, cross_entropy_backward), K(loss, nll_loss), K(loss, nll_loss_backward),
-    K(loss, element_loss),  K(loss, element_loss_backward),  nullptr,           nullptr};
+constexpr loss_kernels loss{K(loss, cross_entropy),     K(loss, cross_entropy_backward), K(loss, nll_loss),
+                            K(loss, nll_loss_backward), K(loss, element_loss),           K(loss, element_loss_backward),
+                            .ctc_loss = nullptr,        .ctc_loss_backward = nullptr};
 constexpr embedding_kernels embedding{K(embedding, embedding), K(embedding, embedding_backward), K(embedding, one_hot),
                                       K(embedding, renormalize)};
 constexpr dropout_kernels dropout{K(dropout, dropout)};
