@@ -73,7 +73,10 @@ AdaptiveLogSoftmaxWithLoss::AdaptiveLogSoftmaxWithLoss(Blank) : head(make<Linear
 
 // Members may have been taken away.
 void AdaptiveLogSoftmaxWithLoss::check_members() const {
-  check<ValueError>(head.get() && tail.get() && std::int64_t(tail->size()) == n_clusters, [&] {
+  bool whole = head.get() && tail.get() && std::int64_t(tail->size()) == n_clusters;
+  if (whole)
+    for (const Ref<Module>& cluster : *tail.get()) whole = whole && cluster.get();
+  check<ValueError>(whole, [&] {
     return std::string(kName) + ": expected a head, and a tail of " + std::to_string(n_clusters) + " modules, got " +
            (head.get() ? "another tail" : "no head");
   });
@@ -85,7 +88,7 @@ void AdaptiveLogSoftmaxWithLoss::reset_parameters() {
   for (const Ref<Module>& cluster : *tail.get())
     if (auto* layers = cluster->as<Sequential>())
       for (const Ref<Module>& layer : *layers)
-        if (auto* linear = layer->as<Linear>()) linear->reset_parameters();
+        if (auto* linear = layer.get() ? layer->as<Linear>() : nullptr) linear->reset_parameters();
 }
 
 Tensor AdaptiveLogSoftmaxWithLoss::of_cluster(std::int64_t i, const Tensor& input) {

@@ -42,18 +42,6 @@ Tensor& resize_(Tensor& self, const Shape& size) {
   t->id = ++state.id;
   return self;
 }
-Tensor& take_geometry_(Tensor& self, const Tensor& view, const char* op) {
-  check<AutogradError>(!self.requires_grad(), [&] {
-    return std::string(op) + ": expected a tensor that requires no gradient; use the form that returns a view";
-  });
-  TensorImpl* t = self.impl();
-  check<ValueError>(view.impl()->storage == t->storage && view.dtype() == self.dtype(), [&] {
-    return std::string(op) + ": expected a view of the tensor itself, got one of " + view.spec().str();
-  });
-  t->spec = view.spec();
-  t->id = ++state.id;
-  return self;
-}
 Tensor& resize_as_(Tensor& self, const Tensor& other) { return resize_(self, other.shape()); }
 
 }  // namespace neura

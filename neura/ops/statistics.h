@@ -42,8 +42,5 @@ Shape broadcast_shapes(const std::vector<Shape>& shapes);
 // needed (AutogradError), nor beyond bytes that other tensors share (InplaceError).
 Tensor& resize_(Tensor& self, const Shape& size);
 Tensor& resize_as_(Tensor& self, const Tensor& other);
-// self with the sizes, strides and offset of a view of it: transposition in place, and the like. `op` is what errors
-// name. AutogradError for a tensor that requires a gradient.
-Tensor& take_geometry_(Tensor& self, const Tensor& view, const char* op);
 
 }  // namespace neura

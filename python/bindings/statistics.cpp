@@ -115,14 +115,6 @@ void bind_parts(const Names& n) {
   n.both(
       "resize_as_", [resized](nb::handle self, T other, nb::handle) { return resized(self, other.shape()); }, "input"_a,
       "the_template"_a, nb::kw_only(), "memory_format"_a = nb::none());
-  n.function(
-      "_take_geometry",
-      [](nb::handle self, T view, const char* op) {
-        if (!is_tensor(self.ptr())) throw nb::type_error("_take_geometry: expected a tensor");
-        take_geometry_(tensor_in(self.ptr()), view, op);
-        return nb::borrow(self);
-      },
-      "self"_a, "view"_a, "op"_a);
 }
 
 windows::Options window_options(bool sym, D d, V v, bool g) {

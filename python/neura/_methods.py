@@ -3,22 +3,6 @@
 from . import _neura
 from ._neura import Tensor, errors
 
-_TYPES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "bool": "Bool",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-_DTYPES = {long: short for short, long in _TYPES.items()}
-
 
 def _written(self, op, value):
     """The value in self's place, as operations in place do it: sizes and category of self stay."""
@@ -92,32 +76,6 @@ class TensorMethods:
             raise errors.DTypeError(f"float_power_: expected a tensor of dtype {value.dtype}, got {self.dtype}")
         return _written(self, "float_power_", value)
 
-    def t_(self):
-        """t() of this tensor, in place. AutogradError where a gradient is required."""
-        return _neura._take_geometry(self, self.t(), "t_")
-
-    def transpose_(self, dim0, dim1):
-        """transpose(dim0, dim1) of this tensor, in place. AutogradError where a gradient is required."""
-        return _neura._take_geometry(self, self.transpose(dim0, dim1), "transpose_")
-
-    swapaxes_ = swapdims_ = transpose_
-
-    def squeeze_(self, *dim):
-        """squeeze(dim) of this tensor, in place. AutogradError where a gradient is required."""
-        return _neura._take_geometry(self, self.squeeze(*dim), "squeeze_")
-
-    def unsqueeze_(self, dim):
-        """unsqueeze(dim) of this tensor, in place. AutogradError where a gradient is required."""
-        return _neura._take_geometry(self, self.unsqueeze(dim), "unsqueeze_")
-
-    def as_strided_(self, size, stride, storage_offset=None):
-        """as_strided of this tensor, in place. AutogradError where a gradient is required."""
-        return _neura._take_geometry(self, self.as_strided(size, stride, storage_offset), "as_strided_")
-
-    def get_device(self):
-        """The number of the CUDA device, -1 on the cpu."""
-        return -1 if self.is_cpu else self.device.index or 0
-
     def is_distributed(self):
         """Always False."""
         return False
@@ -145,24 +103,6 @@ class TensorMethods:
                 raise errors.DTypeError(f"new: expected a tensor of dtype {self.dtype}, got {data.dtype}")
             return data.detach()
         return self.new_empty(args or (0,), device=device)
-
-    def type(self, dtype=None, non_blocking=False):
-        """The name of this tensor's type, such as 'neura.FloatTensor'; with a dtype or such a name, a conversion to it.
-
-        >>> neura.ones(2).type(neura.int64)
-        tensor([1, 1])
-        """
-        if dtype is None:
-            name = _TYPES.get(str(self.dtype).split(".")[-1], str(self.dtype).split(".")[-1])
-            return f"neura.{'' if self.is_cpu else 'cuda.'}{name}Tensor"
-        if not isinstance(dtype, str):
-            return self.to(dtype, non_blocking=non_blocking)
-        package, *place, name = dtype.split(".")
-        wanted = _DTYPES.get(name[: -len("Tensor")] if name.endswith("Tensor") else "")
-        if package not in ("neura", "torch") or place not in ([], ["cuda"]) or wanted is None:
-            raise errors.ValueError(f"type: expected a dtype or a name such as 'neura.FloatTensor', got {dtype!r}")
-        device = self.device if (place == ["cuda"]) == self.is_cuda else "cuda" if place else "cpu"
-        return self.to(device, getattr(_neura, wanted), non_blocking=non_blocking)
 
     def unsafe_split_with_sizes(self, split_sizes, dim=0):
         """split_with_sizes of this tensor."""

@@ -34,7 +34,6 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "number_of",
     "register_operation",
     "softmax_backward",
-    "take_geometry_",
     "tensor_of",
     "to_reduction",
     "view_strides",
