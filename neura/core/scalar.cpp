@@ -62,9 +62,13 @@ template <class T> T get(const void* from) {
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-std::int64_t to_integer(double x) {  // out of range saturates and NaN is 0, so that nothing is undefined
-  if (!(x > -9.3e18)) return x != x ? 0 : INT64_MIN;
-  return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : std::int64_t(x);
+// A whole number wraps, as a cast does; a fraction that does not fit becomes the nearest integer, and NaN 0.
+template <class T> T to_integer(const Scalar& s) {
+  if (s.category() <= Category::integer) return T(s.integer());
+  const double x = s.real(), end = double(std::numeric_limits<T>::max() / 2 + 1) * 2;
+  if (x != x) return 0;
+  if (x >= end) return std::numeric_limits<T>::max();
+  return x < double(std::numeric_limits<T>::min()) ? std::numeric_limits<T>::min() : T(std::int64_t(x));
 }
 std::atomic<DType> default_float{DType::float32};
 
@@ -91,20 +95,19 @@ DType Scalar::dtype() const {
 }
 
 void Scalar::store(DType d, void* to) const {
-  const std::int64_t i = category_ <= Category::integer ? integer_ : to_integer(real_);
   switch (d) {
     case DType::boolean:
       return put(to, std::uint8_t(real() != 0 || imag() != 0));
     case DType::uint8:
-      return put(to, std::uint8_t(i));
+      return put(to, to_integer<std::uint8_t>(*this));
     case DType::int8:
-      return put(to, std::int8_t(i));
+      return put(to, to_integer<std::int8_t>(*this));
     case DType::int16:
-      return put(to, std::int16_t(i));
+      return put(to, to_integer<std::int16_t>(*this));
     case DType::int32:
-      return put(to, std::int32_t(i));
+      return put(to, to_integer<std::int32_t>(*this));
     case DType::int64:
-      return put(to, i);
+      return put(to, to_integer<std::int64_t>(*this));
     case DType::float16:
       return put(to, std::uint16_t(encode(float(real()), kHalf)));
     case DType::bfloat16:

@@ -5,6 +5,7 @@
 #include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
 #include "neura/core/parallel.h"
+#include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/ops/create.h"
 #include "neura/ops/overwrite.h"
@@ -75,7 +76,10 @@ struct Fill {
   static constexpr Operation op = operation("fill").direct();
   Scalar value;
   NEURA_FIELDS(value)
-  void infer(const Spec& self, Spec& y) const { y = Spec::dense(self.dtype, self.sizes(), self.device); }
+  void infer(const Spec& self, Spec& y) const {
+    check_storable(op.name, value, self.dtype);
+    y = Spec::dense(self.dtype, self.sizes(), self.device);
+  }
   void run(Context&, View, View y) const { fill_memory(y, value); }
   void gradient(Gradient& g) const { g.result[0] = zero_gradient(*g.meta[0]); }
 };

@@ -8,6 +8,7 @@
 #include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
 #include "neura/core/parallel.h"
+#include "neura/core/scalar_range.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/create_common.h"
 #include "neura/ops/overwrite.h"
@@ -51,7 +52,10 @@ template <Filled by> struct Full {
   Spec spec;
   Scalar value;
   NEURA_FIELDS(spec, value)
-  void infer(Spec& y) const { y = spec; }
+  void infer(Spec& y) const {
+    check_storable(op.name, value, spec.dtype);
+    y = spec;
+  }
   void run(Context&, View y) const { fill_memory(y, value); }
 };
 
@@ -188,8 +192,11 @@ Tensor tensor_of(const void* values, DType from, const Shape& size, const Tensor
   if (from == to) {
     if (t.numel()) std::memcpy(q, p, t.nbytes());
   } else {
-    for (std::int64_t i = 0; i < t.numel(); ++i)
-      Scalar::load(from, p + i * size_of(from)).store(to, q + i * size_of(to));
+    for (std::int64_t i = 0; i < t.numel(); ++i) {
+      const Scalar value = Scalar::load(from, p + i * size_of(from));
+      check_storable("tensor", value, to);
+      value.store(to, q + i * size_of(to));
+    }
   }
   if (o.device != t.device()) t = t.to(o.device);
   return finished(t, o);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "neura/autograd/autograd.h"
 #include "neura/ops/create.h"
@@ -70,28 +71,60 @@ TEST(Cast, WhatIsNotFiniteIsNoCrashAndKeepsItsKindAmongFloats) {
   }
 }
 
-// What the processors of PyTorch's answers do with a fraction that does not fit, on each of ours.
-TEST(Cast, WhatFitsNoIntegerIsTheLeastOne) {
+template <class T> void expect_nearest(const Tensor& x, const std::vector<double>& v) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> want;
+  for (const double e : v)
+    want.push_back(e != e                                   ? T(0)
+                   : e >= double(Limits::max() / 2 + 1) * 2 ? Limits::max()
+                   : e < double(Limits::min())              ? Limits::min()
+                                                            : T(e));
+  for (const Tensor& laid : layouts(x)) EXPECT_EQ(laid.to(dtype_of<T>).template to_vector<T>(), want) << x.spec().str();
+}
+// On every processor and device the same; PyTorch's answer is what the processor does.
+TEST(Cast, WhatFitsNoIntegerIsTheNearestOneAndNanIsNought) {
   const double inf = HUGE_VAL, nan = std::nan("");
-  const std::vector<double> four{inf, -inf, nan, 1e30};
+  const std::vector<double> some{inf, -inf, nan, 1e30, -1e30, 300, -300, 255, 256, -1, -0.5, 127.5, 128, -128.75, -129};
   std::vector<double> many;
-  for (int i = 0; i < 40; ++i) many.insert(many.end(), four.begin(), four.end());  // vectors, and a rest
+  for (int i = 0; i < 40; ++i) many.insert(many.end(), some.begin(), some.end());  // vectors, and a rest
   for (const DType from : {float32, float64, bfloat16, complex64})
-    for (const std::vector<double>& v : {four, many}) {
-      const Tensor x = tensor(v, {std::int64_t(v.size())}, {.dtype = float64}).to(from);
-      for (const Tensor& laid : layouts(x)) {
-        EXPECT_EQ(laid.to(int32).to_vector<std::int32_t>(), std::vector<std::int32_t>(v.size(), INT32_MIN));
-        EXPECT_EQ(laid.to(int64).to_vector<std::int64_t>(), std::vector<std::int64_t>(v.size(), INT64_MIN));
-        EXPECT_EQ(laid.to(int16).to_vector<std::int16_t>(), std::vector<std::int16_t>(v.size(), 0));
-        EXPECT_EQ(laid.to(uint8).to_vector<std::uint8_t>(), std::vector<std::uint8_t>(v.size(), 0));
-      }
+    for (const std::vector<double>& given : {some, many}) {
+      const Tensor x = tensor(given, {std::int64_t(given.size())}, {.dtype = float64}).to(from);
+      const std::vector<double> v =
+          (is_complex(from) ? view_as_real(x).select(-1, 0) : x).to(float64).to_vector<double>();
+      expect_nearest<std::uint8_t>(x, v), expect_nearest<std::int8_t>(x, v), expect_nearest<std::int16_t>(x, v);
+      expect_nearest<std::int32_t>(x, v), expect_nearest<std::int64_t>(x, v);
     }
-  const Tensor edge = tensor(std::vector<double>{2147483647, -2147483648., 2147483648., -2147483649.5, 9.2e18}, {5},
-                             {.dtype = float64});
-  EXPECT_EQ(edge.to(int32).to_vector<std::int32_t>(),
-            (std::vector<std::int32_t>{INT32_MAX, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN}));
-  EXPECT_EQ(edge.to(int64).to_vector<std::int64_t>(),
-            (std::vector<std::int64_t>{INT32_MAX, INT32_MIN, 2147483648, -2147483649, 9200000000000000000}));
+  const std::vector<double> ends{2147483647, -2147483648., 2147483648., -2147483649.5, 9.2e18, 0x1p63, -0x1p63};
+  const Tensor edge = tensor(ends, {7}, {.dtype = float64});
+  expect_nearest<std::int32_t>(edge, ends), expect_nearest<std::int64_t>(edge, ends);
+}
+
+TEST(Cast, AnImaginaryNumberIsTrue) {
+  const Tensor x = tensor(std::vector<std::complex<double>>{{0, 1}, {0, 0}, {2, 0}}, {3});
+  EXPECT_EQ(x.to(boolean).to_vector<bool>(), (std::vector<bool>{true, false, true}));
+}
+
+TEST(Cast, CreationRefusesNumbersThatDoNotFit) {
+  const auto said = [](const char* what) {
+    return std::string(what) + ": expected a number that uint8 holds, got 300";
+  };
+  Tensor x = zeros({2}, {.dtype = uint8});
+  EXPECT_EQ(error_of<ValueError>([] { tensor(300, {.dtype = uint8}); }), said("full"));
+  EXPECT_EQ(error_of<ValueError>([] { tensor({1, 300}, {.dtype = uint8}); }), said("tensor"));
+  EXPECT_EQ(error_of<ValueError>([] { full({2}, 300, {.dtype = uint8}); }), said("full"));
+  EXPECT_EQ(error_of<ValueError>([&] { full_like(x, 300); }), said("full_like"));
+  EXPECT_EQ(error_of<ValueError>([&] { x.fill_(300); }), said("fill"));
+  EXPECT_EQ(x.to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0}));
+  EXPECT_THROW(full({2}, std::nan(""), {.dtype = int64}), ValueError);
+  EXPECT_THROW(full({2}, 0x1p63, {.dtype = int64}), ValueError);
+  EXPECT_THROW(full({2}, 127.5, {.dtype = int8}), ValueError);
+  EXPECT_THROW(full({2}, std::complex<double>(1, 2), {.dtype = float32}), ValueError);
+  EXPECT_THROW(tensor(std::vector<std::complex<double>>{{1, 2}}, {.dtype = float64}), ValueError);
+  EXPECT_EQ(full({1}, 1.5, {.dtype = uint8}).item<int>(), 1);   // fractions are cut off,
+  EXPECT_EQ(full({1}, -1, {.dtype = uint8}).item<int>(), 255);  // one lap is allowed, as in PyTorch
+  EXPECT_EQ(full({1}, std::complex<double>(1, 0), {.dtype = float32}).item<float>(), 1);
+  EXPECT_TRUE(full({1}, std::complex<double>(0, 2), {.dtype = boolean}).item<bool>());
 }
 
 TEST(Cast, WholeNumbersOfInt64SurviveAndWrap) {

@@ -109,8 +109,8 @@ TEST(Create, OfEveryDtypeAndShape) {
   EXPECT_EQ(zeros({2}).dtype(), float32);  // by default, on the cpu
   EXPECT_EQ(linspace(0, 1, 3).dtype(), float32);
 }
-TEST(Create, ValuesThatDoNotFitWrapAround) {  // as in a conversion
-  EXPECT_EQ(full({1}, 300, {.dtype = uint8}).item<int>(), 44);
+TEST(Create, FractionsAreCutOffAndANegativeNumberWrapsOnce) {
+  EXPECT_THROW(full({1}, 300, {.dtype = uint8}), ValueError);
   EXPECT_EQ(full({1}, -1, {.dtype = uint8}).item<int>(), 255);
   EXPECT_EQ(full({1}, 2.9, {.dtype = int32}).item<int>(), 2);
   EXPECT_TRUE(full({1}, 0.5, {.dtype = boolean}).item<bool>());

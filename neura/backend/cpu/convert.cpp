@@ -29,25 +29,25 @@ inline void narrow(const float* in, Half* out) {
   hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, in)), kHalves, reinterpret_cast<hwy::float16_t*>(out));
 }
 #endif
-// cast<To>(x), and where it is not said what an integer becomes, of NaN and of what does not fit, what it becomes on
-// x86 and so in PyTorch there: as the least of 32 bits, or of 64 for int64. ARM's conversion takes the nearest one, and
-// 0.
+// cast<To>(x). A fraction that fits no integer becomes the nearest one, and NaN 0, on every processor and device: what
+// C++ leaves open, x86 answers with the least integer, ARM and CUDA with the nearest.
 template <class To, class From> To converted(From x) {
-#if defined(__x86_64__)
-  return cast<To>(x);
-#else
   using V = decltype(wide(x));
-  if constexpr (is_complex<V> && !is_complex<To>) {
+  if constexpr (is_complex<V> && is_same<To, Bool>) {
+    const V v = wide(x);
+    return To(v.re != 0 || v.im != 0);
+  } else if constexpr (is_complex<V> && !is_complex<To>) {
     return converted<To>(wide(x).re);
   } else if constexpr (BuiltIn<V> && !BuiltIn<decltype(wide(To()))> && !is_complex<To> && !is_same<To, Bool>) {
+    using Limits = std::numeric_limits<To>;
     using Whole = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
-    constexpr V end = -V(std::numeric_limits<Whole>::min());
+    constexpr V low = V(Limits::min()), end = V(Limits::max() / 2 + 1) * 2;  // the first above; exact in float
     const V v = wide(x);
-    return To(v >= -end && v < end ? Whole(v) : std::numeric_limits<Whole>::min());
+    const Whole near = v >= end ? Whole(Limits::max()) : v < low ? Whole(Limits::min()) : Whole(0);
+    return To(v >= low && v < end ? Whole(v) : near);
   } else {
     return cast<To>(x);
   }
-#endif
 }
 template <class From, class To>
 void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride, std::size_t size) {
