@@ -83,7 +83,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
 // The same of logarithms of probabilities; classes only.
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& = {});
 
-// Of two tensors that broadcast.
+// Of two tensors of one shape, or one of a single element; ShapeError otherwise.
 Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions = {}, const Tensor& weight = {});
 Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions = {}, const Tensor& weight = {});
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOptions = {});

@@ -82,6 +82,10 @@ void bind_looks(const Names& n) {
 
 // A result in the place of the tensor, whose dtype must be able to hold it.
 Tensor& written(const char* op, Tensor& self, const Tensor& value) {
+  check<ShapeError>(value.shape() == self.shape(), [&] {
+    return std::string(op) + ": expected operands that broadcast to self's shape " + self.shape().str() + ", got " +
+           value.shape().str();
+  });
   check<DTypeError>(category(value.dtype()) <= category(self.dtype()), [&] {
     return std::string(op) + ": expected a tensor that holds " + name(value.dtype()) + ", got " + self.spec().str() +
            "; use the form that returns a new tensor";
@@ -89,35 +93,57 @@ Tensor& written(const char* op, Tensor& self, const Tensor& value) {
   return copy_(self, value);
 }
 
+// What an operation reads that is then written over x: a copy where a derivative may read it again.
+Tensor read(const Tensor& x) { return x.requires_grad() && is_grad_enabled() ? x.clone() : x; }
+// A scan in place has no other dtype than its tensor's.
+template <class F> Tensor& scanned(const char* op, Tensor& x, int dim, std::optional<DType> dtype, F scan) {
+  check<DTypeError>(!dtype || *dtype == x.dtype(), [&] {
+    return std::string(op) + ": expected dtype to be the tensor's " + name(x.dtype()) + ", got " + name(*dtype);
+  });
+  return written(op, x, scan(read(x), dim, x.dtype()));
+}
+
 void bind_results(const Names& n) {
   using D = std::optional<DType>;
   using O = const Operand&;
   n.method(
-      "cumsum_", [](Tensor& x, int dim, D d) { return written("cumsum_", x, cumsum(x, dim, d)); }, "self"_a, "dim"_a,
+      "cumsum_", [](Tensor& x, int dim, D d) { return scanned("cumsum_", x, dim, d, &cumsum); }, "self"_a, "dim"_a,
       nb::kw_only(), "dtype"_a = nb::none());
   n.method(
-      "cumprod_", [](Tensor& x, int dim, D d) { return written("cumprod_", x, cumprod(x, dim, d)); }, "self"_a, "dim"_a,
+      "cumprod_", [](Tensor& x, int dim, D d) { return scanned("cumprod_", x, dim, d, &cumprod); }, "self"_a, "dim"_a,
       nb::kw_only(), "dtype"_a = nb::none());
   n.method(
-      "float_power_", [](Tensor& x, O e) { return written("float_power_", x, float_power(x, e)); }, "self"_a,
-      "exponent"_a);
+      "float_power_",
+      [](Tensor& x, O e) {
+        const Tensor value = float_power(read(x), e);
+        check<DTypeError>(value.dtype() == x.dtype(), [&] {
+          return std::string("float_power_: expected a tensor that holds ") + name(value.dtype()) + ", got " +
+                 x.spec().str() + "; use the form that returns a new tensor";
+        });
+        return written("float_power_", x, value);
+      },
+      "self"_a, "exponent"_a);
   n.method(
-      "igamma_", [](Tensor& x, const Tensor& y) { return written("igamma_", x, igamma(x, y)); }, "self"_a, "other"_a);
-  n.method(
-      "igammac_", [](Tensor& x, const Tensor& y) { return written("igammac_", x, igammac(x, y)); }, "self"_a,
+      "igamma_", [](Tensor& x, const Tensor& y) { return written("igamma_", x, igamma(read(x), y)); }, "self"_a,
       "other"_a);
   n.method(
-      "ldexp_", [](Tensor& x, const Tensor& y) { return written("ldexp_", x, ldexp(x, y)); }, "self"_a, "other"_a);
-  n.method(
-      "nextafter_", [](Tensor& x, const Tensor& y) { return written("nextafter_", x, nextafter(x, y)); }, "self"_a,
+      "igammac_", [](Tensor& x, const Tensor& y) { return written("igammac_", x, igammac(read(x), y)); }, "self"_a,
       "other"_a);
   n.method(
-      "mvlgamma_", [](Tensor& x, int p) { return written("mvlgamma_", x, mvlgamma(x, p)); }, "self"_a, "p"_a);
+      "ldexp_", [](Tensor& x, const Tensor& y) { return written("ldexp_", x, ldexp(read(x), y)); }, "self"_a,
+      "other"_a);
   n.method(
-      "polygamma_", [](Tensor& x, int k) { return written("polygamma_", x, polygamma(k, x)); }, "self"_a, "n"_a);
+      "nextafter_", [](Tensor& x, const Tensor& y) { return written("nextafter_", x, nextafter(read(x), y)); },
+      "self"_a, "other"_a);
+  n.method(
+      "mvlgamma_", [](Tensor& x, int p) { return written("mvlgamma_", x, mvlgamma(read(x), p)); }, "self"_a, "p"_a);
+  n.method(
+      "polygamma_", [](Tensor& x, int k) { return written("polygamma_", x, polygamma(k, read(x))); }, "self"_a, "n"_a);
   n.method(
       "renorm_",
-      [](Tensor& x, double p, int dim, double maxnorm) { return written("renorm_", x, renorm(x, p, dim, maxnorm)); },
+      [](Tensor& x, double p, int dim, double maxnorm) {
+        return written("renorm_", x, renorm(read(x), p, dim, maxnorm));
+      },
       "self"_a, "p"_a, "dim"_a, "maxnorm"_a);
   add_method("subtract_", n.methods.attr("sub_"));
   for (const char* name : {"divide_", "true_divide_"}) add_method(name, n.methods.attr("div_"));

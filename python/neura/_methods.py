@@ -4,33 +4,6 @@ from . import _neura
 from ._neura import Tensor, errors
 
 
-def _written(self, op, value):
-    """The value in self's place, as operations in place do it: sizes and category of self stay."""
-    if value.shape != self.shape:
-        raise errors.ShapeError(
-            f"{op}: expected operands that broadcast to self's shape {list(self.shape)}, got {list(value.shape)}"
-        )
-    if not _neura.can_cast(value.dtype, self.dtype):
-        raise errors.DTypeError(f"{op}: expected a tensor that holds {value.dtype}, got {self.dtype}")
-    return self.copy_(value)
-
-
-def _operand(self):
-    """What an operation reads that is then written over self: a copy where a derivative may read it again."""
-    return self.clone() if self.requires_grad and _neura.is_grad_enabled() else self
-
-
-def _in_place(name):
-    compute = getattr(Tensor, name)
-
-    def method(self, *args, **kwargs):
-        return _written(self, name + "_", compute(_operand(self), *args, **kwargs))
-
-    method.__name__, method.__qualname__ = name + "_", f"Tensor.{name}_"
-    method.__doc__ = f"neura.{name} of this tensor, in place."
-    return method
-
-
 def _mapped(self, op, others, callable):
     if self.requires_grad:
         raise errors.AutogradError(f"{op}: expected a tensor that requires no gradient; call detach() first")
@@ -55,26 +28,6 @@ class TensorMethods:
     def map2_(self, x, y, callable):
         """Replaces each element by callable(element, that of x, that of y), which broadcast; see apply_."""
         return _mapped(self, "map2_", (x, y), callable)
-
-    def cumprod_(self, dim, *, dtype=None):
-        """neura.cumprod of this tensor, in place."""
-        return self._scanned("cumprod", dim, dtype)
-
-    def cumsum_(self, dim, *, dtype=None):
-        """neura.cumsum of this tensor, in place."""
-        return self._scanned("cumsum", dim, dtype)
-
-    def _scanned(self, name, dim, dtype):
-        if dtype is not None and dtype != self.dtype:
-            raise errors.DTypeError(f"{name}_: expected dtype to be the tensor's {self.dtype}, got {dtype}")
-        return self.copy_(getattr(_operand(self), name)(dim, dtype=self.dtype))
-
-    def float_power_(self, exponent):
-        """neura.float_power of this tensor, in place: of float64 or complex128."""
-        value = _operand(self).float_power(exponent)
-        if value.dtype != self.dtype:
-            raise errors.DTypeError(f"float_power_: expected a tensor of dtype {value.dtype}, got {self.dtype}")
-        return _written(self, "float_power_", value)
 
     def is_distributed(self):
         """Always False."""
@@ -122,10 +75,6 @@ def _install():
     for name, value in vars(TensorMethods).items():
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
             setattr(Tensor, name, value)
-    for name in ("igamma", "igammac", "ldexp", "mvlgamma", "nextafter", "polygamma", "renorm"):
-        setattr(Tensor, name + "_", _in_place(name))
-    for name, of in (("divide_", "div_"), ("true_divide_", "div_"), ("subtract_", "sub_")):
-        setattr(Tensor, name, vars(Tensor)[of])
     for name in ("is_mps", "is_sparse_csr", "is_xla", "is_xpu"):
         setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
 

@@ -30,7 +30,6 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "literals",
     "log_softmax_backward",
     "may_overlap",
-    "native_group_norm",
     "number_of",
     "register_operation",
     "softmax_backward",

@@ -113,9 +113,9 @@ def test_methods_in_place_are_recorded():
 
 
 def test_methods_in_place_refuse():
-    with pytest.raises(RuntimeError, match="ldexp_: expected a tensor that holds neura.float32, got neura.int64"):
+    with pytest.raises(RuntimeError, match="ldexp_: expected a tensor that holds float32, got int64"):
         neura.arange(3).ldexp_(neura.tensor(1))
-    with pytest.raises(RuntimeError, match="float_power_: expected a tensor of dtype neura.float64"):
+    with pytest.raises(RuntimeError, match="float_power_: expected a tensor that holds float64"):
         grid(3).float_power_(2)
     assert grid(3).double().float_power_(2).tolist() == [0, 1, 4]
     with pytest.raises(RuntimeError, match="igamma_: expected operands that broadcast"):
@@ -131,7 +131,7 @@ def test_geometry_in_place():
     assert x.unsqueeze_(0).shape == (1, 3, 2) and x.transpose_(0, 2).shape == (2, 3, 1)
     assert x.squeeze_().shape == (2, 3) and x.tolist() == [[0, 1, 2], [3, 4, 5]] and x.swapaxes_(0, 1).shape == (3, 2)
     assert x.as_strided_((2, 2), (1, 2)).tolist() == [[0, 2], [1, 3]] and x.add_(1).tolist() == [[1, 3], [2, 4]]
-    with pytest.raises(RuntimeError, match="t_: expected a tensor that requires no gradient"):
+    with pytest.raises(RuntimeError, match="t_: expected no leaf that requires gradients"):
         neura.ones(2, 2, requires_grad=True).t_()
 
 
