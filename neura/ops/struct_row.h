@@ -93,7 +93,7 @@ template <class Op> constexpr Row make_row() {
   if (r.is_lazy) r.kind = Row::lazy;
   if constexpr (requires { &Op::gradient; })
     r.gradient = [](Gradient& g) { static_cast<const Op*>(g.op)->gradient(g); };
-  r.differentiable = r.gradient || r.define;
+  r.differentiable = requires { &Op::gradient; } || requires { &Op::define; };
   r.make = [](void* to) { new (to) Op{}; };
   r.copy = [](void* to, const void* from) { new (to) Op(*static_cast<const Op*>(from)); };
   if constexpr (!std::is_trivially_destructible_v<Op>) r.drop = [](void* p) { static_cast<Op*>(p)->~Op(); };
