@@ -1,5 +1,6 @@
 // Kernels of linear algebra that solve: LU, Cholesky, LDL and triangles. Each matrix has one thread.
 #include "neura/backend/cpu/linalg.h"
+#include "neura/backend/cpu/linalg_small.h"
 
 namespace neura {
 
@@ -18,6 +19,28 @@ double cube(const Batch& b) {
   return double(b.rows) * double(b.columns) * double(std::max<std::int64_t>(b.least(), 1));
 }
 
+// f(a number of the matrices' dtype)
+template <class F> void with_dtype(Context& c, const View& a, F&& f) {
+  switch (a.dtype()) {
+    case DType::float32:
+      return f(float());
+    case DType::float64:
+      return f(double());
+    case DType::complex64:
+      return f(std::complex<float>());
+    case DType::complex128:
+      return f(std::complex<double>());
+    default:
+      return fail_dtype(c, a.dtype());
+  }
+}
+// Is each matrix one for linalg_small.h? Then f is called, and no library is asked for.
+template <class F> bool when_small(Context& c, const View& a, const Batch& b, F&& f) {
+  if (std::max(b.rows, b.columns) > small::kMost) return false;
+  with_dtype(c, a, f);
+  return true;
+}
+
 // Factorises a column-major copy at `t`; LAPACK's pivots stay at `swaps`.
 template <class L, class T>
 int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, std::int32_t* pivots) {
@@ -31,6 +54,16 @@ int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, s
 }
 
 void factors(Context& c, View a, View lu, View pivots) {
+  const Batch all(a);
+  const auto of_small = [&]<class T>(T) {
+    each_matrix(c, all.count, cube(all), 0, [&](std::int64_t i, Memory) {
+      T* const f = lu.as<T>() + i * all.numel();
+      std::int32_t* const p = pivots.as<std::int32_t>() + i * (all.least() + 1);
+      copy_elements(a.as<T>() + i * all.numel(), f, all.numel());
+      p[all.least()] = small::factorise(f, all.rows, all.columns, p);
+    });
+  };
+  if (when_small(c, a, all, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch b(a);
@@ -57,6 +90,18 @@ void permutation(Context& c, View pivots, View order) {
 }
 
 void solve(Context& c, View a, View b, View x, View lu, View pivots) {
+  const Batch all(a), right(b);
+  const auto of_small = [&]<class T>(T) {
+    each_matrix(c, all.count, cube(all) + double(all.rows) * double(right.numel()), 0, [&](std::int64_t i, Memory) {
+      T *const f = lu.as<T>() + i * all.numel(), *const y = x.as<T>() + i * right.numel();
+      std::int32_t* const p = pivots.as<std::int32_t>() + i * (all.rows + 1);
+      copy_elements(a.as<T>() + i * all.numel(), f, all.numel());
+      copy_elements(b.as<T>() + i * right.numel(), y, right.numel());
+      p[all.rows] = small::factorise(f, all.rows, all.rows, p);
+      small::solve(f, p, all.rows, y, right.columns);
+    });
+  };
+  if (when_small(c, a, all, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch s(a), r(b);
@@ -75,6 +120,19 @@ void solve(Context& c, View a, View b, View x, View lu, View pivots) {
 
 // In place on the row-major elements: the inverse of the transpose is the transpose of the inverse.
 void inverse(Context& c, View a, View inverse, View info) {
+  const Batch all(a);
+  const auto of_small = [&]<class T>(T) {
+    each_matrix(c, all.count, 3 * cube(all), 0, [&](std::int64_t i, Memory) {
+      T lu[small::kMost * small::kMost], *const y = inverse.as<T>() + i * all.numel();
+      std::int32_t p[small::kMost];
+      copy_elements(a.as<T>() + i * all.numel(), lu, all.numel());
+      info.as<std::int32_t>()[i] = small::factorise(lu, all.rows, all.rows, p);
+      std::fill(y, y + all.numel(), T(0));
+      for (std::int64_t k = 0; k < all.rows; ++k) y[k * all.rows + k] = 1;
+      small::solve(lu, p, all.rows, y, all.rows);
+    });
+  };
+  if (when_small(c, a, all, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch b(a);
@@ -97,9 +155,8 @@ void inverse(Context& c, View a, View inverse, View info) {
 void determinant(Context& c, View a, View determinant, View lu, View pivots) {
   factors(c, a, lu, pivots);
   if (c.failure) return;
-  with_lapack(c, a, [&](const auto& l) {
-    using T = element_of<decltype(l)>;
-    const Batch b(a);
+  const Batch b(a);
+  with_dtype(c, a, [&]<class T>(T) {
     for (std::int64_t i = 0; i < b.count; ++i) {
       const T* const f = lu.as<T>() + i * b.numel();
       const std::int32_t* const p = pivots.as<std::int32_t>() + i * (b.rows + 1);
@@ -119,6 +176,14 @@ template <class T> void clear(T* y, std::int64_t n, bool above) {
 
 // The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
 void cholesky(Context& c, bool upper, View a, View factor, View info) {
+  const Batch all(a);
+  const auto of_small = [&]<class T>(T) {
+    each_matrix(c, all.count, cube(all), 0, [&](std::int64_t i, Memory) {
+      const std::int64_t at = i * all.numel();
+      info.as<std::int32_t>()[i] = small::cholesky(upper, a.as<T>() + at, all.rows, factor.as<T>() + at);
+    });
+  };
+  if (when_small(c, a, all, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch b(a);
@@ -133,6 +198,15 @@ void cholesky(Context& c, bool upper, View a, View factor, View info) {
 
 // x^T a^T = b^T on the transposes that the row-major elements are.
 void triangular(Context& c, bool upper, bool unit, View a, View b, View x) {
+  const Batch all(a), right(b);
+  const auto of_small = [&]<class T>(T) {
+    each_matrix(c, all.count, double(all.rows) * double(right.numel()), 0, [&](std::int64_t i, Memory) {
+      T* const y = x.as<T>() + i * right.numel();
+      copy_elements(b.as<T>() + i * right.numel(), y, right.numel());
+      small::triangular(upper, unit, a.as<T>() + i * all.numel(), all.rows, y, right.columns);
+    });
+  };
+  if (when_small(c, a, all, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     const Batch s(a), r(b);
