@@ -93,7 +93,8 @@ template <class Op> constexpr Row make_row() {
   if (r.is_lazy) r.kind = Row::lazy;
   if constexpr (requires { &Op::gradient; })
     r.gradient = [](Gradient& g) { static_cast<const Op*>(g.op)->gradient(g); };
-  r.differentiable = requires { &Op::gradient; } || requires { &Op::define; };
+  if constexpr (requires { &Op::gradient; }) r.differentiable = true;
+  if constexpr (requires { &Op::define; }) r.differentiable = true;
   r.make = [](void* to) { new (to) Op{}; };
   r.copy = [](void* to, const void* from) { new (to) Op(*static_cast<const Op*>(from)); };
   if constexpr (!std::is_trivially_destructible_v<Op>) r.drop = [](void* p) { static_cast<Op*>(p)->~Op(); };
