@@ -10,9 +10,10 @@ import argparse
 import math
 import time
 
-import neura
 import numpy
 import torch
+
+import neura
 
 RANDOM = numpy.random.default_rng(1)
 
