@@ -52,47 +52,34 @@ struct Operation {
     return o;
   }
   constexpr Operation optional(Which w) const {
-    return with([&](Operation& o) { o.optional_inputs = std::uint8_t(w.bits); });
+    Operation o = *this;
+    return o.optional_inputs = std::uint8_t(w.bits), o;
   }
   constexpr Operation writes(Which w) const {
-    return with([&](Operation& o) { o.written_inputs = std::uint8_t(w.bits); });
+    Operation o = *this;
+    return o.written_inputs = std::uint8_t(w.bits), o;
   }
   constexpr Operation list(int of, int first = 0) const {
-    return with([&](Operation& o) { o.group = std::uint8_t(of), o.first_of_list = std::uint8_t(first); });
+    Operation o = *this;
+    return o.group = std::uint8_t(of), o.first_of_list = std::uint8_t(first), o;
   }
   constexpr Operation precision(Precision p) const {
-    return with([&](Operation& o) { o.under_autocast = p; });
+    Operation o = *this;
+    return o.under_autocast = p, o;
   }
-  constexpr Operation linear() const {
-    return with([](Operation& o) { o.is_linear = true; });
-  }
-  constexpr Operation draws() const {
-    return with([](Operation& o) { o.draws_numbers = true; });
-  }
-  constexpr Operation direct() const {
-    return with([](Operation& o) { o.writes_directly = true; });
-  }
-  constexpr Operation across() const {
-    return with([](Operation& o) { o.across_devices = true; });
-  }
-  constexpr Operation lazy() const {
-    return with([](Operation& o) { o.is_lazy = true; });
-  }
-  constexpr Operation dynamic() const {
-    return with([](Operation& o) { o.is_dynamic = true; });
-  }
-  constexpr Operation closed() const {
-    return with([](Operation& o) { o.is_closed = true; });
-  }
-  constexpr Operation locks_views() const {
-    return with([](Operation& o) { o.views_locked = true; });
-  }
+  constexpr Operation linear() const { return with(&Operation::is_linear); }
+  constexpr Operation draws() const { return with(&Operation::draws_numbers); }
+  constexpr Operation direct() const { return with(&Operation::writes_directly); }
+  constexpr Operation across() const { return with(&Operation::across_devices); }
+  constexpr Operation lazy() const { return with(&Operation::is_lazy); }
+  constexpr Operation dynamic() const { return with(&Operation::is_dynamic); }
+  constexpr Operation closed() const { return with(&Operation::is_closed); }
+  constexpr Operation locks_views() const { return with(&Operation::views_locked); }
 
  private:
-  template <class F> constexpr Operation with(F change) const {
+  constexpr Operation with(bool Operation::*word) const {
     Operation o = *this;
-    change(o);
-    return o;
+    return o.*word = true, o;
   }
 };
 constexpr Operation operation(const char* name) {

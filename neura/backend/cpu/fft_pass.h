@@ -11,7 +11,11 @@ template <class T> struct Pass {
   int64_t m, s;  // s: with the lanes
   const T* factors;
 };
-template <class T> struct C { V<T> re, im; };
+template <class T> struct C {  // implicit constructors would not be of the instruction set
+  V<T> re, im;
+  HWY_INLINE C() {}
+  HWY_INLINE C(V<T> r, V<T> i) : re(r), im(i) {}
+};
 
 template <class T> HWY_INLINE C<T> operator+(C<T> a, C<T> b) { return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)}; }
 template <class T> HWY_INLINE C<T> operator-(C<T> a, C<T> b) { return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)}; }
