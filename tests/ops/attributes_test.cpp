@@ -245,7 +245,7 @@ TEST(Attributes, ThatDoNotFitAreRefusedAndNothingIsWritten) {
       {kProbe + ", more=[a=1, [2, 3]]", "no more attributes, got more=[a=1, [2, 3]]"}};
   for (const auto& [text, said] : all) {
     Probe p;
-    EXPECT_EQ(error_of<ValueError>([&] { Attributes::parse(text).write_to(row_of<Probe>, &p); }),
+    EXPECT_EQ(error_of<ValueError>([&, text = text] { Attributes::parse(text).write_to(row_of<Probe>, &p); }),
               "probe: expected " + said)
         << text;
     EXPECT_EQ(of(p), of({}));
@@ -274,7 +274,8 @@ TEST(Attributes, RefuseATextThatIsNone) {
       {"(+2j)", complex + ", got \")\" at 4"},
       {std::string(33, '['), "lists at most 32 deep, got its end at 33"}};
   for (const auto& [text, said] : all)
-    EXPECT_EQ(error_of<ValueError>([&] { Attributes::parse(text); }), "attributes: expected " + said + at) << text;
+    EXPECT_EQ(error_of<ValueError>([&, text = text] { Attributes::parse(text); }), "attributes: expected " + said + at)
+        << text;
   EXPECT_EQ(Attributes::parse(" a = [ 1 ,2, [ ] ] , b=( 1+2j ) ").str(), "a=[1, 2, []], b=(1+2j)");
 }
 
