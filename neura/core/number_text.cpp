@@ -50,7 +50,7 @@ bool parse_number(std::string_view text, double& to) {
   const std::string whole(text);
   char* end = nullptr;
   to = std::strtod(whole.c_str(), &end);
-  return end == whole.c_str() + whole.size();
+  return end == whole.c_str() + whole.size() && !std::isinf(to);
 #endif
 }
 
