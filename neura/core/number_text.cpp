@@ -34,7 +34,7 @@ std::string number_text(double x) {
   const double size = std::abs(x);
   const bool scientific = x != 0 && (size < 1e-4 || size >= 1e16);
   std::string out(text, shortest(text, sizeof text, x, scientific));
-  if (!scientific && out.find('.') == out.npos) out += ".0";
+  if (!scientific && out.find('.') == std::string::npos) out += ".0";
   return out;
 }
 
@@ -42,7 +42,8 @@ bool parse_number(std::string_view text, double& to) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (text == "nan") return to = std::numeric_limits<double>::quiet_NaN(), true;
   if (text == "inf" || text == "-inf") return to = text[0] == '-' ? -infinity : infinity, true;
-  if (text.find_first_not_of("0123456789.eE+-") != text.npos || text.empty() || text[0] == '+') return false;
+  if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos || text.empty() || text[0] == '+')
+    return false;
 #ifdef __cpp_lib_to_chars
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
   return error == std::errc() && end == text.data() + text.size();
