@@ -72,11 +72,12 @@ void announce_writes(const Call& call) {
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
-    const std::string operand = recording ? "operand " + std::to_string(i) : std::string();
     if (recording && may_need_gradient(t))
-      refuse<InplaceError>(call, "writes " + operand + ": expected one that needs no gradient; write under NoGrad");
+      refuse<InplaceError>(
+          call, "writes operand " + std::to_string(i) + ": expected one that needs no gradient; write under NoGrad");
     if (recording && t->inference)
-      refuse<InplaceError>(call, "writes " + operand + ": expected one made outside of inference mode; clone() it");
+      refuse<InplaceError>(
+          call, "writes operand " + std::to_string(i) + ": expected one made outside of inference mode; clone() it");
   }
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;

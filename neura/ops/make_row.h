@@ -1,5 +1,7 @@
 // From a row's functor to its Row object. Included by the sources that define rows (define_table.h).
 #pragma once
+#include <algorithm>
+
 #include "neura/backend/families.h"
 #include "neura/backend/number/prelude.h"
 #include "neura/ops/pointwise.h"
@@ -59,10 +61,10 @@ template <template <class> class R>
 constexpr Row make_row(const char* name, const char* formula, const char* text, const AttributeList& attributes,
                        Family family, unsigned slot, const void* (*own)(const Backend&), const Row* derivatives) {
   using P = R<Probe>;
-  constexpr int cost = value_probe<R>().cost;
+  constexpr int cost = std::clamp<int>(value_probe<R>().cost, 1, 255);
   Row r;
   r.name = name[0] == '_' ? name + 1 : name;
-  r.kind = Row::pointwise, r.inputs = P::arity, r.cls = P::kind, r.cost = cost < 1 ? 1 : cost > 255 ? 255 : cost;
+  r.kind = Row::pointwise, r.inputs = P::arity, r.cls = P::kind, r.cost = cost;
   r.family = family, r.slot = static_cast<std::uint16_t>(slot), r.own = own;
   r.slopes = slopes_of<R>, r.derivatives = derivatives;
   r.attributes = attributes, r.formula = formula, r.text = text;
@@ -76,10 +78,10 @@ constexpr Row make_row(const char* name, const char* formula, const char* text, 
 // The slope of a row as an operation of its own.
 template <template <class> class R>
 constexpr Row make_slope_row(const Row* of, int operand, const char* name, const AttributeList& attributes) {
-  constexpr int cost = value_probe<R>().cost;
+  constexpr int cost = std::clamp<int>(value_probe<R>().cost, 1, 255);
   Row r;
   r.name = name[0] == '_' ? name + 1 : name;
-  r.kind = Row::slope, r.inputs = R<Probe>::arity + 2, r.cost = cost < 1 ? 1 : cost > 255 ? 255 : cost;
+  r.kind = Row::slope, r.inputs = R<Probe>::arity + 2, r.cost = cost;
   r.of = of, r.operand = static_cast<std::uint8_t>(operand);
   r.attributes = attributes.with("of_complex", 0);
   r.op_bytes = static_cast<std::uint16_t>(r.attributes.count * sizeof(double));

@@ -19,21 +19,6 @@ double cube(const Batch& b) {
   return double(b.rows) * double(b.columns) * double(std::max<std::int64_t>(b.least(), 1));
 }
 
-// f(a number of the matrices' dtype)
-template <class F> void with_dtype(Context& c, const View& a, F&& f) {
-  switch (a.dtype()) {
-    case DType::float32:
-      return f(float());
-    case DType::float64:
-      return f(double());
-    case DType::complex64:
-      return f(std::complex<float>());
-    case DType::complex128:
-      return f(std::complex<double>());
-    default:
-      return fail_dtype(c, a.dtype());
-  }
-}
 // Is each matrix one for linalg_small.h? Then f is called, and no library is asked for.
 template <class F> bool when_small(Context& c, const View& a, const Batch& b, F&& f) {
   if (std::max(b.rows, b.columns) > small::kMost) return false;
@@ -54,19 +39,18 @@ int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, s
 }
 
 void factors(Context& c, View a, View lu, View pivots) {
-  const Batch all(a);
+  const Batch b(a);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, all.count, cube(all), 0, [&](std::int64_t i, Memory) {
-      T* const f = lu.as<T>() + i * all.numel();
-      std::int32_t* const p = pivots.as<std::int32_t>() + i * (all.least() + 1);
-      copy_elements(a.as<T>() + i * all.numel(), f, all.numel());
-      p[all.least()] = small::factorise(f, all.rows, all.columns, p);
+    each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
+      T* const f = lu.as<T>() + i * b.numel();
+      std::int32_t* const p = pivots.as<std::int32_t>() + i * (b.least() + 1);
+      copy_elements(a.as<T>() + i * b.numel(), f, b.numel());
+      p[b.least()] = small::factorise(f, b.rows, b.columns, p);
     });
   };
-  if (when_small(c, a, all, of_small)) return;
+  if (when_small(c, a, b, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
     each_matrix(c, b.count, cube(b), Memory::bytes<T>(b.numel()) + Memory::bytes<Int>(b.least()),
                 [&](std::int64_t i, Memory memory) {
                   T* const t = memory.take<T>(b.numel());
@@ -90,21 +74,20 @@ void permutation(Context& c, View pivots, View order) {
 }
 
 void solve(Context& c, View a, View b, View x, View lu, View pivots) {
-  const Batch all(a), right(b);
+  const Batch s(a), r(b);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, all.count, cube(all) + double(all.rows) * double(right.numel()), 0, [&](std::int64_t i, Memory) {
-      T *const f = lu.as<T>() + i * all.numel(), *const y = x.as<T>() + i * right.numel();
-      std::int32_t* const p = pivots.as<std::int32_t>() + i * (all.rows + 1);
-      copy_elements(a.as<T>() + i * all.numel(), f, all.numel());
-      copy_elements(b.as<T>() + i * right.numel(), y, right.numel());
-      p[all.rows] = small::factorise(f, all.rows, all.rows, p);
-      small::solve(f, p, all.rows, y, right.columns);
+    each_matrix(c, s.count, cube(s) + double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
+      T *const f = lu.as<T>() + i * s.numel(), *const y = x.as<T>() + i * r.numel();
+      std::int32_t* const p = pivots.as<std::int32_t>() + i * (s.rows + 1);
+      copy_elements(a.as<T>() + i * s.numel(), f, s.numel());
+      copy_elements(b.as<T>() + i * r.numel(), y, r.numel());
+      p[s.rows] = small::factorise(f, s.rows, s.rows, p);
+      small::solve(f, p, s.rows, y, r.columns);
     });
   };
-  if (when_small(c, a, all, of_small)) return;
+  if (when_small(c, a, s, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch s(a), r(b);
     const std::size_t bytes = Memory::bytes<T>(s.numel()) + Memory::bytes<T>(r.numel()) + Memory::bytes<Int>(s.rows);
     each_matrix(c, s.count, cube(s) + double(s.rows) * double(r.numel()), bytes, [&](std::int64_t i, Memory memory) {
       T *const t = memory.take<T>(s.numel()), *const y = memory.take<T>(r.numel());
@@ -120,22 +103,21 @@ void solve(Context& c, View a, View b, View x, View lu, View pivots) {
 
 // In place on the row-major elements: the inverse of the transpose is the transpose of the inverse.
 void inverse(Context& c, View a, View inverse, View info) {
-  const Batch all(a);
+  const Batch b(a);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, all.count, 3 * cube(all), 0, [&](std::int64_t i, Memory) {
-      T lu[small::kMost * small::kMost], *const y = inverse.as<T>() + i * all.numel();
+    each_matrix(c, b.count, 3 * cube(b), 0, [&](std::int64_t i, Memory) {
+      T lu[small::kMost * small::kMost], *const y = inverse.as<T>() + i * b.numel();
       std::int32_t p[small::kMost];
-      copy_elements(a.as<T>() + i * all.numel(), lu, all.numel());
-      info.as<std::int32_t>()[i] = small::factorise(lu, all.rows, all.rows, p);
-      std::fill(y, y + all.numel(), T(0));
-      for (std::int64_t k = 0; k < all.rows; ++k) y[k * all.rows + k] = 1;
-      small::solve(lu, p, all.rows, y, all.rows);
+      copy_elements(a.as<T>() + i * b.numel(), lu, b.numel());
+      info.as<std::int32_t>()[i] = small::factorise(lu, b.rows, b.rows, p);
+      std::fill(y, y + b.numel(), T(0));
+      for (std::int64_t k = 0; k < b.rows; ++k) y[k * b.rows + k] = 1;
+      small::solve(lu, p, b.rows, y, b.rows);
     });
   };
-  if (when_small(c, a, all, of_small)) return;
+  if (when_small(c, a, b, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
     const Int room = b.numel() ? l.room_getri(b.rows) : 1;
     each_matrix(c, b.count, 3 * cube(b), Memory::bytes<T>(room) + Memory::bytes<Int>(b.rows),
                 [&](std::int64_t i, Memory memory) {
@@ -176,17 +158,16 @@ template <class T> void clear(T* y, std::int64_t n, bool above) {
 
 // The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
 void cholesky(Context& c, bool upper, View a, View factor, View info) {
-  const Batch all(a);
+  const Batch b(a);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, all.count, cube(all), 0, [&](std::int64_t i, Memory) {
-      const std::int64_t at = i * all.numel();
-      info.as<std::int32_t>()[i] = small::cholesky(upper, a.as<T>() + at, all.rows, factor.as<T>() + at);
+    each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
+      const std::int64_t at = i * b.numel();
+      info.as<std::int32_t>()[i] = small::cholesky(upper, a.as<T>() + at, b.rows, factor.as<T>() + at);
     });
   };
-  if (when_small(c, a, all, of_small)) return;
+  if (when_small(c, a, b, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
     each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
       T* const y = factor.as<T>() + i * b.numel();
       copy_elements(a.as<T>() + i * b.numel(), y, b.numel());
@@ -198,18 +179,17 @@ void cholesky(Context& c, bool upper, View a, View factor, View info) {
 
 // x^T a^T = b^T on the transposes that the row-major elements are.
 void triangular(Context& c, bool upper, bool unit, View a, View b, View x) {
-  const Batch all(a), right(b);
+  const Batch s(a), r(b);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, all.count, double(all.rows) * double(right.numel()), 0, [&](std::int64_t i, Memory) {
-      T* const y = x.as<T>() + i * right.numel();
-      copy_elements(b.as<T>() + i * right.numel(), y, right.numel());
-      small::triangular(upper, unit, a.as<T>() + i * all.numel(), all.rows, y, right.columns);
+    each_matrix(c, s.count, double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
+      T* const y = x.as<T>() + i * r.numel();
+      copy_elements(b.as<T>() + i * r.numel(), y, r.numel());
+      small::triangular(upper, unit, a.as<T>() + i * s.numel(), s.rows, y, r.columns);
     });
   };
-  if (when_small(c, a, all, of_small)) return;
+  if (when_small(c, a, s, of_small)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch s(a), r(b);
     each_matrix(c, s.count, double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
       T* const y = x.as<T>() + i * r.numel();
       copy_elements(b.as<T>() + i * r.numel(), y, r.numel());

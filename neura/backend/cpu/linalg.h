@@ -114,6 +114,21 @@ inline void fail_absent(Context& c, const char* text) {
   c.fail(&failure);
 }
 
+// f(a number of the matrices' dtype)
+template <class F> void with_dtype(Context& c, const View& a, F&& f) {
+  switch (a.dtype()) {
+    case DType::float32:
+      return f(float());
+    case DType::float64:
+      return f(double());
+    case DType::complex64:
+      return f(std::complex<float>());
+    case DType::complex128:
+      return f(std::complex<double>());
+    default:
+      return fail_dtype(c, a.dtype());
+  }
+}
 // f(routines of a's dtype), if there is a library, and the matrices are not too large for its integers.
 template <class F> void with_lapack(Context& c, const View& a, F&& f) {
   if (a.rank() >= 2 && std::max(a.size(a.rank() - 1), a.size(a.rank() - 2)) > 16000 * 2)
@@ -122,18 +137,7 @@ template <class F> void with_lapack(Context& c, const View& a, F&& f) {
   if (!l)
     return fail_absent(c,
                        "expected a LAPACK library, found none; install libopenblas0 or set NEURA_LAPACK to its file");
-  switch (a.dtype()) {
-    case DType::float32:
-      return f(lapack::Routines<float>(*l));
-    case DType::float64:
-      return f(lapack::Routines<double>(*l));
-    case DType::complex64:
-      return f(lapack::Routines<std::complex<float>>(*l));
-    case DType::complex128:
-      return f(lapack::Routines<std::complex<double>>(*l));
-    default:
-      return fail_dtype(c, a.dtype());
-  }
+  with_dtype(c, a, [&]<class T>(T) { f(lapack::Routines<T>(*l)); });
 }
 template <class T> T element(const lapack::Routines<T>&);
 template <class L> using element_of = decltype(element(std::declval<const L&>()));
