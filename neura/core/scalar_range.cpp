@@ -26,14 +26,12 @@ Ends ends_of(DType d) {
       return kEnds<std::int64_t>;
   }
 }
-bool whole(const Scalar& v) { return v.category() == Category::integer; }
 
 }  // namespace
 
-bool in_range(const Scalar& value, DType dtype) {
-  if (!whole(value) || category(dtype) != Category::integer) return true;
-  const Ends e = ends_of(dtype);
-  return value.integer() >= e.low && value.integer() <= e.high;
+bool holds(DType integers, std::int64_t value) {
+  const Ends e = ends_of(integers);
+  return value >= e.low && value <= e.high;
 }
 
 Scalar saturated(const Scalar& value, DType dtype) {

@@ -4,8 +4,12 @@
 
 namespace neura {
 
+bool holds(DType integers, std::int64_t value);
 // Of a whole number: does an integer dtype hold it? True of every other number and dtype.
-bool in_range(const Scalar& value, DType dtype);
+inline bool in_range(const Scalar& value, DType dtype) {
+  if (category(dtype) != Category::integer || value.category() != Category::integer) return true;
+  return holds(dtype, value.integer());
+}
 // The same, or the nearest end of the integers of `dtype`.
 Scalar saturated(const Scalar& value, DType dtype);
 
