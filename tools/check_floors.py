@@ -25,6 +25,7 @@ LOWER = {
     "optim": ["nn", "cuda"],
     "data": ["autograd", "cuda"],
     "amp": ["nn"],
+    "surface": ["nn"],
     "io": ["nn", "optim", "data", "amp", "graph"],
     "onnx": ["io"],
     "quant": ["io"],

@@ -151,23 +151,17 @@ void bind_arrays(const Names&);
 void bind_dlpack(const Names&);
 void bind_pickle(const Names&);
 void bind_rows(const Names&);
-void bind_pointwise(const Names&);
 void bind_create(const Names&);
 void bind_random(const Names&);
 void bind_loading(const Names&);  // of neura.utils.data and neura.data
 void bind_views(const Names&);
-void bind_join(const Names&);
-void bind_reduce(const Names&);
 void bind_order(const Names&);
-void bind_index(const Names&);
-void bind_products(const Names&);
+void bind_einsum(const Names&);
 void bind_autograd(const Names&);
 void bind_nodes(const Names&);
 void bind_functions(const Names&);
 void bind_hooks(const Names&);
 void bind_texts(const Names&);
-void bind_network(const Names&);  // of neura.nn.functional
-void bind_losses(const Names&);
 void bind_init(const Names& init, const Names& utils);
 void bind_packed(const Names& utils);
 

@@ -80,75 +80,6 @@ void bind_looks(const Names& n) {
       "self"_a, "size"_a, "stride"_a, "storage_offset"_a = nb::none());
 }
 
-// A result in the place of the tensor, whose dtype must be able to hold it.
-Tensor& written(const char* op, Tensor& self, const Tensor& value) {
-  check<ShapeError>(value.shape() == self.shape(), [&] {
-    return std::string(op) + ": expected operands that broadcast to self's shape " + self.shape().str() + ", got " +
-           value.shape().str();
-  });
-  check<DTypeError>(category(value.dtype()) <= category(self.dtype()), [&] {
-    return std::string(op) + ": expected a tensor that holds " + name(value.dtype()) + ", got " + self.spec().str() +
-           "; use the form that returns a new tensor";
-  });
-  return copy_(self, value);
-}
-
-// What an operation reads that is then written over x: a copy where a derivative may read it again.
-Tensor read(const Tensor& x) { return x.requires_grad() && is_grad_enabled() ? x.clone() : x; }
-// A scan in place has no other dtype than its tensor's.
-template <class F> Tensor& scanned(const char* op, Tensor& x, int dim, std::optional<DType> dtype, F scan) {
-  check<DTypeError>(!dtype || *dtype == x.dtype(), [&] {
-    return std::string(op) + ": expected dtype to be the tensor's " + name(x.dtype()) + ", got " + name(*dtype);
-  });
-  return written(op, x, scan(read(x), dim, x.dtype()));
-}
-
-void bind_results(const Names& n) {
-  using D = std::optional<DType>;
-  using O = const Operand&;
-  n.method(
-      "cumsum_", [](Tensor& x, int dim, D d) { return scanned("cumsum_", x, dim, d, &cumsum); }, "self"_a, "dim"_a,
-      nb::kw_only(), "dtype"_a = nb::none());
-  n.method(
-      "cumprod_", [](Tensor& x, int dim, D d) { return scanned("cumprod_", x, dim, d, &cumprod); }, "self"_a, "dim"_a,
-      nb::kw_only(), "dtype"_a = nb::none());
-  n.method(
-      "float_power_",
-      [](Tensor& x, O e) {
-        const Tensor value = float_power(read(x), e);
-        check<DTypeError>(value.dtype() == x.dtype(), [&] {
-          return std::string("float_power_: expected a tensor that holds ") + name(value.dtype()) + ", got " +
-                 x.spec().str() + "; use the form that returns a new tensor";
-        });
-        return written("float_power_", x, value);
-      },
-      "self"_a, "exponent"_a);
-  n.method(
-      "igamma_", [](Tensor& x, const Tensor& y) { return written("igamma_", x, igamma(read(x), y)); }, "self"_a,
-      "other"_a);
-  n.method(
-      "igammac_", [](Tensor& x, const Tensor& y) { return written("igammac_", x, igammac(read(x), y)); }, "self"_a,
-      "other"_a);
-  n.method(
-      "ldexp_", [](Tensor& x, const Tensor& y) { return written("ldexp_", x, ldexp(read(x), y)); }, "self"_a,
-      "other"_a);
-  n.method(
-      "nextafter_", [](Tensor& x, const Tensor& y) { return written("nextafter_", x, nextafter(read(x), y)); },
-      "self"_a, "other"_a);
-  n.method(
-      "mvlgamma_", [](Tensor& x, int p) { return written("mvlgamma_", x, mvlgamma(read(x), p)); }, "self"_a, "p"_a);
-  n.method(
-      "polygamma_", [](Tensor& x, int k) { return written("polygamma_", x, polygamma(k, read(x))); }, "self"_a, "n"_a);
-  n.method(
-      "renorm_",
-      [](Tensor& x, double p, int dim, double maxnorm) {
-        return written("renorm_", x, renorm(read(x), p, dim, maxnorm));
-      },
-      "self"_a, "p"_a, "dim"_a, "maxnorm"_a);
-  add_method("subtract_", n.methods.attr("sub_"));
-  for (const char* name : {"divide_", "true_divide_"}) add_method(name, n.methods.attr("div_"));
-}
-
 void bind_history(const Names& n) {
   n.method("detach_", [](nb::object self) {
     Tensor& t = tensor_of(self, "detach_");
@@ -177,10 +108,7 @@ void bind_history(const Names& n) {
 
 void bind_in_place_forms(const Names& n) {
   bind_looks(n);
-  bind_results(n);
   bind_history(n);
-  n.both(
-      "view", [](const Tensor& x, DType dtype) { return view(x, dtype); }, "input"_a, "dtype"_a);
   n.method("get_device", [](const Tensor& x) { return x.device().is_cpu() ? -1 : int(x.device().index); });
   const auto legacy = [](const char* function) { return nb::module_::import_("neura._legacy").attr(function); };
   n.method(

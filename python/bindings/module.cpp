@@ -13,13 +13,14 @@ namespace neura::python {
 
 void bind_attributes_of_tensor(const Names&);
 void bind_out(nb::module_&);
+void bind_surface(const Names&);
 void bind_devices(nb::module_&);
 void bind_pinned(const Names&);
 void bind_statistics(const Names&);
 void bind_fourier(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
-void bind_linalg(const Names&);
+void bind_more_functions(const Names&);
 void bind_sampling(const Names&, const Names& network);
 void bind_in_place_forms(const Names&);
 
@@ -197,18 +198,14 @@ NB_MODULE(_neura, m) {
   bind_arrays(names);
   bind_dlpack(names);
   bind_pickle(names);
-  bind_pointwise(names);
   bind_print(names);
   bind_create(names);
   bind_random(names);
   bind_loading(names);
   bind_in_place_forms(names);
   bind_views(names);
-  bind_join(names);
-  bind_reduce(names);
   bind_order(names);
-  bind_index(names);
-  bind_products(names);
+  bind_einsum(names);
   bind_statistics(names);
   bind_fourier(names);
   bind_underscored(names);
@@ -223,11 +220,11 @@ NB_MODULE(_neura, m) {
   bind_optim(m);
   bind_files(m);
   bind_devices(m);
-  bind_out(m);
-  bind_linalg(names);
+  m.def_submodule("linalg", "Linear algebra.");
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
-  bind_network(network);
-  bind_losses(network);
+  bind_surface(names);
+  bind_out(m);
+  bind_more_functions(network);
   bind_sampling(names, network);
   const Names utils{m.def_submodule("utils"), names.methods};
   bind_init({m.def_submodule("init"), names.methods}, utils);

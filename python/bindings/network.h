@@ -9,12 +9,4 @@ PerDim result_sizes(nb::handle);  // output_size: None keeps all sizes of the in
 
 std::vector<double> factors_of(nb::handle);  // a number, a sequence of them, or None: empty; TypeError
 
-const char* text_of_function(std::string_view name);  // of neura.nn.functional; "" where there is none
-struct Functions : Names {                            // with their texts
-  template <class F, class... E> const Functions& function(const char* name, F&& f, const E&... e) const {
-    Names::function(name, f, text_of_function(name), e...);
-    return *this;
-  }
-};
-
 }  // namespace neura::python

@@ -19,88 +19,10 @@ PyTypeObject* result_type(const std::string& name, const std::vector<const char*
   made.emplace_back(name, type);
   return type;
 }
-nb::object of(const SortResult& r) { return values_indices(r.values, r.indices); }
-
-template <SortResult (*along)(const Tensor&, int, bool), Tensor (*whole)(const Tensor&)>
-void middle(const Names& n, const char* name) {
-  n.both(
-      name, [](const Tensor& x) { return whole(x); }, "input"_a);
-  n.both(
-      name, [](const Tensor& x, int dim, bool keepdim) { return of(along(x, dim, keepdim)); }, "input"_a, "dim"_a,
-      "keepdim"_a = false);
-}
-template <Tensor (*of_number)(const Tensor&, double, std::optional<int>, bool, const char*),
-          Tensor (*of_tensor)(const Tensor&, const Tensor&, std::optional<int>, bool, const char*)>
-void quantiles(const Names& n, const char* name) {
-  n.both(
-      name,
-      [](const Tensor& x, double q, std::optional<int> dim, bool keepdim, const char* how) {
-        return of_number(x, q, dim, keepdim, how);
-      },
-      "input"_a, "q"_a, "dim"_a = nb::none(), "keepdim"_a = false, nb::kw_only(), "interpolation"_a = "linear");
-  n.both(
-      name,
-      [](const Tensor& x, const Tensor& q, std::optional<int> dim, bool keepdim, const char* how) {
-        return of_tensor(x, q, dim, keepdim, how);
-      },
-      "input"_a, "q"_a, "dim"_a = nb::none(), "keepdim"_a = false, nb::kw_only(), "interpolation"_a = "linear");
-}
-nb::object of(const UniqueResult& r, bool inverse, bool counts) {
-  if (!inverse && !counts) return nb::cast(r.values);
-  if (inverse && counts) return nb::make_tuple(r.values, r.inverse, r.counts);
-  return nb::make_tuple(r.values, inverse ? r.inverse : r.counts);
-}
-bool to_the_right(bool right, const std::optional<std::string>& side) {
-  if (!side) return right;
-  check<ValueError>(*side == "left" || *side == "right",
-                    [&] { return "searchsorted: expected side 'left' or 'right', got '" + *side + "'"; });
-  check<ValueError>(!(right && *side == "left"), [] {
-    return std::string("searchsorted: expected side and right to agree, got side 'left' and right=True");
-  });
-  return *side == "right";
-}
-
-void bind_search(const Names& n) {
-  using Side = std::optional<std::string>;
-  n.function(
-      "searchsorted",
-      [](const Tensor& s, const Tensor& v, bool small, bool right, const Side& side, const Tensor& sorter) {
-        return searchsorted(s, v, small, to_the_right(right, side), sorter);
-      },
-      "sorted_sequence"_a, "input"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false, "side"_a = nb::none(),
-      "sorter"_a = nb::none());
-  n.function(
-      "searchsorted",
-      [](const Tensor& s, Scalar v, bool small, bool right, const Side& side, const Tensor& sorter) {
-        return searchsorted(s, v, small, to_the_right(right, side), sorter);
-      },
-      "sorted_sequence"_a, "input"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false, "side"_a = nb::none(),
-      "sorter"_a = nb::none());
-  n.function("bucketize", nb::overload_cast<const Tensor&, const Tensor&, bool, bool>(&bucketize), "input"_a,
-             "boundaries"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false);
-  n.function("bucketize", nb::overload_cast<Scalar, const Tensor&, bool, bool>(&bucketize), "input"_a, "boundaries"_a,
-             nb::kw_only(), "out_int32"_a = false, "right"_a = false);
-  n.both("bincount", &bincount, "input"_a, "weights"_a = nb::none(), "minlength"_a = 0);
-  n.both("histc", &histc, "input"_a, "bins"_a = 100, "min"_a = Scalar(0), "max"_a = Scalar(0));
-}
 std::vector<double> range_of(nb::handle h, const char* op) {
   return h.is_none() ? std::vector<double>() : numbers_of(h, op, "range");
 }
 void bind_histograms(const Names& n) {
-  n.both(
-      "histogram",
-      [](const Tensor& x, std::int64_t bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramResult r = histogram(x, bins, {range_of(range, "histogram"), weight, density});
-        return named_pair("histogram", "hist", "bin_edges", r.hist, r.bin_edges);
-      },
-      "input"_a, "bins"_a, nb::kw_only(), "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
-  n.both(
-      "histogram",
-      [](const Tensor& x, const Tensor& bins, nb::handle range, const Tensor& weight, bool density) {
-        const HistogramResult r = histogram(x, bins, {range_of(range, "histogram"), weight, density});
-        return named_pair("histogram", "hist", "bin_edges", r.hist, r.bin_edges);
-      },
-      "input"_a, "bins"_a, nb::kw_only(), "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<std::int64_t>& bins, nb::handle range, const Tensor& weight, bool density) {
@@ -119,7 +41,7 @@ void bind_histograms(const Names& n) {
 
 }  // namespace
 
-nb::object named(const char* type, const std::vector<const char*>& fields, std::initializer_list<Tensor> values) {
+nb::object named(const char* type, const std::vector<const char*>& fields, const std::vector<Tensor>& values) {
   nb::object o = nb::steal(PyStructSequence_New(result_type(type, fields)));
   if (!o.is_valid()) throw nb::python_error();
   Py_ssize_t i = 0;
@@ -133,45 +55,6 @@ nb::object values_indices(const Tensor& values, const Tensor& indices) {
   return named_pair("values_indices", "values", "indices", values, indices);
 }
 
-void bind_order(const Names& n) {
-  n.both(
-      "sort",
-      [](const Tensor& x, int dim, bool descending, bool stable) { return of(sort(x, dim, descending, stable)); },
-      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a = false);
-  n.both(
-      "argsort",
-      [](const Tensor& x, int dim, bool descending, bool stable) { return argsort(x, dim, descending, stable); },
-      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a = false);
-  n.both("msort", &msort, "input"_a);
-  n.both(
-      "topk",
-      [](const Tensor& x, std::int64_t k, int dim, bool largest, bool sorted) {
-        return of(topk(x, k, dim, largest, sorted));
-      },
-      "input"_a, "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true);
-  n.both(
-      "kthvalue",
-      [](const Tensor& x, std::int64_t k, int dim, bool keepdim) { return of(kthvalue(x, k, dim, keepdim)); },
-      "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false);
-  middle<median, median>(n, "median"), middle<nanmedian, nanmedian>(n, "nanmedian");
-  n.both(
-      "mode", [](const Tensor& x, int dim, bool keepdim) { return of(mode(x, dim, keepdim)); }, "input"_a, "dim"_a = -1,
-      "keepdim"_a = false);
-  quantiles<quantile, quantile>(n, "quantile"), quantiles<nanquantile, nanquantile>(n, "nanquantile");
-  n.both(
-      "unique",
-      [](const Tensor& x, bool sorted, bool inverse, bool counts, std::optional<int> dim) {
-        return of(unique(x, sorted, inverse, counts, dim), inverse, counts);
-      },
-      "input"_a, "sorted"_a = true, "return_inverse"_a = false, "return_counts"_a = false, "dim"_a = nb::none());
-  n.both(
-      "unique_consecutive",
-      [](const Tensor& x, bool inverse, bool counts, std::optional<int> dim) {
-        return of(unique_consecutive(x, inverse, counts, dim), inverse, counts);
-      },
-      "input"_a, "return_inverse"_a = false, "return_counts"_a = false, "dim"_a = nb::none());
-  bind_search(n);
-  bind_histograms(n);
-}
+void bind_order(const Names& n) { bind_histograms(n); }
 
 }  // namespace neura::python

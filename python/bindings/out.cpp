@@ -22,22 +22,6 @@ bool is_strict(std::string_view op) {
          op == "masked_select" || op == "take_along_dim";
 }
 
-nb::object into_each(nb::handle out, nb::handle result, const char* op) {
-  if (is_tensor(result.ptr())) return into(out, tensor_in(result.ptr()), op);
-  if (!PyTuple_Check(result.ptr()) || !PySequence_Check(out.ptr()) || is_tensor(out.ptr()) ||
-      nb::len(out) != nb::len(result))
-    throw nb::type_error((std::string(op) + ": expected out to be a tensor for each result").c_str());
-  nb::list written;
-  for (std::size_t i = 0; i < nb::len(result); ++i) {
-    nb::object o = nb::object(out[i]), r = nb::object(result[i]);
-    if (!is_tensor(r.ptr())) throw nb::type_error((std::string(op) + ": there is no argument out").c_str());
-    written.append(into(o, tensor_in(r.ptr()), op));
-  }
-  nb::tuple t(written);
-  if (PyTuple_CheckExact(result.ptr())) return t;
-  return nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(result.ptr())))(t);  // with names
-}
-
 PyObject* call_out(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   const auto& f = *reinterpret_cast<PyOut*>(self);
   const Py_ssize_t n = keywords ? PyTuple_GET_SIZE(keywords) : 0;
@@ -91,17 +75,8 @@ PyType_Spec spec = {"neura.out_function", sizeof(PyOut), 0,
 
 // Functions of neura that take out= in torch and do not by themselves.
 constexpr char kNames[] =
-    "addbmm addmm addmv addr all amax amin aminmax any arange argmax argmin argsort baddbmm bernoulli bmm "
-    "bucketize cat chain_matmul clamp clip column_stack concat concatenate cummax cummin cumprod cumsum diag "
-    "diff dot dstack empty eye float_power frexp full gather ger histc hstack index_add index_copy "
-    "index_reduce index_select inner isin kron kthvalue ldexp linspace log_softmax logcumsumexp logspace "
-    "logsumexp masked_select matmul max mean median min mm mode msort multinomial mv mvlgamma nan_to_num "
-    "nanmean nanmedian nanquantile nansum nextafter nonzero norm normal ones outer polygamma prod quantile "
-    "rand randint randn randperm renorm round scatter scatter_add scatter_reduce searchsorted softmax sort "
-    "square stack std sum take take_along_dim tensordot topk tril triu var vdot vstack where zeros zeta "
-    "igamma igammac alias_copy as_strided_copy diagonal_copy expand_copy narrow_copy nonzero_static permute_copy "
-    "row_stack split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy "
-    "view_copy _linalg_cross _vecdot _vector_norm _multi_dot";
+    "arange bernoulli empty eye full isin linspace logspace multinomial normal ones rand randint randn randperm "
+    "zeros";
 
 }  // namespace
 
@@ -124,6 +99,22 @@ nb::object into(nb::handle out, const Tensor& value, const char* op) {
   Call call{&rows::where, nullptr, same, 3, &target, Destination::out};
   apply(call);
   return nb::borrow(out);
+}
+
+nb::object into_each(nb::handle out, nb::handle result, const char* op) {
+  if (is_tensor(result.ptr())) return into(out, tensor_in(result.ptr()), op);
+  if (!PyTuple_Check(result.ptr()) || !PySequence_Check(out.ptr()) || is_tensor(out.ptr()) ||
+      nb::len(out) != nb::len(result))
+    throw nb::type_error((std::string(op) + ": expected out to be a tensor for each result").c_str());
+  nb::list written;
+  for (std::size_t i = 0; i < nb::len(result); ++i) {
+    nb::object o = nb::object(out[i]), r = nb::object(result[i]);
+    if (!is_tensor(r.ptr())) throw nb::type_error((std::string(op) + ": there is no argument out").c_str());
+    written.append(into(o, tensor_in(r.ptr()), op));
+  }
+  nb::tuple t(written);
+  if (PyTuple_CheckExact(result.ptr())) return t;
+  return nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(result.ptr())))(t);  // with names
 }
 
 void give_out(nb::handle scope, std::string_view names) {

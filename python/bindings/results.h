@@ -5,6 +5,6 @@
 namespace neura::python {
 
 // A tuple whose type is neura.return_types.<type>, with these fields.
-nb::object named(const char* type, const std::vector<const char*>& fields, std::initializer_list<Tensor> values);
+nb::object named(const char* type, const std::vector<const char*>& fields, const std::vector<Tensor>& values);
 
 }  // namespace neura::python

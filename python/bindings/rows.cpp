@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "keywords.h"
+#include "neura/surface/rows.h"
 
 #include <structmember.h>
 
@@ -12,53 +13,13 @@ namespace {
 
 struct PyRow {
   PyObject_HEAD vectorcallfunc call;
-  const Row* row;
+  const surface::RowFunction* function;
   bool in_place;
   PyObject* name;
+
+  const Row& row() const { return *function->row; }
 };
 PyTypeObject* row_type;
-
-using Words = std::array<const char*, 3>;
-Words operand_names(std::string_view name) {
-  if (name == "lerp") return {"input", "end", "weight"};
-  if (name == "addcmul" || name == "addcdiv") return {"input", "tensor1", "tensor2"};
-  if (name == "where") return {"condition", "input", "other"};
-  if (name == "clamp_min") return {"input", "min", ""};
-  if (name == "clamp_max") return {"input", "max", ""};
-  if (name == "pow") return {"input", "exponent", ""};
-  if (name == "heaviside") return {"input", "values", ""};
-  if (name.ends_with("_polynomial_t") || name.find("polynomial") != name.npos) return {"input", "n", ""};
-  return {"input", "other", ""};
-}
-bool among(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-// Rows that only functions written by hand call.
-bool is_internal(std::string_view name) {
-  return among(
-      name, {"gelu",  "gelu_tanh",     "softsign",  "hardtanh",           "softshrink",     "tanhshrink", "threshold",
-             "clamp", "clamp_between", "nextafter", "nextafter_bfloat16", "round_decimals", "polygamma",  "nan_to_num",
-             "zeta",  "igamma",        "igammac",   "real_part",          "prelu",          "square",     "round"});
-}
-// Which operand may be a number? As in torch: the first of a few, the others of most.
-bool takes_number(const Row& row, int operand) {
-  const std::string_view name = row.name;
-  if (row.inputs == 1) return false;
-  if (operand == 0)
-    return among(name, {"mul", "floor_divide", "pow", "remainder", "xlogy", "xlog1py", "bitwise_and", "bitwise_or",
-                        "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"}) ||
-           name.find("polynomial") != name.npos;
-  if (name == "where") return true;
-  if (row.inputs == 3) return name == "lerp" && operand == 2;
-  return !among(name, {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "heaviside", "gcd", "lcm", "logaddexp",
-                       "logaddexp2", "logical_and", "logical_or", "logical_xor"});
-}
-
-// Which functions end with torch's argument inplace?
-bool takes_inplace(const Row& row) {
-  return row.inputs == 1 &&
-         among(row.name, {"relu", "relu6", "elu", "selu", "leaky_relu", "silu", "mish", "hardsigmoid", "hardswish"});
-}
 
 struct Arguments {
   const PyRow& self;
@@ -69,47 +30,47 @@ struct Arguments {
   bool in_place = false;
 
   [[noreturn]] void wrong(const std::string& text) const {
-    throw nb::type_error((std::string(self.row->name) + ": " + text).c_str());
+    throw nb::type_error((std::string(self.row().name) + ": " + text).c_str());
   }
   void operand(int i, PyObject* value) {
     if (value == Py_None || !to_operand(value, operands[i]))
       wrong(std::string("expected a tensor, got ") + Py_TYPE(value)->tp_name);
-    if (operands[i].is_scalar() && !takes_number(*self.row, i)) wrong("expected a tensor, got a number");
+    if (operands[i].is_scalar() && !(self.function->numbers >> i & 1)) wrong("expected a tensor, got a number");
     if (i == 0) first = value;
   }
   void attribute(int i, PyObject* value) {
     Scalar s;
     if (value == Py_None) return;  // the default
     if (!to_scalar(value, s) || s.is_complex())
-      wrong(std::string("expected a real number for ") + self.row->attributes.name[i] + ", got " +
+      wrong(std::string("expected a real number for ") + self.row().attributes.name[i] + ", got " +
             Py_TYPE(value)->tp_name);
     attributes[i] = s.real();
   }
   void keyword(const char* key, PyObject* value) {
-    const Words words = operand_names(self.row->name);
-    for (int i = 0; i < self.row->inputs; ++i)
+    const auto& words = self.function->operands;
+    for (int i = 0; i < self.row().inputs; ++i)
       if (std::strcmp(words[std::size_t(i)], key) == 0 || (i == 0 && std::strcmp(key, "self") == 0)) {
         if (operands[i].kind != Operand::absent) wrong(std::string("got two values for ") + key);
         return operand(i, value);
       }
-    for (int i = 0; i < self.row->attributes.count; ++i)
-      if (std::strcmp(self.row->attributes.name[i], key) == 0) return attribute(i, value);
+    for (int i = 0; i < self.row().attributes.count; ++i)
+      if (std::strcmp(self.row().attributes.name[i], key) == 0) return attribute(i, value);
     if (std::strcmp(key, "out") == 0 && !self.in_place) {
       if (value != Py_None && !is_tensor(value)) wrong("expected a tensor for out");
       out = value == Py_None ? nullptr : value;
-    } else if (std::strcmp(key, "inplace") == 0 && self.row->inputs == 1) {
+    } else if (std::strcmp(key, "inplace") == 0 && self.row().inputs == 1) {
       in_place = PyObject_IsTrue(value) == 1;
     } else unknown(key, value);
   }
   void unknown(const char* key, PyObject* value) {
     nb::list names;
-    const Words words = operand_names(self.row->name);
-    for (int i = 0; i < self.row->inputs; ++i) names.append(words[std::size_t(i)]);
-    for (int i = 0; i < self.row->attributes.count; ++i) names.append(self.row->attributes.name[i]);
+    const auto& words = self.function->operands;
+    for (int i = 0; i < self.row().inputs; ++i) names.append(words[std::size_t(i)]);
+    for (int i = 0; i < self.row().attributes.count; ++i) names.append(self.row().attributes.name[i]);
     if (!self.in_place) names.append("out");
-    if (takes_inplace(*self.row)) names.append("inplace");
+    if (self.function->takes_inplace) names.append("inplace");
     const nb::object name = renamed_keyword(key, names);
-    if (name.is_none()) refuse_keyword(self.row->name, key, names);
+    if (name.is_none()) refuse_keyword(self.row().name, key, names);
     keyword(nb::cast<std::string>(name).c_str(), value);
   }
 };
@@ -117,12 +78,12 @@ struct Arguments {
 PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     const PyRow& f = *reinterpret_cast<PyRow*>(self);
-    const Row& row = *f.row;
+    const Row& row = f.row();
     Arguments a{f, {}, {}};
     std::copy(row.attributes.fallback, row.attributes.fallback + 4, a.attributes);
     const std::size_t n = std::size_t(PyVectorcall_NARGS(flagged));
     const std::size_t most = std::size_t(row.inputs + row.attributes.count);
-    const bool more = n == most + 1 && takes_inplace(row) && PyBool_Check(args[most]);
+    const bool more = n == most + 1 && f.function->takes_inplace && PyBool_Check(args[most]);
     if (n > most && !more) a.wrong("too many arguments");
     for (std::size_t i = 0; i < n; ++i) {
       if (i < row.inputs) a.operand(int(i), args[i]);
@@ -134,10 +95,10 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
     bool any_tensor = false;
     for (int i = 0; i < row.inputs; ++i) {
       if (a.operands[i].kind == Operand::absent)
-        a.wrong(std::string("the argument ") + operand_names(row.name)[std::size_t(i)] + " is missing");
+        a.wrong(std::string("the argument ") + f.function->operands[std::size_t(i)] + " is missing");
       any_tensor |= a.operands[i].is_tensor();
     }
-    if (!any_tensor && !among(row.name, {"where"})) a.wrong("expected at least one tensor, got numbers");
+    if (!any_tensor) a.wrong("expected at least one tensor, got numbers");
     const bool in_place = f.in_place || a.in_place;
     PyObject* target = in_place ? a.first : a.out;
     if (target && !is_tensor(target)) a.wrong("expected a tensor to write to, got a number");
@@ -153,16 +114,15 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
 }
 PyObject* show(PyObject* self) { return PyUnicode_FromFormat("<function %U>", reinterpret_cast<PyRow*>(self)->name); }
 PyObject* doc(PyObject* self, void*) {
-  const Row* row = reinterpret_cast<PyRow*>(self)->row;
-  return PyUnicode_FromFormat("%s\n\nresult = %s", row->text, row->formula);
+  const Row& row = reinterpret_cast<PyRow*>(self)->row();
+  return PyUnicode_FromFormat("%s\n\nresult = %s", row.text, row.formula);
 }
 PyObject* signature(PyObject* self, void*) {
   const PyRow& f = *reinterpret_cast<PyRow*>(self);
   std::string text = "(";
-  for (int i = 0; i < f.row->inputs; ++i)
-    text += std::string(i ? ", " : "") + operand_names(f.row->name)[std::size_t(i)];
-  for (int i = 0; i < f.row->attributes.count; ++i)
-    text += std::string(", ") + f.row->attributes.name[i] + "=" + Scalar(f.row->attributes.fallback[i]).str();
+  for (int i = 0; i < f.row().inputs; ++i) text += std::string(i ? ", " : "") + f.function->operands[std::size_t(i)];
+  for (int i = 0; i < f.row().attributes.count; ++i)
+    text += std::string(", ") + f.row().attributes.name[i] + "=" + Scalar(f.row().attributes.fallback[i]).str();
   text += f.in_place ? ")" : ", *, out=None)";
   return PyUnicode_FromString(text.c_str());
 }
@@ -184,10 +144,10 @@ PyType_Slot slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
 PyType_Spec spec = {"neura.row_function", sizeof(PyRow), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
-void add(const Names& n, const Row* row, const std::string& name, bool in_place) {
+void add(const Names& n, const surface::RowFunction& function, const std::string& name, bool in_place) {
   PyRow* f = PyObject_New(PyRow, row_type);  // lives as long as the process
   if (!f) throw nb::python_error();
-  f->call = call_row, f->row = row, f->in_place = in_place, f->name = PyUnicode_FromString(name.c_str());
+  f->call = call_row, f->function = &function, f->in_place = in_place, f->name = PyUnicode_FromString(name.c_str());
   nb::handle o(reinterpret_cast<PyObject*>(f));
   n.functions.attr(name.c_str()) = o;
   add_method(name.c_str(), o);
@@ -205,18 +165,11 @@ void forget_row(nb::handle scope, const char* name) {
 void bind_rows(const Names& n) {
   row_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!row_type) throw nb::python_error();
-  for (const Row* row : all_rows()) {
-    if (is_internal(row->name)) continue;
-    add(n, row, row->name, false);
-    add(n, row, std::string(row->name) + "_", true);
+  for (const surface::RowFunction& f : surface::row_functions()) {
+    add(n, f, f.row->name, false);
+    add(n, f, std::string(f.row->name) + "_", true);
   }
-  const std::pair<const char*, const char*> more[] = {
-      {"absolute", "abs"},  {"negative", "neg"},  {"fix", "trunc"},        {"less", "lt"},
-      {"greater", "gt"},    {"less_equal", "le"}, {"greater_equal", "ge"}, {"not_equal", "ne"},
-      {"arccos", "acos"},   {"arcsin", "asin"},   {"arctan", "atan"},      {"arccosh", "acosh"},
-      {"arcsinh", "asinh"}, {"arctanh", "atanh"}, {"arctan2", "atan2"},    {"multiply", "mul"},
-      {"expit", "sigmoid"}, {"psi", "digamma"},   {"gammaln", "lgamma"},   {"special_xlogy", "xlogy"}};
-  for (const auto& [name, of] : more) {
+  for (const auto& [name, of] : surface::row_aliases()) {
     n.alias(name, of);
     n.alias((std::string(name) + "_").c_str(), (std::string(of) + "_").c_str());
   }

@@ -28,14 +28,6 @@ std::vector<Spacing> spacing_of(nb::handle h) {
 }
 
 void bind_measures(const Names& n) {
-  n.both("cov", &cov, "input"_a, nb::kw_only(), "correction"_a = 1, "fweights"_a = nb::none(),
-         "aweights"_a = nb::none(),
-         "The covariance matrix of the rows of `input`: a variable per row, an observation per column.");
-  n.both("corrcoef", &corrcoef, "input"_a, "Pearson's correlation of the rows of `input`, within [-1, 1].");
-  n.function(
-      "cdist", [](T a, T b, double p, nb::handle) { return cdist(a, b, p); }, "x1"_a, "x2"_a, "p"_a = 2.0,
-      "compute_mode"_a = nb::none(), "The p-norm distance of each row of x1 [..., P, M] from each of x2 [..., R, M].");
-  n.function("pdist", &pdist, "input"_a, "p"_a = 2.0);
   n.function(
       "gradient",
       [](T x, nb::handle spacing, const Dims& dim, int order) {
@@ -44,44 +36,7 @@ void bind_measures(const Names& n) {
       "input"_a, nb::kw_only(), "spacing"_a = nb::none(), "dim"_a = nb::none(), "edge_order"_a = 1,
       "The derivative of samples along each dimension: a tuple. `spacing` is their distance or their coordinates.");
 }
-void bind_space(const Names& n) {
-  n.both(
-      "cross", [](T a, T b, std::optional<int> dim, nb::handle out) { return into(out, cross(a, b, dim), "cross"); },
-      "input"_a, "other"_a, "dim"_a = nb::none(), nb::kw_only(), "out"_a = nb::none(),
-      "The cross product along a dimension of size 3; without `dim`, the first of that size.");
-  n.function(
-      "_linalg_cross", [](T a, T b, int dim, nb::handle out) { return into(out, cross(a, b, dim), "cross"); },
-      "input"_a, "other"_a, nb::kw_only(), "dim"_a = -1, "out"_a = nb::none());
-  n.function(
-      "_vecdot", [](T a, T b, int dim, nb::handle out) { return into(out, vecdot(a, b, dim), "vecdot"); }, "x"_a, "y"_a,
-      nb::kw_only(), "dim"_a = -1, "out"_a = nb::none());
-  n.function("_vander", &vander, "x"_a, nb::kw_only(), "N"_a = nb::none());
-  n.function(
-      "vander",
-      [](T x, std::optional<std::int64_t> N, bool increasing) {
-        check<ShapeError>(x.dim() == 1, [&] { return "vander: expected a vector, got " + x.spec().str(); });
-        const std::int64_t columns = N.value_or(x.numel());
-        check<ValueError>(columns >= 0, [&] { return "vander: expected N >= 0, got " + std::to_string(columns); });
-        Tensor v = vander(x, std::max<std::int64_t>(columns, 2));
-        v = narrow(v, 1, 0, columns);
-        return increasing ? v : flip(v, 1);
-      },
-      "x"_a, "N"_a = nb::none(), "increasing"_a = false, "Powers of the elements of a vector, the highest first.");
-}
 void bind_parts(const Names& n) {
-  n.function(
-      "complex", [](T a, T b, nb::handle out) { return into(out, complex(a, b), "complex"); }, "real"_a, "imag"_a,
-      nb::kw_only(), "out"_a = nb::none(), "Complex numbers of these parts.");
-  n.function(
-      "polar", [](T a, T b, nb::handle out) { return into(out, polar(a, b), "polar"); }, "abs"_a, "angle"_a,
-      nb::kw_only(), "out"_a = nb::none(), "Complex numbers of this size and angle.");
-  n.both(
-      "frexp",
-      [](T x) {
-        const FrexpResult r = frexp(x);
-        return named_pair("frexp", "mantissa", "exponent", r.mantissa, r.exponent);
-      },
-      "input"_a, "x = mantissa * 2**exponent, with |mantissa| in [0.5, 1) and an int32 exponent.");
   const auto within = [](nb::handle elements, nb::handle tests, bool, bool invert) {
     const auto tensor_of = [](nb::handle h) { return is_tensor(h.ptr()) ? tensor_in(h.ptr()) : tensor_from(h); };
     if (!is_tensor(elements.ptr()) && !is_tensor(tests.ptr()))
@@ -186,7 +141,6 @@ void bind_old_windows(const Names& n) {
 
 void bind_statistics(const Names& n) {
   bind_measures(n);
-  bind_space(n);
   bind_parts(n);
   bind_windows(nb::module_(n.functions).def_submodule("windows", "Windows for signals."));
   bind_old_windows(n);

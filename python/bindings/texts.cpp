@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "common.h"
+#include "neura/surface/function.h"
 
 namespace neura::python {
 namespace {
@@ -13,7 +14,6 @@ struct Text {
 constexpr Text kTexts[] = {
 #define TEXT(name, text) {#name, text},
 #include "texts/create.def"
-#include "texts/linalg.def"
 #include "texts/math.def"
 #include "texts/network.def"
 #include "texts/shape.def"
@@ -28,8 +28,10 @@ const char* find(std::string_view name, bool network) {
     return map;
   }();
   const auto& map = all[network ? 0 : 1];
-  const auto it = map.find(name);
-  return it == map.end() ? nullptr : it->second;
+  if (const auto it = map.find(name); it != map.end()) return it->second;
+  for (const surface::Function& f : surface::functions())
+    if (f.name == name && *f.text) return f.text;
+  return nullptr;
 }
 
 }  // namespace

@@ -33,10 +33,6 @@ void bind_pieces(const Names& n) {
 }
 
 void bind_matrices(const Names& n) {
-  n.both(
-      "matrix_power", [](T x, std::int64_t p, nb::handle out) { return into(out, matrix_power(x, p), "matrix_power"); },
-      "input"_a, "n"_a, nb::kw_only(), "out"_a = nb::none());
-  n.both("matrix_exp", &matrix_exp, "input"_a);
   n.function(
       "_matrix_norm",
       [](T x, std::optional<double> ord, const Dims& dim, bool keepdim, D d, nb::handle out) {

@@ -5,18 +5,6 @@
 namespace neura::python {
 namespace {
 
-// f(x, (2, 3)), f(x, name=(2, 3)) and x.f(2, 3)
-template <Tensor (*f)(const Tensor&, const Shape&)>
-void with_sizes(const Names& n, const char* name, const char* argument) {
-  n.both(
-      name, [](const Tensor& x, const Shape& s) { return f(x, s); }, "input"_a, nb::arg(argument));
-  n.both(
-      name, [](const Tensor& x, nb::args s) { return f(x, sizes_of(s)); }, "input"_a, nb::arg(argument));
-}
-Tensor reshaped(const Tensor& x, const Shape& s) { return reshape(x, s); }
-Tensor permuted(const Tensor& x, const Shape& s) { return permute(x, Dims(s)); }
-Tensor flipped(const Tensor& x, const Shape& s) { return flip(x, Dims(s)); }
-
 // 4 or 5 dimensions for neura.channels_last and channels_last_3d; 0 for the other memory formats.
 int channels_last(nb::handle format) {
   if (format.is_none()) return 0;
@@ -145,135 +133,11 @@ void bind_facts(const Names& n) {
       "is_same_size", [](const Tensor& x, const Tensor& y) { return x.shape() == y.shape(); }, "input"_a, "other"_a);
 }
 
-void bind_dimensions(const Names& n) {
-  n.both("flatten", &flatten, "input"_a, "start_dim"_a = 0, "end_dim"_a = -1);
-  n.both(
-      "unflatten", [](const Tensor& x, int dim, const Shape& sizes) { return unflatten(x, dim, sizes); }, "input"_a,
-      "dim"_a, "sizes"_a);
-  n.both("transpose", nb::overload_cast<const Tensor&, int, int>(&transpose), "input"_a, "dim0"_a, "dim1"_a);
-  n.both("swapaxes", &swapaxes, "input"_a, "axis0"_a, "axis1"_a)
-      .both("swapdims", &swapdims, "input"_a, "dim0"_a, "dim1"_a);
-  n.both("t", &t, "input"_a)
-      .both(
-          "adjoint", [](const Tensor& x) { return conj(mT(x)); }, "input"_a);
-  n.both("movedim", &movedim, "input"_a, "source"_a, "destination"_a)
-      .both("moveaxis", &moveaxis, "input"_a, "source"_a, "destination"_a);
-  n.both("unsqueeze", &unsqueeze, "input"_a, "dim"_a);
-  n.both(
-      "squeeze", [](const Tensor& x) { return squeeze(x); }, "input"_a);
-  n.both(
-      "squeeze", [](const Tensor& x, const Dims& dim) { return dim.empty() ? x : squeeze(x, dim); }, "input"_a,
-      "dim"_a);
-  n.both("select", &select, "input"_a, "dim"_a, "index"_a);
-  n.both(
-      "narrow",
-      [](const Tensor& x, int dim, std::int64_t start, std::int64_t length) { return narrow(x, dim, start, length); },
-      "input"_a, "dim"_a, "start"_a, "length"_a);
-  n.both(
-      "narrow",
-      [](const Tensor& x, int dim, const Tensor& start, std::int64_t length) {
-        check<ShapeError>(start.dim() == 0 && category(start.dtype()) == Category::integer, [&] {
-          return "narrow: expected start to be an integer or a 0-d tensor of one, got " + start.spec().str();
-        });
-        return narrow(x, dim, start.item<std::int64_t>(), length);
-      },
-      "input"_a, "dim"_a, "start"_a, "length"_a);
-  n.both(
-      "narrow_copy",
-      [](const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
-        return clone(narrow(x, dim, start, length));
-      },
-      "input"_a, "dim"_a, "start"_a, "length"_a);
-  n.both("diagonal", &diagonal, "input"_a, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1);
-  n.method("unfold", nb::overload_cast<const Tensor&, int, std::int64_t, std::int64_t>(&unfold), "self"_a,
-           "dimension"_a, "size"_a, "step"_a);
-  n.both("as_strided", &as_strided, "input"_a, "size"_a, "stride"_a, "storage_offset"_a = nb::none());
-  n.both("view_as_real", &view_as_real, "input"_a).both("view_as_complex", &view_as_complex, "input"_a);
-  n.both("ravel", &ravel, "input"_a);
-}
-
-void bind_arranged(const Names& n) {
-  n.both("roll", &roll, "input"_a, "shifts"_a, "dims"_a = nb::none());
-  n.both("rot90", &rot90, "input"_a, "k"_a = 1, "dims"_a = Shape{0, 1});
-  n.both("fliplr", &fliplr, "input"_a).both("flipud", &flipud, "input"_a);
-  n.both("tril", &tril, "input"_a, "diagonal"_a = 0).both("triu", &triu, "input"_a, "diagonal"_a = 0);
-  n.method("tril_", &tril_, "self"_a, "diagonal"_a = 0).method("triu_", &triu_, "self"_a, "diagonal"_a = 0);
-  n.method("fill_diagonal_", &fill_diagonal_, "self"_a, "fill_value"_a, "wrap"_a = false);
-  n.both("diag", &diag, "input"_a, "diagonal"_a = 0).both("diagflat", &diagflat, "input"_a, "offset"_a = 0);
-  n.both("diag_embed", &diag_embed, "input"_a, "offset"_a = 0, "dim1"_a = -2, "dim2"_a = -1);
-  n.both("kron", &kron, "input"_a, "other"_a);
-  n.both("select_scatter", &select_scatter, "input"_a, "src"_a, "dim"_a, "index"_a);
-  n.both("slice_scatter", &slice_scatter, "input"_a, "src"_a, "dim"_a = 0, "start"_a = nb::none(), "end"_a = nb::none(),
-         "step"_a = 1);
-  n.both("diagonal_scatter", &diagonal_scatter, "input"_a, "src"_a, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1);
-  n.both(
-      "as_strided_scatter",
-      [](const Tensor& x, const Tensor& src, const Shape& size, const Shape& stride,
-         std::optional<std::int64_t> offset) { return as_strided_scatter(x, src, size, stride, offset.value_or(0)); },
-      "input"_a, "src"_a, "size"_a, "stride"_a, "storage_offset"_a = nb::none());
-  n.both(
-      "repeat_interleave",
-      [](const Tensor& x, std::int64_t r, std::optional<int> dim, nb::handle) { return repeat_interleave(x, r, dim); },
-      "input"_a, "repeats"_a, "dim"_a = nb::none(), nb::kw_only(), "output_size"_a = nb::none());
-  n.both(
-      "repeat_interleave",
-      [](const Tensor& x, const Tensor& r, std::optional<int> dim, nb::handle) { return repeat_interleave(x, r, dim); },
-      "input"_a, "repeats"_a, "dim"_a = nb::none(), nb::kw_only(), "output_size"_a = nb::none());
-  n.both(
-      "repeat_interleave", [](const Tensor& r) { return repeat_interleave(r); }, "repeats"_a);
-}
-
-void bind_view_copies(const Names& n) {
-  n.both(
-      "alias_copy", [](const Tensor& x) { return clone(x); }, "input"_a);
-  n.both(
-      "t_copy", [](const Tensor& x) { return clone(t(x)); }, "input"_a);
-  n.both(
-      "transpose_copy", [](const Tensor& x, int a, int b) { return clone(transpose(x, a, b)); }, "input"_a, "dim0"_a,
-      "dim1"_a);
-  n.both(
-      "permute_copy", [](const Tensor& x, const Dims& d) { return clone(permute(x, d)); }, "input"_a, "dims"_a);
-  n.both(
-      "expand_copy", [](const Tensor& x, const Shape& s) { return clone(expand(x, s)); }, "input"_a, "size"_a);
-  n.both(
-      "view_copy", [](const Tensor& x, const Shape& s) { return clone(view(x, s)); }, "input"_a, "size"_a);
-  n.both(
-      "unsqueeze_copy", [](const Tensor& x, int d) { return clone(unsqueeze(x, d)); }, "input"_a, "dim"_a);
-  n.both(
-      "squeeze_copy", [](const Tensor& x) { return clone(squeeze(x)); }, "input"_a);
-  n.both(
-      "squeeze_copy", [](const Tensor& x, const Dims& d) { return clone(d.empty() ? x : squeeze(x, d)); }, "input"_a,
-      "dim"_a);
-  n.both(
-      "diagonal_copy", [](const Tensor& x, int o, int a, int b) { return clone(diagonal(x, o, a, b)); }, "input"_a,
-      "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1);
-  n.both(
-      "unfold_copy",
-      [](const Tensor& x, int d, std::int64_t size, std::int64_t step) { return clone(unfold(x, d, size, step)); },
-      "input"_a, "dimension"_a, "size"_a, "step"_a);
-  n.both(
-      "as_strided_copy",
-      [](const Tensor& x, const Shape& size, const Shape& stride, std::optional<std::int64_t> offset) {
-        return clone(as_strided(x, size, stride, offset));
-      },
-      "input"_a, "size"_a, "stride"_a, "storage_offset"_a = nb::none());
-}
-
 }  // namespace
 
 void bind_views(const Names& n) {
-  with_sizes<view>(n, "view", "size"), with_sizes<reshaped>(n, "reshape", "shape");
-  with_sizes<expand>(n, "expand", "size"), with_sizes<permuted>(n, "permute", "dims");
-  with_sizes<flipped>(n, "flip", "dims"), with_sizes<repeat>(n, "repeat", "repeats");
-  with_sizes<tile>(n, "tile", "dims"), with_sizes<broadcast_to>(n, "broadcast_to", "size");
-  with_sizes<sum_to_size>(n, "sum_to_size", "size");
-  n.both("expand_as", &expand_as, "input"_a, "other"_a).both("view_as", &view_as, "input"_a, "other"_a);
-  n.both("reshape_as", &reshape_as, "input"_a, "other"_a);
   bind_copies(n);
   bind_facts(n);
-  bind_dimensions(n);
-  bind_arranged(n);
-  bind_view_copies(n);
 }
 
 }  // namespace neura::python

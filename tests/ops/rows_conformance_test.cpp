@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "neura/ops/rows_more.h"
+#include "neura/surface/rows.h"
 #include "tests/support/conformance.h"
 
 namespace neura::test {
@@ -49,23 +50,15 @@ CaseFunction by_row(const Row& row, bool tensors_only) {
 using Files = std::vector<std::pair<std::string, CaseFunction>>;
 
 void add_rows(Files& t) {
-  const std::vector<std::string> only_tensors = {
-      "maximum", "minimum",   "fmax",       "fmin",   "atan2",   "hypot",       "nextafter",  "heaviside",  "gcd",
-      "lcm",     "logaddexp", "logaddexp2", "igamma", "igammac", "logical_and", "logical_or", "logical_xor"};
   for (const std::string& name : conformance_names()) {
     std::string plain = name;
     for (const char* prefix : {"nn.functional.", "special."})
       if (plain.rfind(prefix, 0) == 0) plain = plain.substr(std::string(prefix).size());
     if (const auto at = plain.find('#'); at != plain.npos && plain != "silu#complex") continue;
     plain = plain.substr(0, plain.find('#'));
-    const Row* row = find_row(plain);
-    const auto is = [&](const std::vector<std::string>& list) {
-      return std::find(list.begin(), list.end(), plain) != list.end();
-    };
-    if (!row || is({"add", "sub", "round", "clamp", "gelu", "threshold", "div", "nan_to_num", "prelu", "square",
-                    "polygamma", "mvlgamma", "nextafter", "softsign", "tanhshrink", "hardtanh", "softshrink", "celu"}))
-      continue;
-    t.push_back({name, by_row(*row, is(only_tensors))});
+    const surface::RowFunction* f = surface::find_row_function(plain);
+    if (!f) continue;  // no row, or one that functions written by hand call
+    t.push_back({name, by_row(*f->row, f->row->inputs > 1 && !f->numbers)});
   }
 }
 void add_arithmetic(Files& t) {

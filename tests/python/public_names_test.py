@@ -84,7 +84,7 @@ def test_each_function_has_a_signature():
 def test_signatures_and_help_of_functions_from_cpp():
     assert str(inspect.signature(neura.softmax)).startswith("(input: 'neura.Tensor', dim: 'int', dtype: ")
     assert str(inspect.signature(neura.leaky_relu)) == "(input, negative_slope=0.01, *, out=None)"
-    assert list(inspect.signature(neura.ones(2).softmax).parameters) == ["dim", "dtype"]
+    assert list(inspect.signature(neura.ones(2).softmax).parameters) == ["dim", "dtype", "out"]
     assert list(inspect.signature(neura.ones(2).exp).parameters) == ["out"]
     text = pydoc.plain(pydoc.render_doc(neura.softmax))
     assert "softmax(input: " in text and "divided by its sum" in text

@@ -1,0 +1,269 @@
+// neura.nn.functional: normalisation, dropout, activations, attention, interpolation, arrangements.
+#include "neura/ops/attention.h"
+#include "neura/ops/conv.h"
+#include "neura/ops/dropout.h"
+#include "neura/ops/embedding.h"
+#include "neura/ops/gated.h"
+#include "neura/ops/interpolate.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/noise.h"
+#include "neura/ops/norm.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/softmax.h"
+#include "neura/surface/list.h"
+
+namespace neura::surface {
+namespace {
+
+using T = const Tensor&;
+using P = const PerDim&;
+using D = std::optional<DType>;
+using Flag = std::optional<bool>;
+using Factors = const std::optional<Numbers>&;
+
+void add_norms(const List& s) {
+  s.add(
+      "layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5)",
+      [](T x, const Shape& shape, T w, T b, double eps) { return layer_norm(x, shape, w, b, {eps}); }, function,
+      "By mean and variance over the last dimensions, normalized_shape, then times weight plus bias.");
+  s.add(
+      "rms_norm(input, normalized_shape, weight=None, eps=None)",
+      [](T x, const Shape& shape, T w, std::optional<double> eps) { return rms_norm(x, shape, w, {eps}); }, function,
+      "By the root of the mean square over the last dimensions, normalized_shape, then times weight.");
+  s.add(
+      "group_norm(input, num_groups, weight=None, bias=None, eps=1e-5)",
+      [](T x, int groups, T w, T b, double eps) { return group_norm(x, groups, w, b, {eps}); }, function,
+      "By mean and variance of groups of channels of [N, C, *], then times weight plus bias.");
+  s.add(
+      "batch_norm(input, running_mean?, running_var?, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5)",
+      [](T x, T mean, T var, T w, T b, bool training, double momentum, double eps) {
+        return batch_norm(x, mean, var, w, b, {training, momentum, eps});
+      },
+      function,
+      "By mean and variance of each channel of [N, C, *]: the batch's in training, which the running ones follow in "
+      "place; else the running ones.");
+  s.add(
+      "instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, "
+      "momentum=0.1, eps=1e-5)",
+      [](T x, T mean, T var, T w, T b, bool own, double momentum, double eps) {
+        return instance_norm(x, mean, var, w, b, {own, momentum, eps});
+      },
+      function, "By mean and variance of each channel of each sample of [N, C, *].");
+  s.add(
+      "local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1)",
+      [](T x, int size, double alpha, double beta, double k) {
+        return local_response_norm(x, size, {alpha, beta, k});
+      },
+      function, "x / (k + alpha * the mean of squares over size neighbouring channels) ** beta.");
+  s.add("native_layer_norm(input, normalized_shape, weight?, bias?, eps)", &native_layer_norm, function,
+        "layer_norm with what its gradient needs: (result, mean, reciprocal deviation).");
+  s.add("native_batch_norm(input, weight?, bias?, running_mean?, running_var?, training, momentum, eps)",
+        &native_batch_norm, function, "batch_norm with what its gradient needs: (result, mean, reciprocal deviation).");
+}
+
+template <Tensor (*f)(T, double, bool)> Tensor drop(Tensor x, double p, bool on, bool in_place) {
+  const Tensor y = f(x, p, on);
+  return in_place && on ? x.copy_(y) : y;
+}
+void add_dropouts(const List& s) {
+  s.add("dropout(input, p=0.5, training=True, inplace=False)", &drop<dropout>, function,
+        "In training, each element becomes 0 with probability p and the others grow by 1 / (1 - p). ValueError for p "
+        "outside [0, 1].");
+  s.add("dropout1d(input, p=0.5, training=True, inplace=False)", &drop<dropout1d>, function,
+        "dropout of whole channels of [N, C, L] or [C, L].");
+  s.add("dropout2d(input, p=0.5, training=True, inplace=False)", &drop<dropout2d>, function,
+        "dropout of whole channels of [N, C, H, W].");
+  s.add("dropout3d(input, p=0.5, training=True, inplace=False)", &drop<dropout3d>, function,
+        "dropout of whole channels of [N, C, D, H, W] or [C, D, H, W].");
+  s.add("alpha_dropout(input, p=0.5, training=False, inplace=False)", &drop<alpha_dropout>, function,
+        "dropout that keeps the mean and deviation of what selu gives.");
+  s.add("feature_alpha_dropout(input, p=0.5, training=False, inplace=False)", &drop<feature_alpha_dropout>, function,
+        "alpha_dropout of whole channels.");
+  s.add(
+      "rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False)",
+      [](Tensor x, double lower, double upper, bool training, bool in_place) {
+        const Tensor y = rrelu(x, lower, upper, training);
+        return in_place ? x.copy_(y) : y;
+      },
+      function, "x where positive, otherwise x times a slope drawn from [lower, upper) in training, else their mean.");
+  s.add(
+      "rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False)",
+      [](Tensor& x, double lower, double upper, bool training) { x.copy_(rrelu(x, lower, upper, training)); }, function,
+      "rrelu, in place.");
+  s.add(
+      "gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1)",
+      [](T x, double tau, bool hard, double, int dim) { return gumbel_softmax(x, tau, hard, dim); }, function,
+      R"(A relaxed sample of the categorical distribution with these logits: softmax((logits + noise) / tau) along dim.
+
+hard: one-hot, with the gradient of the relaxed sample. eps: of no effect, as in torch.)");
+}
+
+// The dimension that functions of torch take where none is given.
+int dimension(T x, std::optional<int> dim) {
+  return dim.value_or(x.dim() == 0 || x.dim() == 1 || x.dim() == 3 ? 0 : 1);
+}
+void add_activations(const List& s) {
+  s.add(
+      "gelu(input, *, approximate='none')", [](T x, const char* how) { return gelu(x, {how}); }, function,
+      "x times the normal distribution function of x; approximate='tanh' takes the formula with tanh.");
+  s.add(
+      "hardtanh(input, min_val=-1, max_val=1, inplace=False)",
+      [](Tensor x, double lo, double hi, bool in_place) {
+        return in_place ? hardtanh_(x, {lo, hi}) : hardtanh(x, {lo, hi});
+      },
+      function, "x within [min_val, max_val].");
+  s.add(
+      "hardtanh_(input, min_val=-1, max_val=1)",
+      [](Tensor& x, double lo, double hi) {
+        hardtanh_(x, {lo, hi});
+      },
+      function, "hardtanh, in place.");
+  s.add(
+      "threshold(input, threshold, value, inplace=False)",
+      [](Tensor x, Scalar at, Scalar v, bool in_place) {
+        return in_place ? threshold_(x, at, v) : threshold(x, at, v);
+      },
+      function, "x where it exceeds threshold, else value.");
+  s.add(
+      "threshold_(input, threshold, value)", [](Tensor& x, Scalar at, Scalar v) { threshold_(x, at, v); }, function,
+      "threshold, in place.");
+  s.add(
+      "celu(input, alpha=1, inplace=False)",
+      [](Tensor x, double alpha, bool in_place) { return in_place ? celu_(x, {alpha}) : celu(x, {alpha}); }, function,
+      "x where positive, otherwise alpha (exp(x / alpha) - 1).");
+  s.add(
+      "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
+  s.add(
+      "softshrink(input, lambd=0.5)", [](T x, double l) { return softshrink(x, {l}); }, function,
+      "x moved towards 0 by lambd; 0 within [-lambd, lambd].");
+  s.add("softsign(input)", &softsign, function, "x / (1 + |x|).");
+  s.add("tanhshrink(input)", &tanhshrink, function, "x - tanh(x).");
+  s.add("glu(input, dim=-1)", &glu, function,
+        "a sigmoid(b), with a and b the first and second half of the input along dim.");
+  s.add(
+      "softmax(input, dim=None, _stacklevel=3, dtype=None)",
+      [](T x, std::optional<int> dim, int, D d) { return softmax(x, dimension(x, dim), d); }, function,
+      "exp(x) over its sum along dim: the results lie in [0, 1] and sum to 1.");
+  s.add(
+      "log_softmax(input, dim=None, _stacklevel=3, dtype=None)",
+      [](T x, std::optional<int> dim, int, D d) { return log_softmax(x, dimension(x, dim), d); }, function,
+      "The logarithm of softmax along dim, without overflow.");
+  s.add(
+      "softmin(input, dim=None, _stacklevel=3, dtype=None)",
+      [](T x, std::optional<int> dim, int, D d) { return softmin(x, dimension(x, dim), d); }, function,
+      "softmax of -x along dim.");
+}
+
+Numbers given(Factors factors) { return factors.value_or(Numbers()); }
+void add_interpolation(const List& s) {
+  s.add(
+      "interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, "
+      "recompute_scale_factor=None, antialias=False)",
+      [](T x, P size, Factors factor, const char* mode, Flag corners, Flag recompute, bool antialias) {
+        return interpolate(x, {size, given(factor), mode, corners, recompute.value_or(false), antialias});
+      },
+      function,
+      R"(Resizes the spatial dimensions of [N, C, spatial..] to size, or by scale_factor.
+
+mode: 'nearest', 'nearest-exact', 'linear' (1 spatial dimension), 'bilinear', 'bicubic' (2), 'trilinear' (3), 'area'
+align_corners: of the linear and cubic modes: the corners' centres stay where they are; otherwise their edges
+antialias: 'bilinear' and 'bicubic' average over what shrinks, as Pillow does
+
+ValueError for options that do not go together.
+
+>>> neura.nn.functional.interpolate(neura.ones(1, 1, 2, 2), scale_factor=2).shape
+neura.Size([1, 1, 4, 4]))");
+  s.add(
+      "upsample(input, size=None, scale_factor=None, mode='nearest', align_corners=None)",
+      [](T x, P size, Factors factor, const char* mode, Flag corners) {
+        return interpolate(x, {size, given(factor), mode, corners});
+      },
+      function, "interpolate, by its older name.");
+  s.add(
+      "upsample_nearest(input, size=None, scale_factor=None)",
+      [](T x, P size, Factors factor) {
+        return interpolate(x, {size, given(factor)});
+      },
+      function, "interpolate with mode='nearest'.");
+  s.add(
+      "upsample_bilinear(input, size=None, scale_factor=None)",
+      [](T x, P size, Factors factor) {
+        return interpolate(x, {size, given(factor), "bilinear", true});
+      },
+      function, "interpolate with mode='bilinear', align_corners=True.");
+}
+
+void add_products(const List& s) {
+  s.add("linear(input, weight, bias=None)", &linear, function,
+        "x weight^T + bias: [..., in] with weight [out, in] and bias [out] -> [..., out].");
+  s.add("bilinear(input1, input2, weight, bias=None)", &bilinear, function,
+        "x1^T weight x2 + bias: [..., in1] and [..., in2] with weight [out, in1, in2] -> [..., out].");
+  s.add(
+      "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0, is_causal=False, *, scale=None, "
+      "enable_gqa=False)",
+      [](T q, T k, T v, T mask, double p, bool causal, std::optional<double> scale, bool gqa) {
+        return scaled_dot_product_attention(q, k, v, {mask, p, causal, scale, gqa});
+      },
+      function,
+      "softmax(query key^T scale + mask) value, of [..., L, E], [..., S, E] and [..., S, V]; scale is 1 / sqrt(E) "
+      "where "
+      "None. attn_mask: bool (True takes part) or floating (added).");
+  s.add(
+      "embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False)",
+      [](T x, T w, std::optional<std::int64_t> pad, std::optional<double> max_norm, double type, bool by_freq,
+         bool sparse) {
+        return embedding(x, w, {pad, max_norm, type, by_freq, sparse});
+      },
+      function,
+      "Rows of weight [rows, width] by number: integers of any shape -> that shape and [width]. IndexError outside the "
+      "table.");
+  s.add(
+      "one_hot(tensor, num_classes=-1)", &one_hot, function,
+      "Classes of any shape -> their shape and [num_classes], 1 at the class; -1: as many as the largest class needs.");
+}
+
+void add_arrangements(const List& s) {
+  s.add(
+      "pad(input, pad, mode='constant', value=None)",
+      [](T x, const Integers& p, const char* mode, std::optional<Scalar> v) {
+        return pad(x, p, mode, v.value_or(Scalar(0.0)));
+      },
+      function,
+      "Adds elements at the sides: pad is (before, after) of the last dimension, then of the one before, ...; mode "
+      "'constant' (value), 'reflect', 'replicate' or 'circular'.");
+  s.add("constant_pad_nd(input, pad, value=0)", &constant_pad_nd, function, "pad with mode 'constant'.");
+  s.add("pixel_shuffle(input, upscale_factor)", &pixel_shuffle, function,
+        "[..., C r^2, H, W] -> [..., C, H r, W r], r = upscale_factor.");
+  s.add("pixel_unshuffle(input, downscale_factor)", &pixel_unshuffle, function,
+        "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.");
+  s.add("channel_shuffle(input, groups)", &channel_shuffle, function, "The channels of groups of [N, C, *] by turns.")
+      .alias("native_channel_shuffle", "channel_shuffle");
+  s.add(
+      "unfold(input, kernel_size, dilation=1, padding=0, stride=1)",
+      [](T x, P kernel, P dilation, P padding, P stride) {
+        return unfold(x, kernel, {dilation, padding, stride});
+      },
+      function, "The patches under a sliding window: [N, C, H, W] -> [N, C * kernel, windows].");
+  s.add(
+      "fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1)",
+      [](T x, P size, P kernel, P dilation, P padding, P stride) {
+        return fold(x, size, kernel, {dilation, padding, stride});
+      },
+      function,
+      "Puts patches back into an image of output_size, where they add up: [N, C * kernel, windows] -> [N, C, H, W].");
+}
+
+}  // namespace
+
+void add_functional(std::deque<Function>& all) {
+  const List s(all, "functional");
+  add_norms(s);
+  add_dropouts(s);
+  add_activations(s);
+  add_interpolation(s);
+  add_products(s);
+  add_arrangements(s);
+}
+
+}  // namespace neura::surface

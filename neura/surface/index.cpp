@@ -1,0 +1,94 @@
+// Functions that read and write by index.
+#include "neura/ops/index.h"
+#include "neura/surface/list.h"
+
+namespace neura::surface {
+namespace {
+
+using T = const Tensor&;
+using I = const Tensor&;
+using Word = std::string_view;
+
+void add_along(const List& s) {
+  s.add("index_select(input, dim, index)", &index_select, both | out,
+        "The slices along dim that index (1-d) names, copied.");
+  s.add("index_add(input, dim, index, source, *, alpha=1)", &index_add, both | out,
+        "A copy to whose slices along dim, named by index, alpha times those of source are added.")
+      .writes([](Tensor& x, int d, I i, T v, Scalar alpha) { index_add_(x, d, i, v, alpha); });
+  s.add("index_copy(input, dim, index, source)", &index_copy, both | out,
+        "A copy whose slices along dim, named by index, are those of source.")
+      .writes([](Tensor& x, int d, I i, T v) { index_copy_(x, d, i, v); });
+  s.add("index_fill(input, dim, index, value)", overload<T, int, I, T>(&index_fill), both,
+        "A copy whose slices along dim, named by index, are filled with value.")
+      .writes([](Tensor& x, int d, I i, T v) { index_fill_(x, d, i, v); });
+  s.add("index_fill(input, dim, index, value)", overload<T, int, I, Scalar>(&index_fill), both)
+      .writes([](Tensor& x, int d, I i, Scalar v) { index_fill_(x, d, i, v); });
+  s.add("index_reduce(input, dim, index, source, reduce, *, include_self=True)", &index_reduce, both | out,
+        "A copy whose slices along dim, named by index, are joined with those of source: reduce is 'prod', 'mean', "
+        "'amax' or 'amin'.")
+      .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { index_reduce_(x, d, i, v, r, self); });
+  s.add(
+      "gather(input, dim, index, *, sparse_grad=False)",
+      [](T x, int dim, I index, bool) { return gather(x, dim, index); }, both | out,
+      "The elements of input that index (int64, of the same dimensions) names along dim. IndexError outside.");
+  s.add("take_along_dim(input, indices, dim=None)", &take_along_dim, both | out,
+        "The elements of input that indices name along dim; both broadcast elsewhere.");
+}
+void add_scatters(const List& s) {
+  s.add("scatter(input, dim, index, src, *, reduce='')", overload<T, int, I, T, Word>(&scatter), both | out,
+        "A copy in which the elements that index names along dim are those of src, or value. reduce may be 'add' or "
+        "'multiply'.")
+      .writes([](Tensor& x, int d, I i, T v, Word r) { scatter_(x, d, i, v, r); });
+  s.add("scatter(input, dim, index, value, *, reduce='')", overload<T, int, I, Scalar, Word>(&scatter), both | out)
+      .writes([](Tensor& x, int d, I i, Scalar v, Word r) { scatter_(x, d, i, v, r); });
+  s.add("scatter_add(input, dim, index, src)", &scatter_add, both | out,
+        "A copy in which src is added to the elements that index names along dim.")
+      .writes([](Tensor& x, int d, I i, T v) { scatter_add_(x, d, i, v); });
+  s.add("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", &scatter_reduce, both | out,
+        "A copy in which the elements that index names along dim are joined with src: reduce is 'sum', 'prod', 'mean', "
+        "'amax' or 'amin'.")
+      .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { scatter_reduce_(x, d, i, v, r, self); });
+}
+void add_masks(const List& s) {
+  s.add("masked_select(input, mask)", &masked_select, both | out,
+        "The elements where mask is True, in one dimension; input and mask broadcast.");
+  s.add("masked_scatter(input, mask, source)", &masked_scatter, both,
+        "A copy in which, wherever mask is True, the next element of source stands.")
+      .writes([](Tensor& x, T m, T v) { masked_scatter_(x, m, v); });
+  s.add(
+      "nonzero(input, *, as_tuple=False)",
+      [](T x, bool as_tuple) -> Value { return as_tuple ? Value(nonzero_as_tuple(x)) : Value(nonzero(x)); }, both | out,
+      "The indices of all elements other than 0: int64 rows, or with as_tuple one tensor per dimension.");
+  s.add("nonzero_static(input, *, size, fill_value=-1)", &nonzero_static, both | out,
+        "nonzero with a fixed number of rows: cut, or filled with fill_value.");
+  s.add("argwhere(input)", &argwhere, both,
+        "The indices of all elements other than 0, as rows: int64, [n, dimensions].");
+}
+
+}  // namespace
+
+void add_index(std::deque<Function>& all) {
+  const List s(all, "");
+  add_along(s);
+  add_scatters(s);
+  add_masks(s);
+  s.add("take(input, index)", &take, both | out,
+        "The elements that index names, counted through all of input; the shape is that of index.");
+  s.add("put(input, index, source, accumulate=False)", &put, both,
+        "A copy in which the elements that index names, counted through all, are those of source, or get them added "
+        "with accumulate.")
+      .writes([](Tensor& x, I i, T v, bool accumulate) { put_(x, i, v, accumulate); });
+  s.add(
+       "index_put(input, indices, values, accumulate=False)",
+       [](T x, const Tensors& i, T v, bool accumulate) {
+         return index_put(x, {i.begin(), i.end()}, v, accumulate);
+       },
+       both, "A copy in which the elements that indices name are values, or get them added with accumulate.")
+      .writes([](Tensor& x, const Tensors& i, T v, bool accumulate) {
+        index_put_(x, {i.begin(), i.end()}, v, accumulate);
+      });
+  s.add("unravel_index(indices, shape)", &unravel_index, function,
+        "Indices counted through a tensor of this shape, as one tensor of coordinates per dimension.");
+}
+
+}  // namespace neura::surface

@@ -1,0 +1,222 @@
+// Linear algebra: neura.linalg.
+#include "neura/ops/linalg.h"
+
+#include "neura/ops/create.h"
+#include "neura/surface/list.h"
+
+namespace neura::surface {
+namespace {
+
+using T = const Tensor&;
+using O = const Operand&;
+using Word = const std::string&;
+using Driver = const std::optional<std::string>&;
+namespace la = neura::linalg;
+
+Named named(const char* type, const la::EigResult& r) {
+  return {type, {"eigenvalues", "eigenvectors"}, {r.eigenvalues, r.eigenvectors}};
+}
+char triangle(const char* op, Word UPLO) {
+  check<ValueError>(UPLO.size() == 1,
+                    [&] { return std::string(op) + ": expected UPLO to be 'L' or 'U', got '" + UPLO + "'"; });
+  return UPLO[0];
+}
+void check_driver(const char* op, Driver driver) {
+  check<ValueError>(!driver, [&] {
+    return std::string(op) + ": expected driver to be None, got '" + *driver + "'; only cuSOLVER has a choice";
+  });
+}
+
+void add_solvers(const List& s) {
+  s.add(
+      "cholesky(A, *, upper=False)", [](T A, bool upper) { return la::cholesky(A, upper); }, function | out,
+      "L with A = L L^H, of a positive-definite matrix of which the lower triangle is read; upper: U = L^H, of the "
+      "upper one. LinAlgError for another matrix.");
+  s.add(
+      "cholesky_ex(A, *, upper=False, check_errors=False)",
+      [](T A, bool upper, bool check_errors) {
+        const auto r = la::cholesky_ex(A, upper, check_errors);
+        return Named{"linalg_cholesky_ex", {"L", "info"}, {r.L, r.info}};
+      },
+      function | out,
+      "cholesky, and info instead of an error: 0, or the order of the leading minor that is not positive.");
+  s.add("inv(A)", &la::inv, function | out, "The inverse of square matrices. LinAlgError for a singular one.");
+  s.add(
+      "inv_ex(A, *, check_errors=False)",
+      [](T A, bool check_errors) {
+        const auto r = la::inv_ex(A, check_errors);
+        return Named{"linalg_inv_ex", {"inverse", "info"}, {r.inverse, r.info}};
+      },
+      function | out, "inv, and info instead of an error: 0, or which pivot is 0.");
+  s.add(
+      "solve(A, B, *, left=True)", &la::solve, function | out,
+      "X with A X = B, or X A = B (left=False); B may be a vector, or a batch of them. LinAlgError for a singular A.");
+  s.add(
+      "solve_ex(A, B, *, left=True, check_errors=False)",
+      [](T A, T B, bool left, bool check_errors) {
+        const auto r = la::solve_ex(A, B, left, check_errors);
+        return Named{"linalg_solve_ex", {"result", "info"}, {r.result, r.info}};
+      },
+      function | out, "solve, and info instead of an error: 0, or which pivot is 0.");
+  s.add("solve_triangular(A, B, *, upper, left=True, unitriangular=False)", &la::solve_triangular, function | out,
+        "X with A X = B, or X A = B (left=False), for a triangular A; unitriangular: its diagonal counts as ones.");
+  s.add("tensorinv(A, ind=2)", &la::tensorinv, function | out,
+        "The inverse of a tensor as a map of its last dimensions to its first `ind`.");
+  s.add("tensorsolve(A, B, dims=None)", &la::tensorsolve, function | out, "X with tensordot(A, X) = B.");
+  s.add(
+      "lstsq(A, B, rcond=None, *, driver=None)",
+      [](T A, T B, std::optional<double> rcond, Driver driver) {
+        const auto r = la::lstsq(A, B, rcond, driver ? std::string_view(*driver) : "");
+        return Named{"linalg_lstsq",
+                     {"solution", "residuals", "rank", "singular_values"},
+                     {r.solution, r.residuals, r.rank, r.singular_values}};
+      },
+      function | out,
+      "X that makes the norm of A X - B least, with residuals, rank and singular values as far as the driver tells "
+      "them.");
+}
+
+void add_factors(const List& s) {
+  s.add(
+      "lu_factor(A, *, pivot=True)",
+      [](T A, bool pivot) {
+        const auto r = la::lu_factor(A, pivot);
+        return Named{"linalg_lu_factor", {"LU", "pivots"}, {r.LU, r.pivots}};
+      },
+      function | out,
+      "A = P L U in one matrix, and the rows that changed places, counted from 1. LinAlgError where U has a 0 on its "
+      "diagonal.");
+  s.add(
+      "lu_factor_ex(A, *, pivot=True, check_errors=False)",
+      [](T A, bool pivot, bool check_errors) {
+        const auto r = la::lu_factor_ex(A, pivot, check_errors);
+        return Named{"linalg_lu_factor_ex", {"LU", "pivots", "info"}, {r.LU, r.pivots, r.info}};
+      },
+      function | out, "lu_factor, and info instead of an error: 0, or which pivot is 0.");
+  s.add(
+      "lu(A, *, pivot=True)",
+      [](T A, bool pivot) {
+        const auto r = la::lu(A, pivot);
+        return Named{"linalg_lu", {"P", "L", "U"}, {r.P, r.L, r.U}};
+      },
+      function | out, "A = P L U: a permutation, a lower triangle with a diagonal of ones, an upper triangle.");
+  s.add("lu_solve(LU, pivots, B, *, left=True, adjoint=False)", &la::lu_solve, function | out,
+        "X with A X = B, from what lu_factor gives of A.");
+  s.add("det(A)", &la::det, function | out, "The determinant of square matrices.");
+  s.add(
+      "slogdet(A)",
+      [](T A) {
+        const auto r = la::slogdet(A);
+        return Named{"linalg_slogdet", {"sign", "logabsdet"}, {r.sign, r.logabsdet}};
+      },
+      function | out, "Sign (or phase) and logarithm of the absolute value of the determinant.");
+  s.add(
+      "ldl_factor(A, *, hermitian=False)",
+      [](T A, bool hermitian) {
+        const auto r = la::ldl_factor(A, hermitian);
+        return Named{"linalg_ldl_factor", {"LD", "pivots"}, {r.LD, r.pivots}};
+      },
+      function | out,
+      "The LDL factorisation of symmetric (hermitian: Hermitian) matrices, of which the lower triangle is read. No "
+      "derivative.");
+  s.add(
+      "ldl_factor_ex(A, *, hermitian=False, check_errors=False)",
+      [](T A, bool hermitian, bool check_errors) {
+        const auto r = la::ldl_factor_ex(A, hermitian, check_errors);
+        return Named{"linalg_ldl_factor_ex", {"LD", "pivots", "info"}, {r.LD, r.pivots, r.info}};
+      },
+      function | out, "ldl_factor, and info instead of an error.");
+  s.add("ldl_solve(LD, pivots, B, *, hermitian=False)", &la::ldl_solve, function | out,
+        "X with A X = B, from what ldl_factor gives of A.");
+}
+
+void add_spectral(const List& s) {
+  s.add(
+      "qr(A, mode='reduced')",
+      [](T A, Word mode) {
+        const auto r = la::qr(A, mode);
+        return Named{"linalg_qr", {"Q", "R"}, {r.Q, r.R}};
+      },
+      function | out, "A = Q R with orthonormal columns in Q and an upper triangle R.");
+  s.add("householder_product(A, tau)", &la::householder_product, function | out,
+        "The first columns of the product of Householder reflectors that geqrf gives.");
+  s.add(
+      "eigh(A, UPLO='L')", [](T A, Word UPLO) { return named("linalg_eigh", la::eigh(A, triangle("eigh", UPLO))); },
+      function | out,
+      "Eigenvalues, ascending and real, and eigenvectors, as columns, of a Hermitian matrix of which the triangle "
+      "UPLO is read.");
+  s.add(
+      "eigvalsh(A, UPLO='L')", [](T A, Word UPLO) { return la::eigvalsh(A, triangle("eigvalsh", UPLO)); },
+      function | out, "The eigenvalues of a Hermitian matrix, ascending and real.");
+  s.add(
+      "eig(A)", [](T A) { return named("linalg_eig", la::eig(A)); }, function | out,
+      "Eigenvalues and eigenvectors, as columns, of any square matrix: complex numbers.");
+  s.add("eigvals(A)", &la::eigvals, function | out, "The eigenvalues of any square matrix: complex numbers.");
+  s.add(
+      "svd(A, full_matrices=True, *, driver=None)",
+      [](T A, bool full_matrices, Driver driver) {
+        check_driver("svd", driver);
+        const auto r = la::svd(A, full_matrices);
+        return Named{"linalg_svd", {"U", "S", "Vh"}, {r.U, r.S, r.Vh}};
+      },
+      function | out,
+      "The singular value decomposition: orthonormal columns, the singular values in descending order, orthonormal "
+      "rows.");
+  s.add(
+      "svdvals(A, *, driver=None)", [](T A, Driver d) { return check_driver("svdvals", d), la::svdvals(A); },
+      function | out, "The singular values, in descending order.");
+  s.add(
+      "cond(A, p=None)", [](T A, Driver p) { return p ? la::cond(A, std::string_view(*p)) : la::cond(A); },
+      function | out,
+      "The condition number: of singular values, or (p = 1, -1, inf, -inf, 'fro', 'nuc') of the norms of A and its "
+      "inverse.");
+  s.add(
+      "cond(A, p)", [](T A, double p) { return la::cond(A, p); }, function | out);
+}
+
+// A tolerance: nothing, a number or a tensor.
+Tensor tolerance(O t, T like) {
+  if (t.is_tensor()) return Tensor(Ref<TensorImpl>::share(t.tensor));
+  if (!t.is_scalar()) return {};
+  return full({}, t.scalar, {.dtype = DType::float64, .device = like.device()});
+}
+void add_ranks(const List& s) {
+  s.add(
+      "pinv(A, *, atol=None, rtol=None, hermitian=False)",
+      [](T A, O atol, O rtol, bool hermitian) {
+        return la::pinv(A, {tolerance(atol, A), tolerance(rtol, A)}, hermitian);
+      },
+      function | out,
+      "The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as 0. hermitian: by eigenvalues.");
+  s.add(
+      "pinv(A, rcond, hermitian=False)",
+      [](T A, O rcond, bool hermitian) {
+        return la::pinv(A, {{}, tolerance(rcond, A)}, hermitian);
+      },
+      function | out);
+  s.add(
+      "matrix_rank(A, *, atol=None, rtol=None, hermitian=False)",
+      [](T A, O atol, O rtol, bool hermitian) {
+        return la::matrix_rank(A, {tolerance(atol, A), tolerance(rtol, A)}, hermitian);
+      },
+      function | out,
+      "How many singular values are above max(atol, rtol * the largest). hermitian: absolute eigenvalues.");
+  s.add(
+      "matrix_rank(A, tol, hermitian=False)",
+      [](T A, O tol, bool hermitian) {
+        return la::matrix_rank(A, {tolerance(tol, A), tolerance(Scalar(0.0), A)}, hermitian);
+      },
+      function | out);
+}
+
+}  // namespace
+
+void add_linalg(std::deque<Function>& all) {
+  const List s(all, "linalg");
+  add_solvers(s);
+  add_factors(s);
+  add_spectral(s);
+  add_ranks(s);
+}
+
+}  // namespace neura::surface

@@ -1,0 +1,141 @@
+// Pointwise functions whose arguments are more than a row's.
+#include "neura/nn/value.h"
+#include "neura/ops/index.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/surface/list.h"
+
+namespace neura::surface {
+namespace {
+
+using T = const Tensor&;
+using O = const Operand&;
+using N = std::optional<double>;
+using Mode = const std::optional<std::string>&;
+
+void some_tensor(const char* op, O a, O b) {
+  check<nn::ArgumentError>(a.is_tensor() || b.is_tensor(),
+                           [&] { return std::string(op) + ": expected at least one tensor, got numbers"; });
+}
+div_options rounding(Mode mode) { return {.rounding_mode = mode ? mode->c_str() : nullptr}; }
+
+void add_arithmetic(const List& s) {
+  s.add(
+       "add(input, other, *, alpha=1)",
+       [](O a, O b, Scalar alpha) { return some_tensor("add", a, b), add(a, b, alpha); }, both | out | direct,
+       "input + alpha * other, element by element; both broadcast.")
+      .writes([](Tensor& x, O y, Scalar alpha) { add_(x, y, alpha); });
+  s.add(
+       "sub(input, other, *, alpha=1)",
+       [](O a, O b, Scalar alpha) { return some_tensor("sub", a, b), sub(a, b, alpha); }, both | out | direct,
+       "input - alpha * other, element by element; both broadcast.")
+      .writes([](Tensor& x, O y, Scalar alpha) { sub_(x, y, alpha); })
+      .alias("subtract", "sub");
+  s.add(
+       "div(input, other, *, rounding_mode=None)",
+       [](O a, O b, Mode mode) { return some_tensor("div", a, b), div(a, b, rounding(mode)); }, both | out | direct,
+       "input / other; rounding_mode 'trunc' or 'floor' rounds the quotient. Integers give the default dtype unless "
+       "rounded.")
+      .writes([](Tensor& x, O y, Mode mode) { div_(x, y, rounding(mode)); })
+      .alias("divide", "div")
+      .alias("true_divide", "div");
+  s.add(
+      "__rdiv__(self, other)", [](T a, O b) { return div(b, Operand(a)); }, method, "other / self.");
+  s.add(
+      "rsub(input, other, *, alpha=1)", [](T a, O b, Scalar alpha) { return rsub(a, b, alpha); }, both,
+      "other - alpha * input, element by element; both broadcast.");
+  s.add(
+       "float_power(input, exponent)", [](O a, O b) { return some_tensor("float_power", a, b), float_power(a, b); },
+       both | out, "input ** exponent in float64, or complex128.")
+      .writes([](Tensor& x, O e) { write_over("float_power_", x, float_power(readable(x), e), true); });
+  s.add(
+      "ldexp(input, other)", [](T a, O b) { return ldexp(a, b); }, both | out | in_place, "input * 2**other.");
+  s.add(
+      "nextafter(input, other)", [](T a, T b) { return nextafter(a, b); }, both | out | in_place,
+      "The next floating number after input towards other.");
+  s.add(
+       "igamma(input, other)", [](T a, T b) { return igamma(a, b); }, both | out | in_place,
+       "The regularised lower incomplete gamma function of input at other.")
+      .alias("gammainc", "igamma");
+  s.add(
+       "igammac(input, other)", [](T a, T b) { return igammac(a, b); }, both | out | in_place,
+       "The regularised upper incomplete gamma function of input at other.")
+      .alias("gammaincc", "igammac");
+  s.add(
+      "zeta(input, other)", [](O a, O b) { return some_tensor("zeta", a, b), zeta(a, b); }, function | out,
+      "The Hurwitz zeta function of input and other.");
+  s.add("square(input)", overload<T>(&square), both | out, "input * input.").writes(overload<Tensor&>(&square_));
+  s.add(
+      "polygamma(n, input)", [](int k, T x) { return polygamma(k, x); }, both | out | in_place,
+      "The n-th derivative of digamma, n >= 0.");
+  s.add("mvlgamma(input, p)", &mvlgamma, both | out | in_place,
+        "The logarithm of the multivariate gamma function of dimension p.")
+      .alias("multigammaln", "mvlgamma");
+  s.add("prelu(input, weight)", &prelu, both,
+        "input where it is positive, else weight * input; weight has one element or one per channel (dimension 1).");
+}
+
+void add_bounds(const List& s) {
+  s.add(
+       "round(input, *, decimals=0)", [](T x, int decimals) { return round(x, {decimals}); }, both | out,
+       "Rounded to the nearest, halves to even; decimals digits behind the point.")
+      .writes([](Tensor& x, int decimals) { round_(x, {decimals}); });
+  s.add(
+       "clamp(input, min=None, max=None)",
+       [](T x, O min, O max) {
+         return clamp(x, clamp_options{min, max});
+       },
+       both | out,
+       "Each element, but at least min and at most max: numbers or tensors; either may be left out. NaN stays.")
+      .writes([](Tensor& x, O min, O max) {
+        clamp_(x, clamp_options{min, max});
+      })
+      .alias("clip", "clamp");
+  s.add(
+       "nan_to_num(input, nan=None, posinf=None, neginf=None)",
+       [](T x, N nan, N p, N m) {
+         return nan_to_num(x, {nan.value_or(0), p, m});
+       },
+       both | out, "NaN and infinities replaced: by nan (0), posinf and neginf (the largest numbers of the dtype).")
+      .writes([](Tensor& x, N nan, N p, N m) {
+        nan_to_num_(x, {nan.value_or(0), p, m});
+      });
+  s.add(
+      "isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False)",
+      [](T a, T b, double rtol, double atol, bool nan) {
+        return isclose(a, b, {rtol, atol, nan});
+      },
+      both, "Where |input - other| <= atol + rtol * |other|; with equal_nan, NaN is close to NaN.");
+  s.add(
+      "allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False)",
+      [](T a, T b, double rtol, double atol, bool nan) {
+        return allclose(a, b, {rtol, atol, nan});
+      },
+      both, "Is |input - other| <= atol + rtol * |other| everywhere?");
+  s.add(
+      "celu(input, alpha=1)", [](T x, double alpha) { return celu(x, {alpha}); }, function,
+      "x where positive, otherwise alpha (exp(x / alpha) - 1). ValueError for alpha 0.");
+  s.add(
+      "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
+  s.add("equal(input, other)", &equal, both, "Do both have the same shape and the same elements?");
+  s.add(
+       "masked_fill(input, mask, value)", [](T x, T m, O v) { return masked_fill(x, m, v); }, both,
+       "A copy with value wherever mask is True; mask broadcasts.")
+      .writes([](Tensor& x, T m, O v) { masked_fill_(x, m, v); });
+  s.add(
+      "where(condition)", [](T c) { return where(c); }, both | out,
+      "input where condition is True, else other; all broadcast. With condition alone: its indices, as nonzero gives "
+      "with as_tuple.");
+  s.add(
+      "where(condition, input, other)", [](T c, O a, O b) { return where(c, a, b); }, both | out);
+}
+
+}  // namespace
+
+void add_pointwise(std::deque<Function>& all) {
+  const List s(all, "");
+  add_arithmetic(s);
+  add_bounds(s);
+}
+
+}  // namespace neura::surface

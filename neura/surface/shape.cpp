@@ -1,0 +1,205 @@
+// Views, and arrangements of the elements of one tensor.
+#include "neura/ops/copy.h"
+#include "neura/ops/index.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/strided.h"
+#include "neura/ops/view.h"
+#include "neura/ops/view_dtype.h"
+#include "neura/surface/list.h"
+
+namespace neura::surface {
+namespace {
+
+using T = const Tensor&;
+using Offset = std::optional<std::int64_t>;
+using int64 = std::int64_t;
+
+Tensor without_ones(T x, const Dims& dim) { return dim.empty() ? x : squeeze(x, dim); }
+
+void add_sizes(const List& s) {
+  s.add(
+      "view(input, *size)", [](T x, const Shape& size) { return view(x, size); }, both,
+      "A view in this shape, of which one size may be -1, or of another dtype. ShapeError where the layout does not "
+      "allow one; use reshape.");
+  s.add(
+      "view(input, dtype)", [](T x, DType dtype) { return view(x, dtype); }, both);
+  s.add(
+      "reshape(input, *shape)", [](T x, const Shape& shape) { return reshape(x, shape); }, both,
+      "The same elements in this shape, of which one size may be -1; a view where possible. ShapeError if the numbers "
+      "of elements differ.");
+  s.add(
+      "expand(input, *size)", [](T x, const Shape& size) { return expand(x, size); }, both,
+      "A view in which dimensions of size 1 are repeated without copies; -1 keeps a size. ShapeError otherwise.");
+  s.add(
+      "permute(input, *dims)", [](T x, const Shape& dims) { return permute(x, Dims(dims)); }, both,
+      "A view with the dimensions in this order.");
+  s.add(
+      "flip(input, *dims)", [](T x, const Shape& dims) { return flip(x, Dims(dims)); }, both,
+      "A copy with the order of the elements reversed along dims.");
+  s.add(
+      "repeat(input, *repeats)", [](T x, const Shape& repeats) { return repeat(x, repeats); }, both,
+      "A copy repeated this often along each dimension; new dimensions come first.");
+  s.add(
+      "tile(input, *dims)", [](T x, const Shape& dims) { return tile(x, dims); }, both,
+      "A copy repeated this often along each dimension, the last ones if there are fewer numbers.");
+  s.add(
+      "broadcast_to(input, *size)", [](T x, const Shape& size) { return broadcast_to(x, size); }, both,
+      "A view expanded to this size. ShapeError where a size of more than 1 differs.");
+  s.add(
+      "sum_to_size(input, *size)", [](T x, const Shape& size) { return sum_to_size(x, size); }, both,
+      "The sum over those dimensions that a broadcast from this size would have made.");
+  s.add("expand_as(input, other)", &expand_as, both, "A view expanded to the shape of other.");
+  s.add("view_as(input, other)", &view_as, both, "A view in the shape of other.");
+  s.add("reshape_as(input, other)", &reshape_as, both, "The same elements in the shape of other.");
+  s.add("flatten(input, start_dim=0, end_dim=-1)", &flatten, both,
+        "Dimensions start_dim to end_dim as one; a view where possible.");
+  s.add(
+      "unflatten(input, dim, sizes)", [](T x, int dim, const Shape& sizes) { return unflatten(x, dim, sizes); }, both,
+      "A view with dimension dim spread over sizes, of which one may be -1.");
+  s.add("ravel(input)", &ravel, both, "All elements in one dimension; a view where possible.");
+}
+
+void add_dimensions(const List& s) {
+  s.add("transpose(input, dim0, dim1)", overload<T, int, int>(&transpose), both, "A view with two dimensions swapped.")
+      .alias("swapdims", "transpose");
+  s.add("swapaxes(input, axis0, axis1)", &swapaxes, both, "A view with two dimensions swapped.");
+  s.add("t(input)", &t, both, "A view of a matrix transposed; itself for fewer dimensions.");
+  s.add(
+      "adjoint(input)", [](T x) { return conj(mT(x)); }, both,
+      "The matrices transposed and conjugated: the last two dimensions swapped.");
+  s.add("movedim(input, source, destination)", &movedim, both,
+        "A view with dimensions source moved to the places destination.")
+      .alias("moveaxis", "movedim");
+  s.add("unsqueeze(input, dim)", &unsqueeze, both, "A view with a dimension of size 1 at dim.");
+  s.add(
+      "squeeze(input)", [](T x) { return squeeze(x); }, both,
+      "A view without dimensions of size 1: all of them, or dim where it is one.");
+  s.add("squeeze(input, dim)", &without_ones, both);
+  s.add("view_as_real(input)", &view_as_real, both, "A view of complex numbers as pairs in a last dimension of 2.");
+  s.add("view_as_complex(input)", &view_as_complex, both,
+        "A view of real pairs (last dimension 2) as complex numbers.");
+}
+
+void add_parts(const List& s) {
+  s.add("select(input, dim, index)", &select, both, "A view of one index along dim, which goes. IndexError outside.");
+  s.add(
+      "narrow(input, dim, start, length)", [](T x, int dim, int64 start, int64 n) { return narrow(x, dim, start, n); },
+      both, "A view of length elements along dim from start on. IndexError outside.");
+  s.add(
+      "narrow(input, dim, start, length)",
+      [](T x, int dim, T start, int64 length) {
+        check<ShapeError>(start.dim() == 0 && category(start.dtype()) == Category::integer, [&] {
+          return "narrow: expected start to be an integer or a 0-d tensor of one, got " + start.spec().str();
+        });
+        return narrow(x, dim, start.item<int64>(), length);
+      },
+      both);
+  s.add("diagonal(input, offset=0, dim1=0, dim2=1)", &diagonal, both,
+        "A view of a diagonal of dimensions dim1 and dim2, as the last dimension.");
+  s.add("unfold(self, dimension, size, step)", overload<T, int, int64, int64>(&unfold), method,
+        "A view of all windows of this size along a dimension, step apart; the window is a new last dimension.");
+  s.add("as_strided(input, size, stride, storage_offset=None)", &as_strided, both,
+        "A view of the storage with this size, these strides and this offset, in elements. ValueError where it would "
+        "reach outside.");
+  s.add("select_scatter(input, src, dim, index)", &select_scatter, both,
+        "A copy of input in which one index along dim is src.");
+  s.add("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", &slice_scatter, both,
+        "A copy of input in which a slice along dim is src.");
+  s.add("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", &diagonal_scatter, both,
+        "A copy of input in which a diagonal is src.");
+  s.add(
+      "as_strided_scatter(input, src, size, stride, storage_offset=None)",
+      [](T x, T src, const Shape& size, const Shape& stride, Offset offset) {
+        return as_strided_scatter(x, src, size, stride, offset.value_or(0));
+      },
+      both, "A copy of input in which what as_strided shows is src.");
+}
+
+void add_arranged(const List& s) {
+  s.add("roll(input, shifts, dims=None)", &roll, both,
+        "A copy with the elements moved on by shifts along dims; those that leave come in at the other end.");
+  s.add("rot90(input, k=1, dims=(0, 1))", &rot90, both,
+        "A copy turned k times by 90 degrees in the plane of two dims.");
+  s.add("fliplr(input)", &fliplr, both, "A copy with the columns in reverse order.");
+  s.add("flipud(input)", &flipud, both, "A copy with the rows in reverse order.");
+  s.add("tril(input, diagonal=0)", &tril, both | out, "A copy with zeros above the diagonal.")
+      .writes([](Tensor& x, int64 diagonal) { tril_(x, diagonal); });
+  s.add("triu(input, diagonal=0)", &triu, both | out, "A copy with zeros below the diagonal.")
+      .writes([](Tensor& x, int64 diagonal) { triu_(x, diagonal); });
+  s.add(
+      "fill_diagonal_(self, fill_value, wrap=False)",
+      [](Tensor& x, Scalar value, bool wrap) { fill_diagonal_(x, value, wrap); }, method,
+      "Writes fill_value where all indices are equal, in place. wrap: in a matrix with more rows than columns the "
+      "diagonal begins anew after a row that is left out. ShapeError below two dimensions, and where more than two "
+      "differ in size.");
+  s.add("diag(input, diagonal=0)", &diag, both | out,
+        "Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal.");
+  s.add("diagflat(input, offset=0)", &diagflat, both, "The matrix that has all elements of input on a diagonal.");
+  s.add("diag_embed(input, offset=0, dim1=-2, dim2=-1)", &diag_embed, both,
+        "The last dimension becomes the diagonal of matrices in dimensions dim1 and dim2.");
+  const char* repeated = "repeat_interleave(input, repeats, dim=None, *, output_size=None)";
+  s.add(
+      repeated, [](T x, int64 n, std::optional<int> dim, Ignored) { return repeat_interleave(x, n, dim); }, both,
+      "A copy with each element repeated, along dim or in one dimension.");
+  s.add(
+      repeated, [](T x, T n, std::optional<int> dim, Ignored) { return repeat_interleave(x, n, dim); }, both);
+  s.add(
+      "repeat_interleave(repeats)", [](T n) { return repeat_interleave(n); }, both);
+}
+
+void add_copies(const List& s) {
+  s.add(
+      "alias_copy(input)", [](T x) { return clone(x); }, both | out, "A copy.");
+  s.add(
+      "t_copy(input)", [](T x) { return clone(t(x)); }, both | out, "A copy of what t shows.");
+  s.add(
+      "transpose_copy(input, dim0, dim1)", [](T x, int a, int b) { return clone(transpose(x, a, b)); }, both | out,
+      "A copy of what transpose shows.");
+  s.add(
+      "permute_copy(input, dims)", [](T x, const Dims& d) { return clone(permute(x, d)); }, both | out,
+      "A copy of what permute shows.");
+  s.add(
+      "expand_copy(input, size)", [](T x, const Shape& size) { return clone(expand(x, size)); }, both | out,
+      "A copy of what expand shows.");
+  s.add(
+      "view_copy(input, size)", [](T x, const Shape& size) { return clone(view(x, size)); }, both | out,
+      "A copy of what view shows.");
+  s.add(
+      "unsqueeze_copy(input, dim)", [](T x, int d) { return clone(unsqueeze(x, d)); }, both | out,
+      "A copy of what unsqueeze shows.");
+  s.add(
+      "squeeze_copy(input)", [](T x) { return clone(squeeze(x)); }, both | out, "A copy of what squeeze shows.");
+  s.add(
+      "squeeze_copy(input, dim)", [](T x, const Dims& d) { return clone(without_ones(x, d)); }, both | out);
+  s.add(
+      "narrow_copy(input, dim, start, length)",
+      [](T x, int dim, int64 start, int64 n) { return clone(narrow(x, dim, start, n)); }, both | out,
+      "A copy of what narrow shows.");
+  s.add(
+      "diagonal_copy(input, offset=0, dim1=0, dim2=1)",
+      [](T x, int64 offset, int a, int b) { return clone(diagonal(x, offset, a, b)); }, both | out,
+      "A copy of what diagonal shows.");
+  s.add(
+      "unfold_copy(input, dimension, size, step)",
+      [](T x, int d, int64 size, int64 step) { return clone(unfold(x, d, size, step)); }, both | out,
+      "A copy of what Tensor.unfold shows.");
+  s.add(
+      "as_strided_copy(input, size, stride, storage_offset=None)",
+      [](T x, const Shape& size, const Shape& stride, Offset o) { return clone(as_strided(x, size, stride, o)); },
+      both | out, "A copy of what as_strided shows.");
+}
+
+}  // namespace
+
+void add_shape(std::deque<Function>& all) {
+  const List s(all, "");
+  add_sizes(s);
+  add_dimensions(s);
+  add_parts(s);
+  add_arranged(s);
+  add_copies(s);
+}
+
+}  // namespace neura::surface

@@ -1,0 +1,342 @@
+// The public functions: one callable type for all of them, made from the list in neura/surface.
+#include "keywords.h"
+#include "out.h"
+#include "reader.h"
+#include "results.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace neura::python {
+namespace {
+
+using surface::Function;
+using surface::Parameter;
+
+// Where a method finds its tensor: the argument input, or the first one.
+int self_place(const Function& f) { return std::max(f.place_of("input"), 0); }
+
+struct Overload {
+  const Function* function;
+  std::vector<PyObject*> names;  // interned
+  std::size_t positional = 0;    // how many may be given by position
+  bool rest = false;             // the last of them takes what is left
+
+  explicit Overload(const Function& f) : function(&f) {
+    for (const Parameter& p : f.parameters) {
+      names.push_back(PyUnicode_InternFromString(p.name.c_str()));
+      if (!p.by_name_alone) ++positional, rest = p.rest;
+    }
+  }
+  int place_of(PyObject* key) const {
+    const auto at = std::find(names.begin(), names.end(), key);
+    return at != names.end() ? int(at - names.begin()) : function->place_of(PyUnicode_AsUTF8(key));
+  }
+};
+struct PyFunction {
+  PyObject_HEAD vectorcallfunc call;
+  const std::vector<Overload>* overloads;
+  bool in_place;    // the form that writes its result over the tensor
+  bool self_first;  // a method, of a function whose first argument is another: polygamma(n, input)
+  PyObject* name;
+};
+PyTypeObject* function_type;
+
+nb::object object_of(const surface::Value& v, PyObject* self) {
+  return std::visit(
+      [&]<class T>(const T& x) -> nb::object {
+        if constexpr (std::is_same_v<T, std::monostate>) return nb::none();
+        else if constexpr (std::is_same_v<T, Tensor>) return nb::steal(wrap(x));
+        else if constexpr (std::is_same_v<T, surface::Tensors>) return tuple_of(x);
+        else if constexpr (std::is_same_v<T, surface::Named>) return named(x.type, x.fields, x.values);
+        else if constexpr (std::is_same_v<T, surface::Self>) return nb::borrow(self);
+        else if constexpr (std::is_same_v<T, Scalar>) return nb::steal(from_scalar(x));
+        else return nb::cast(x);
+      },
+      v);
+}
+
+// What stands in the way of an overload.
+struct Refusal {
+  std::string text;
+  bool keyword = false;
+};
+
+class Calling {
+ public:
+  Calling(const PyFunction& f, PyObject* const* args, std::size_t n, PyObject* keywords)
+      : f_(f), args_(args), n_(n), keywords_(keywords) {}
+
+  nb::object run() {
+    for (const bool convert : {false, true}) {
+      reader_.convert = convert;
+      for (const Overload& overload : *f_.overloads) {
+        std::fill_n(reader_.given_to.begin(), overload.names.size(), nullptr);
+        reader_.wrong = -1, out_ = nullptr;
+        if (!place(overload)) continue;
+        if (nb::object made = attempt(*overload.function); made.is_valid()) return made;
+        if (convert) refuse(*overload.function);
+      }
+    }
+    throw nb::type_error((name() + ": " + refused_).c_str());
+  }
+
+ private:
+  std::string name() const { return PyUnicode_AsUTF8(f_.name); }
+
+  // The first reason why no overload fits; said by the second pass alone.
+  template <class F> bool say(F&& text) {
+    if (reader_.convert && refused_.empty()) refused_ = text();
+    return false;
+  }
+  // Puts each argument to its place; the rest of the positional ones may be one list.
+  bool place(const Overload& overload) {
+    std::size_t given = n_;
+    if (overload.rest && n_ >= overload.positional) given = place_rest(overload.positional - 1);
+    else if (n_ > overload.positional)
+      return say([&] {
+        return "expected at most " + std::to_string(overload.positional) + " arguments by position, got " +
+               std::to_string(n_);
+      });
+    std::copy_n(args_, given, reader_.given_to.begin());
+    if (f_.self_first && given) {
+      const auto begin = reader_.given_to.begin();
+      std::rotate(begin, begin + 1, begin + std::min(std::size_t(self_place(*overload.function)) + 1, given));
+    }
+    for (Py_ssize_t i = 0; keywords_ && i < PyTuple_GET_SIZE(keywords_); ++i)
+      if (!keyword(overload, PyTuple_GET_ITEM(keywords_, i), args_[n_ + std::size_t(i)])) return false;
+    return true;
+  }
+  std::size_t place_rest(std::size_t last) {
+    PyObject* only = n_ == last + 1 ? args_[last] : nullptr;
+    const bool alone = only && !is_tensor(only) && !PyIndex_Check(only);
+    if (!alone) {
+      rest_ = nb::steal(PyTuple_New(Py_ssize_t(n_ - last)));
+      for (std::size_t i = last; i < n_; ++i) PyTuple_SET_ITEM(rest_.ptr(), Py_ssize_t(i - last), Py_NewRef(args_[i]));
+    }
+    reader_.given_to[last] = alone ? only : rest_.ptr();
+    return last;
+  }
+  bool keyword(const Overload& overload, PyObject* key, PyObject* value) {
+    const Function& function = *overload.function;
+    int at = overload.place_of(key);
+    if (at < 0) {
+      const char* text = PyUnicode_AsUTF8(key);
+      if (std::strcmp(text, "out") == 0 && (function.forms & surface::out) && !f_.in_place) {
+        out_ = value == Py_None ? nullptr : value;
+        return true;
+      }
+      if (std::strcmp(text, "self") == 0 && !overload.names.empty()) at = self_place(function);
+      else {
+        const nb::object other = renamed_keyword(text, names(function));
+        if (other.is_none()) return say([&] { return unknown(text); });
+        return keyword(overload, other.ptr(), value);
+      }
+    }
+    PyObject*& place = reader_.given_to[std::size_t(at)];
+    if (place) return say([&] { return std::string("got two values for ") + PyUnicode_AsUTF8(key); });
+    place = value;
+    return true;
+  }
+  std::string unknown(const char* key) const {
+    const nb::object sentence = nb::module_::import_("neura._keywords").attr("unknown")(name(), key, all_names());
+    return nb::cast<std::string>(sentence).substr(name().size() + 2);
+  }
+  static nb::list names(const Function& function) {
+    nb::list l;
+    for (const Parameter& p : function.parameters) l.append(p.name);
+    return l;
+  }
+  nb::list all_names() const {
+    nb::list l;
+    for (const Overload& o : *f_.overloads)
+      for (PyObject* name : o.names)
+        if (!PySequence_Contains(l.ptr(), name)) l.append(nb::handle(name));
+    if ((f_.overloads->front().function->forms & surface::out) && !f_.in_place) l.append("out");
+    return l;
+  }
+  void refuse(const Function& function) {
+    if (reader_.wrong < 0) return;
+    const Parameter& p = function.parameters[std::size_t(reader_.wrong)];
+    PyObject* o = reader_.given_to[std::size_t(reader_.wrong)];
+    say([&] {
+      if (!o) return "the argument " + p.name + " is missing";
+      return "expected " + what_fits(p.name) + " for " + p.name + ", got " + Py_TYPE(o)->tp_name;
+    });
+  }
+
+  // What the overloads take under this name: "a tensor, integers or None".
+  std::string what_fits(const std::string& name) const {
+    std::vector<std::string> words;
+    bool none = false;
+    for (const Overload& o : *f_.overloads)
+      for (const Parameter& p : o.function->parameters)
+        if (p.name == name) {
+          none |= p.may_be_none;
+          if (std::find(words.begin(), words.end(), p.words) == words.end()) words.push_back(p.words);
+        }
+    if (none) words.push_back("None");
+    std::string text = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i) text += (i + 1 < words.size() ? ", " : " or ") + words[i];
+    return text;
+  }
+
+  // The result; nothing where an argument does not fit.
+  nb::object attempt(const Function& function) {
+    surface::Value value;
+    if (f_.in_place) return written(function, value);
+    if (out_ && (function.forms & surface::direct) && is_tensor(out_)) {
+      const surface::WriteInto scope(function, tensor_in(out_));
+      if (!function.call(function, reader_, value)) return {};
+      if (std::get<Tensor>(value).is_same(tensor_in(out_))) return nb::borrow(out_);
+    } else if (!function.call(function, reader_, value)) return {};
+    if (const Tensor* t = std::get_if<Tensor>(&value); t && !out_) [[likely]]
+      return nb::steal(wrap(*t));
+    const nb::object result = object_of(value, reader_.given_to[0]);
+    return out_ ? into_each(out_, result, function.name.c_str()) : result;
+  }
+  // In place: the result of the function, in the tensor's own dtype.
+  nb::object written(const Function& function, surface::Value& value) {
+    PyObject*& place = reader_.given_to[std::size_t(self_place(function))];
+    PyObject* self = place;
+    if (!self || !is_tensor(self)) return {};
+    const nb::object read = nb::steal(wrap(surface::readable(tensor_in(self))));
+    place = read.ptr();
+    const bool fits = function.call(function, reader_, value);
+    place = self;
+    if (!fits) return {};
+    surface::write_over(name(), tensor_in(self), std::get<Tensor>(value));
+    return nb::borrow(self);
+  }
+
+  const PyFunction& f_;
+  PyObject* const* args_;
+  std::size_t n_;
+  PyObject* keywords_;
+  PyReader reader_;
+  PyObject* out_ = nullptr;
+  nb::object rest_;
+  std::string refused_;
+};
+
+PyObject* call_function(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
+  return guarded([&] {
+    const auto& f = *reinterpret_cast<PyFunction*>(self);
+    return Calling(f, args, std::size_t(PyVectorcall_NARGS(flagged)), keywords).run().release().ptr();
+  });
+}
+PyObject* show(PyObject* self) {
+  return PyUnicode_FromFormat("<function %U>", reinterpret_cast<PyFunction*>(self)->name);
+}
+PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(reinterpret_cast<PyFunction*>(self)->name); }
+std::string text_of(const PyFunction& f) {
+  const Function& first = *f.overloads->front().function;
+  return (f.in_place || first.in_place ? "In place. " : "") + std::string(first.text);
+}
+PyObject* doc(PyObject* self, void*) {
+  return PyUnicode_FromString(text_of(*reinterpret_cast<PyFunction*>(self)).c_str());
+}
+
+// (signature, text, defaults) of each overload, as nanobind says it of its functions.
+nb::object signature_of(const PyFunction& f, const Function& function, bool spread) {
+  std::string text = "def " + nb::cast<std::string>(nb::handle(f.name)) + "(";
+  nb::list defaults;
+  bool star = false;
+  const auto separate = [&] { text += text.back() == '(' ? "" : ", "; };
+  const auto parameter = [&](const std::string& name, const std::string& type, const std::string& fallback) {
+    separate();
+    text += name + ": " + type;
+    if (fallback.empty()) return;
+    text += " = \\" + std::to_string(nb::len(defaults));
+    defaults.append(nb::module_::import_("ast").attr("literal_eval")(fallback));
+  };
+  for (const Parameter& p : function.parameters) {
+    if (p.by_name_alone && !star) separate(), text += "*", star = true;
+    const std::string type = p.type + std::string(p.may_be_none ? " | None" : "");
+    if (p.rest && spread) separate(), text += "*" + p.name, star = true;
+    else parameter(p.name, type, p.fallback);
+  }
+  if ((function.forms & surface::out) && !f.in_place) {
+    if (!star) separate(), text += "*";
+    parameter("out", "neura.Tensor | None", "None");
+  }
+  return nb::make_tuple(text + ") -> " + function.result, text_of(f), nb::tuple(defaults));
+}
+PyObject* signatures(PyObject* self, void*) {
+  return guarded([&] {
+    const auto& f = *reinterpret_cast<PyFunction*>(self);
+    nb::list all;
+    for (const Overload& o : *f.overloads) {
+      all.append(signature_of(f, *o.function, false));
+      if (o.rest) all.append(signature_of(f, *o.function, true));  // f((2, 3)) and f(2, 3)
+    }
+    return nb::tuple(all).release().ptr();
+  });
+}
+
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunction, call), READONLY, ""},
+                         {"__name__", T_OBJECT, offsetof(PyFunction, name), READONLY, ""},
+                         {"__qualname__", T_OBJECT, offsetof(PyFunction, name), READONLY, ""},
+                         {}};
+// Where pickle finds it.
+PyObject* module_of(PyObject* self, void*) {
+  const std::string_view space = reinterpret_cast<PyFunction*>(self)->overloads->front().function->space;
+  const char* const where = space == "functional" ? "neura.nn.functional"
+                            : space == "linalg"   ? "neura.linalg"
+                                                  : "neura";
+  return PyUnicode_FromString(where);
+}
+
+PyGetSetDef properties[] = {{"__doc__", doc, nullptr, "", nullptr},
+                            {"__module__", module_of, nullptr, "", nullptr},
+                            {"__nb_signature__", signatures, nullptr, "", nullptr},
+                            {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, ""}, {}};
+PyType_Slot slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
+                       {Py_tp_repr, (void*)show},
+                       {Py_tp_members, members},
+                       {Py_tp_getset, properties},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+PyType_Spec spec = {"neura.function", sizeof(PyFunction), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+nb::handle make(const std::string& name, const std::vector<Overload>* overloads, bool in_place, bool self_first) {
+  PyFunction* f = PyObject_New(PyFunction, function_type);  // lives as long as the process
+  if (!f) throw nb::python_error();
+  f->call = call_function, f->overloads = overloads, f->in_place = in_place, f->self_first = self_first;
+  f->name = PyUnicode_FromString(name.c_str());
+  return reinterpret_cast<PyObject*>(f);
+}
+
+}  // namespace
+
+nb::object space_of(const Names& n, const Function& f) {
+  return f.space.empty() ? nb::object(n.functions) : nb::object(n.functions.attr(std::string(f.space).c_str()));
+}
+
+void bind_surface(const Names& n) {
+  function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!function_type) throw nb::python_error();
+  std::vector<std::pair<std::string, std::vector<Overload>*>> grouped;
+  std::unordered_map<std::string, std::vector<Overload>*> known;
+  for (const Function& f : surface::functions()) {
+    auto*& overloads = known[std::string(f.space) + "." + f.name];
+    if (!overloads) grouped.emplace_back(f.name, overloads = new std::vector<Overload>);
+    overloads->emplace_back(f);
+  }
+  for (const auto& [name, overloads] : grouped) {
+    const Function& f = *overloads->front().function;
+    const bool moved = std::any_of(overloads->begin(), overloads->end(),
+                                   [](const Overload& o) { return self_place(*o.function) != 0; });
+    const nb::handle o = make(name, overloads, false, false);
+    if (f.forms & surface::function) nb::object(space_of(n, f)).attr(name.c_str()) = o;
+    if (f.forms & surface::method) add_method(name.c_str(), moved ? make(name, overloads, false, true) : o);
+    if (f.forms & surface::in_place) add_method((name + "_").c_str(), make(name + "_", overloads, true, moved));
+  }
+}
+
+}  // namespace neura::python
