@@ -171,14 +171,23 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        inner = self._pick(lambda p: (p**value * (1 - p) ** (1 - value) + p - 1) / (2 * p - 1), lambda x: value)
-        return inner.clamp(min=0, max=1)
+        slope, right = self._slope()
+        flat, safe = slope.abs() < 1e-6, _n.where(slope.abs() < 1e-6, -1.0, slope)
+        at = _n.where(right, 1 - value, value)
+        level = _n.where(flat, at + 0.5 * slope * at * (at - 1), (safe * at).expm1() / safe.expm1())
+        return _n.where(right, 1 - level, level).clamp(min=0, max=1)
 
     def icdf(self, value):
-        return self._pick(
-            lambda p: ((-p + value * (2 * p - 1)).log1p() - (-p).log1p()) / (p.log() - (-p).log1p()),
-            lambda x: value,
-        )
+        slope, right = self._slope()
+        flat, safe = slope.abs() < 1e-6, _n.where(slope.abs() < 1e-6, -1.0, slope)
+        level = _n.where(right, 1 - value, value)
+        at = _n.where(flat, level + 0.5 * slope * level * (1 - level), (level * safe.expm1()).log1p() / safe)
+        return _n.where(right, 1 - at, at).clamp(min=0, max=1)
+
+    def _slope(self):
+        """That of the log density, or minus it where it would be positive, and where that is."""
+        right = self.logits > 0
+        return _n.where(right, -self.logits, self.logits), right
 
     def entropy(self):
         complement = (-self.probs).log1p()

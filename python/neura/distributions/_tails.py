@@ -74,7 +74,7 @@ class GeneralizedPareto(Distribution):
         return constraints.interval(self.loc, _n.where(self.concentration < 0, end, math.inf))
 
     def _split(self):
-        """Where c is 0, to rounding, and c with 1 in those places."""
+        """Where c is 0, to rounding, so that series in c are taken, and c with 1 in those places."""
         flat = self.concentration.abs() < finfo(self.concentration.dtype).eps
         return flat, _n.where(flat, 1.0, self.concentration)
 
@@ -87,7 +87,7 @@ class GeneralizedPareto(Distribution):
             self._validate_sample(value)
         z = (value - self.loc) / self.scale
         flat, c = self._split()
-        return _n.where(flat, -z, -(c * z).log1p() / c)
+        return _n.where(flat, z * (0.5 * self.concentration * z - 1), -(c * z).log1p() / c)
 
     def log_prob(self, value):
         return (1 + self.concentration) * self.log_survival_function(value) - self.scale.log()
@@ -102,7 +102,8 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value):
         flat, c = self._split()
         above = (-value).log1p()
-        return self.loc + self.scale * _n.where(flat, -above, (-c * above).expm1() / c)
+        series = above * (0.5 * self.concentration * above - 1)
+        return self.loc + self.scale * _n.where(flat, series, (-c * above).expm1() / c)
 
     mode = property(lambda self: self.loc)
 
