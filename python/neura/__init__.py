@@ -57,6 +57,7 @@ __getattr__, __dir__ = _lazy.names(
         "backends": "",
         "cuda": "",
         "data": "",
+        "distributions": "",
         "fft": "",
         "func": "",
         "linalg": "",

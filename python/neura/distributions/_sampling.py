@@ -1,0 +1,219 @@
+"""Samplers: gamma numbers with their derivatives, binomial numbers, uniform and normal numbers like a parameter."""
+
+import math
+
+from .. import _neura as _n
+from .._limits import finfo
+from ..autograd.function import Function, once_differentiable
+
+_FAR = 34.0  # densities below exp(-40) of their greatest are left out of integrals
+_CHUNK = 8192  # values integrated at a time
+
+
+def uniform(like, shape):
+    """Uniform numbers in [0, 1) in dtype and on the device of `like`."""
+    return _n.rand(tuple(shape), dtype=like.dtype, device=like.device)
+
+
+def open_uniform(like, shape):
+    """Uniform numbers in (0, 1)."""
+    info = finfo(like.dtype)
+    return uniform(like, shape).clamp(min=info.tiny, max=1 - info.eps / 2)
+
+
+def normal(like, shape):
+    """Standard normal numbers in dtype and on the device of `like`."""
+    return _n.randn(tuple(shape), dtype=like.dtype, device=like.device)
+
+
+def rejection(count, propose, result):
+    """Fills `result`, of `count` elements: propose(at) gives values and which are accepted, at indices `at`."""
+    at = _n.arange(count, device=result.device)
+    while at.numel():
+        value, accepted = propose(at)
+        result[at] = value
+        at = at[~accepted]
+    return result
+
+
+def _draw_log_gamma(a):
+    """log of gamma numbers of concentration a, a vector in float64.
+
+    Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; below 1 from a + 1, in logarithms, as
+    the numbers themselves underflow.
+    """
+    wrong = ~((a > 0) & (a < math.inf))
+    shifted = _n.where(wrong, 1.0, _n.where(a < 1, a + 1, a))
+    d = shifted - 1 / 3
+    c = (9 * d).rsqrt()
+
+    def propose(at):
+        x, u = normal(a, at.shape), open_uniform(a, at.shape)
+        v = (1 + c[at] * x) ** 3
+        kept = v.clamp(min=1e-300)
+        accepted = (v > 0) & (u.log() < x * x / 2 + d[at] * (1 - v + kept.log()))
+        return d[at].log() + kept.log(), accepted
+
+    result = rejection(a.numel(), propose, _n.empty_like(a))
+    boost = _n.where(a < 1, open_uniform(a, a.shape).log() / a, 0.0)
+    return _n.where(wrong, math.nan, result + boost)
+
+
+def _series(a, log_z):
+    """d log z / d a for z <= 2: minus the derivative of the power series of P(a, z) over its density."""
+    n = _n.arange(1, 32, dtype=a.dtype, device=a.device)
+    steps = a.unsqueeze(-1) + n
+    terms = (log_z.exp().unsqueeze(-1) / steps).cumprod(-1)
+    first = log_z - _n.digamma(a + 1)
+    later = first.unsqueeze(-1) - (1 / steps).cumsum(-1)
+    return -(first + (terms * later).sum(-1)) / a
+
+
+def _gauss_legendre(count=24):
+    """Nodes and weights of the integral over [0, 1], by Newton's method for the roots of Legendre's polynomial."""
+    nodes, weights = [], []
+    for i in range(count):
+        x = math.cos(math.pi * (i + 0.75) / (count + 0.5))
+        for _ in range(8):
+            before, now = 1.0, x
+            for k in range(2, count + 1):
+                before, now = now, ((2 * k - 1) * x * now - (k - 1) * before) / k
+            slope = count * (x * now - before) / (x * x - 1)
+            x -= now / slope
+        nodes.append((x + 1) / 2)
+        weights.append(1 / ((1 - x * x) * slope * slope))
+    return nodes, weights
+
+
+_rule = []
+
+
+def _integral(a, log_z):
+    """d log z / d a for z > 2, by an integral over the tail that z is in, of a positive function.
+
+    With p the density of z and t = z exp(+-s), dz/da = -1/p(z) * integral of (log t - digamma(a)) p(t) over all t < z,
+    or minus that over all t > z; in the tail on z's side of exp(digamma(a)) the integrand does not change its sign.
+    """
+    if not _rule:
+        _rule.extend(_gauss_legendre())
+    nodes, weights = (_n.tensor(r, dtype=a.dtype, device=a.device) for r in _rule)
+    z, delta = log_z.exp(), log_z - _n.digamma(a)
+    sign = _n.where(delta < 0, -1.0, 1.0).to(a.dtype)
+    right = (0.5 + (0.25 + 2 * _FAR * z).sqrt()) / z
+    left = _n.minimum(_FAR / (a - z).clamp(min=1e-300), (_FAR / 3 + (_FAR * _FAR / 9 + 2 * _FAR * z).sqrt()) / z)
+    end = _n.where(delta < 0, left, right)
+    for _ in range(6):  # Newton from above, towards where the density has fallen to exp(-_FAR)
+        fall = z * (sign * end).expm1() - a * sign * end - _FAR
+        end = end - fall / (sign * (z * (sign * end).exp() - a))
+    s = end.unsqueeze(-1) * nodes
+    signed = sign.unsqueeze(-1) * s
+    density = (a.unsqueeze(-1) * signed - z.unsqueeze(-1) * signed.expm1()).exp()
+    return end * (((s + delta.abs().unsqueeze(-1)) * density) @ weights)
+
+
+def log_gamma_slope(a, log_z):
+    """d log z / d a of gamma numbers z at fixed probability, in float64, of tensors of one shape.
+
+    The implicit derivative of Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients", 2018.
+    """
+    shape = a.shape
+    parts = []
+    for some, logs in zip(a.reshape(-1).split(_CHUNK), log_z.reshape(-1).split(_CHUNK)):
+        slope = _n.empty_like(some)
+        low = logs <= math.log(2.0)
+        slope[low] = _series(some[low], logs[low])
+        slope[~low] = _integral(some[~low], logs[~low])
+        parts.append(slope)
+    return _n.cat(parts).reshape(shape) if parts else _n.empty_like(a)
+
+
+class _LogGamma(Function):
+    @staticmethod
+    def forward(ctx, concentration):
+        a = concentration.double()
+        drawn = _draw_log_gamma(a.reshape(-1)).reshape(a.shape)
+        ctx.save_for_backward(a, drawn)
+        return drawn.to(concentration.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        return (grad * log_gamma_slope(*ctx.saved_tensors)).to(grad.dtype)
+
+
+def log_gamma(concentration):
+    """Logarithms of gamma numbers of rate 1, of the shape of concentration, with gradients."""
+    return _LogGamma.apply(concentration)
+
+
+class _GammaCdf(Function):
+    @staticmethod
+    def forward(ctx, a, z):
+        ctx.save_for_backward(a, z)
+        return _n.gammainc(a, z)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        a, z = (t.double() for t in ctx.saved_tensors)
+        density = (_n.xlogy(a - 1, z) - z - _n.lgamma(a)).exp()
+        of_a = None
+        if ctx.needs_input_grad[0]:
+            inside = z.clamp(min=1e-300)
+            of_a = (-grad * density * inside * log_gamma_slope(a, inside.log())).to(grad.dtype)
+        return of_a, (grad * density).to(grad.dtype)
+
+
+def gamma_cdf(a, z):
+    """The regularised lower incomplete gamma function of tensors of one shape, with the gradients of both."""
+    return _GammaCdf.apply(a, z)
+
+
+def _count_jumps(n, p):
+    """Binomial numbers of small mean: how many geometric jumps fit into n trials."""
+    count, at = _n.zeros_like(n), _n.zeros_like(n)
+    scale = _n.log1p(-p)
+    while True:
+        at = at + (uniform(n, n.shape).log() / scale).floor() + 1
+        within = at <= n
+        if not within.any():
+            return count
+        count = count + within
+
+
+def _transformed_rejection(n, p):
+    """Binomial numbers of mean 10 or more: Hoermann, "The generation of binomial random variates", 1993."""
+    spread = (n * p * (1 - p)).sqrt()
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    quick, alpha = 0.92 - 4.2 / b, (2.83 + 5.1 / b) * spread
+    odds, mode = (p / (1 - p)).log(), ((n + 1) * p).floor()
+    peak = _n.lgamma(mode + 1) + _n.lgamma(n - mode + 1)
+
+    def propose(at):
+        u, v = uniform(n, at.shape) - 0.5, open_uniform(n, at.shape)
+        some = n[at]
+        us = (0.5 - u.abs()).clamp(min=1e-300)
+        k = ((2 * a[at] / us + b[at]) * u + some * p[at] + 0.5).floor()
+        inside = (k >= 0) & (k <= some)
+        kept = _n.where(inside, k, 0.0)
+        bound = peak[at] - _n.lgamma(kept + 1) - _n.lgamma(some - kept + 1) + (kept - mode[at]) * odds[at]
+        exact = (v * alpha[at] / (a[at] / (us * us) + b[at])).log() <= bound
+        return kept, inside & (((us >= 0.07) & (v <= quick[at])) | exact)
+
+    return rejection(n.numel(), propose, _n.empty_like(n))
+
+
+def binomial(total_count, probs):
+    """Binomial numbers of tensors of one shape, in the dtype of probs; NaN where parameters are none."""
+    n, p = total_count.double().reshape(-1), probs.double().reshape(-1)
+    wrong = ~((n >= 0) & (n < math.inf) & (p >= 0) & (p <= 1))
+    n, p = _n.where(wrong, 0.0, n), _n.where(wrong, 0.0, p)
+    flipped = p > 0.5
+    p = _n.where(flipped, 1 - p, p)
+    many = n * p >= 10
+    drawn = _n.empty_like(n)
+    drawn[~many] = _count_jumps(n[~many], p[~many])
+    drawn[many] = _transformed_rejection(n[many], p[many])
+    drawn = _n.where(wrong, math.nan, _n.where(flipped, n - drawn, drawn))
+    return drawn.reshape(probs.shape).to(probs.dtype)
