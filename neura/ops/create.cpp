@@ -11,6 +11,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/create_common.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/registry.h"
 
@@ -24,8 +25,11 @@ Tensor allocated(const char* op, const Spec& s) {
     rethrow_with_details(op, {});
   }
 }
+Tensor zeros_of(const Spec&);
 Tensor make(const char* op, const Shape& size, DType dtype, Device device = {}) {  // new, dense, not written yet
   check_sizes(op, size);
+  if (deferral()) [[unlikely]]  // a program has no memory without values
+    return zeros_of(Spec::dense(dtype, size, device));
   return allocated(op, Spec::dense(dtype, size, device));
 }
 TensorOptions options(const Tensor& input, const LikeOptions& o) {
@@ -58,6 +62,8 @@ template <Filled by> struct Full {
   }
   void run(Context&, View y) const { fill_memory(y, value); }
 };
+
+Tensor zeros_of(const Spec& s) { return apply(Full<Filled::zeros>{s, 0}); }
 
 struct Eye {
   static constexpr Operation op = operation("eye");
