@@ -71,6 +71,12 @@ std::vector<Spec> infer(const Program& p, const Node& n) {
   return all;
 }
 
+bool varies(const Row& row, const void* op) {
+  if (row.numbers) return false;
+  const Attributes a = Attributes::of(row, op);
+  return std::any_of(a.fields().begin(), a.fields().end(), [](const Attributes::Field& f) { return f.varying; });
+}
+
 std::size_t Program::inputs() const {
   std::size_t n = 0;
   for (const External& e : externals) n += e.kind == External::input;

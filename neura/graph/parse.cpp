@@ -213,6 +213,7 @@ class Parser {
       n.in.push_back(argument());
     }
     attributes(n);
+    n.varies = varies(*n.row, n.op->get());
     if (skip("into")) n.destination = Destination::out, n.into = uses();
     else if (skip("in")) n.destination = Destination::in_place, n.into = uses();
     if (skip("region")) n.region = std::uint32_t(integer());

@@ -42,7 +42,8 @@ struct Node {
   ValueId into = kNoValue;   // what the destination holds before
   std::vector<ValueId> out;  // results, then the new values of operands that are written
   std::uint32_t region = 0;  // calls of different regions are not merged
-  Renewal renewal;           // of numbers that differ from run to run; not in the text
+  bool varies = false;       // it has numbers, beside those that it draws, that differ from run to run
+  Renewal renewal;           // what gives them; not in the text
   bool writes() const { return destination != Destination::fresh || row->written_inputs; }
 };
 
@@ -89,6 +90,7 @@ std::vector<Tensor> run(const Program&, std::span<const Tensor> inputs);
 // Parts that passes use.
 std::vector<ValueId> written_by(const Node&);          // old values that it overwrites, in the order of their new ones
 std::vector<Spec> infer(const Program&, const Node&);  // specs of its results and new values
+bool varies(const Row&, const void* op);               // has it such attributes?
 std::size_t uses_end(const Program&);                  // the place of outputs and updates in last_uses
 std::vector<std::size_t> last_uses(const Program&);    // by value: the last node that reads it; uses_end; npos: none
 

@@ -98,6 +98,10 @@ class Run {
   void node(const Node& n, std::size_t at) {
     OpMemory op(*n.row, n.op->get());
     if (n.renewal) n.renewal(op.get());
+    check<NotImplementedError>(n.renewal || !n.varies, [&] {
+      return std::string(n.row->name) +
+             ": expected numbers that vary from run to run, got a program from a text, which has none; trace it again";
+    });
     std::pair<std::uint64_t, std::uint64_t> place;
     Drawn* const numbers = n.row->numbers ? n.row->numbers(op.get()) : nullptr;
     if (numbers) {

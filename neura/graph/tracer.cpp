@@ -17,9 +17,6 @@ Tensor snapshot_of(const Tensor& t) {  // no call
   return copy;
 }
 bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
-bool has_varying(const Attributes& a) {
-  return std::any_of(a.fields().begin(), a.fields().end(), [](const Attributes::Field& f) { return f.varying; });
-}
 
 }  // namespace
 
@@ -162,7 +159,7 @@ void Tracer::written_down(Call& call, Taken t) {
   Node& n = t.node;
   n.op = std::make_shared<OpMemory>(*n.row, call.op);
   if (t.draws) drawn(t);
-  if (!n.row->numbers && has_varying(Attributes::of(*n.row, n.op->get()))) {
+  if (n.varies = varies(*n.row, n.op->get()); n.varies) {
     n.renewal = std::exchange(renewal_, {});
     if (!n.renewal)
       problem(std::string(n.row->name) + ": expected numbers that are the same in every run, got ones that vary");

@@ -48,6 +48,7 @@ class Verifier {
       where_ = "node " + std::to_string(i);
       expect(n.row && n.op, "an operation with its attributes, got none");
       where_ += std::string(" (") + n.row->name + ")";
+      expect(n.varies == varies(*n.row, n.op->get()), n.varies ? "numbers that vary, got none" : "varies, got false");
       operands(n), destination(n), results(n);
     }
     where_ = "the end";
@@ -94,21 +95,19 @@ class Verifier {
     count(n);
     const Row& row = *n.row;
     const Spec* first = nullptr;
-    bool any_value = false;
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
       const std::string which = "operand " + std::to_string(i);
       if (a.kind == Arg::absent) expect(row.may_be_absent(int(i)), "a value as " + which + ", got none");
       if (a.kind == Arg::number) expect(row.kind == Row::pointwise, "a value as " + which + ", got a number");
       if (!a.is_value()) continue;
-      known(a.id), any_value = true;
+      known(a.id);
       const Spec& s = p_.values[a.id];
       if (row.across_devices || (row.kind == Row::pointwise && s.rank == 0 && s.device.is_cpu())) continue;
       if (!first) first = &s;
       expect(s.device == first->device,
              "operands on one device, got " + first->device.str() + " and " + s.device.str());
     }
-    expect(any_value || row.kind != Row::pointwise, "a value among the operands, got numbers alone");
     if (row.kind == Row::slope) expect(n.in[0].is_value(), "the incoming gradient as operand 0, got none");
     if (row.kind == Row::slope) slope_operands(n);
   }

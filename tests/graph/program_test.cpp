@@ -111,7 +111,7 @@ TEST(Program, RefusesBrokenPrograms) {
       {v + "(add): expected 2 operands, got 1", with("%3 = add(%0) : float32 [2, 3]")},
       {v + "(add): expected 2 operands, got 3", with("%3 = add(%0, %1, %1) : float32 [2, 3]")},
       {v + "(add): expected a value as operand 1, got none", with("%3 = add(%0, none) : float32 [2, 3]")},
-      {v + "(add): expected a value among the operands, got numbers alone", with("%3 = add(1, 2) : int64 []")},
+      {v + "(add): expected int64 [] strides [] offset 0 as %3, got float32 []", with("%3 = add(1, 2) : float32 []")},
       {v + "(matmul): expected a value as operand 1, got a number", with("%3 = matmul(%0, 2) : float32 [2]")},
       {v + "(add): expected float32 [2, 3] strides [3, 1] offset 0 as %3, got float32 [3, 2]",
        with("%3 = add(%0, %1) : float32 [3, 2]")},
