@@ -1,4 +1,4 @@
-// How a program's parts are written; for the graph's own files.
+// A program's parts, for the graph's own files: how they are written, and run alone.
 #pragma once
 #include "neura/graph/program.h"
 
@@ -7,5 +7,7 @@ namespace neura::graph {
 std::string name_of(const Row&);
 const Row* row_of_name(std::string_view);  // null if there is none
 std::string text_of(const Node&);          // without its results
+// The results of a node that writes nothing, from the tensors of all values.
+std::vector<Tensor> evaluated(const Node&, std::span<const Tensor> values);
 
 }  // namespace neura::graph

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "neura/core/state.h"
+#include "neura/graph/names.h"
 #include "neura/graph/program.h"
 #include "neura/ops/copy.h"
 
@@ -184,6 +185,18 @@ std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs) {
   Run run(p, inputs);
   const Unrecorded guard;
   return run.all();
+}
+
+std::vector<Tensor> evaluated(const Node& n, std::span<const Tensor> values) {
+  const Unrecorded guard;
+  OpMemory op(*n.row, n.op->get());
+  std::vector<Operand> in;
+  for (const Arg& a : n.in)
+    in.push_back(a.is_value() ? Operand(values[a.id]) : a.kind == Arg::number ? Operand(a.scalar) : Operand());
+  std::vector<Tensor> out(n.out.size());
+  Call call{n.row, op.get(), in.data(), int(in.size()), out.data()};
+  apply(call);
+  return out;
 }
 
 }  // namespace neura::graph

@@ -19,8 +19,9 @@ class Author {  // of one function: the same for the same seed
  public:
   Author(std::uint64_t seed, const Tensors& memory, std::span<const Tensor> inputs) : dice_{seed} {
     pool_ = memory;
+    if (seed % 2) pool_.push_back(tensor({1.5f, -0.5f, 2.0f})), pool_.push_back(exp(pool_.back()));
     pool_.insert(pool_.end(), inputs.begin(), inputs.end());
-    written_ = memory.size();
+    written_ = memory.size();  // and what was made since, seldom
   }
   Tensors write(int calls) {
     for (int i = 0; i < calls; ++i) {
@@ -132,6 +133,9 @@ Tensors copies(const Tensors& t) {
 const std::vector<std::pair<const char*, Program (*)(const Program&)>> kPasses = {
     {"as traced", [](const Program& p) { return p; }},
     {"without_dead", graph::without_dead},
+    {"without_repeats", graph::without_repeats},
+    {"folded", graph::folded},
+    {"folded without_repeats", [](const Program& p) { return graph::without_repeats(graph::folded(p)); }},
 };
 
 class RandomProgram : public testing::TestWithParam<int> {};
