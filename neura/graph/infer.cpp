@@ -1,7 +1,6 @@
 #include <deque>
 
-#include "neura/graph/program.h"
-#include "neura/ops/pointwise.h"
+#include "neura/graph/names.h"
 
 namespace neura::graph {
 namespace {
@@ -49,6 +48,11 @@ std::vector<ValueId> written_by(const Node& n) {
   for (std::size_t i = 0; i < n.in.size(); ++i)
     if (n.row->writes_input(int(i)) && n.in[i].is_value()) all.push_back(n.in[i].id);
   return all;
+}
+
+Dtypes dtypes_of(const Program& p, const Node& n) {
+  Abstract abstract(p, n);
+  return neura::dtypes_of(abstract.call(n));
 }
 
 std::vector<Spec> infer(const Program& p, const Node& n) {

@@ -10,5 +10,10 @@ Program without_dead(const Program&);
 Program without_repeats(const Program&);
 // What depends on constants alone is computed now, up to 64 KiB a value; views of constants stay.
 Program folded(const Program&);
+// Pointwise calls on contiguous values of one size on the cpu become one call that goes over memory once (fused.h),
+// where nobody else reads what lies between.
+Program fused(const Program&);
+// All of these, in a good order.
+Program optimized(const Program&);
 
 }  // namespace neura::graph

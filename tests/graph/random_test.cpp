@@ -135,7 +135,8 @@ const std::vector<std::pair<const char*, Program (*)(const Program&)>> kPasses =
     {"without_dead", graph::without_dead},
     {"without_repeats", graph::without_repeats},
     {"folded", graph::folded},
-    {"folded without_repeats", [](const Program& p) { return graph::without_repeats(graph::folded(p)); }},
+    {"fused", graph::fused},
+    {"optimized", graph::optimized},
 };
 
 class RandomProgram : public testing::TestWithParam<int> {};
