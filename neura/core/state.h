@@ -18,7 +18,16 @@ enum Active : std::uint32_t {
   kInference = 4,
   kAnomaly = 8,
   kPacked = 16,
-  kAnomalyTraceOnly = 32
+  kAnomalyTraceOnly = 32,
+  kDeferred = 64
+};
+
+struct TensorImpl;
+struct Reader {  // is told when values are read on the host
+  virtual void reads(const TensorImpl*) = 0;
+
+ protected:
+  ~Reader() = default;
 };
 
 struct State {
@@ -28,6 +37,7 @@ struct State {
   bool dying = false;        // the thread's cache has been handed back
   memory::Cache* cache = &memory::empty;
   Interceptor* top = nullptr;
+  Reader* reader = nullptr;  // while kDeferred is set
   History* graveyard = nullptr;
   std::uint64_t sequence = 0;
   std::uint64_t id = 0;  // of the last value made here; the thread's number stands in the high bits

@@ -61,6 +61,8 @@ std::int64_t Tensor::size(int dim) const {
 
 void* Tensor::checked_data(DType wanted) const { return const_checked_data(wanted), raw_data(); }
 const void* Tensor::const_checked_data(DType wanted) const {
+  if (state.active & kDeferred) [[unlikely]]
+    state.reader->reads(&there());
   check<DTypeError>(dtype() == wanted, [&] {
     return std::string("data: expected a tensor of ") + name(wanted) + ", got " + spec().str() +
            "; convert it with .to()";
@@ -73,6 +75,8 @@ const void* Tensor::const_checked_data(DType wanted) const {
 
 Scalar Tensor::item() const {
   check<ValueError>(numel() == 1, [&] { return "item: expected a tensor of one element, got " + spec().str(); });
+  if (state.active & kDeferred) [[unlikely]]
+    state.reader->reads(&there());
   if (!device().is_cpu()) return to(Device()).item();
   return Scalar::load(dtype(), p_->data());
 }

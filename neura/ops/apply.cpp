@@ -8,6 +8,7 @@
 #include "neura/core/host.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/message.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/record.h"
@@ -317,9 +318,24 @@ Interceptor::~Interceptor() {
   if (!below) state.active &= ~std::uint32_t{kIntercepted};
 }
 
+Deferral::Deferral() {
+  check<ValueError>(!(state.active & kDeferred),
+                    [] { return "trace: expected no other trace on this thread, got one inside of it"; });
+  state.reader = this, state.active |= kDeferred;
+}
+Deferral::~Deferral() { state.reader = nullptr, state.active &= ~std::uint32_t{kDeferred}; }
+bool is_deferred() { return deferral(); }
+void renew_next_call(Renewal r) {
+  if (Deferral* d = deferral()) d->renews(std::move(r));
+}
+
 void apply(Call& call) {
-  if (state.active & kIntercepted) [[unlikely]]
-    return intercept(call);
+  if (state.active & (kIntercepted | kDeferred)) [[unlikely]]
+    return state.active & kIntercepted ? intercept(call) : deferral()->take(call);
+  proceed(call);
+}
+
+void proceed(Call& call) {
   try {
     if (call.row->kind == Row::slope) return run_slope(call);
     const bool recorded = needs_record(call);

@@ -8,6 +8,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/ops/create.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/record.h"
 #include "neura/ops/reduce.h"
@@ -176,6 +177,7 @@ Tensor copy_of(const TensorImpl* t) {
   Spec spec = Spec::dense(t->spec.dtype, t->spec.sizes(), t->spec.device);
   Tensor copy = Tensor::empty(spec);
   assign({copy.impl()->data(), &copy.spec()}, {t->data(), &t->spec});
+  if (Deferral* d = deferral()) d->copied(t, copy);
   return copy;
 }
 

@@ -11,6 +11,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/create_common.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/overwrite.h"
 #include "neura/ops/registry.h"
 
@@ -59,6 +60,15 @@ template <Filled by> struct Full {
   void run(Context&, View y) const { fill_memory(y, value); }
 };
 
+// As make(), but in a program no memory is without values.
+Tensor unwritten(const char* op, const Shape& size, const TensorOptions& o) {
+  const DType dtype = o.dtype.value_or(default_dtype());
+  if (!deferral()) [[likely]]
+    return make(op, size, dtype, o.device);
+  check_sizes(op, size);
+  return apply(Full<Filled::zeros>{Spec::dense(dtype, size, o.device), 0});
+}
+
 struct Eye {
   static constexpr Operation op = operation("eye");
   std::int64_t n, m;
@@ -96,9 +106,7 @@ template <Filled by> Tensor filled_like(const Tensor& input, Scalar value, const
 
 }  // namespace
 
-Tensor empty(const Shape& size, const TensorOptions& o) {
-  return finished(make("empty", size, o.dtype.value_or(default_dtype()), o.device), o);
-}
+Tensor empty(const Shape& size, const TensorOptions& o) { return finished(unwritten("empty", size, o), o); }
 
 Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions& o) {
   check<ShapeError>(size.size() == stride.size(), [&] {
@@ -111,7 +119,7 @@ Tensor empty_strided(const Shape& size, const Shape& stride, const TensorOptions
     });
     if (last >= 0) last += (size[i] - 1) * stride[i];
   }
-  Tensor whole = make("empty_strided", {last + 1}, o.dtype.value_or(default_dtype()), o.device);
+  Tensor whole = unwritten("empty_strided", {last + 1}, o);
   Spec s = whole.spec();
   s.rank = std::uint8_t(size.size());
   std::copy(size.begin(), size.end(), s.shape);

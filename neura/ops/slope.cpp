@@ -41,10 +41,24 @@ struct SlopeOperands {
 
 }  // namespace
 
+namespace {
+SlopeOperands operands_of(const Call& call) {
+  const Row& row = *call.row->of;
+  return {call, row, static_cast<const double*>(call.op)[row.attributes.count] != 0};
+}
+Spec spec_of(const SlopeOperands& operands, const Spec& like) {
+  Spec spec = Spec::dense(operands.result, like.sizes(), like.device);
+  if (!like.contiguous && like.dense()) std::copy(like.strides, like.strides + like.rank, spec.strides), spec.finish();
+  return spec;
+}
+}  // namespace
+
+Spec infer_slope(const Call& call) { return spec_of(operands_of(call), call.in[0].tensor->spec); }
+
 void run_slope(Call& call) {
   const Row& row = *call.row->of;
   const auto* attributes = static_cast<const double*>(call.op);
-  const SlopeOperands operands(call, row, attributes[row.attributes.count] != 0);
+  const SlopeOperands operands = operands_of(call);
   const Spec& like = call.in[0].tensor->spec;
   LineFn* const fn = row.kernel(quick_backend(like.device)).slope[call.row->operand][int(operands.computed)];
   NEURA_ASSERT(fn);
@@ -59,8 +73,7 @@ void run_slope(Call& call) {
     call.out[0] = Tensor(Ref<TensorImpl>::adopt(y));
     return;
   }
-  Spec spec = Spec::dense(operands.result, like.sizes(), like.device);
-  if (!like.contiguous && like.dense()) std::copy(like.strides, like.strides + like.rank, spec.strides), spec.finish();
+  const Spec spec = spec_of(operands, like);
   Tensor y = Tensor::empty(spec);
   View in[kMaxPlan - 1];
   for (int i = 0; i < operands.count; ++i)

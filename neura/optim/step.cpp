@@ -219,14 +219,31 @@ Tensor Batch::numbers_of_replays(Device device, const std::vector<char>& steps, 
   };
   cuda::on_replay([=, first = true, again = std::move(again), name = kind_->name]() mutable {
     if (std::exchange(first, false)) return send(steps);  // the capture has counted this step
-    Batch next = of_numbers();
-    again(next);
-    check<ValueError>(next.steps_.size() == steps.size(), [&] {
-      return std::string(name) + ": expected the parameters of the capture in a replay, got others; capture it again";
-    });
-    send(next.steps_);
+    send(next_numbers(name, steps.size(), again));
   });
   return there;
+}
+
+// The numbers of the same steps, a step later.
+std::vector<char> Batch::next_numbers(const char* name, std::size_t bytes, const Again& again) {
+  Batch next = of_numbers();
+  again(next);
+  check<ValueError>(next.steps_.size() == bytes, [&] {
+    return std::string(name) + ": expected the parameters of the capture in a replay, got others; capture it again";
+  });
+  return std::move(next.steps_);
+}
+
+// A traced program computes them as for a step outside of it, once for all calls of a run.
+void Batch::renew_in_programs(std::vector<std::size_t> which, std::size_t bytes, bool first,
+                              const std::shared_ptr<std::vector<char>>& numbers, const Again& again) const {
+  renew_next_call([kind = kind_, which = std::move(which), bytes, first, numbers, again](void* op) {
+    if (first) *numbers = next_numbers(kind->name, bytes, again);
+    std::vector<char> own;
+    for (const std::size_t i : which)
+      own.insert(own.end(), &(*numbers)[i * kind->bytes], &(*numbers)[i * kind->bytes] + kind->bytes);
+    kind->renew(op, own.data());
+  });
 }
 
 void Batch::run(Again again) {
@@ -236,7 +253,8 @@ void Batch::run(Again again) {
   const std::vector<char> steps = std::exchange(steps_, {});
   const Order order = order_of(tensors, together);
   Tensor there;
-  if (recorded_) there = numbers_of_replays(tensors[0].device(), steps, order.steps, std::move(again));
+  if (recorded_) there = numbers_of_replays(tensors[0].device(), steps, order.steps, again);
+  const auto renewed = std::make_shared<std::vector<char>>();
   const std::size_t size = kind_->bytes;
   for (std::size_t k = 0; k + 1 < order.begins.size(); ++k) {
     const std::size_t begin = order.begins[k], end = order.begins[k + 1];
@@ -249,6 +267,9 @@ void Batch::run(Again again) {
       const auto first = tensors.begin() + std::ptrdiff_t(step * kStepOperands);
       std::move(first, first + kStepOperands, std::back_inserter(operands));
     }
+    if (again && is_deferred())
+      renew_in_programs({order.steps.begin() + std::ptrdiff_t(begin), order.steps.begin() + std::ptrdiff_t(end)},
+                        steps.size(), k == 0, renewed, again);
     kind_->take(operands, numbers.data());
   }
 }

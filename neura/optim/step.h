@@ -3,8 +3,10 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "neura/ops/defer.h"
 #include "neura/ops/optimizer_step.h"
 
 namespace neura::optim::detail {
@@ -19,14 +21,19 @@ struct StepKind {                                       // of a step whose type 
   const char* name;
   std::size_t bytes;
   void (*take)(std::span<const Tensor> operands, const char* steps);  // operands as those of OptimizerStep
+  void (*renew)(void* op, const char* steps);                         // other numbers for as many steps
 };
 template <class Step> void take_steps(std::span<const Tensor> operands, const char* steps) {
   std::vector<Step> typed(operands.size() / kStepOperands);
   std::memcpy(typed.data(), steps, typed.size() * sizeof(Step));
   optimizer_step(std::move(typed), operands);
 }
-template <class Step>
-inline constexpr StepKind kStepKind{OptimizerKernel<Step>::op.name, sizeof(Step), &take_steps<Step>};
+template <class Step> void renew_steps(void* op, const char* steps) {
+  auto& typed = static_cast<OptimizerStep<Step>*>(op)->steps;
+  std::memcpy(typed.data(), steps, typed.size() * sizeof(Step));
+}
+template <class Step> inline constexpr StepKind kStepKind{OptimizerKernel<Step>::op.name, sizeof(Step),
+                                                          &take_steps<Step>, &renew_steps<Step>};
 
 // Steps that have passed every check and still wait for their call, which `run` makes.
 //
@@ -42,7 +49,7 @@ class Batch {
   void run(Again again = {});
   // Only the numbers are wanted; nothing is written.
   static Batch of_numbers() { return Batch(true); }
-  bool recorded() const { return recorded_; }  // by the graph that this thread captures now
+  bool recorded() const { return recorded_ || is_deferred(); }  // by a graph or a trace
   // The next step: it waits, or is taken now where it cannot.
   void add(const StepKind&, const void* step, StepTensors);
 
@@ -51,6 +58,9 @@ class Batch {
   bool joins(const Tensor& param, bool can_wait);
   void look_for_capture(const Tensor& param, bool waits);
   bool apart() const;
+  static std::vector<char> next_numbers(const char* name, std::size_t bytes, const Again&);
+  void renew_in_programs(std::vector<std::size_t> which, std::size_t bytes, bool first,
+                         const std::shared_ptr<std::vector<char>>& numbers, const Again&) const;
   Tensor numbers_of_replays(Device, const std::vector<char>& steps, std::vector<std::size_t> order, Again) const;
 
   const StepKind* kind_ = nullptr;

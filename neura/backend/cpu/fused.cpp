@@ -1,0 +1,164 @@
+#include "neura/backend/fused.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "neura/backend/backend.h"
+#include "neura/backend/cpu/stream.h"
+#include "neura/core/parallel.h"
+
+namespace neura {
+namespace {
+
+constexpr std::int64_t kBytes = 4096;  // of a line
+constexpr std::int64_t kGrain = 64;    // elements: whole vectors of every dtype
+
+std::int64_t padded(std::int64_t n) { return (n + kGrain - 1) & -kGrain; }
+
+class FusedWalk {
+ public:
+  explicit FusedWalk(const FusedPlan& p) : p_(p), convert_(*cpu_backend().convert) {
+    std::int64_t widest = 1;
+    for (const FusedInput& i : p.inputs) widest = std::max(widest, std::int64_t(size_of(i.dtype)));
+    for (const FusedStep& s : p.steps) {
+      widest = std::max({widest, std::int64_t(size_of(s.natural)), std::int64_t(size_of(s.result))});
+      for (int k = 0; k < s.operands; ++k)
+        if (s.in[k] >= 0) widest = std::max(widest, std::int64_t(size_of(s.wanted[k])));
+    }
+    block_ = std::max(kBytes / widest & -kGrain, kGrain);
+    line_ = std::size_t(block_ * widest);
+    stream_ = p.numel * size_of(p.steps.back().result) >= kStreamFrom;
+    lay_out();
+  }
+
+  std::int64_t blocks() const { return (p_.numel + block_ - 1) / block_; }
+  void range(std::int64_t begin, std::int64_t end) {  // blocks
+    for (std::int64_t b = begin; b < end; ++b) block(b * block_, std::min(block_, p_.numel - b * block_));
+    if (stream_) stream_done();
+  }
+
+ private:
+  struct Use {  // an operand of a step
+    int slot = -1;
+    ConvertFn* convert = nullptr;  // null: it is read as it lies
+    const char* splat = nullptr;   // a line of one element's copies
+  };
+
+  int slots() const { return int(p_.inputs.size() + p_.steps.size()); }
+  DType dtype_of(int slot) const {
+    const int inputs = int(p_.inputs.size());
+    return slot < inputs ? p_.inputs[std::size_t(slot)].dtype : p_.steps[std::size_t(slot - inputs)].result;
+  }
+  ConvertFn* converter(DType from, DType to) const { return from == to ? nullptr : convert_.pair[int(from)][int(to)]; }
+
+  // Which line each step writes, and the lines that hold one number.
+  void lay_out() {
+    const int inputs = int(p_.inputs.size());
+    std::vector<int> last(std::size_t(slots()), -1), free;
+    uses_.resize(p_.steps.size()), target_.resize(p_.steps.size());
+    std::size_t splats = 0;
+    for (std::size_t i = 0; i < p_.steps.size(); ++i)
+      for (int k = 0; k < p_.steps[i].operands; ++k)
+        if (const int s = p_.steps[i].in[k]; s >= 0)
+          last[std::size_t(s)] = int(i), splats += s < inputs && p_.inputs[std::size_t(s)].one;
+    int lines = 0;
+    for (std::size_t i = 0; i < p_.steps.size(); ++i) {
+      const FusedStep& step = p_.steps[i];
+      if (free.empty()) free.push_back(lines++);
+      target_[i] = free.back(), free.pop_back();
+      for (int s = inputs; s < inputs + int(i); ++s)
+        if (last[std::size_t(s)] == int(i)) free.push_back(target_[std::size_t(s - inputs)]);
+      uses_[i].resize(std::size_t(step.operands));
+      for (int k = 0; k < step.operands; ++k)
+        uses_[i][std::size_t(k)] = {
+            step.in[k], step.in[k] < 0 ? nullptr : converter(dtype_of(step.in[k]), step.wanted[k]), nullptr};
+    }
+    // Results of steps, ends of inputs, converted operands, a result before it is rounded, numbers.
+    tails_ = lines, temporaries_ = tails_ + inputs;
+    memory_.resize((std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64);
+    base_ = memory_.data() + (-reinterpret_cast<std::uintptr_t>(memory_.data()) & 63);
+    place_numbers();
+    at_.resize(std::size_t(slots()));
+  }
+  void place_numbers() {
+    char* next = at(temporaries_ + kMaxPlan);
+    for (std::size_t i = 0; i < p_.steps.size(); ++i)
+      for (std::size_t k = 0; k < uses_[i].size(); ++k) {
+        Use& use = uses_[i][k];
+        if (use.slot < 0 || use.slot >= int(p_.inputs.size()) || !p_.inputs[std::size_t(use.slot)].one) continue;
+        const FusedInput& one = p_.inputs[std::size_t(use.slot)];
+        const DType wanted = p_.steps[i].wanted[k];
+        convert_.pair[int(one.dtype)][int(wanted)](one.data, 0, next, size_of(wanted), std::size_t(block_));
+        use.splat = next, next += line_;
+      }
+  }
+  char* at(int line) const { return base_ + std::size_t(line) * line_; }
+
+  void block(std::int64_t begin, std::int64_t n) {
+    const std::int64_t full = padded(n);
+    const int inputs = int(p_.inputs.size());
+    for (int i = 0; i < inputs; ++i) {
+      const FusedInput& in = p_.inputs[std::size_t(i)];
+      const std::int64_t size = size_of(in.dtype);
+      at_[std::size_t(i)] = in.data + begin * size;
+      if (in.one || n == full) continue;
+      std::memcpy(at(tails_ + i), at_[std::size_t(i)], std::size_t(n * size));
+      std::memset(at(tails_ + i) + n * size, 0, std::size_t((full - n) * size));
+      at_[std::size_t(i)] = at(tails_ + i);
+    }
+    char* const out = p_.out + begin * size_of(p_.steps.back().result);
+    for (std::size_t i = 0; i < p_.steps.size(); ++i) {
+      const bool direct = i + 1 == p_.steps.size() && n == full && !stream_;
+      step(i, full, direct ? out : at(target_[i]));
+    }
+    const char* result = at_.back();
+    if (result == out) return;
+    const auto bytes = std::size_t(n * size_of(p_.steps.back().result));
+    if (n == full) stream_copy(out, result, bytes, nullptr, 0);
+    else std::memcpy(out, result, bytes);
+  }
+  void step(std::size_t i, std::int64_t full, char* target) {
+    const FusedStep& s = p_.steps[i];
+    ConvertFn* const round = converter(s.natural, s.result);
+    Line l{round ? at(temporaries_ + kMaxPlan - 1) : target, {}, std::size_t(full), s.attributes};
+    for (int k = 0; k < s.operands; ++k) {
+      const Use& use = uses_[i][std::size_t(k)];
+      if (use.slot < 0) continue;
+      l.in[k] = use.splat ? use.splat : at_[std::size_t(use.slot)];
+      if (use.splat || !use.convert) continue;
+      char* const to = at(temporaries_ + k);
+      use.convert(at_[std::size_t(use.slot)], size_of(dtype_of(use.slot)), to, size_of(s.wanted[k]), std::size_t(full));
+      l.in[k] = to;
+    }
+    s.fn(l);
+    if (round) round(static_cast<const char*>(l.out), size_of(s.natural), target, size_of(s.result), std::size_t(full));
+    at_[p_.inputs.size() + i] = target;
+  }
+
+  const FusedPlan& p_;
+  const ConvertTable& convert_;
+  std::int64_t block_ = 0;
+  std::size_t line_ = 0;  // bytes
+  bool stream_ = false;
+  int tails_ = 0, temporaries_ = 0;
+  std::vector<std::vector<Use>> uses_;
+  std::vector<int> target_;
+  std::vector<const char*> at_;  // by slot, of this block
+  std::vector<char> memory_;
+  char* base_ = nullptr;
+};
+
+}  // namespace
+
+void execute_fused(const FusedPlan& p) {
+  if (!p.numel) return;
+  FusedWalk walk(p);
+  const std::int64_t grain = std::max<std::int64_t>(kSerial / 2 / p.cost, 64), blocks = walk.blocks();
+  if (p.numel <= 2 * grain) return walk.range(0, blocks);
+  const std::int64_t per_block = std::max<std::int64_t>(p.numel / blocks, 1);
+  parallel_for(blocks, std::max<std::int64_t>(grain / per_block, 1),
+               [&](std::int64_t b, std::int64_t e) { FusedWalk(p).range(b, e); });
+}
+
+}  // namespace neura

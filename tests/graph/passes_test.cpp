@@ -1,0 +1,163 @@
+// Each pass on a program that shows what it does, and what it must leave.
+#include "neura/graph/passes.h"
+
+#include <algorithm>
+
+#include "neura/graph/trace.h"
+#include "neura/neura.h"
+#include "tests/support/close.h"
+#include "tests/support/sample.h"
+
+namespace neura::test {
+namespace {
+
+using graph::parse;
+using graph::Program;
+using graph::str;
+
+std::string program(const std::string& lines) { return "program\n" + lines; }
+
+TEST(Passes, DeadCallsGoAndDrawsStay) {
+  const Program p =
+      parse(program("%0 = input : float32 [2]\n"
+                    "%1 = captured w : float32 [2]\n"
+                    "%2 = captured v : float32 [2]\n"
+                    "%3 = exp(%0) : float32 [2]\n"
+                    "%4 = mul(%3, %2) : float32 [2]\n"
+                    "%5 = dropout(%0) {numbers=[seed=1, offset=2, reserved=false], p=0.5, group=1} : float32 [2]\n"
+                    "%6 = add(%1, 1) in %1 : float32 [2]\n"
+                    "%7 = sin(%0) : float32 [2]\n"
+                    "update %1 = %6\n"
+                    "return %7\n"));
+  EXPECT_EQ(str(without_dead(p)),
+            program("%0 = input : float32 [2]\n"
+                    "%1 = captured w : float32 [2]\n"
+                    "%2 = dropout(%0) {numbers=[seed=1, offset=2, reserved=false], p=0.5, group=1} : float32 [2]\n"
+                    "%3 = add(%1, 1) in %1 : float32 [2]\n"
+                    "%4 = sin(%0) : float32 [2]\n"
+                    "update %1 = %3\n"
+                    "return %4\n"));
+}
+TEST(Passes, EqualCallsAreMadeOnce) {
+  const Program p =
+      parse(program("%0 = input : float32 [2]\n"
+                    "%1 = exp(%0) : float32 [2]\n"
+                    "%2 = exp(%0) : float32 [2]\n"
+                    "%3 = add(%1, %2) : float32 [2]\n"
+                    "%4 = add(%2, %1) : float32 [2]\n"
+                    "%5 = mul(%3, 2) : float32 [2]\n"
+                    "%6 = mul(%4, 2.0) : float32 [2]\n"
+                    "%7 = exp(%0) region 1 : float32 [2]\n"
+                    "%8 = mul(%4, 2) in %4 : float32 [2]\n"
+                    "%9 = sub(%5, %6) : float32 [2]\n"
+                    "%10 = sub(%7, %8) : float32 [2]\n"
+                    "%11 = exp(%0) : float32 [2]\n"
+                    "return %9, %10, %11\n"));
+  EXPECT_EQ(str(without_repeats(p)), program("%0 = input : float32 [2]\n"
+                                             "%1 = exp(%0) : float32 [2]\n"
+                                             "%2 = add(%1, %1) : float32 [2]\n"
+                                             "%3 = mul(%2, 2) : float32 [2]\n"
+                                             "%4 = mul(%2, 2.0) : float32 [2]\n"
+                                             "%5 = exp(%0) region 1 : float32 [2]\n"
+                                             "%6 = mul(%2, 2) in %2 : float32 [2]\n"
+                                             "%7 = sub(%3, %4) : float32 [2]\n"
+                                             "%8 = sub(%5, %6) : float32 [2]\n"
+                                             "%9 = exp(%0) : float32 [2]\n"
+                                             "return %7, %8, %9\n"));
+  const Tensor x = sample({2});
+  const auto want = run(p, {{x}}), got = run(without_repeats(p), {{x}});
+  for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
+}
+TEST(Passes, ConstantsAreComputedInAdvance) {
+  const Program p =
+      parse(program("%0 = input : float32 [2]\n"
+                    "%1 = captured w : float32 [2]\n"
+                    "%2 = constant <0000803f00000040> : float32 [2]\n"
+                    "%3 = mul(%2, 2) : float32 [2]\n"
+                    "%4 = permute(%2) {dims=[0]} : float32 [2]\n"
+                    "%5 = add(%4, %3) : float32 [2]\n"
+                    "%6 = dropout(%5) {numbers=[seed=0, offset=0, reserved=false], p=0.5, group=1} : float32 [2]\n"
+                    "%7 = mul(%0, %5) : float32 [2]\n"
+                    "%8 = add(%3, 1) in %3 : float32 [2]\n"
+                    "return %7, %6, %8\n"));
+  EXPECT_EQ(str(folded(p)),
+            program("%0 = input : float32 [2]\n"
+                    "%1 = constant <0000004000008040> : float32 [2]\n"
+                    "%2 = constant <000040400000c040> : float32 [2]\n"
+                    "%3 = dropout(%2) {numbers=[seed=0, offset=0, reserved=false], p=0.5, group=1} : float32 [2]\n"
+                    "%4 = mul(%0, %2) : float32 [2]\n"
+                    "%5 = add(%1, 1) in %1 : float32 [2]\n"
+                    "return %4, %3, %5\n"));
+  const Tensor x = sample({2});
+  for (int i = 0; i < 2; ++i) expect_same(run(folded(p), {{x}})[2], tensor({3.0f, 5.0f}));
+}
+
+std::size_t calls_of(const Program& p, std::string_view name) {
+  return std::size_t(
+      std::count_if(p.nodes.begin(), p.nodes.end(), [&](const graph::Node& n) { return n.row->name == name; }));
+}
+Tensor chain(const Tensor& a, const Tensor& b, const Tensor& c) { return gelu(a * b + c) * sigmoid(c) - a; }
+
+TEST(Passes, AChainOfPointwiseCallsIsOneCall) {
+  for (const DType d : {float32, float64, float16, bfloat16, complex64})
+    for (const std::int64_t n : {2, 63, 64, 65, 1023, 1025, 5000, 70001}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(n));
+      const auto f = [&](auto in) {
+        const Tensor y = is_complex(d) ? exp(in[0] * in[1] + in[2]) * tanh(in[2]) - in[0] : chain(in[0], in[1], in[2]);
+        return std::vector{y};
+      };
+      const std::vector<Tensor> in{sample({n}, d), sample({n}, d, {.seed = 1}), sample({n}, d, {.seed = 2})};
+      const Program p = graph::trace(f, in), q = fused(p);
+      ASSERT_EQ(q.nodes.size(), 1u) << str(p);
+      expect_same(run(q, in)[0], f(in)[0]);
+      EXPECT_EQ(str(parse(str(q))), str(q));
+    }
+}
+TEST(Passes, MixedDtypesMasksAndNumbersAreFused) {
+  const auto f = [](auto in) {
+    const Tensor &x = in[0], &mask = in[1], &whole = in[2], &one = in[3];
+    const Tensor y = where(mask & (x > 0.25), x * whole + one, neg(x) / 3);
+    return std::vector{to(y, float64).sum(), leaky_relu(y, 0.125) * 2 >= one};
+  };
+  const std::int64_t n = 3001;
+  const std::vector<Tensor> in{sample({n}), sample({n}, boolean), sample({n}, int32), full({}, 0.5)};
+  const Program p = graph::trace(f, in), q = fused(p);
+  EXPECT_EQ(calls_of(q, "fused"), 2u) << str(q);
+  EXPECT_LT(q.nodes.size() + 5, p.nodes.size());
+  const auto want = f(in), got = run(q, in);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
+}
+TEST(Passes, OnlyWhatNobodyElseReadsIsFused) {
+  const auto f = [](auto in) {
+    const Tensor inner = in[0] + 1, y = exp(inner) * 2;
+    Tensor z = y - in[1];
+    mul_(z, 3);
+    return std::vector{inner, z, transpose(in[0], 0, 1) * 2 + 1, in[0] + in[1][0], sum(y)};
+  };
+  const std::vector<Tensor> in{sample({33, 7}), sample({33, 7}, float32, {.seed = 4})};
+  const Program p = graph::trace(f, in), q = fused(p);
+  EXPECT_EQ(calls_of(q, "fused"), 1u) << str(q);  // exp and mul: `inner` is returned, `y` is read twice
+  EXPECT_EQ(q.nodes.size(), p.nodes.size() - 1) << str(q);
+  const auto want = f(in), got = run(q, in);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
+}
+TEST(Passes, AFusedCallThatMakesNoSenseIsRefused) {
+  const Tensor x = sample({8});
+  const std::string text = str(fused(graph::trace([](auto in) { return std::vector{exp(in[0]) + 1}; }, {{x}})));
+  const auto with = [&](const std::string& what, const std::string& other) {
+    std::string broken = text;
+    EXPECT_NE(broken.find(what), broken.npos) << text;
+    broken.replace(broken.find(what), what.size(), other);
+    return error_of<Error>([&] { parse(broken); });
+  };
+  EXPECT_NE(with("row=", "row=-").find("fused: expected pointwise operations of the registry"), std::string::npos);
+  EXPECT_NE(with("in=[2, 1]", "in=[3, 1]").find("fused: expected operands made before"), std::string::npos) << text;
+  EXPECT_NE(with("in=[2, 1]", "in=[2]").find("fused: expected as many operands"), std::string::npos);
+  EXPECT_NE(with("computed=float32", "computed=int32").find("fused: expected a dtype"), std::string::npos);
+  EXPECT_NE(with("natural=float32", "natural=float64").find("fused: expected the dtype that the kernel writes"),
+            std::string::npos);
+  EXPECT_NE(with("size=[8]", "size=[9]").find("fused: expected contiguous operands of [9]"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace neura::test

@@ -1,0 +1,176 @@
+// Random programs: rows of all tables on views, in place, broadcast, halves, sizes 0, 1 and odd. A program runs as
+// eager does, and every pass leaves its bits.
+#include "neura/graph/passes.h"
+#include "neura/graph/trace.h"
+#include "neura/neura.h"
+#include "tests/support/close.h"
+#include "tests/support/sample.h"
+
+namespace neura::test {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using graph::Program;
+
+constexpr DType kDtypes[] = {float32, float32, float32, float16, bfloat16, float64, int64, int32, boolean, complex64};
+constexpr std::int64_t kSizes[] = {0, 1, 1, 3, 4, 7, 33};
+
+class Author {  // of one function: the same for the same seed
+ public:
+  Author(std::uint64_t seed, const Tensors& memory, std::span<const Tensor> inputs) : dice_{seed} {
+    pool_ = memory;
+    if (seed % 2) pool_.push_back(tensor({1.5f, -0.5f, 2.0f})), pool_.push_back(exp(pool_.back()));
+    pool_.insert(pool_.end(), inputs.begin(), inputs.end());
+    written_ = memory.size();  // and what was made since, seldom
+  }
+  Tensors write(int calls) {
+    for (int i = 0; i < calls; ++i) {
+      try {
+        step();
+      } catch (const Error&) {  // dtypes or sizes that do not go together
+      }
+    }
+    return {pool_.end() - std::min<std::ptrdiff_t>(4, std::ptrdiff_t(pool_.size())), pool_.end()};
+  }
+
+ private:
+  Tensor pick() { return pool_[std::size_t(dice_.below(std::int64_t(pool_.size())))]; }
+  Tensor own() {
+    return std::size_t(dice_.below(3)) ? pick() : pool_[std::size_t(dice_.below(std::int64_t(written_)))];
+  }
+  const Row& row() {
+    const auto rows = all_rows();
+    for (;;) {
+      const Row& r = *rows[std::size_t(dice_.below(std::int64_t(rows.size())))];
+      if (!r.cls.divides) return r;  // division by zero reads values
+    }
+  }
+  Operand operand() {
+    const std::int64_t kind = dice_.below(8);
+    if (kind == 0) return Operand(dice_.uniform() * 4 - 2);
+    if (kind == 1) return Operand(dice_.below(5));
+    pinned_.push_back(pick());
+    return Operand(pinned_.back());
+  }
+  Tensor view(const Tensor& t) {
+    const int d = t.dim() ? int(dice_.below(t.dim())) : 0;
+    switch (dice_.below(7)) {
+      case 0:
+        return t.t();
+      case 1:
+        return t.slice(d, dice_.below(3), t.size(d) - dice_.below(2), 1 + dice_.below(2));
+      case 2:
+        return t.select(d, 0);
+      case 3:
+        return t.unsqueeze(d);
+      case 4:
+        return t.detach().flatten();
+      case 5:
+        return t.unsqueeze(0).expand({3, -1, -1});
+      default:
+        return t.narrow(d, 0, t.size(d) / 2);
+    }
+  }
+  void step() {
+    pinned_.clear();
+    pinned_.reserve(3);
+    switch (dice_.below(10)) {
+      case 0:
+      case 1:
+        return pool_.push_back(view(pick()));
+      case 2: {  // in place, maybe of a view
+        Tensor self = dice_.below(2) ? view(own()) : own();
+        const Row& r = row();
+        Operand in[] = {self, operand(), operand()};
+        Call call{&r, r.attributes.fallback, in, r.inputs, &self, Destination::in_place};
+        return apply(call);
+      }
+      case 3: {
+        Tensor out = own().detach();  // of another shape it takes other memory
+        const Row& r = row();
+        Operand in[] = {operand(), operand(), operand()};
+        Call call{&r, r.attributes.fallback, in, r.inputs, &out, Destination::out};
+        return apply(call);
+      }
+      case 4:
+        return pool_.push_back(sum(pick(), {0}));
+      case 5:
+        return pool_.push_back(cat({pick(), pick()}, 0));
+      case 6:
+        return pool_.push_back(to(pick(), kDtypes[dice_.below(10)]));
+      default: {
+        const Row& r = row();
+        Operand in[] = {operand(), operand(), operand()};
+        Tensor out;
+        Call call{&r, r.attributes.fallback, in, r.inputs, &out};
+        return apply(call), pool_.push_back(out);
+      }
+    }
+  }
+
+  Dice dice_;
+  Tensors pool_, pinned_;
+  std::size_t written_;
+};
+
+Tensors drawn(Dice& dice, int count) {
+  Tensors all;
+  const std::int64_t rows = kSizes[dice.below(7)], columns = kSizes[dice.below(7)];
+  for (int i = 0; i < count; ++i) {
+    Shape s{rows, columns};
+    for (int d = 0; d < 2; ++d)
+      if (dice.below(4) == 0) s[d] = 1;
+    all.push_back(sample(s, kDtypes[dice.below(10)], {.seed = dice.bits()}));
+  }
+  return all;
+}
+Tensors copies(const Tensors& t) {
+  Tensors all;
+  for (const Tensor& x : t) all.push_back(x.clone());
+  return all;
+}
+
+const std::vector<std::pair<const char*, Program (*)(const Program&)>> kPasses = {
+    {"as traced", [](const Program& p) { return p; }},
+    {"without_dead", graph::without_dead},
+    {"without_repeats", graph::without_repeats},
+    {"folded", graph::folded},
+    {"fused", graph::fused},
+    {"optimized", graph::optimized},
+};
+
+class RandomProgram : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomProgram, testing::Range(0, 300));
+
+TEST_P(RandomProgram, RunsAsEagerDoes) {
+  const auto seed = std::uint64_t(GetParam());
+  Dice dice{seed * 977 + 5};
+  const Tensors memory = drawn(dice, 2), inputs = drawn(dice, 3), traced = copies(memory);
+  const auto f = [&](const Tensors& m, std::span<const Tensor> in) { return Author(seed, m, in).write(14); };
+  Program p;
+  try {
+    p = graph::trace([&](auto in) { return f(traced, in); }, copies(inputs));
+  } catch (const ValueError& e) {
+    EXPECT_NE(std::string(e.what()).find("of one dtype"), std::string::npos) << e.what();
+    return;
+  }
+  EXPECT_EQ(str(graph::parse(str(p, true)), true), str(p, true));
+  for (const auto& [name, pass] : kPasses) {
+    SCOPED_TRACE(std::string(name) + "\n" + str(p));
+    const Program q = pass(p);
+    verify(q);
+    const Tensors eager = copies(memory), in = copies(inputs), in_eager = copies(inputs);
+    for (std::size_t k = 0; k < memory.size(); ++k) Tensor(traced[k]).copy_(memory[k]);
+    for (int step = 0; step < 2; ++step) {
+      const Tensors want = f(eager, in_eager), got = run(q, in);
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t k = 0; k < want.size(); ++k) expect_same(got[k], want[k]);
+      for (std::size_t k = 0; k < memory.size(); ++k) expect_same(traced[k], eager[k]);
+      for (std::size_t k = 0; k < in.size(); ++k) expect_same(in[k], in_eager[k]);
+    }
+    if (HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace neura::test
