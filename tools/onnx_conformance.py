@@ -23,7 +23,10 @@ def collect():
 def same(expected, got, rtol, atol):
     """What differs, or an empty text."""
     import numpy as np
+    import onnx
 
+    if isinstance(expected, onnx.TensorProto):
+        expected = onnx.numpy_helper.to_array(expected)
     if isinstance(expected, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(expected):
             return "another number of elements"

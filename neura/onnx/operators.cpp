@@ -149,7 +149,7 @@ const Families& families() {
   static const Families all = {elementwise_operators(), activation_operators(), cast_operators(),
                                shape_operators(),       index_operators(),      reduce_operators(),
                                product_operators(), quantised_operators(),     window_operators(),     norm_operators(),
-                               control_operators()};
+                               control_operators(), attention_operators(), resize_operators(), recurrent_operators(), sequence_operators(), loss_operators(), signal_operators(), region_operators()};
   return all;
 }
 }  // namespace

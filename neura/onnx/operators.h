@@ -123,7 +123,7 @@ struct Operator {
       : name(n), first(f), last(l), run(r), types(t), folding(g), domain(d) {}
   Call bound(const Node& n) const;
 };
-#define AS(...) [](const Operands& x) -> Results { return __VA_ARGS__; }
+#define AS(...) []([[maybe_unused]] const Operands& x) -> Results { return __VA_ARGS__; }
 
 std::vector<const Operator*> all_operators();
 const Operator* find_operator(std::string_view domain, std::string_view name, std::int64_t version);
@@ -140,6 +140,13 @@ std::span<const Operator> quantised_operators();
 std::span<const Operator> window_operators();
 std::span<const Operator> norm_operators();
 std::span<const Operator> control_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> resize_operators();
+std::span<const Operator> recurrent_operators();
+std::span<const Operator> sequence_operators();
+std::span<const Operator> loss_operators();
+std::span<const Operator> signal_operators();
+std::span<const Operator> region_operators();
 
 // Shared by the families.
 int axis_of(const char* op, std::int64_t axis, int rank);

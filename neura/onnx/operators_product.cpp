@@ -54,16 +54,10 @@ Results integer_matmul(const Operands& x) {
   return integer_product(without_zero_point(x, 0, 2, -2), without_zero_point(x, 1, 3, -1)).to(int32);
 }
 
-// Rows of two numbers in one: silu of the first half times the second.
+// a gated by itself, times b.
 Call gated(const Node& n) {
-  const std::int64_t axis = n.integer("axis", -1);
-  return [axis](const Operands& x) -> Results {
-    const Tensor t = x[0];
-    const int dim = axis_of("SwiGLU", axis, t.dim());
-    const std::vector<Tensor> halves = split(t, t.size(dim) / 2, dim);
-    if (halves.size() != 2) throw ShapeError("SwiGLU: expected an even size, got " + t.shape().str());
-    return mul(mul(halves[0], sigmoid(halves[0])), halves[1]);
-  };
+  const double alpha = n.real("alpha", 1);
+  return [alpha](const Operands& x) -> Results { return mul(mul(x[0], sigmoid(mul(x[0], alpha))), x[1]); };
 }
 
 }  // namespace

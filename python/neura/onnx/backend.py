@@ -24,6 +24,8 @@ def _into(value):
     """A tensor, a list of them or of texts, of what NumPy has."""
     if value is None:
         return None
+    if isinstance(value, _onnx.TensorProto):
+        value = _onnx.numpy_helper.to_array(value)
     if isinstance(value, (list, tuple)):
         return [_into(v) for v in value]
     array = _np.asarray(value)
