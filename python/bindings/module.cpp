@@ -23,6 +23,7 @@ void bind_recurrent(const Names&);
 void bind_more_functions(const Names&);
 void bind_sampling(const Names&, const Names& network);
 void bind_in_place_forms(const Names&);
+void bind_onnx(nb::module_&);
 
 namespace {
 
@@ -232,6 +233,7 @@ NB_MODULE(_neura, m) {
   nb::module_ layers = m.def_submodule("nn");
   bind_module(layers);
   bind_containers(layers);
+  bind_onnx(m);
   for (const char* module : {"methods", "functional", "utils", "init"}) watch_keywords(m.attr(module).attr("__dict__"));
   watch_keywords(m.attr("__dict__"));
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here

@@ -63,6 +63,7 @@ __getattr__, __dir__ = _lazy.names(
         "linalg": "",
         "masked": "",
         "nn": "",
+        "onnx": "",
         "ops": "",
         "optim": "",
         "random": "",

@@ -1,0 +1,41 @@
+// A graph of a model, compiled: a list of bound calls over numbered slots.
+#pragma once
+#include <unordered_map>
+
+#include "neura/onnx/operators.h"
+
+namespace neura::onnx {
+
+struct Step {
+  Call call;
+  const Operator* op = nullptr;  // null for a function of the model
+  std::string where;             // "node \"x\" (Conv)", for errors
+  std::vector<int> in, out;      // slots; -1 for what has no name
+  std::vector<int> last;         // slots that nobody reads afterwards
+};
+
+struct Member {  // a tensor that the model owns
+  std::string name;
+  Value value;
+  bool trainable = false;
+};
+
+struct Graph {
+  int slots = 0;
+  std::vector<Step> steps;
+  std::vector<int> inputs, outputs;  // slots
+  std::vector<std::pair<int, Value>> constants;
+  std::vector<std::pair<int, std::size_t>> members;  // slots, and places in the model's list
+  Results run(std::span<const Value> given, const State&) const;  // with its inputs, and behind them what it captured
+};
+
+struct Program {
+  std::vector<Member> members;
+  std::shared_ptr<const Graph> main = std::make_shared<const Graph>();
+  std::vector<ValueInfoProto> inputs, outputs;
+};
+
+// NotImplementedError that lists all operators the table lacks; ValueError and FormatError for a graph that is none.
+std::shared_ptr<const Program> compile(const ModelProto&);
+
+}  // namespace neura::onnx

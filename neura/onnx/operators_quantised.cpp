@@ -1,0 +1,145 @@
+// Numbers of few bits with a scale and a zero point.
+#include <cmath>
+
+#include "neura/onnx/quantised.h"
+#include "neura/onnx/window.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/matmul.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/rows_more.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/view.h"
+
+namespace neura::onnx {
+
+Tensor integer_product(const Tensor& a, const Tensor& b) {
+  return neura::round(matmul(a.to(float64), b.to(float64))).to(int64);
+}
+
+Tensor along_axis(const Tensor& parameter, std::int64_t axis, int rank) {
+  if (parameter.numel() == 1) return reshape(parameter, {});
+  if (parameter.dim() != 1) return parameter;
+  Shape shape = Shape::filled(rank, 1);
+  shape[axis_of("quantisation", axis, rank)] = parameter.numel();
+  return reshape(parameter, shape);
+}
+
+Tensor without_zero_point(const Operands& x, std::size_t i, std::size_t zero, int axis) {
+  const Tensor t = x[i].to(float64);
+  if (!x.has(zero)) return t;
+  const Tensor z = x[zero].to(float64);
+  return sub(t, z.dim() == 1 && t.dim() > 1 ? along_axis(z, axis, t.dim()) : z);
+}
+
+std::pair<double, double> range_of(Type t) {
+  const int bits = bits_of(t);
+  const bool is_signed = t == Type::int8 || t == Type::int16 || t == Type::int32 || t == Type::int4 || t == Type::int2;
+  if (is_signed) return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+  return {0, std::ldexp(1.0, bits) - 1};
+}
+
+Value quantised(const Tensor& y, const Tensor& scale, const Tensor& zero_point, Type to, bool saturate) {
+  if (is_small_float(to)) return convert(Value(neura::div(y, scale).to(float32)), to, saturate);
+  Tensor q = neura::round(neura::div(y, scale));
+  if (zero_point) q = add(q, zero_point.to(q.dtype()));
+  const auto [low, high] = range_of(to);
+  return {clamp(q, {low, high}).to(dtype_for(to)), to};
+}
+
+namespace {
+
+// Scales of blocks along an axis, one for each place.
+Tensor blocks(const Tensor& parameter, std::int64_t axis, std::int64_t block, const Tensor& x) {
+  const int dim = axis_of("quantisation", axis, x.dim());
+  return narrow(repeat_interleave(parameter, block, dim), dim, 0, x.size(dim));
+}
+Tensor spread(const Tensor& parameter, std::int64_t axis, std::int64_t block, const Tensor& x) {
+  return block ? blocks(parameter, axis, block, x) : along_axis(parameter, axis, x.dim());
+}
+Tensor wide(const Tensor& t) { return t.dtype() == float64 ? t : t.to(float32); }
+
+Call quantise(const Node& n) {
+  const std::int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  const Type asked = Type(n.integer("output_dtype", 0));
+  const bool saturate = n.flag("saturate", true);
+  return [=](const Operands& x) -> Results {
+    const Tensor t = x[0];
+    const Type to = x.has(2) ? x.type(2) : asked != Type::undefined ? asked : Type::uint8;
+    const Tensor zero = x.has(2) && !is_small_float(to) ? spread(wide(x[2]), axis, block, t) : Tensor();
+    const Tensor scale = x[1];
+    // Halves divide as halves: the quotient is rounded to what the scale's type has.
+    const Tensor q = neura::div(t.to(scale.dtype()), spread(scale, axis, block, t));
+    return quantised(wide(q), ones({}, {float32, t.device(), false}), zero, to, saturate);
+  };
+}
+Call dequantise(const Node& n) {
+  const std::int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
+  const Type asked = Type(n.integer("output_dtype", 0));
+  return [=](const Operands& x) -> Results {
+    const Tensor t = x[0], scale = x[1];
+    Tensor y = wide(t);
+    if (x.has(2)) y = sub(y, spread(wide(x[2]), axis, block, t));
+    y = mul(y, spread(wide(scale), axis, block, t));
+    return y.to(asked == Type::undefined ? scale.dtype() : dtype_for(asked));
+  };
+}
+// To uint8 by the range of the values, which is made to hold 0.
+Results quantise_by_range(const Operands& x) {
+  const Tensor t = x[0], zero = zeros({}, {float32, t.device(), false});
+  const Tensor low = minimum(amin(t), zero), high = maximum(amax(t), zero);
+  Tensor scale = neura::div(sub(high, low), 255.0);
+  const Tensor safe = where(eq(scale, 0), ones_like(scale), scale);
+  const Tensor point = clamp(neura::round(neura::div(neg(low), safe)), {0.0, 255.0});
+  return {quantised(t, safe, point, Type::uint8), Value(scale), Value(point.to(uint8))};
+}
+
+// a, its scale and zero point, b with its own, and those of the result.
+Results product(const Operands& x) {
+  const Tensor a = without_zero_point(x, 0, 2, -2), b = without_zero_point(x, 3, 5, -1);
+  const Tensor scale_a = x[1].to(float64), scale_b = x[4].to(float64);
+  Tensor y = mul(matmul(a, b), scale_a.numel() == 1 ? reshape(scale_a, {}) : along_axis(scale_a, -2, a.dim()));
+  y = mul(y, along_axis(scale_b, -1, y.dim()));
+  return quantised(y, x[6].to(float64), x[7], x.type(7));
+}
+Call convolution(const Node& n) {
+  return [w = Window(n)](const Operands& x) -> Results {
+    const Tensor a = without_zero_point(x, 0, 2, 1), b = without_zero_point(x, 3, 5, 0);
+    Tensor y = convolve(w, a, b, {});
+    if (x.has(8)) y = add(y, along_axis(x[8].to(float64), 1, y.dim()));
+    y = mul(mul(y, x[1].to(float64)), along_axis(x[4].to(float64), 1, y.dim()));
+    return quantised(y, x[6].to(float64), x[7], x.type(7));
+  };
+}
+Call integer_convolution(const Node& n) {
+  return [w = Window(n)](const Operands& x) -> Results {
+    return neura::round(convolve(w, without_zero_point(x, 0, 2, 1), without_zero_point(x, 1, 3, 0), {})).to(int32);
+  };
+}
+// Sum and concatenation of quantised tensors (com.microsoft).
+Results added(const Operands& x) {
+  const Tensor a = mul(without_zero_point(x, 0, 2, 1), x[1].to(float64));
+  const Tensor b = mul(without_zero_point(x, 3, 5, 1), x[4].to(float64));
+  return quantised(add(a, b), x[6].to(float64), x.maybe(7), x.type(0));
+}
+
+}  // namespace
+
+std::span<const Operator> quantised_operators() {
+  constexpr Types any = Types::any, plain = Types::plain;
+  static const Operator rows[] = {
+      {"QuantizeLinear", 10, kNewest, quantise, any},
+      {"DequantizeLinear", 10, kNewest, dequantise, any},
+      {"DynamicQuantizeLinear", 11, kNewest, quantise_by_range},
+      {"QLinearMatMul", 10, kNewest, product, any},
+      {"QLinearConv", 10, kNewest, convolution},
+      {"ConvInteger", 10, kNewest, integer_convolution},
+      {"QLinearAdd", 1, kNewest, added, plain, Folding::allowed, "com.microsoft"},
+      {"QuantizeLinear", 1, kNewest, quantise, any, Folding::allowed, "com.microsoft"},
+      {"DequantizeLinear", 1, kNewest, dequantise, any, Folding::allowed, "com.microsoft"},
+  };
+  return rows;
+}
+
+}  // namespace neura::onnx

@@ -1,0 +1,33 @@
+"""Models of ONNX files: `load` makes a module of one. `neura.onnx.backend` runs them for ONNX's own tests."""
+
+import os
+
+from .. import _neura
+
+Model = _neura._onnx.Model
+Model.__module__ = __name__
+
+
+def load(path):
+    """The model of an ONNX file, in evaluation mode, on the cpu.
+
+    path: a path, or the bytes of a file. Tensors of more than 16 elements become parameters and buffers under the
+    names of the file; weights in other files are read from the folder of the model.
+
+    Raises IoError, FormatError for what is no ONNX file, and NotImplementedError that lists every operator of the
+    model that is missing, with its nodes.
+
+    >>> import neura, tempfile, os
+    >>> relu = bytes.fromhex("08083a2b0a0c0a01781201791a00220452656c75120472656c755a090a0178120412020801" "620a0a01791205"
+    ...     "0a0308011200" "42040a00100d")  # doctest: +SKIP
+    >>> neura.onnx.load(relu)(neura.tensor([-1.0, 2.0]))  # doctest: +SKIP
+    tensor([0., 2.])
+    """
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        return _neura._onnx.load_bytes(bytes(path))
+    return _neura._onnx.load(os.fspath(path))
+
+
+def operators():
+    """What `load` knows: (domain, name, first version, last version or None) of every operator."""
+    return _neura._onnx.operators()
