@@ -18,11 +18,6 @@ class CudaStructs : public ::testing::TestWithParam<StructCase> {
   const StructCase& c = GetParam();
   void SetUp() override {
     if (const std::string why = unavailable(DeviceType::cuda); !why.empty()) GTEST_SKIP() << why;
-    if (c.name.find("fft") == c.name.npos || c.name.find("shift") != c.name.npos) return;
-    Inputs in;
-    for (const Tensor& t : c.inputs) in.push_back(there(t));
-    EXPECT_THROW(called(in, kCuda), NotImplementedError);
-    GTEST_SKIP() << "no Fourier transforms on cuda yet";
   }
   void TearDown() override { constants_on = Device(); }
 
