@@ -18,11 +18,6 @@ class CudaStructs : public ::testing::TestWithParam<StructCase> {
   const StructCase& c = GetParam();
   void SetUp() override {
     if (const std::string why = unavailable(DeviceType::cuda); !why.empty()) GTEST_SKIP() << why;
-    if (c.name.find("fft") == c.name.npos || c.name.find("shift") != c.name.npos) return;
-    Inputs in;
-    for (const Tensor& t : c.inputs) in.push_back(there(t));
-    EXPECT_THROW(called(in, kCuda), NotImplementedError);
-    GTEST_SKIP() << "no Fourier transforms on cuda yet";
   }
   void TearDown() override { constants_on = Device(); }
 
@@ -114,23 +109,8 @@ TEST_P(CudaStructs, EveryLayoutEqualsTheContiguousAnswer) {
   count_case();
 }
 
-// Factorisations are not there yet, and say so.
-struct CudaFactorisations : CudaStructs {};
-TEST_P(CudaFactorisations, AreNotThereYet) {
-  Inputs in;
-  for (const Tensor& t : c.inputs) in.push_back(there(t));
-  EXPECT_NE(error_of<NotImplementedError>([&] { called(in, kCuda); }).find("move them with .to"), std::string::npos);
-}
-std::vector<StructCase> cases(bool factorisations) {
-  std::vector<StructCase> some;
-  for (const StructCase& c : struct_cases())
-    if (c.name.starts_with("linalg_") == factorisations) some.push_back(c);
-  return some;
-}
-
 const auto name_of = [](const auto& i) { return i.param.name; };
-INSTANTIATE_TEST_SUITE_P(Operations, CudaStructs, ::testing::ValuesIn(cases(false)), name_of);
-INSTANTIATE_TEST_SUITE_P(Operations, CudaFactorisations, ::testing::ValuesIn(cases(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(Operations, CudaStructs, ::testing::ValuesIn(struct_cases()), name_of);
 
 // Float32 products and convolutions are compared with the CPU's, so they must be float32's.
 [[maybe_unused]] const bool exact =

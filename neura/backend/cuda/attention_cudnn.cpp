@@ -275,7 +275,7 @@ Failed attention_by_cudnn(int index, AttentionCall c, bool* known) {
   if (Failed f = prepare_all(c, key, own, scratch)) return f;
   if (c.mask)
     if (Failed f = prepare_mask(index, c.mask, key, bias, scratch)) return f;
-  Lease<Session> lease(index);
+  CudnnLease<Session> lease(index);
   if (Failed f = lease.open(stream)) return f;
   auto& session = *lease;
   auto found = session.plans.find(key);

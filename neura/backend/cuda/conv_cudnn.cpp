@@ -324,7 +324,7 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   const bool may_wait = !captures(index), recorded = !may_wait && capturing(index);
   std::optional<Relaxed> relaxed;
   if (!may_wait) relaxed.emplace();
-  Lease<Session> lease(index);
+  CudnnLease<Session> lease(index);
   if ((*failure = lease.open(current_stream(index)))) return true;
   for (const bool frugal : {false, true}) {  // where memory runs out
     key.frugal = frugal;

@@ -5,8 +5,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
+
+#include "neura/backend/cuda/dynamic.h"
 
 namespace neura::cuda {
 
@@ -26,8 +27,7 @@ struct Library {
   bool loaded = false;
 
   Library() {
-    const char* const chosen = std::getenv("NEURA_CUDNN_LIBRARY");
-    void* const library = dlopen(chosen && *chosen ? chosen : "libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+    void* const library = open_library("NEURA_CUDNN_LIBRARY", "libcudnn.so.9");
     loaded = library;
 #define X(name) \
   if (loaded) name = reinterpret_cast<decltype(name)>(dlsym(library, #name)), loaded = name;

@@ -1,12 +1,9 @@
-// cuDNN's handles. It promises nothing for two threads with one handle or one plan: a call takes a session, with the
-// plans that were made in it, for as long as it runs.
+// cuDNN's handles. It promises nothing for two threads with one handle or one plan: each call leases a session, with
+// the plans that were made in it.
 #pragma once
-#include <memory>
-#include <mutex>
-#include <vector>
-
 #include "neura/backend/cuda/cudnn.h"
 #include "neura/backend/cuda/failure.h"
+#include "neura/backend/cuda/lease.h"
 #include "neura/backend/cuda/stream.h"
 
 namespace neura::cuda {
@@ -23,41 +20,19 @@ struct CudnnSession {  // whoever derives from it adds plans
   cudaStream_t stream = nullptr;
 };
 
-template <class Session> class Lease {
+template <class Session> class CudnnLease : public Lease<Session> {
  public:
-  explicit Lease(int index) : home_(homes()[index]) {
-    const std::lock_guard lock(home_.mutex);
-    if (home_.sessions.empty()) return;
-    session_ = std::move(home_.sessions.back()), home_.sessions.pop_back();
-  }
-  ~Lease() {
-    const std::lock_guard lock(home_.mutex);
-    home_.sessions.push_back(std::move(session_));
-  }
-  Lease(const Lease&) = delete;
+  using Lease<Session>::Lease;
   Failed open(cudaStream_t stream) {
-    if (!session_) session_ = std::make_unique<Session>();
-    if (!session_->handle) {
-      if (Failed f = failed(cudnn().cudnnCreate(&session_->handle), "a handle")) return f;
-    } else if (session_->stream == stream) {
+    Session& s = **this;
+    if (!s.handle) {
+      if (Failed f = failed(cudnn().cudnnCreate(&s.handle), "a handle")) return f;
+    } else if (s.stream == stream) {
       return nullptr;
     }
-    session_->stream = stream;
-    return failed(cudnn().cudnnSetStream(session_->handle, stream), "the stream");
+    s.stream = stream;
+    return failed(cudnn().cudnnSetStream(s.handle, stream), "the stream");
   }
-  Session& operator*() const { return *session_; }
-
- private:
-  struct Home {
-    std::mutex mutex;
-    std::vector<std::unique_ptr<Session>> sessions;
-  };
-  static Home* homes() {  // never destroyed: the driver may be gone by then
-    static Home* const all = new Home[kDevices];
-    return all;
-  }
-  Home& home_;
-  std::unique_ptr<Session> session_;
 };
 
 }  // namespace neura::cuda

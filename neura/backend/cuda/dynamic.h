@@ -1,0 +1,12 @@
+// Libraries of NVIDIA's that are loaded when something first needs them, so that nobody else needs to have them.
+#pragma once
+
+namespace neura::cuda {
+
+// The file that the environment variable names, or `name` where the system looks and beside cuBLASLt. Null: not there.
+void* open_library(const char* variable, const char* name);
+
+#define NEURA_TEXT_OF(x) #x
+#define NEURA_TEXT(x) NEURA_TEXT_OF(x)
+
+}  // namespace neura::cuda
