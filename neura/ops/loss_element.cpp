@@ -79,7 +79,13 @@ template <ElementLoss kind> struct ElementLossOp {
   double parameter;
   Reduction reduction;
   NEURA_FIELDS(parameter, reduction)
-  void infer(const Spec& x, const Spec&, Spec& loss) const {
+  void infer(const Spec& x, const Spec& t, Spec& loss) const {
+    check<DTypeError>(is_floating(x.dtype) && t.dtype == x.dtype, [&] {
+      return std::string(op.name) + ": expected operands of one floating dtype, got " + x.str() + " and " + t.str();
+    });
+    check<ShapeError>(x.same_shape(t), [&] {
+      return std::string(op.name) + ": expected operands of one shape, got " + x.str() + " and " + t.str();
+    });
     loss = Spec::dense(x.dtype, reduction == Reduction::none ? x.sizes() : Shape{}, x.device);
   }
   void run(Context& c, View x, View t, View loss) const {
