@@ -12,6 +12,7 @@ const DeviceApi& device_api(Device device) {
 void throw_failure(Failed failure, const char* op) {
   if (!failure) return;
   const bool late = failure->kind == DeviceFailure::index;
+  if (late && !*failure->op) throw ValueError(failure->text);  // a whole sentence, of ops/expect.h
   const std::string text = std::string(late ? failure->op : op) + ": " + failure->text;
   if (late) throw IndexError(text);
   if (failure->kind == DeviceFailure::memory) throw OutOfMemoryError(text);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/join.h"
@@ -10,6 +11,7 @@
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
+#include "neura/ops/sort.h"
 #include "neura/ops/view.h"
 
 namespace neura::nn {
@@ -38,12 +40,18 @@ void check_operands(const Tensor& input, const Tensor& target) {
   });
 }
 void check_classes(const Tensor& target, std::int64_t classes) {
-  if (!target.numel()) return;
+  if (!target.numel() || !target.device().is_cpu()) return;  // a device reports them: by gather
   const auto least = amin(target).item<std::int64_t>(), most = amax(target).item<std::int64_t>();
   check<IndexError>(least >= 0 && most < classes, [&] {
     return std::string(kName) + ": expected targets from 0 to " + std::to_string(classes - 1) + ", got " +
            std::to_string(least < 0 ? least : most);
   });
+}
+
+// The one thing that the host waits for: it must know the sizes of what each cluster computes.
+std::vector<std::int64_t> count_each(const Tensor& x, std::int64_t kinds) {
+  const Tensor kind = arange(kinds, {.device = x.device()});
+  return sum(eq(unsqueeze(x, 1), kind), 0).to(Device()).to_vector<std::int64_t>();
 }
 
 }  // namespace
@@ -101,15 +109,20 @@ std::tuple<Tensor, Tensor> AdaptiveLogSoftmaxWithLoss::forward(const Tensor& inp
   check_classes(target, n_classes);
   const bool batched = target.dim() == 1;
   const Tensor x = batched ? input : unsqueeze(input, 0), classes = batched ? target : unsqueeze(target, 0);
-  Tensor place = clamp_max(classes, shortlist_size), output = new_zeros(x, {x.size(0)});
+  // How many cutoffs a class reaches: none of the shortlist, i + 1 of cluster i. One beyond all classes then has a
+  // place beyond the head, which gather refuses.
+  const Tensor cluster = bucketize(classes, tensor(cutoffs, {.device = x.device()}), false, true);
+  const Tensor place = where(lt(cluster, 1), classes, cluster + (shortlist_size - 1));
+  const Tensor order = argsort(cluster, 0, false, true);
+  const std::vector<std::int64_t> counts = count_each(cluster, n_clusters + 1);
+  Tensor output = new_zeros(x, {x.size(0)});
+  std::int64_t begin = counts[0];
   for (std::int64_t i = 0; i < n_clusters; ++i) {
-    const std::int64_t low = cutoffs[std::size_t(i)], high = cutoffs[std::size_t(i) + 1];
-    const Tensor rows = nonzero_as_tuple((classes >= low) & (classes < high))[0];
+    const Tensor rows = narrow(order, 0, begin, counts[std::size_t(i) + 1]);
+    begin += rows.numel();
     if (!rows.numel()) continue;
-    const Tensor own = unsqueeze(index_select(classes, 0, rows) - low, 1);
-    const Tensor found = squeeze(gather(of_cluster(i, index_select(x, 0, rows)), 1, own), 1);
-    place = index_fill(place, 0, rows, shortlist_size + i);
-    output = index_add(output, 0, rows, found);
+    const Tensor own = unsqueeze(index_select(classes, 0, rows) - cutoffs[std::size_t(i)], 1);
+    output = index_add(output, 0, rows, squeeze(gather(of_cluster(i, index_select(x, 0, rows)), 1, own), 1));
   }
   output = output + squeeze(gather(log_softmax(head(x), 1), 1, unsqueeze(place, 1)), 1);
   const Tensor loss = mean(-output);

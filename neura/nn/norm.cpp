@@ -43,13 +43,22 @@ void BatchNormNd::reset_parameters() {
   if (bias) bias.detach().zero_();
 }
 
+// The running statistics are the means of all batches' so far. Their number is the device's.
+static Tensor averaged(BatchNormNd& m, const Tensor& input) {
+  Tensor mean = zeros_like(m.running_mean), var = zeros_like(m.running_var);
+  const Tensor y = batch_norm(input, mean, var, m.weight, m.bias, {.training = true, .momentum = 1, .eps = m.eps});
+  add_(m.running_mean, (mean - m.running_mean) / m.num_batches_tracked);
+  add_(m.running_var, (var - m.running_var) / m.num_batches_tracked);
+  return y;
+}
+
 Tensor BatchNormNd::forward(const Tensor& input) {
   check<ShapeError>(input.dim() >= least_ && input.dim() <= most_, [&] {
     return type_name() + ": expected an input of " + std::to_string(least_) +
            (most_ > least_ ? " or " + std::to_string(most_) : std::string()) + " dimensions, got " +
            input.shape().str();
   });
-  double factor = momentum.value_or(0);
+  const double factor = momentum.value_or(0);
   if (per_sample_) {
     const bool alone = input.dim() == least_;  // without a batch
     const Tensor y =
@@ -59,7 +68,7 @@ Tensor BatchNormNd::forward(const Tensor& input) {
   }
   if (training && track_running_stats && num_batches_tracked) {
     add_(num_batches_tracked, 1);
-    if (!momentum) factor = 1 / num_batches_tracked.item<double>();
+    if (!momentum && running_mean && running_var) return averaged(*this, input);
   }
   const bool by_batch = training || (!running_mean && !running_var);
   const bool running = !training || track_running_stats;

@@ -28,18 +28,21 @@ namespace {
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
-  const auto sizes = [&] { return q.spec().str() + ", " + k.spec().str() + " and " + v.spec().str(); };
-  check<ShapeError>(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, [&] {
+void check_operands(const Spec& q, const Spec& k, const Spec& v) {
+  const auto sizes = [&] { return q.str() + ", " + k.str() + " and " + v.str(); };
+  check<ShapeError>(q.rank >= 2 && k.rank >= 2 && v.rank >= 2, [&] {
     return "scaled_dot_product_attention: expected query, key and value of at least two dimensions, got " + sizes();
   });
-  check<DTypeError>(q.dtype() == k.dtype() && q.dtype() == v.dtype() && is_floating(q.dtype()), [&] {
+  check<DTypeError>(q.dtype == k.dtype && q.dtype == v.dtype && is_floating(q.dtype), [&] {
     return "scaled_dot_product_attention: expected query, key and value of one floating dtype, got " + sizes();
   });
-  check<ShapeError>(q.shape().back() == k.shape().back() && k.shape()[k.dim() - 2] == v.shape()[v.dim() - 2], [&] {
+  const bool fit = q.shape[q.rank - 1] == k.shape[k.rank - 1] && k.shape[k.rank - 2] == v.shape[v.rank - 2];
+  check<ShapeError>(fit, [&] {
     return "scaled_dot_product_attention: expected query [..., L, E], key [..., S, E] and value [..., S, V], got " +
            sizes();
   });
+}
+void check_mask(const AttentionOptions& o) {
   check<ValueError>(!o.is_causal || !o.attn_mask, [&] {
     return std::string(
         "scaled_dot_product_attention: expected attn_mask or is_causal, got both; put the triangle into the mask");
@@ -159,7 +162,8 @@ struct Attention {
       operation("scaled_dot_product_attention").optional(in(3)).saves(every_input, in(0, 1, 2, 3), out(0, 1));
   AttentionShape shape;
   NEURA_FIELDS(shape)
-  void infer(const Spec& q, const Spec&, const Spec& v, const Spec&, Spec& y, Spec& sums) const {
+  void infer(const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& y, Spec& sums) const {
+    check_operands(q, k, v);
     Shape sizes = q.sizes();
     sizes[q.rank - 1] = v.shape[v.rank - 1];
     y = Spec::dense(q.dtype, sizes, q.device);
@@ -192,7 +196,7 @@ Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& o) {
-  check_operands(query, key, value, o);
+  check_operands(query.spec(), key.spec(), value.spec()), check_mask(o);
   Tensor k = key, v = value;
   if (o.enable_gqa) {
     check<ShapeError>(query.dim() >= 3 && key.dim() >= 3 && value.dim() >= 3, [&] {

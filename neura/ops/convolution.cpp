@@ -35,10 +35,11 @@ ConvShape for_kernel(const ConvolutionShape& s, std::int64_t n, std::int64_t cha
 ConvShape for_kernel(const ConvolutionShape& s, const Spec& x, const Spec& w, const Spec& y) {
   return for_kernel(s, x.shape[0], x.shape[1], w.shape[0], x.shape + 2, w.shape + 2, y.shape + 2);
 }
-void check_dtypes(const char* op, const Spec& a, const Spec& b) {
-  check<DTypeError>(a.dtype == b.dtype && (bit(a.dtype) & dtypes::numbers), [&] {
-    return std::string(op) + ": expected numbers of one dtype, got " + a.str() + " and " + b.str() +
-           "; convert one with .to()";
+void check_dtypes(const char* op, const Spec& a, const Spec& b, const Spec* bias = nullptr) {
+  const bool biased = bias && bias->rank != kAbsent;
+  check<DTypeError>(a.dtype == b.dtype && (!biased || bias->dtype == a.dtype) && (bit(a.dtype) & dtypes::numbers), [&] {
+    return std::string(op) + ": expected numbers of one dtype, got " + a.str() + (biased ? ", " : " and ") + b.str() +
+           (biased ? " and " + bias->str() : "") + "; convert with .to()";
   });
 }
 Shape spatial(const Meta& m) { return {m.shape + 2, std::size_t(m.rank - 2)}; }
@@ -61,8 +62,8 @@ Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Ten
 
 }  // namespace
 
-void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec&, Spec& y) const {
-  check_dtypes(op.name, x, w);
+void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const {
+  check_dtypes(op.name, x, w, &bias);
   Shape shape = {x.shape[0], w.shape[0]};
   for (int d = 0; d < s.dims; ++d) shape.push_back(out_size(s, d, x.shape[d + 2], w.shape[d + 2]));
   y = Spec::dense(x.dtype, shape, x.device);

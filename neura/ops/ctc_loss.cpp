@@ -8,6 +8,7 @@
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
 #include "neura/ops/join.h"
 #include "neura/ops/loss_common.h"
@@ -145,21 +146,32 @@ struct CtcLoss {
   }
 };
 
-Tensor lengths_of(const char* what, const Tensor& t, Device device) {
-  check_given("ctc_loss", what, t);
-  check<DTypeError>(is_integral(t.dtype()) && t.dtype() != DType::boolean,
-                    [&] { return std::string("ctc_loss: expected ") + what + " of integers, got " + name(t.dtype()); });
-  return contiguous(to(to(reshape(t, {t.numel()}), DType::int64), device));
-}
-std::vector<std::int64_t> checked_lengths(const char* what, const Tensor& lengths, std::int64_t most) {
-  const std::vector<std::int64_t> values = lengths.to(Device()).to_vector<std::int64_t>();
-  for (const std::int64_t v : values)
-    check<ValueError>(v >= 0 && v <= most, [&] {
-      return std::string("ctc_loss: expected ") + what + " from 0 to " + std::to_string(most) + ", got " +
-             std::to_string(v);
+// Where the operation wants them; and what the host knows without waiting: those on the cpu.
+struct Lengths {
+  const char* what;
+  Tensor there;
+  std::vector<std::int64_t> known;
+  bool on_cpu;
+  Lengths(const char* what, const Tensor& given, Device device) : what(what) {
+    check_given("ctc_loss", what, given);
+    check<DTypeError>(is_integral(given.dtype()) && given.dtype() != DType::boolean, [&] {
+      return std::string("ctc_loss: expected ") + what + " of integers, got " + name(given.dtype());
     });
-  return values;
-}
+    const Tensor t = contiguous(to(reshape(given, {given.numel()}), DType::int64));
+    on_cpu = t.device().is_cpu(), there = to(t, device);
+    if (on_cpu) known = t.to_vector<std::int64_t>();
+  }
+  void limit(std::int64_t most) {
+    for (const std::int64_t v : known)
+      check<ValueError>(v >= 0 && v <= most, [&] {
+        return std::string("ctc_loss: expected ") + what + " from 0 to " + std::to_string(most) + ", got " +
+               std::to_string(v);
+      });
+    if (on_cpu) return;
+    expect(Rule::lengths, ge(there, 0) & le(there, most));
+    there = clamp(there, {.min = 0, .max = most});  // a kernel reads so far
+  }
+};
 
 // Targets in a row as [N, S]; behind the end of one stands what follows it.
 Tensor padded(const Tensor& row, const std::vector<std::int64_t>& lengths) {
@@ -180,8 +192,9 @@ Tensor padded(const Tensor& row, const std::vector<std::int64_t>& lengths) {
   return take(row, tensor(places, sizes, {.device = row.device()}));
 }
 
-// As the operation wants them: [N, S], no longer than the longest.
-Tensor targets_of(const Tensor& targets, const Tensor& lengths) {
+// As the operation wants them: [N, S]; no longer than the longest where that is known. Those in a row are told apart by
+// their lengths: these are waited for.
+Tensor targets_of(const Tensor& targets, Lengths& lengths) {
   check_given("ctc_loss", "targets", targets);
   check<DTypeError>(targets.dtype() == DType::int64 || targets.dtype() == DType::int32, [&] {
     return std::string("ctc_loss: expected targets of dtype int64 or int32, got ") + name(targets.dtype());
@@ -189,9 +202,12 @@ Tensor targets_of(const Tensor& targets, const Tensor& lengths) {
   check<ShapeError>(targets.dim() == 1 || targets.dim() == 2,
                     [&] { return "ctc_loss: expected targets [N, S] or all in a row, got " + targets.shape().str(); });
   const Tensor t = to(targets, DType::int64);
-  if (t.dim() == 1) return padded(t, checked_lengths("target_lengths", lengths, t.numel()));
-  const std::vector<std::int64_t> values = checked_lengths("target_lengths", lengths, t.size(1));
-  const std::int64_t most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  if (t.dim() == 1 && !lengths.on_cpu)
+    lengths.known = lengths.there.to(Device()).to_vector<std::int64_t>(), lengths.on_cpu = true;
+  lengths.limit(t.dim() == 1 ? t.numel() : t.size(1));
+  if (t.dim() == 1) return padded(t, lengths.known);
+  if (!lengths.on_cpu) return contiguous(t);
+  const std::int64_t most = lengths.known.empty() ? 0 : *std::max_element(lengths.known.begin(), lengths.known.end());
   return contiguous(narrow(t, 1, 0, most));
 }
 
@@ -202,15 +218,15 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
   check_given("ctc_loss", "log_probs", log_probs);
   const bool batched = log_probs.dim() != 2;
   const Tensor x = batched ? log_probs : unsqueeze(log_probs, 1);
-  const Tensor times = lengths_of("input_lengths", input_lengths, x.device());
-  const Tensor labels = lengths_of("target_lengths", target_lengths, x.device());
-  if (x.dim() == 3) checked_lengths("input_lengths", times, x.size(0));
+  Lengths times("input_lengths", input_lengths, x.device()), labels("target_lengths", target_lengths, x.device());
+  if (x.dim() == 3) times.limit(x.size(0));
+  const Tensor rows = targets_of(targets, labels);
   const bool recorded = !(state.active & (kNoGrad | kInference)) && x.requires_grad();
   const bool lies_right = x.dim() != 3 || x.size(2) == 1 || x.spec().strides[2] == 1;
-  Tensor loss = apply(CtcLoss{o.blank, o.zero_infinity, recorded}, lies_right ? x : contiguous(x),
-                      targets_of(targets, labels), times, labels)[0];
+  Tensor loss = apply(CtcLoss{o.blank, o.zero_infinity, recorded}, lies_right ? x : contiguous(x), rows, times.there,
+                      labels.there)[0];
   if (o.zero_infinity) loss = where(loss == kInfinity, 0, loss);
-  if (o.reduction == Reduction::mean) return mean(loss / clamp_min(to(labels, loss.dtype()), 1));
+  if (o.reduction == Reduction::mean) return mean(loss / clamp_min(to(labels.there, loss.dtype()), 1));
   if (o.reduction == Reduction::sum) return sum(loss);
   return batched ? loss : squeeze(loss, 0);
 }

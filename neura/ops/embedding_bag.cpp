@@ -1,9 +1,14 @@
 #include "neura/ops/embedding_bag.h"
 
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
+#include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/scan.h"
+#include "neura/ops/sort.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -11,9 +16,6 @@ namespace {
 
 constexpr const char* kName = "embedding_bag";
 
-std::vector<std::int64_t> integers(const Tensor& t) {
-  return t.detach().to(Device()).to(DType::int64).to_vector<std::int64_t>();
-}
 bool is_numbers(const Tensor& t) { return t.dtype() == DType::int64 || t.dtype() == DType::int32; }
 
 void check_operands(const Tensor& input, const Tensor& offsets, const EmbeddingBagOptions& o) {
@@ -40,50 +42,50 @@ void check_operands(const Tensor& input, const Tensor& offsets, const EmbeddingB
   });
 }
 
-// Where each bag begins, and where the last one ends.
-std::vector<std::int64_t> ends_of(const Tensor& input, const Tensor& offsets, bool last_given) {
-  std::vector<std::int64_t> ends;
-  if (!offsets) {
-    for (std::int64_t bag = 0; bag <= input.size(0); ++bag) ends.push_back(bag * input.size(1));
-    return ends;
-  }
-  ends = integers(offsets);
-  check<ValueError>(!last_given || !ends.empty(),
-                    [] { return std::string(kName) + ": expected offsets with include_last_offset, got none"; });
-  if (!last_given) ends.push_back(input.numel());
-  for (std::size_t i = 0; i < ends.size(); ++i)
-    check<ValueError>(i ? ends[i] >= ends[i - 1] && ends[i] <= input.numel() : ends[i] == 0 || ends.size() == 1, [&] {
-      return std::string(kName) + ": expected offsets that begin with 0, never fall and stay within " +
-             std::to_string(input.numel()) + " numbers, got " + offsets.str();
-    });
-  return ends;
+// `ends`: where each bag begins, and perhaps where the last one ends.
+void check_offsets(const Tensor& ends, std::int64_t numbers) {
+  const Tensor inside = ge(diff(ends), 0) & le(slice(ends, 0, 1), numbers);
+  if (!ends.device().is_cpu()) return expect(Rule::offsets, all(inside) & all(eq(slice(ends, 0, 0, 1), 0)));
+  const bool begins = ends.numel() == 0 || ends[0].item<std::int64_t>() == 0;
+  check<ValueError>(begins && all(inside).item<bool>(), [&] {
+    return std::string(kName) + ": expected offsets that begin with 0, never fall and stay within " +
+           std::to_string(numbers) + " numbers, got " + ends.str();
+  });
+}
+
+// The bag of each number; `bags` for what belongs to none.
+Tensor owners(const Tensor& input, const Tensor& offsets, std::int64_t bags, Device device) {
+  const Tensor bag = arange(bags, {.device = device});
+  if (!offsets) return flatten(expand(unsqueeze(bag, 1), input.shape()));
+  const Tensor places = arange(input.numel(), {.device = device});
+  return clamp_min(searchsorted(contiguous(offsets.detach().to(DType::int64).to(device)), places, false, true) - 1, 0);
 }
 
 }  // namespace
 
 Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& offsets, const EmbeddingBagOptions& o) {
   check_operands(input, offsets, o);
-  const std::vector<std::int64_t> ends = ends_of(input, offsets, o.include_last_offset);
-  const auto bags = std::int64_t(ends.size()) - 1;
+  check<ValueError>(!offsets || !o.include_last_offset || offsets.numel() > 0,
+                    [] { return std::string(kName) + ": expected offsets with include_last_offset, got none"; });
+  if (offsets) check_offsets(offsets, input.numel());
+  const std::int64_t bags = offsets ? offsets.numel() - o.include_last_offset : input.size(0);
   const Tensor flat = input.flatten();
   Tensor rows = embedding(flat, weight, o.table);
   if (o.per_sample_weights) rows = rows * o.per_sample_weights.flatten().unsqueeze(-1);
 
-  // The bag of each number; one bag more takes what belongs to none.
-  std::vector<std::int64_t> owner(std::size_t(flat.numel()), bags), counts(std::size_t(bags + 1));
-  const std::vector<std::int64_t> numbers = o.table.padding_idx ? integers(flat) : std::vector<std::int64_t>();
-  std::int64_t padding = o.table.padding_idx.value_or(0);
-  if (padding < 0) padding += weight.size(0);
-  for (std::int64_t bag = 0; bag < bags; ++bag)
-    for (std::int64_t i = ends[std::size_t(bag)]; i < ends[std::size_t(bag + 1)]; ++i)
-      if (numbers.empty() || numbers[std::size_t(i)] != padding)
-        owner[std::size_t(i)] = bag, ++counts[std::size_t(bag)];
-  const Tensor at = tensor(owner, {.device = weight.device()});
+  Tensor at = owners(input, offsets, bags, weight.device());  // one bag more takes what belongs to none
+  if (o.table.padding_idx) {
+    const std::int64_t padding = *o.table.padding_idx + (*o.table.padding_idx < 0 ? weight.size(0) : 0);
+    at = where(eq(flat, padding), bags, at);
+  }
   const Tensor start = zeros({bags + 1, weight.size(1)}, {.dtype = rows.dtype(), .device = weight.device()});
   if (o.mode == "max") return index_reduce(start, 0, at, rows, "amax", false).narrow(0, 0, bags);
   Tensor sum = index_add(start, 0, at, rows).narrow(0, 0, bags);
   if (o.mode == "sum") return sum;
-  const Tensor count = tensor(counts, {.device = weight.device()}).narrow(0, 0, bags);
+  const Tensor one = ones({}, {.dtype = DType::int64, .device = weight.device()});
+  const Tensor count =
+      index_add(zeros({bags + 1}, {.dtype = DType::int64, .device = weight.device()}), 0, at, expand(one, at.shape()))
+          .narrow(0, 0, bags);
   return div(sum, clamp(count, {.min = 1}).to(sum.dtype()).unsqueeze(-1));
 }
 

@@ -1,9 +1,13 @@
 #include "neura/ops/fractional_pool.h"
 
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
+#include "neura/ops/join.h"
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -40,32 +44,36 @@ Shape result_size(int rank, const Shape& input, const FractionalPoolOptions& o) 
   return s;
 }
 
-// Where the windows of one dimension begin: steps of (input - kernel) / (output - 1), rounded down, from `sample` on.
-// The number type is that of the input, as in torch: rounding decides.
-template <class N>
-void starts_of(N sample, std::int64_t input, std::int64_t output, std::int64_t kernel, std::vector<std::int64_t>& out) {
-  const N step = output > 1 ? N(input - kernel) / N(output - 1) : N(0);
-  const auto first = std::int64_t(sample * step);
-  for (std::int64_t i = 0; i + 1 < output; ++i) out.push_back(std::int64_t((N(i) + sample) * step) - first);
-  if (output > 0) out.push_back(input - kernel);
-}
-
+// The places that the windows of each plane show, [planes, windows, kernel's elements]. In a dimension they begin at
+// steps of (input - kernel) / (output - 1), rounded down, from the plane's sample on.
 struct Windows {
   int rank;
   Shape input, output, kernel;  // of the spatial dimensions
 
-  // The places that the windows of one plane show, window after window.
-  void add(const std::vector<std::vector<std::int64_t>>& starts, std::vector<std::int64_t>& places) const {
-    const std::int64_t windows = output.numel(), size = kernel.numel();
-    for (std::int64_t w = 0; w < windows; ++w)
-      for (std::int64_t k = 0; k < size; ++k) {
-        std::int64_t place = 0, stride = 1, window = w, inside = k;
-        for (int d = rank - 1; d >= 0; --d) {
-          place += (starts[std::size_t(d)][std::size_t(window % output[d])] + inside % kernel[d]) * stride;
-          stride *= input[d], window /= output[d], inside /= kernel[d];
-        }
-        places.push_back(place);
-      }
+  // [planes, output] of dimension d. Computed in the input's number type, as in torch: rounding decides.
+  Tensor starts(const Tensor& sample, int d) const {
+    const std::int64_t last = input[d] - kernel[d], windows = output[d];
+    const TensorOptions whole{.dtype = DType::int64, .device = sample.device()};
+    const Tensor end = full({sample.size(0), 1}, last, whole);
+    if (windows == 1) return end;
+    const bool wide = sample.dtype() == DType::float64;
+    const double step = wide ? double(last) / double(windows - 1) : double(float(last) / float(windows - 1));
+    const Tensor place = arange(windows - 1, {.dtype = sample.dtype(), .device = sample.device()});
+    const Tensor s = unsqueeze(sample, 1);
+    return cat({((place + s) * step).to(DType::int64) - (s * step).to(DType::int64), end}, 1);
+  }
+  Tensor places(const std::vector<Tensor>& all) const {
+    Tensor place;
+    std::int64_t stride = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      Shape window = Shape::filled(1 + 2 * rank, 1), inside = window;
+      window[0] = all[std::size_t(d)].size(0), window[1 + d] = output[d], inside[1 + rank + d] = kernel[d];
+      const Tensor here = reshape(all[std::size_t(d)], window) +
+                          reshape(arange(kernel[d], {.dtype = DType::int64, .device = all[0].device()}), inside);
+      place = place ? place + here * stride : here;
+      stride *= input[d];
+    }
+    return reshape(place, {place.size(0), output.numel(), kernel.numel()});
   }
 };
 
@@ -96,24 +104,20 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
   check<ShapeError>(fits && is_floating(samples.dtype()), [&] {  // for more inputs than there are, as in torch
     return name_of(rank) + ": expected _random_samples of shape " + wanted.str() + ", got " + samples.spec().str();
   });
-  const std::vector<double> values = samples.detach().to(Device()).to(DType::float64).to_vector<double>();
-  std::vector<std::int64_t> places;
-  for (std::int64_t plane = 0; plane < n * c; ++plane) {
-    std::vector<std::vector<std::int64_t>> starts(static_cast<std::size_t>(rank));
-    for (int s = 0; s < rank; ++s) {
-      const int d = dimension_of(rank, s);
-      const double sample = values[std::size_t(plane * rank + s)];
-      check<ValueError>(sample >= 0 && sample <= 1, [&] {
-        return name_of(rank) + ": expected _random_samples within [0, 1], got " + std::to_string(sample);
-      });
-      std::vector<std::int64_t>& to = starts[std::size_t(d)];
-      if (input.dtype() == DType::float64) starts_of(sample, w.input[d], w.output[d], w.kernel[d], to);
-      else starts_of(float(sample), w.input[d], w.output[d], w.kernel[d], to);
-    }
-    w.add(starts, places);
+  const Tensor fit = ge(samples.detach(), 0) & le(samples.detach(), 1);
+  if (!fit.device().is_cpu()) expect(Rule::samples, fit);
+  else
+    check<ValueError>(all(fit).item<bool>(),
+                      [&] { return name_of(rank) + ": expected _random_samples within [0, 1], got " + samples.str(); });
+  const DType computed = input.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const Tensor planes = reshape(narrow(samples.detach(), 0, 0, n), {n * c, rank}).to(computed).to(input.device());
+  std::vector<Tensor> starts(static_cast<std::size_t>(rank));
+  for (int s = 0; s < rank; ++s) {
+    const int d = dimension_of(rank, s);
+    starts[std::size_t(d)] = w.starts(select(planes, 1, s), d);
   }
   const std::int64_t windows = w.output.numel(), size = w.kernel.numel();
-  const Tensor at = tensor(places, {n * c, windows * size}, {.device = input.device()});
+  const Tensor at = reshape(w.places(starts), {n * c, windows * size});
   const Tensor shown = gather(input.reshape({n * c, w.input.numel()}), 1, at).view({n * c, windows, size});
   const auto [value, inside] = max(shown, -1);
   const Tensor index = gather(at.view({n * c, windows, size}), 2, inside.unsqueeze(-1)).squeeze(-1);

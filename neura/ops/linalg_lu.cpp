@@ -100,22 +100,42 @@ struct Det {
   void gradient(Gradient& g) const;
 };
 
-// The cofactors, conj(det) A^-H; of a singular matrix, by its singular values.
+// 1 or -1, as rows changed their places.
+Tensor parity_of(const Tensor& pivots, DType d) {
+  const Tensor still = arange(1, pivots.size(-1) + 1, {.dtype = DType::int32, .device = pivots.device()});
+  const Tensor swaps = sum(to(ne(pivots, still), DType::int32), -1);
+  return to(1 - 2 * remainder(swaps, 2), d);
+}
+
+// Of any matrix by its singular values. Their derivative asks that they differ.
+Tensor cofactors_by_values(const Tensor& a, const Tensor& g) {
+  const auto [u, s, vh] = svd(a);
+  const Tensor ones_of = ones(with_batch(batch_of(a.spec()), 1), {.dtype = s.dtype(), .device = s.device()});
+  const Tensor others = product_gradient(ones_of, s, 1u << (s.dim() - 1));
+  return matmul(u * as_row(as_column(g * conj(det(u) * det(vh))) * others), vh);
+}
+
+// The cofactors, conj(det) A^-H. For a singular matrix pivots that are almost 0 stand in for its zeros: their product
+// times the inverse stays finite. Derivatives of that would not: they take its singular values.
 void Det::gradient(Gradient& g) const {
   const Tensor& lu = g.output(1);
-  const std::int64_t n = lu.size(-1);
   if (!lu.numel()) return void(g.result[0] = zeros(lu.shape(), {.dtype = lu.dtype(), .device = lu.device()}));
-  if (!any(eq(diagonal_of(lu).detach(), 0.0)).item<bool>()) {
-    const Tensor scale = as_column(as_column(g.g[0] * conj(g.output(0)))) * identity(lu, n);
-    g.result[0] = g.create_graph ? solve_ex(adjoint(g.input(0)), scale).result
-                                 : lu_solve(lu, without_info(g.output(2)), scale, true, true);
+  const std::int64_t n = lu.size(-1);
+  const Tensor pivots = diagonal_of(lu).detach(), absent = eq(pivots, 0), one = identity(lu, n);
+  const auto scaled = [&](const Tensor& det) { return as_column(as_column(g.g[0] * conj(det))) * one; };
+  if (!g.create_graph) {
+    const Tensor most = amax(abs(pivots), -1, true);
+    const Tensor least = where(gt(most, 0), most, 1) * (most.dtype() == DType::float64 ? 0x1p-52 : 0x1p-23);
+    const Tensor stand_in = where(absent, to(least, lu.dtype()), 0), order = without_info(g.output(2));
+    const Tensor det = prod(pivots + stand_in, -1) * parity_of(order, lu.dtype());
+    g.result[0] = lu_solve(lu + as_row(stand_in) * one, order, scaled(det), true, true);
     return;
   }
-  const auto [u, s, vh] = svd(g.input(0));
-  const Tensor ones_of = ones(with_batch(batch_of(lu.spec()), 1), {.dtype = s.dtype(), .device = s.device()});
-  const Tensor others = product_gradient(ones_of, s, 1u << (s.dim() - 1));
-  const Tensor phase = g.g[0] * conj(det(u) * det(vh));
-  g.result[0] = matmul(u * as_row(as_column(phase) * others), vh);
+  const Tensor singular = as_column(as_column(any(absent, -1)));
+  const Tensor distinct = arange(1, n + 1, {.dtype = lu.dtype(), .device = lu.device()});
+  const Tensor& a = g.input(0);
+  const Tensor regular = solve_ex(adjoint(where(singular, one, a)), scaled(g.output(0))).result;
+  g.result[0] = where(singular, cofactors_by_values(where(singular, a, one * distinct), g.g[0]), regular);
 }
 
 void check_pivot(const char* op, bool pivot) {
@@ -232,10 +252,7 @@ SlogdetResult slogdet(const Tensor& A) {
   check_square("slogdet", A);
   const LuFactorResult f = lu_factor_ex(A);
   const Tensor d = diagonal_of(f.LU);
-  const Tensor still = arange(1, A.size(-1) + 1, {.dtype = DType::int32, .device = A.device()});
-  const Tensor swaps = sum(to(ne(f.pivots, still), DType::int32), -1);
-  const Tensor parity = to(1 - 2 * remainder(swaps, 2), A.dtype());
-  return {prod(sgn(d), -1) * parity, sum(log(abs(d)), -1)};
+  return {prod(sgn(d), -1) * parity_of(f.pivots, A.dtype()), sum(log(abs(d)), -1)};
 }
 Tensor logdet(const Tensor& A) {
   const SlogdetResult r = slogdet(A);

@@ -3,6 +3,7 @@
 
 #include "neura/backend/kernels/loss.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/loss_common.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
@@ -78,7 +79,13 @@ template <ElementLoss kind> struct ElementLossOp {
   double parameter;
   Reduction reduction;
   NEURA_FIELDS(parameter, reduction)
-  void infer(const Spec& x, const Spec&, Spec& loss) const {
+  void infer(const Spec& x, const Spec& t, Spec& loss) const {
+    check<DTypeError>(is_floating(x.dtype) && t.dtype == x.dtype, [&] {
+      return std::string(op.name) + ": expected operands of one floating dtype, got " + x.str() + " and " + t.str();
+    });
+    check<ShapeError>(x.same_shape(t), [&] {
+      return std::string(op.name) + ": expected operands of one shape, got " + x.str() + " and " + t.str();
+    });
     loss = Spec::dense(x.dtype, reduction == Reduction::none ? x.sizes() : Shape{}, x.device);
   }
   void run(Context& c, View x, View t, View loss) const {
@@ -179,7 +186,10 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
     return "binary_cross_entropy: expected a target of the input's sizes " + input.shape().str() + ", got " +
            target.shape().str();
   });
-  if (input.numel()) {
+  if (!input.device().is_cpu()) {
+    const Tensor x = input.detach();
+    expect(Rule::unit_inputs, ge(x, 0) & le(x, 1));
+  } else if (input.numel()) {
     const auto range = aminmax(input.detach());
     const double low = range.min.item<double>(), high = range.max.item<double>();
     check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
@@ -245,9 +255,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
                ", or of these with the last one left out or one of them 1, got " + var.shape().str();
       });
   }
-  check<ValueError>(!v.numel() || amin(v.detach()).item<double>() >= 0, [&] {
-    return std::string("gaussian_nll_loss: expected a var of at least 0, got a negative element");
-  });
+  expect(Rule::variances, logical_not(lt(v.detach(), 0)));
   v = v + (clamp_min(v.detach(), o.eps) - v.detach());  // the clamp passes gradients on
   const Tensor d = input - target;
   Tensor loss = (log(v) + d * d / v) * 0.5;

@@ -1,16 +1,23 @@
 // Losses with a margin, and the distances they are made of. All composed.
 #include <cmath>
+#include <limits>
 
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/embedding.h"
+#include "neura/ops/index.h"
 #include "neura/ops/loss_common.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/scan.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/sort.h"
 #include "neura/ops/view.h"
 
 namespace neura {
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps) {
   const DType d = promote(x1.dtype(), x2.dtype());
@@ -128,29 +135,39 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiM
   return reduced(batch ? loss : squeeze(loss, 0), o.reduction);
 }
 
+namespace {
+// Where a sample has a label: before its first -1.
+Tensor labelled(const Tensor& target) { return eq(cumsum(lt(target, 0).to(DType::int64), 1), 0); }
+void check_labels(const Tensor& target, const Tensor& there, std::int64_t classes) {
+  if (!target.numel() || !target.device().is_cpu()) return;  // on a device gather reports them
+  const auto most = max(where(there, target, 0)).item<std::int64_t>();
+  check<IndexError>(most < classes, [&] {
+    return "multilabel_margin_loss: expected labels from 0 to " + std::to_string(classes - 1) + ", got " +
+           std::to_string(most);
+  });
+}
+// The sum over the labels' scores s of max(0, 1 + x - s), for each x: by those s that are below 1 + x, which begin the
+// sorted ones. C log C steps for C classes, and no memory of C x C.
+Tensor hinges(const Tensor& x, const Tensor& scores) {
+  const Tensor sorted = sort(scores, 1).values;  // infinity where there is no label
+  const Tensor sums = constant_pad_nd(cumsum(where(lt(sorted, kInfinity), sorted, 0), 1), {1, 0});
+  const Tensor reach = x + 1, below = searchsorted(sorted.detach(), contiguous(reach.detach()));
+  return reach * to(below, x.dtype()) - gather(sums, 1, below);
+}
+}  // namespace
+
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
   check_scores("multilabel_margin_loss", input, target, false);
+  if (bit(input.dtype()) & dtypes::halves)
+    return to(multilabel_margin_loss(to(input, DType::float32), target, o), input.dtype());
   const bool batch = input.dim() == 2;
-  const Tensor x = batch ? input : reshape(input, {1, input.numel()});
-  const std::int64_t n = x.shape()[0], classes = x.shape()[1];
-  // A sample's labels stand before its first -1. places: [N, label, C] one at the label's class.
-  const std::vector<std::int64_t> labels = contiguous(target).to_vector<std::int64_t>();
-  std::vector<double> places(std::size_t(n * classes * classes)), named(std::size_t(n * classes));
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < classes && labels[std::size_t(i * classes + j)] >= 0; ++j) {
-      const std::int64_t k = labels[std::size_t(i * classes + j)];
-      check<IndexError>(k < classes, [&] {
-        return "multilabel_margin_loss: expected labels from 0 to " + std::to_string(classes - 1) + ", got " +
-               std::to_string(k);
-      });
-      places[std::size_t((i * classes + j) * classes + k)] = 1, named[std::size_t(i * classes + k)] = 1;
-    }
-  const TensorOptions like{.dtype = x.dtype(), .device = x.device()};
-  const Tensor at = tensor(places, Shape{n, classes, classes}, like);
-  const Tensor other = 1 - tensor(named, Shape{n, 1, classes}, like);
-  const Tensor scores = unsqueeze(x, 1), mine = sum(at * scores, 2, true), label = sum(at, 2, true);
-  const Tensor terms = relu(1 - mine + scores) * label * other;
-  const Tensor loss = sum(terms, Dims{1, 2}) / double(classes);
+  const Shape rows = batch ? input.shape() : Shape{1, input.numel()};
+  const Tensor x = reshape(input, rows), labels = reshape(target, rows), there = labelled(labels);
+  check_labels(labels, there, rows[1]);
+  const Tensor at = contiguous(where(there, labels, 0)), scores = where(there, gather(x, 1, at), kInfinity);
+  const Tensor named = scatter_add(zeros_like(at), 1, at, to(there, DType::int64));
+  Tensor loss = sum(masked_fill(hinges(x, scores), gt(named, 0), 0), 1) / double(rows[1]);
+  loss = masked_fill(loss, any(isnan(scores), 1), NAN);
   return reduced(batch ? loss : squeeze(loss, 0), o.reduction);
 }
 

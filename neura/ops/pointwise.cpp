@@ -9,6 +9,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/message.h"
 #include "neura/ops/pointwise_number.h"
 #include "neura/ops/reduce.h"
@@ -160,9 +161,14 @@ Dtypes infer_pointwise(const Call& call, Spec& out) {
 
 // Among integers there is no infinity to answer with, and a division by 0 would end the process.
 static void refuse_zeros(const Call& call, const Operand& divisor) {
-  const bool found = divisor.is_scalar() ? divisor.scalar.integer() == 0
-                                         : any(eq(Tensor(Ref<TensorImpl>::share(divisor.tensor)), 0)).item<bool>();
-  if (found) refuse<ValueError>(call, "expected integers other than 0 to divide by, got 0");
+  if (divisor.is_tensor()) {
+    const Tensor fits = all(ne(Tensor(Ref<TensorImpl>::share(divisor.tensor)), 0));
+    if (!fits.device().is_cpu()) return expect(Rule::divisors, fits);
+    if (fits.item<bool>()) return;
+  } else if (divisor.scalar.integer() != 0) {
+    return;
+  }
+  refuse<ValueError>(call, "expected integers other than 0 to divide by, got 0");
 }
 
 void run_pointwise(Call& call, const Dtypes& d) {

@@ -5,6 +5,7 @@
 #include "neura/backend/kernels/random.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
@@ -123,19 +124,20 @@ struct Multinomial {
   }
 };
 
-// On a device one answer is fetched; the values themselves only to say which of them is wrong.
-template <class F> bool known_to_hold(const Tensor& t, F&& condition) {
-  return !t.device().is_cpu() && all(condition(t.detach())).template item<bool>();
+// Whether the device sees to a rule; on the cpu the caller looks, and says which value is wrong.
+template <class F> bool left_to_device(Rule rule, const Tensor& t, F&& holds) {
+  if (t.device().is_cpu()) return false;
+  return expect(rule, holds(t.detach())), true;
 }
-// Values that decide what is an error; one look at them all.
 std::vector<double> host_values(const Tensor& t) {
-  return contiguous(t.detach().to(DType::float64)).to(Device()).to_vector<double>();
+  return contiguous(t.detach().to(DType::float64)).to_vector<double>();
 }
 Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double most) {
   check<DTypeError>(is_floating(p.dtype()), [&] {
     return std::string(op) + ": expected floating probabilities or rates, got " + p.spec().str();
   });
-  if (!known_to_hold(p, [&](const Tensor& t) { return ge(t, 0) & le(t, most); }))
+  if (!left_to_device(most == 1 ? Rule::probabilities : Rule::rates, p,
+                      [&](const Tensor& t) { return ge(t, 0) & le(t, most); }))
     for (double v : host_values(p))
       check<ValueError>(v >= 0 && v <= most, [&] {
         return std::string(op) + ": expected values of at least 0" + (most == 1 ? " and at most 1" : "") + ", got " +
@@ -145,14 +147,13 @@ Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double 
 }
 
 void check_stds(const Tensor& std) {
-  if (known_to_hold(std, [](const Tensor& t) { return ge(t, 0); })) return;
+  if (left_to_device(Rule::deviations, std, [](const Tensor& t) { return ge(t, 0); })) return;
   for (double v : host_values(std)) check_std(v);
 }
 void check_weights(const Tensor& input, std::int64_t rows, std::int64_t n, std::int64_t least) {
-  const auto enough = [&](const Tensor& w) {
-    return all(isfinite(w) & ge(w, 0)) & all(ge(sum(gt(w, 0), {-1}), least));
-  };
-  if (known_to_hold(input, enough)) return;
+  const auto fit = [](const Tensor& w) { return isfinite(w) & ge(w, 0); };
+  const auto enough = [&](const Tensor& w) { return ge(sum(gt(w, 0), {-1}), least); };
+  if (left_to_device(Rule::weights, input, fit) && left_to_device(Rule::enough_weights, input, enough)) return;
   const std::vector<double> w = host_values(input);
   for (std::int64_t r = 0; r < rows; ++r) {
     std::int64_t some = 0;

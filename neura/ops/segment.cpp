@@ -2,22 +2,21 @@
 
 #include <cmath>
 
+#include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/scan.h"
+#include "neura/ops/shape.h"
+#include "neura/ops/sort.h"
 #include "neura/ops/view.h"
 
 namespace neura {
 namespace {
 
 constexpr const char* kName = "segment_reduce";
-
-struct Pieces {
-  std::int64_t lines, count, size;    // lines of the axis before it; pieces in each; elements of the axis
-  std::vector<std::int64_t> owner;    // [lines, size]: the piece of each element, or `count` for none
-  std::vector<std::int64_t> lengths;  // [lines, count]
-};
 
 void check_sizes(const Tensor& data, const Tensor& t, int axis) {
   check<DTypeError>(is_floating(data.dtype()),
@@ -33,36 +32,41 @@ void check_sizes(const Tensor& data, const Tensor& t, int axis) {
   });
 }
 
-Pieces pieces_of(const Tensor& data, const SegmentOptions& o, int axis) {
-  const bool by_length = o.lengths.defined();
-  const Tensor given = (by_length ? o.lengths : o.offsets).detach().to(Device()).to(DType::int64);
-  const std::vector<std::int64_t> v = given.to_vector<std::int64_t>();
-  const std::int64_t entries = given.size(-1), size = data.size(axis);
-  check<ShapeError>(by_length || entries > 0, [] {
-    return std::string(kName) + ": expected offsets that begin with 0 and end with the last end, got none";
-  });
-  Pieces p{1, by_length ? entries : entries - 1, size, {}, {}};
-  for (int d = 0; d < axis; ++d) p.lines *= data.size(d);
-  p.owner.assign(std::size_t(p.lines * size), p.count);
-  for (std::int64_t line = 0; line < p.lines; ++line) {
-    std::int64_t at = by_length ? 0 : v[std::size_t(line * entries)];
-    for (std::int64_t i = 0; i < p.count; ++i) {
-      const std::int64_t n =
-          by_length ? v[std::size_t(line * entries + i)] : v[std::size_t(line * entries + i + 1)] - at;
-      check<ValueError>(n >= 0 && at >= 0 && at + n <= size, [&] {
+// On the cpu: says which piece does not fit. `offsets`: [..., pieces + 1].
+void check_pieces(const Tensor& offsets, std::int64_t size, bool whole) {
+  const std::vector<std::int64_t> at = offsets.to_vector<std::int64_t>();
+  const auto entries = std::size_t(offsets.size(-1));
+  for (std::size_t line = 0; line < at.size(); line += entries) {
+    for (std::size_t i = line; i + 1 < line + entries; ++i)
+      check<ValueError>(at[i] >= 0 && at[i + 1] >= at[i] && at[i + 1] <= size, [&] {
         return std::string(kName) + ": expected pieces within the " + std::to_string(size) +
-               " elements of the axis, one after the other, got one of length " + std::to_string(n) + " at " +
-               std::to_string(at);
+               " elements of the axis, one after the other, got one of length " + std::to_string(at[i + 1] - at[i]) +
+               " at " + std::to_string(at[i]);
       });
-      for (std::int64_t e = 0; e < n; ++e) p.owner[std::size_t(line * size + at + e)] = i;
-      p.lengths.push_back(n), at += n;
-    }
-    check<ValueError>(o.unsafe || at == size || !by_length, [&] {
+    const std::int64_t end = at[line + entries - 1];
+    check<ValueError>(!whole || end == size, [&] {
       return std::string(kName) + ": expected lengths that add up to " + std::to_string(size) + ", got " +
-             std::to_string(at) + "; set unsafe to leave the rest out";
+             std::to_string(end) + "; set unsafe to leave the rest out";
     });
   }
-  return p;
+}
+
+// Where each piece begins, and where the last one ends: [..., pieces + 1], where data is.
+Tensor offsets_of(const SegmentOptions& o, std::int64_t size, Device device) {
+  const bool whole = o.lengths.defined() && !o.unsafe;
+  Tensor t = (o.lengths ? o.lengths : o.offsets).detach().to(DType::int64);
+  if (o.lengths) t = constant_pad_nd(cumsum(t, -1), {1, 0});
+  check<ShapeError>(t.size(-1) > 0, [] {
+    return std::string(kName) + ": expected offsets that begin with 0 and end with the last end, got none";
+  });
+  if (t.device().is_cpu()) {
+    check_pieces(contiguous(t), size, whole);
+    return t.to(device);
+  }
+  const Tensor end = select(t, -1, -1);
+  expect(Rule::pieces, ge(diff(t), 0));
+  expect(Rule::pieces, ge(select(t, -1, 0), 0) & (whole ? eq(end, size) : le(end, size)));
+  return t;
 }
 
 double start_of(std::string_view reduce, std::optional<double> initial) {
@@ -85,26 +89,27 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Segment
                     [&] { return std::string(kName) + ": expected data with dimensions, got " + data.spec().str(); });
   const int axis = wrap_dim(kName, o.axis, data.dim());
   check_sizes(data, o.lengths ? o.lengths : o.offsets, axis);
-  const Pieces p = pieces_of(data, o, axis);
+  const std::int64_t size = data.size(axis);
+  const Tensor offsets = offsets_of(o, size, data.device());
+  const std::int64_t count = offsets.size(-1) - 1;
 
-  Shape outer, whole = data.shape();
-  for (int d = 0; d < axis; ++d) outer.push_back(data.size(d));
-  whole[axis] = p.count + 1;
-  const auto aligned = [&](const std::vector<std::int64_t>& v, std::int64_t n) {
-    Shape s = outer;
-    s.push_back(n);
-    for (int d = axis + 1; d < data.dim(); ++d) s.push_back(1);
-    return tensor(v, s, {.device = data.device()});
+  Shape lines = offsets.shape(), whole = data.shape();
+  lines[axis] = size, whole[axis] = count + 1;
+  const auto aligned = [&](Tensor t) {
+    while (t.dim() < data.dim()) t = unsqueeze(t, -1);
+    return t;
   };
-  const Tensor owner = aligned(p.owner, p.size).expand(data.shape());
+  const Tensor places = contiguous(expand(arange(size, {.device = data.device()}), lines));
+  const Tensor found = searchsorted(contiguous(offsets), places, false, true) - std::int64_t{1};
+  const Tensor owner = expand(aligned(where(lt(found, 0), count, found)), data.shape());  // `count`: of no piece
   const Tensor start = full(whole, start_of(reduce, o.initial), {.dtype = data.dtype(), .device = data.device()});
   if (reduce == "max" || reduce == "min" || reduce == "prod") {
     const std::string_view name = reduce == "max" ? "amax" : reduce == "min" ? "amin" : "prod";
-    return scatter_reduce(start, axis, owner, data, name).narrow(axis, 0, p.count);
+    return scatter_reduce(start, axis, owner, data, name).narrow(axis, 0, count);
   }
-  Tensor sum = scatter_add(start, axis, owner, data).narrow(axis, 0, p.count);
+  Tensor sum = scatter_add(start, axis, owner, data).narrow(axis, 0, count);
   if (reduce == "sum") return sum;
-  const Tensor length = aligned(p.lengths, p.count);
+  const Tensor length = aligned(diff(offsets));
   const Tensor mean = div(sum, clamp(length, {.min = 1}).to(data.dtype()));
   return o.initial ? mean : masked_fill(mean, eq(length, 0), NAN);
 }

@@ -3,10 +3,12 @@
 #include "neura/backend/kernels/sort.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/reduce_common.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 
 namespace neura {
@@ -158,8 +160,6 @@ Tensor quantiles(const char* op, const Tensor& input, const Tensor& q, std::opti
                     [&] { return std::string(op) + ": expected q with at most one dimension, got " + q.spec().str(); });
   check<ValueError>(input.numel() > 0,
                     [&] { return std::string(op) + ": expected an input with elements, got " + input.spec().str(); });
-  check<ValueError>(all(ge(q, 0) & le(q, 1)).item<bool>(),
-                    [&] { return std::string(op) + ": expected q between 0 and 1"; });
   const Between how = between(op, interpolation);
   const int at = dim ? wrap_dim(op, *dim, std::max(input.dim(), 1)) : 0;
   const Tensor x = !dim ? flatten(input) : input.dim() ? movedim(input, at, -1) : reshape(input, {1});
@@ -184,21 +184,33 @@ Tensor quantiles(const char* op, const Tensor& input, const Tensor& q, std::opti
   if (q.dim()) sizes.insert(0, q.numel());
   return reshape(y, sizes);
 }
-Tensor number(double q, const Tensor& like) { return full({}, q, {.dtype = like.dtype(), .device = like.device()}); }
+void check_fraction(const char* op, bool holds) {
+  check<ValueError>(holds, [&] { return std::string(op) + ": expected q between 0 and 1"; });
+}
+const Tensor& fractions(const char* op, const Tensor& q) {
+  const Tensor fit = ge(q.detach(), 0) & le(q.detach(), 1);
+  if (q.device().is_cpu()) check_fraction(op, all(fit).item<bool>());
+  else expect(Rule::quantiles, fit);
+  return q;
+}
+Tensor fractions(const char* op, double q, const Tensor& like) {
+  check_fraction(op, q >= 0 && q <= 1);
+  return full({}, q, {.dtype = like.dtype(), .device = like.device()});
+}
 }  // namespace
 
 Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  return quantiles("quantile", input, q, dim, keepdim, interpolation, false);
+  return quantiles("quantile", input, fractions("quantile", q), dim, keepdim, interpolation, false);
 }
 Tensor quantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  return quantiles("quantile", input, number(q, input), dim, keepdim, interpolation, false);
+  return quantiles("quantile", input, fractions("quantile", q, input), dim, keepdim, interpolation, false);
 }
 Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim,
                    const char* interpolation) {
-  return quantiles("nanquantile", input, q, dim, keepdim, interpolation, true);
+  return quantiles("nanquantile", input, fractions("nanquantile", q), dim, keepdim, interpolation, true);
 }
 Tensor nanquantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  return quantiles("nanquantile", input, number(q, input), dim, keepdim, interpolation, true);
+  return quantiles("nanquantile", input, fractions("nanquantile", q, input), dim, keepdim, interpolation, true);
 }
 
 }  // namespace neura

@@ -5,6 +5,7 @@
 #include "neura/core/exact.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/fft.h"
 #include "neura/ops/message.h"
 #include "neura/ops/reduce.h"
@@ -105,6 +106,16 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
   return o.return_complex.value_or(true) ? result : view_as_real(result);
 }
 
+static void check_windows(const Tensor& squares) {
+  const Tensor size = abs(squares.detach());
+  if (!size.device().is_cpu()) return expect(Rule::windows, gt(size, 1e-11));
+  const double least = size.numel() ? min(size).item<double>() : 1;
+  check<ValueError>(least > 1e-11, [&] {
+    return "istft: expected windows whose squares add up to more than 0 everywhere, got " + Scalar(least).str() +
+           "; take a smaller hop_length, another window or a shorter length";
+  });
+}
+
 Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
   constexpr const char* op = "istft";
   check_given(op, "input", input);
@@ -141,11 +152,7 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
                       : o.center ? whole - n_fft / 2
                                  : whole;
   const Tensor divisor = slice(squares, 1, start, end);
-  const double least = divisor.numel() ? min(abs(divisor.detach())).item<double>() : 1;
-  check<ValueError>(least > 1e-11, [&] {
-    return "istft: expected windows whose squares add up to more than 0 everywhere, got " + Scalar(least).str() +
-           "; take a smaller hop_length, another window or a shorter length";
-  });
+  check_windows(divisor);
   Tensor y = div(slice(sum, 1, start, end), divisor);
   if (end > whole) y = constant_pad_nd(y, {0, end - std::max(whole, start)});
   return input.dim() == 2 ? squeeze(y, 0) : y;

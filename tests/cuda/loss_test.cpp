@@ -183,5 +183,18 @@ TEST_F(CudaLosses, OfElements) {
   expect_loss(zeros({0}), [&](const Tensor& t) { return mse_loss(t, t * 0, {Reduction::mean}); });
 }
 
+TEST_F(CudaLosses, TellAtTheNextWaitWhatTheyDoNotTake) {
+  const Tensor far = there(full({5}, 1.5)), half = there(full({5}, 0.5));
+  Tensor loss;
+  EXPECT_NO_THROW(loss = binary_cross_entropy(far, half));
+  EXPECT_EQ(error_of<ValueError>([&] { loss.item<double>(); }),
+            "binary_cross_entropy: expected an input between 0 and 1, got other elements; for any numbers use "
+            "binary_cross_entropy_with_logits");
+  EXPECT_NO_THROW(loss = gaussian_nll_loss(half, half, -far));
+  EXPECT_EQ(error_of<ValueError>([&] { loss.item<double>(); }),
+            "gaussian_nll_loss: expected a var of at least 0, got a negative element");
+  EXPECT_TRUE(std::isfinite(binary_cross_entropy(half, half).item<double>()));
+}
+
 }  // namespace
 }  // namespace neura::test

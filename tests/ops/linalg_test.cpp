@@ -172,6 +172,17 @@ TEST_F(Linalg, TheDeterminantOfASingularMatrixHasADerivative) {
   det(x).backward();
   expect_close(x.grad(), {4, 4, -4, -2, -2, 2, 0, 0, 0});
 }
+TEST_F(Linalg, TheDeterminantsOfABatchOfSingularAndRegularMatricesHaveTwo) {
+  const Tensor a = tensor({1., 2., 2., 4., 0., 1., 0., 0., 3., 1., 1., 2.}, {.dtype = float64}).view({3, 2, 2});
+  Tensor x = a.clone().requires_grad_();
+  const std::vector<double> cofactors = {4, -2, -2, 1, 0, 0, -1, 0, 2, -1, -1, 3};
+  expect_close(grad(sum(det(x)), x), cofactors);
+  const Tensor first = grad(sum(det(x)), x, {}, {.create_graph = true});
+  expect_close(first.detach(), cofactors);
+  const Tensor w = matrices({2, 2}, float64);
+  const Tensor second = grad(sum(first * w), x), signs = tensor({{1., -1.}, {-1., 1.}}, {.dtype = float64});
+  expect_close(second, (flip(w, {0, 1}) * signs).expand({3, 2, 2}));
+}
 TEST_F(Linalg, PowersAndNormsThatNeedFactors) {
   const Tensor a = matrices({2, 3, 3}, float64) + 2.0 * one(matrices({2, 3, 3}, float64));
   expect_close(matmul(matrix_power(a, -2), matrix_power(a, 2)), one(a));

@@ -287,6 +287,31 @@ const std::vector<std::pair<std::string, CaseFunction>> cases = {
        return normalize(x, a.number(0, "p", 2), a.integer(1, "dim", 1), a.number(2, "eps", 1e-12));
      })},
 };
+TEST(Loss, MultilabelMarginCountsEveryPairOfALabelAndAnother) {
+  constexpr std::int64_t kRows = 5, kClasses = 40;
+  const Tensor x = sample({kRows, kClasses}, float64), y = from_loop({kRows, kClasses}, int64, [](const Shape&at) {
+                                                         return at[1] < 3 * at[0]    ? std::int64_t(at[1] * 7 % 11)
+                                                                : at[1] == 3 * at[0] ? -1
+                                                                                     : 5;  // some of them twice
+                                                       });
+  std::vector<double> want;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const auto label = [&](std::int64_t j) { return y[i][j].item<std::int64_t>(); };
+    std::int64_t labels = 0;
+    while (label(labels) >= 0) ++labels;
+    double loss = 0;
+    for (std::int64_t k = 0; k < kClasses; ++k) {
+      bool named = false;
+      for (std::int64_t j = 0; j < labels; ++j) named |= label(j) == k;
+      for (std::int64_t j = 0; j < labels && !named; ++j)
+        loss += std::max(0.0, 1 + x[i][k].item<double>() - x[i][label(j)].item<double>());
+    }
+    want.push_back(loss / kClasses);
+  }
+  expect_close(multilabel_margin_loss(x, y, {Reduction::none}), want);
+  const Tensor bad = tensor({1., double(NAN), 3.}), at = tensor({1, -1, 0});
+  EXPECT_TRUE(std::isnan(multilabel_margin_loss(bad, at).item<double>()));
+}
 TEST(Loss, StoredAnswers) { expect_conformance("loss", cases); }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "neura/backend/cuda/capture.h"
@@ -46,9 +47,14 @@ Failed reported(int index) {
   if (!s.found->there) return nullptr;  // told to another thread
   thread_local DeviceFailure failure;
   failure.kind = DeviceFailure::index;
-  std::snprintf(failure.op, sizeof failure.op, "%s", s.found->op);
-  std::snprintf(failure.text, sizeof failure.text, "expected indices from 0 to %lld, got %lld",
-                static_cast<long long>(s.found->bound - 1), static_cast<long long>(s.found->value));
+  if (std::strchr(s.found->op, ' ')) {  // no name, but a sentence: see ops/expect.h
+    failure.op[0] = '\0';
+    std::snprintf(failure.text, sizeof failure.text, "%s", s.found->op);
+  } else {
+    std::snprintf(failure.op, sizeof failure.op, "%s", s.found->op);
+    std::snprintf(failure.text, sizeof failure.text, "expected indices from 0 to %lld, got %lld",
+                  static_cast<long long>(s.found->bound - 1), static_cast<long long>(s.found->value));
+  }
   s.found->there = 0;
   const OnDevice on(index);
   NEURA_CUDA_TRY(cudaMemsetAsync(s.taken, 0, sizeof *s.taken, current_stream(index)), "index");

@@ -1,0 +1,31 @@
+// What values must fulfil. On the cpu a broken rule throws at once. On a device nobody waits for the answer: the next
+// call that waits throws it, as for an index out of range.
+#pragma once
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
+  divisors,
+  unit_inputs,
+  variances,
+  probabilities,
+  rates,
+  deviations,
+  weights,
+  enough_weights,
+  quantiles,
+  observation_weights,
+  weight_sum,
+  windows,
+  phase,
+  lengths,
+  offsets,
+  pieces,
+  samples,
+};
+
+// `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.
+void expect(Rule, const Tensor& holds);
+
+}  // namespace neura
