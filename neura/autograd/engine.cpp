@@ -5,6 +5,7 @@
 #include "neura/autograd/run.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
@@ -190,7 +191,7 @@ void CopySlices::backward(Run& run, Tensor* g) {
     if (c.windowed) result[0] = spread(result[0], c);
   }
   if (wanted & 1) {
-    if (!run.create_graph && exclusive(whole) &&
+    if (!run.create_graph && exclusive(whole) && !is_wrapped(result[0]) &&
         std::equal(base.strides, base.strides + base.rank, whole.spec().strides)) {
       Tensor window = apply(AsStrided{base, view}, whole);  // nobody else sees it: only the written part is touched
       if (result[0]) copy_(window, result[0]);

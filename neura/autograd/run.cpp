@@ -5,6 +5,7 @@
 
 #include "neura/autograd/anomaly.h"
 #include "neura/core/state.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
@@ -48,7 +49,7 @@ std::uint64_t current_backward() { return running; }
 void add_to(Tensor& into, Tensor&& g, bool create_graph) {
   if (!into) {
     into = std::move(g);
-  } else if (create_graph) {
+  } else if (create_graph || is_wrapped(g)) {  // not into a tensor that stands for fewer samples
     into = add(into, g);
   } else if (exclusive(into)) {
     ++counted.added_in_place, add_(into, g);
@@ -60,7 +61,8 @@ void add_to(Tensor& into, Tensor&& g, bool create_graph) {
 }
 
 bool write_window(const Tensor& into, const Tensor& g, const Gradient& c) {
-  if (c.window.overlaps() || !std::equal(c.base.strides, c.base.strides + c.base.rank, into.spec().strides))
+  if (c.window.overlaps() || is_wrapped(g) ||
+      !std::equal(c.base.strides, c.base.strides + c.base.rank, into.spec().strides))
     return false;
   Tensor part = apply(AsStrided{c.base, c.window}, into);
   return ++counted.added_in_place, add_(part, g), true;
@@ -209,7 +211,7 @@ void Leaf::accumulate(Tensor&& g, bool create_graph, const Gradient* windowed) {
     g = spread(g, *windowed);
   }
   if (grad) {
-    if (create_graph || may_need_gradient(grad.impl())) before = std::exchange(grad, add(grad, g));
+    if (create_graph || may_need_gradient(grad.impl()) || is_wrapped(g)) before = std::exchange(grad, add(grad, g));
     else ++counted.added_in_place, add_(grad, g);
   } else if (create_graph || exclusive(g)) {
     ++counted.stolen, grad = std::move(g);

@@ -4,6 +4,7 @@
 #include "neura/core/memory_fast.h"
 #include "neura/core/state.h"
 #include "neura/core/walk.h"
+#include "neura/core/wrapped.h"
 
 namespace neura {
 
@@ -70,11 +71,13 @@ const void* Tensor::const_checked_data(DType wanted) const {
   check<DeviceError>(device().is_cpu(), [&] {
     return "data: expected a tensor on the cpu, got " + spec().str() + "; move it with .to(\"cpu\")";
   });
+  check_readable("data", *this);
   return p_->data();
 }
 
 Scalar Tensor::item() const {
   check<ValueError>(numel() == 1, [&] { return "item: expected a tensor of one element, got " + spec().str(); });
+  if (is_wrapped(*this)) return agreed_item(*this);
   if (state.active & kDeferred) [[unlikely]]
     state.reader->reads(&there());
   if (!device().is_cpu()) return to(Device()).item();
@@ -132,6 +135,7 @@ bool exclusive(const Tensor& t) {
   if (one(p) != 1 || p->hosted || !p->spec.dense() || p->spec.bytes() != p->storage->bytes ||
       p->storage->sharing != Storage::alone)
     return false;
+  if (wrapped(p)) return false;
   return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds
 }
 

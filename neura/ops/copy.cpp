@@ -7,6 +7,7 @@
 #include "neura/core/parallel.h"
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/create.h"
 #include "neura/ops/defer.h"
 #include "neura/ops/overwrite.h"
@@ -174,6 +175,7 @@ bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
 }
 
 Tensor copy_of(const TensorImpl* t) {
+  if (const Wrapped* w = wrapped(t)) return w->copy(t);
   Spec spec = Spec::dense(t->spec.dtype, t->spec.sizes(), t->spec.device);
   Tensor copy = Tensor::empty(spec);
   assign({copy.impl()->data(), &copy.spec()}, {t->data(), &t->spec});

@@ -1,5 +1,6 @@
 #include "neura/ops/linalg_common.h"
 
+#include "neura/core/wrapped.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/sort.h"
 
@@ -43,7 +44,7 @@ void check_same_dtype(const char* op, const Tensor& A, const Tensor& B) {
 }
 void check_info(const char* op, const Tensor& info, const char* expected) {
   if (!info.numel()) return;
-  const std::vector<int> all = info.detach().to("cpu").contiguous().to_vector<int>();
+  const std::vector<int> all = innermost(info).detach().to("cpu").contiguous().to_vector<int>();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i]) continue;
     const std::string which = info.dim() ? "matrix " + std::to_string(i) + " of the batch" : "a matrix";

@@ -27,6 +27,9 @@ void execute_row(const Row&, Device, const Plan&, LineFn*, const double* attribu
 // whether the operand whose gradient it is was complex. The result is not fitted to that operand yet.
 void run_slope(Call&);
 Spec infer_slope(const Call&);
+// The same as operations, which can be differentiated again. Of operands and result, what the slope reads.
+Tensor exact_slope(const Row&, int operand, const Tensor& g, const Tensor* operands, const Tensor& result,
+                   const double* attributes);
 
 // Tensors of one dtype and shape, contiguous and small, and numbers that adapt: one line, nothing to plan.
 struct Flat {

@@ -103,27 +103,35 @@ Tensor apply_slope(const Gradient& g, int k) {
   return result;
 }
 
-// The same as operations, which can be differentiated again.
 Tensor exact_slope(const Gradient& g, int k) {
-  const Row& row = *g.row;
+  const Slope& slope = g.row->slopes[k];
+  Tensor operands[kMaxRowInputs];
+  for (int i = 0; i < g.row->inputs; ++i)
+    if (slope.reads >> i & 1) operands[i] = g.input(i);
+  return exact_slope(*g.row, k, g.g[0], operands, slope.reads >> 8 & 1 ? g.output() : Tensor(),
+                     static_cast<const double*>(g.op));
+}
+
+}  // namespace
+
+Tensor exact_slope(const Row& row, int k, const Tensor& g, const Tensor* operands, const Tensor& y,
+                   const double* attributes) {
   const Slope& slope = row.slopes[k];
   Tensor all[kMaxPlan - 1];
-  const bool wrap = is_complex(g.g[0].dtype()) && !row.cls.own_conjugate;  // of a real operand among complex ones too
-  all[0] = wrap ? conj(g.g[0]) : g.g[0];
-  const DType result = g.g[0].dtype();
+  const bool wrap = is_complex(g.dtype()) && !row.cls.own_conjugate;  // of a real operand among complex ones too
+  all[0] = wrap ? conj(g) : g;
+  const DType result = g.dtype();
   for (int i = 0; i < row.inputs; ++i) {
-    all[i + 1] = slope.reads >> i & 1 ? g.input(i) : all[0];
+    all[i + 1] = slope.reads >> i & 1 ? operands[i] : all[0];
     if (!(slope.reads >> i & 1) || (row.cls.mask_first && i == 0)) continue;
     // As the kernel has it: the logarithm of a float32 operand among float64 ones is one of float64.
     const DType d = all[i + 1].dtype();
     all[i + 1] = to(all[i + 1], row.cls.makes_real() && is_complex(d) ? to_complex(result) : result);
   }
-  all[row.inputs + 1] = slope.reads >> 8 & 1 ? g.output() : all[0];
-  Tensor d = slope.exact(all, static_cast<const double*>(g.op));
+  all[row.inputs + 1] = slope.reads >> 8 & 1 ? y : all[0];
+  Tensor d = slope.exact(all, attributes);
   return wrap ? conj(d) : d;
 }
-
-}  // namespace
 
 void pointwise_gradient(Gradient& g) {
   for (int i = 0; i < g.row->inputs; ++i) {

@@ -1,5 +1,6 @@
 // Arrays across the border by the buffer protocol, of NumPy or not: shared where the memory allows it, else copied.
 #include "common.h"
+#include "neura/core/wrapped.h"
 
 namespace neura::python {
 namespace {
@@ -233,6 +234,7 @@ int tensor_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   const auto refuse = [](const char* text) { return PyErr_SetString(PyExc_BufferError, text), -1; };
   if (!t.device().is_cpu()) return refuse("buffer: expected a tensor on the cpu; move it with .cpu()");
+  if (is_wrapped(t)) return refuse("buffer: expected a tensor with memory of its own, got one inside vmap or jvp");
   if (t.requires_grad()) return refuse("buffer: expected a tensor that requires no gradient; call detach() first");
   if (!format_of(s.dtype)) return refuse("buffer: expected a dtype that buffers have; convert the tensor first");
   const auto asks = [&](int f) { return (flags & f) == f; };

@@ -1,9 +1,15 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
+#include "neura/core/wrapped.h"
 #include "neura/autograd/anomaly.h"
+#include "neura/autograd/batch.h"
 #include "neura/nn/parameter.h"
+#include "neura/ops/join.h"
 #include "nodes.h"
 
 namespace neura::python {
+
+void bind_levels(const Names&);
+
 namespace {
 
 void property(const char* name, nb::object get, nb::object set = nb::none()) {
@@ -25,25 +31,45 @@ std::vector<Tensor> list_of(nb::handle h, const char* op, bool gaps = false) {
   return v;
 }
 
+// A gradient for each row of grads, in one pass.
+std::vector<Tensor> batched_grad(const std::vector<Tensor>& out, const std::vector<Tensor>& in,
+                                 std::vector<Tensor> grads, const GradOptions& options) {
+  std::int64_t rows = -1;
+  for (const Tensor& g : grads)
+    if (g && g.dim() > 0) rows = g.size(0);
+  check<ValueError>(rows >= 0, [] {
+    return std::string("grad: expected grad_outputs with a batch in front with is_grads_batched, got none");
+  });
+  BatchLevel level(rows, Randomness::error);
+  for (Tensor& g : grads)
+    if (g) g = level.in(g, 0);
+  std::vector<Tensor> result = grad(out, in, grads, options);
+  for (Tensor& g : result)
+    if (g) g = level.out(g, 0);
+  return result;
+}
+
 nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, std::optional<bool> retain_graph,
                    bool create_graph, bool only_inputs, std::optional<bool> allow_unused, bool is_grads_batched,
                    bool materialize) {
   if (!only_inputs &&
       PyErr_WarnEx(PyExc_FutureWarning, "grad: only_inputs=False does nothing; use backward() for other leaves", 1))
     throw nb::python_error();
-  check<NotImplementedError>(!is_grads_batched, [] {
-    return std::string("grad: is_grads_batched is not there; call grad once for each row of grad_outputs");
-  });
   check<ValueError>(!materialize || allow_unused.value_or(true), [] {
     return std::string("grad: expected allow_unused to be True or left out with materialize_grads, got False");
   });
   const std::vector<Tensor> out = list_of(outputs, "grad"), in = list_of(inputs, "grad");
-  std::vector<Tensor> result = grad(out, in, list_of(gradients, "grad", true),
-                                    {.retain_graph = retain_graph.value_or(create_graph),
-                                     .create_graph = create_graph,
-                                     .allow_unused = allow_unused.value_or(materialize)});
-  for (std::size_t i = 0; materialize && i < result.size(); ++i)
-    if (!result[i]) result[i] = zeros_like(in[i]);
+  const GradOptions options{.retain_graph = retain_graph.value_or(create_graph),
+                            .create_graph = create_graph,
+                            .allow_unused = allow_unused.value_or(materialize)};
+  const std::vector<Tensor> incoming = list_of(gradients, "grad", true);
+  std::vector<Tensor> result =
+      is_grads_batched ? batched_grad(out, in, incoming, options) : grad(out, in, incoming, options);
+  for (std::size_t i = 0; materialize && i < result.size(); ++i) {
+    if (result[i]) continue;
+    result[i] = zeros_like(in[i]);
+    if (is_grads_batched) result[i] = stack(std::vector<Tensor>(std::size_t(incoming[0].size(0)), result[i]));
+  }
   return tuple_of(result);
 }
 void backward_of(nb::handle tensors, nb::handle gradients, std::optional<bool> retain_graph, bool create_graph,
@@ -101,7 +127,7 @@ void bind_attributes() {
   property("_version", getter([](const Tensor& t) { return t.version(); }));
   property("is_cpu", getter([](const Tensor& t) { return t.device().is_cpu(); }));
   property("is_cuda", getter([](const Tensor& t) { return t.device().is_cuda(); }));
-  property("data", getter([](const Tensor& t) { return t.detach(); }),
+  property("data", getter([](const Tensor& t) { return detach_all(t); }),
            nb::cpp_function([](const Tensor& t, const Tensor& data) { nn::set_data(t, data); }, "self"_a, "data"_a));
   property("T", getter([](const Tensor& t) {
              Dims order;
@@ -125,6 +151,7 @@ void bind_attributes() {
 void bind_autograd(const Names& n) {
   bind_attributes();
   bind_modes(n);
+  bind_levels(n);
   n.function(
       "_grad", &grad_of, "outputs"_a, "inputs"_a, "grad_outputs"_a = nb::none(), "retain_graph"_a = nb::none(),
       "create_graph"_a = false, "only_inputs"_a = true, "allow_unused"_a = nb::none(), "is_grads_batched"_a = false,
@@ -152,7 +179,7 @@ void bind_autograd(const Names& n) {
       },
       "self"_a, "requires_grad"_a = true);
   n.method("retain_grad", [](Tensor& t) { t.retain_grad(); });
-  n.method("detach", [](const Tensor& t) { return t.detach(); });
+  n.method("detach", &detach_all);
 }
 
 }  // namespace neura::python

@@ -1,5 +1,6 @@
 // Values across the border: numbers, nested sequences, and back.
 #include "common.h"
+#include "neura/core/wrapped.h"
 #include "neura/core/exact.h"
 #include "neura/ops/promotion.h"
 
@@ -97,8 +98,9 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
 }
 
 nb::object to_python(const Tensor& t) {
+  check_one_value("tolist", t);
   check_room("tolist", t.numel(), 32);  // a place in a list and a number
-  const Tensor here = t.to(Device());
+  const Tensor here = innermost(t).to(Device());
   return lists(here, static_cast<const char*>(here.const_raw_data()), 0);
 }
 
@@ -116,7 +118,7 @@ void bind_data(const Names& n) {
              "requires_grad"_a = false, "pin_memory"_a = false,
              "A tensor with these values, copied: numbers, nested sequences, arrays.");
   n.method("tolist", &to_python);
-  n.method("item", [](const Tensor& t) { return t.item(); });
+  n.method("item", [](const Tensor& t) { return check_one_value("item", t), t.item(); });
 }
 
 }  // namespace neura::python

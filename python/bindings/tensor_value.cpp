@@ -1,5 +1,7 @@
 #include "tensor_value.h"
 
+#include "neura/core/wrapped.h"
+
 namespace neura::python {
 namespace {
 
@@ -9,6 +11,7 @@ Scalar only_value(PyObject* self, const char* what) {
     return std::string(what) + ": expected a tensor of one element, got shape " + t.shape().str() +
            "; reduce it first, for example with any() or all()";
   });
+  check_one_value(what, t);
   return t.item();
 }
 

@@ -1,5 +1,6 @@
 // dtype and device objects, and the conversions of arguments that are not tensors.
 #include <memory>
+#include "neura/core/wrapped.h"
 
 #include "numbers.h"
 
@@ -163,7 +164,7 @@ bool to_scalar(PyObject* o, Scalar& s) {
   if (is_tensor(o)) {
     const Tensor& t = tensor_in(o);
     if (t.numel() != 1 || t.dim() > 0) return false;
-    return s = t.item(), true;
+    return check_one_value("item", t), s = t.item(), true;
   }
   if (!PyLong_Check(o) && to_number(o, s)) return true;
   if (PyLong_Check(o) || (PyIndex_Check(o) && !PySequence_Check(o))) {

@@ -1,5 +1,6 @@
 // Views, copies and conversions.
 #include "common.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/to.h"
 
 namespace neura::python {
@@ -115,7 +116,9 @@ void bind_facts(const Names& n) {
       "self"_a, "dim"_a = nb::none());
   n.method("storage_offset", [](const Tensor& x) { return x.storage_offset(); });
   n.method("element_size", [](const Tensor& x) { return size_of(x.dtype()); });
-  n.method("data_ptr", [](const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.raw_data()); });
+  n.method("data_ptr", [](const Tensor& x) {
+    return check_readable("data_ptr", x), reinterpret_cast<std::uintptr_t>(x.raw_data());
+  });
   n.method(
       "is_contiguous",
       [](const Tensor& x, nb::handle f) {

@@ -60,6 +60,7 @@ __getattr__, __dir__ = _lazy.names(
         "distributions": "",
         "fft": "",
         "func": "",
+        "func._vmap": "vmap",
         "linalg": "",
         "masked": "",
         "nn": "",

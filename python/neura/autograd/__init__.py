@@ -15,6 +15,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
     "functional",
     "grad",
@@ -33,6 +34,7 @@ __getattr__, __dir__ = _lazy.names(
     {
         "anomaly_mode": "detect_anomaly set_detect_anomaly",
         "function": "Function once_differentiable",
+        "forward_ad": "",
         "functional": "",
         "graph": "",
         "variable": "Variable",

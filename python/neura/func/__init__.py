@@ -1,5 +1,22 @@
-"""Functions of functions."""
+"""Functions of functions: vectorised, differentiated, called with other parameters."""
 
 from ..nn.utils.stateless import functional_call
+from ._forward import hessian, jacfwd, jvp, linearize
+from ._modules import functionalize, stack_module_state
+from ._reverse import grad, grad_and_value, jacrev, vjp
+from ._vmap import vmap
 
-__all__ = ["functional_call"]
+__all__ = [
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,135 @@
+// vmap of layers: normalisation, embeddings, dropout and random numbers.
+#include "neura/autograd/batch_rules.h"
+#include "neura/ops/copy.h"
+#include "neura/ops/create.h"
+#include "neura/ops/reduce.h"
+#include "neura/ops/rows.h"
+#include "neura/ops/view.h"
+
+namespace neura {
+namespace {
+
+bool wants(const Attributes& a, const char* name, int skip = 0) {
+  for (const Attributes::Field& f : a.fields())
+    if (f.name == name && skip-- == 0) return f.whole != 0;
+  return false;
+}
+std::int64_t whole(const Attributes& a, const char* name) {
+  for (const Attributes::Field& f : a.fields())
+    if (f.name == name) return f.whole;
+  return 0;
+}
+
+}  // namespace
+
+// Rows are rows, of whatever sample; parameters of their own make it what it is defined as.
+void batched_layer_norm(BatchCall& b) {
+  if (b.call.destination != Destination::fresh) return loop_over_samples(b);
+  if (b.any_of({1, 2})) return b.define();
+  const Edited op(b, kDim);
+  b.lay_out();
+  b.finish(b.row(), const_cast<Edited&>(op).get());
+}
+
+// (g, x, mean, rstd, w) -> gradients of x, w, b; of the parameters, a sum over the rows of each sample.
+void batched_layer_norm_backward(BatchCall& b) {
+  const Attributes a = Attributes::of(b.row(), b.call.op);
+  if (b.any_of({4})) return loop_over_samples(b);
+  for (int i = 0; i < 4; ++i) b.batch(i);
+  b.lay_out();
+  const auto first = int(whole(a, "first")) + 1;
+  const Tensor &g = b.in[0], &x = b.in[1], &mean = b.in[2], &rstd = b.in[3];
+  Dims rows;
+  for (int d = 1; d < first; ++d) rows.push_back(d);
+  const auto summed = [&](const Tensor& t, const Tensor& like) {
+    return to(rows.empty() ? t : sum(t, rows), like.dtype());
+  };
+  Edited op(b, kDim);
+  std::vector<Operand> operands(b.in.begin(), b.in.end());
+  Tensor out[kMaxOutputs];
+  Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
+  apply(inner);
+  const Tensor none = zeros({b.size(), 0}, {.dtype = x.dtype(), .device = x.device()});
+  b.give(0, wants(a, "needs_x") ? out[0] : none);
+  const Tensor wide = to(g, rstd.dtype());
+  const Tensor d = mean ? sub(to(x, rstd.dtype()), mean) : to(x, rstd.dtype());
+  b.give(1, wants(a, "needs_w") ? summed(mul(wide, mul(d, rstd)), out[1]) : none);
+  b.give(2, wants(a, "needs_b") ? summed(wide, out[2]) : none);
+}
+
+void batched_group_norm(BatchCall& b) {
+  if (b.call.destination == Destination::fresh && b.any_of({1, 2})) return b.define();
+  if (b.call.destination != Destination::fresh) return loop_over_samples(b);
+  b.lay_out();
+  const Tensor x = contiguous(fold(b.in[0], 0));
+  Operand operands[] = {x, b.in[1], b.in[2]};
+  Tensor out[kMaxOutputs];
+  Call inner{&b.row(), b.call.op, operands, 3, out};
+  apply(inner);
+  for (int k = 0; k < 3; ++k) b.give(k, unfold_batch(out[k], 0, b.size()));
+}
+
+// Samples have statistics of their own: their channels stand side by side. In evaluation too.
+void batched_batch_norm(BatchCall& b) {
+  for (int i : {3, 4})
+    if (b.row().writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])
+      throw ValueError(
+          "batch_norm: expected running statistics that are batched inside vmap, got ones that all samples share, "
+          "which cannot be moved; use track_running_stats=False, eval() or another norm");
+  b.batch_all();
+  const Tensor x = contiguous(fold(b.in[0], 1));
+  Tensor rest[5];
+  Operand operands[5] = {x};
+  for (int i = 1; i < 5; ++i) {
+    const auto k = std::size_t(i);
+    if (!b.in[k]) continue;
+    rest[i] = b.row().writes_input(i) ? view(b.in[k], {-1}) : contiguous(reshape(b.in[k], {-1}));
+    operands[i] = Operand(rest[i]);
+  }
+  Tensor out[kMaxOutputs];
+  Call inner{&b.row(), b.call.op, operands, 5, out};
+  apply(inner);
+  b.give(0, unfold_batch(out[0], 1, b.size()));
+  for (int k = 1; k < 3; ++k) b.give(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
+}
+
+namespace {
+
+// Rows of table n lie behind those of the tables before it.
+Tensor in_one_table(const Tensor& indices, std::int64_t rows) {
+  Shape sizes = Shape::filled(indices.dim(), 1);
+  sizes[0] = indices.size(0);
+  const Tensor first = mul(arange(indices.size(0), {.dtype = DType::int64, .device = indices.device()}), rows);
+  return add(indices, reshape(first, sizes));
+}
+
+}  // namespace
+
+void batched_embedding(BatchCall& b) {
+  const Attributes a = Attributes::of(b.row(), b.call.op);
+  if (!b.any_of({1})) return b.lay_out(), b.finish(b.row(), b.call.op);
+  if (whole(a, "padding_idx") >= 0 || wants(a, "by_frequency")) return loop_over_samples(b);
+  b.batch_all();
+  const Tensor at = in_one_table(b.in[0], b.spec(1).shape[0]), table = contiguous(fold(b.in[1], 0));
+  b.give(0, b.beneath(b.row(), b.call.op, {contiguous(at), table}));
+}
+void batched_embedding_backward(BatchCall& b) {
+  const Attributes a = Attributes::of(b.row(), b.call.op);
+  if (whole(a, "padding_idx") >= 0 || wants(a, "by_frequency")) return loop_over_samples(b);
+  b.batch_all(), b.lay_out();
+  const std::int64_t rows = whole(a, "rows");
+  const Tensor at = contiguous(in_one_table(b.in[1], rows));
+  OpMemory op(b.row(), b.call.op);
+  Attributes::parse("rows=" + std::to_string(rows * b.size()) + ", padding_idx=-1, by_frequency=false")
+      .write_to(b.row(), op.get());
+  b.give(0, unfold_batch(b.beneath(b.row(), op.get(), {b.in[0], at}), 0, b.size()));
+}
+
+// Numbers that belong to the whole batch: one call, whose derivative draws them again the same way.
+void batched_dropout(BatchCall& b) { b.batch_all(), b.lay_out(), b.finish(b.row(), b.call.op); }
+void batched_random(BatchCall& b) {
+  if (!b.in[0]) return loop_over_samples(b);
+  b.batch_all(), b.lay_out(), b.finish(b.row(), b.call.op);
+}
+
+}  // namespace neura

@@ -1,0 +1,61 @@
+// What the rules of vmap are made of.
+#pragma once
+#include "neura/autograd/batch.h"
+#include "neura/ops/attributes.h"
+
+namespace neura {
+
+// Which attributes speak of dimensions, and how a batch in front changes them.
+enum Edit : unsigned {
+  kNothing = 0,
+  kDim = 1,      // dim, dim1, dim2, first: one further back
+  kDims = 2,     // dims, a list: each one further back
+  kMask = 4,     // dims, a bit for each
+  kPermute = 8,  // dims, a permutation
+  kSize = 16,    // size, a list of sizes
+};
+// The attributes of a call, with a batch in front.
+class Edited {
+ public:
+  Edited(const BatchCall&, unsigned edits);
+  void* get() { return op_.get(); }
+
+ private:
+  OpMemory op_;
+};
+
+// One call on batches: all operands batched and laid out as kernels want them, attributes edited. What has no
+// dimensions for a sample gets one for the call.
+template <unsigned edits = kNothing> void shifted(BatchCall& b);
+void shift(BatchCall& b, unsigned edits);
+template <unsigned edits> void shifted(BatchCall& b) { shift(b, edits); }
+
+// The batch joined to dimension 0 of every operand; taken apart again in every result.
+void folded(BatchCall& b);
+Tensor fold(const Tensor& t, int into);  // [b, .., n, ..] -> [.., b * n, ..]: into counts without b
+Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
+
+void aligned(BatchCall& b);        // pointwise and its slopes: operands that broadcast
+void by_definition(BatchCall& b);  // with this level's tensors
+
+void batched_expand(BatchCall&);
+void batched_view(BatchCall&);
+void batched_strided(BatchCall&);
+void batched_matmul(BatchCall&);
+void batched_addmm(BatchCall&);
+void batched_linear(BatchCall&);
+void batched_convolution(BatchCall&);
+void batched_convolution_input(BatchCall&);
+void batched_convolution_weight(BatchCall&);
+void batched_layer_norm(BatchCall&);
+void batched_layer_norm_backward(BatchCall&);
+void batched_group_norm(BatchCall&);
+void batched_batch_norm(BatchCall&);
+void batched_index_select(BatchCall&);
+void batched_index_write(BatchCall&);
+void batched_embedding(BatchCall&);
+void batched_embedding_backward(BatchCall&);
+void batched_dropout(BatchCall&);
+void batched_random(BatchCall&);
+
+}  // namespace neura

@@ -1,0 +1,47 @@
+// Forward mode: a level whose tensors have a value, the primal, and its derivative along one direction, the tangent. A
+// call gives the primal beneath and the tangent by the slopes of a row, by the call itself where it is linear, else by
+// the derivative of its gradient, which is linear in what comes in (Townsend, "A new trick for calculating Jacobian
+// vector products", 2017).
+#pragma once
+#include <vector>
+
+#include "neura/autograd/level.h"
+
+namespace neura {
+
+class DualLevel final : public Level {
+ public:
+  Tensor make(const Tensor& primal, const Tensor& tangent) const;  // ShapeError, DTypeError
+  Tensor primal(const Tensor&) const;                              // itself where it is not of this level
+  Tensor tangent(const Tensor&) const;                             // undefined where there is none
+  Tensor lift(const Tensor& t) override { return mine(t.impl()) ? t : pair(t, {}); }
+
+ private:
+  friend struct DualCall;
+  struct Dual;
+  Tensor pair(Tensor primal, Tensor tangent) const;
+  Tensor tangent_of(const TensorImpl*) const;  // a view's may be a window on what its root has by now
+  void run(Call&) override;
+  void write(Call&, struct DualCall&);
+};
+
+// A call as its rule sees it: values and tangents beneath.
+struct DualCall {
+  DualLevel& level;
+  Call& call;
+  std::vector<Tensor> in, tangent;  // undefined: a number, absent; no tangent
+  Tensor out[kMaxOutputs], moved[kMaxOutputs];
+
+  DualCall(DualLevel&, Call&);
+  bool moves() const;  // has any operand a tangent?
+  void primal();       // the call itself, as one that returns new tensors
+  Tensor once(const Row&, const void* op, const std::vector<Tensor>& operands, int result = 0) const;
+  void pointwise();
+  void slope();
+  void linear();                  // in each operand, or in all together
+  void sum_of_parts(int addend);  // a product with, at that place, something added
+  void copies();                  // the last operand replaces the first
+  void by_gradient();             // any other
+};
+
+}  // namespace neura

@@ -1,0 +1,62 @@
+// A transform of functions: an interceptor that knows its own tensors, batches of samples (batch.h) or values with
+// tangents (forward.h), by what their storage wraps. Levels stack; each takes its own tensors out of a call and hands
+// what is beneath to the level below. What a program inside records for its own gradients is recorded here, above: the
+// histories of what lies beneath belong to whoever stands outside.
+#pragma once
+#include <cstdint>
+
+#include "neura/core/wrapped.h"
+#include "neura/ops/apply.h"
+
+namespace neura {
+
+class Level : public Interceptor {
+ public:
+  Level();
+  ~Level() override;
+  void call(Call&) final;
+  // t at this level, to be a leaf of its own: itself if it is wrapped here already.
+  virtual Tensor lift(const Tensor& t) = 0;
+
+ protected:
+  struct Handle : Wrapped {
+    std::uint64_t level;
+    Tensor value;
+    const Tensor& beneath() const override { return value; }
+  };
+  template <class H> H* mine_as(const TensorImpl* t) const { return static_cast<H*>(mine(t)); }
+  Handle* mine(const TensorImpl* t) const;  // null if t is not of this level
+  Handle* mine(const Operand& o) const { return o.is_tensor() ? mine(o.tensor) : nullptr; }
+  std::uint64_t number() const { return number_; }
+  virtual void run(Call&) = 0;                // with at least one operand or destination of this level
+  virtual bool draw(Call&) { return false; }  // of random numbers, with none; false: goes below
+  virtual bool records_parts(const Call&) const { return false; }  // the call is recorded as what it is made of
+
+  class Inside {  // calls are of this level again
+   public:
+    explicit Inside(Level&);
+    ~Inside();
+    Inside(const Inside&) = delete;
+
+   private:
+    Interceptor* before_;
+  };
+  // A view's handle knows the root, so that a write to it while recording reaches the root's history.
+  void set_base(const Tensor& view, const TensorImpl* of);
+  void written(const Call&);  // versions of the destination
+
+ private:
+  const std::uint64_t number_;
+};
+
+// The topmost level of this thread, or null.
+Level* top_level();
+// What grad() of functions differentiates by: x joined to nothing, or to x's own history where it has one, wrapped at
+// the top level so that everything made of it is recorded there.
+Tensor own_leaf(const Tensor& x);
+// Has it, in what it wraps, a tangent or a history of somebody outside?
+bool has_derivative_beneath(const Tensor&);
+// Do outputs come from anything but these leaves? Then the gradient has to be differentiable.
+bool comes_from_elsewhere(const std::vector<Tensor>& outputs, const std::vector<Tensor>& leaves);
+
+}  // namespace neura
