@@ -63,6 +63,7 @@ __getattr__, __dir__ = _lazy.names(
         "masked": "",
         "nn": "",
         "ops": "",
+        "overrides": "",
         "optim": "",
         "random": "",
         "safetensors": "",
