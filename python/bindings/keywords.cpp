@@ -86,10 +86,12 @@ void watch_function(PyObject* o) {
   show_to_overrides(inner.ptr(), o);
   watch_function(inner.ptr());
 }
-void watch_keywords(nb::handle space) {
-  for (nb::handle value : nb::list(nb::handle(space).attr("values")())) {
+void watch_keywords(const nb::module_& m) {
+  const nb::object values = nb::object(m.attr("__dict__")).attr("values")();
+  for (nb::handle value : nb::list(values)) {
     PyObject* o = value.ptr();
-    watch_function(PyInstanceMethod_Check(o) ? PyInstanceMethod_GET_FUNCTION(o) : o);
+    if (PyModule_Check(o)) watch_keywords(nb::borrow<nb::module_>(value));
+    else watch_function(PyInstanceMethod_Check(o) ? PyInstanceMethod_GET_FUNCTION(o) : o);
   }
 }
 

@@ -235,9 +235,7 @@ NB_MODULE(_neura, m) {
   nb::module_ layers = m.def_submodule("nn");
   bind_module(layers);
   bind_containers(layers);
-  for (auto* part : {"methods", "functional", "utils", "init", "linalg", "fft"})
-    watch_keywords(m.attr(part).attr("__dict__"));
-  watch_keywords(m.attr("__dict__"));
+  watch_keywords(m);
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here
     static const bool done = (bind_layers(nn), true);
     (void)done;
