@@ -13,6 +13,10 @@ _FILES = (
 
 def _of_nn(name):
     value = None if name.startswith("__") else getattr(sys.modules["neura.nn"], name, None)
+    if value is None and not name.startswith("__"):
+        from .. import families
+
+        value = getattr(families, name, None)
     if value is None:
         raise AttributeError(f"module 'neura.nn.modules' has no attribute {name!r}")
     return value
