@@ -80,8 +80,8 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
   check<ShapeError>(input.dim() == 1 || input.dim() == 2, [&] {
     return "stft: expected a signal [length] or signals [batch, length], got " + input.spec().str();
   });
-  check<NotImplementedError>(!o.align_to_window.value_or(false), [] {
-    return "stft: expected no align_to_window, got true; frames of n_fft are the only ones yet";
+  check<ValueError>(!o.center || !o.align_to_window, [] {
+    return "stft: expected align_to_window only with center=False, got both; a frame has one place";
   });
   const Frames f = frames_of(op, n_fft, o.hop_length, o.win_length, o.window, input);
   const bool complex = is_complex(input.dtype()) || (f.window && is_complex(f.window.dtype()));
@@ -94,6 +94,10 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
   });
   Tensor x = input.dim() == 1 ? unsqueeze(input, 0) : input;
   if (o.center) x = squeeze(pad(unsqueeze(x, 1), {n_fft / 2, n_fft / 2}, o.pad_mode), 1);
+  if (o.align_to_window.value_or(false)) {
+    const int64_t before = (n_fft - f.win) / 2;
+    x = constant_pad_nd(x, {before, n_fft - f.win - before});
+  }
   check<ValueError>(n_fft <= x.size(1), [&] {
     return "stft: expected n_fft up to the length of the signal" + std::string(o.center ? " with its padding" : "") +
            ", " + std::to_string(x.size(1)) + ", got " + std::to_string(n_fft);

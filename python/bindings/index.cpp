@@ -1,5 +1,5 @@
 // x[…] and x[…] = …, and the functions that read and write by index.
-#include "common.h"
+#include "overrides.h"
 
 namespace neura::python {
 namespace {
@@ -45,11 +45,19 @@ std::vector<Index> to_indices(PyObject* key) {
   return out;
 }
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(index(tensor_in(self), to_indices(key))); });
+  return guarded([&] {
+    PyObject* r = nullptr;
+    if (overriding && operator_overridden("__getitem__", self, key, r)) [[unlikely]]
+      return r;
+    return wrap(index(tensor_in(self), to_indices(key)));
+  });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   nb::object done = nb::steal(guarded([&]() -> PyObject* {
     if (!value) throw nb::type_error("index: elements of a tensor cannot be deleted");
+    PyObject* r = nullptr;
+    if (overriding && operator_overridden("__setitem__", self, key, r, value)) [[unlikely]]
+      return r;
     Tensor t = tensor_in(self);
     Scalar s;
     if (is_tensor(value)) index_put_(t, to_indices(key), tensor_in(value));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "keywords.h"
+#include "overrides.h"
 
 namespace neura::python {
 namespace {
@@ -46,10 +47,14 @@ PyObject* call_again(PyObject* self, PyObject* const* args, std::size_t flagged,
 }
 
 template <int kind> PyObject* call(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* names) {
-  PyObject* r = originals[kind](self, args, flagged, names);
-  if (r || !names) [[likely]]
+  PyObject* r = nullptr;
+  if (overriding && overridden(self, args, flagged, names, r)) [[unlikely]]
     return r;
-  return call_again(self, args, flagged, names);
+  r = originals[kind](self, args, flagged, names);
+  if (r) [[likely]]
+    return r;
+  if (PyErr_ExceptionMatches(PyExc_TypeError) && overridden_after_failure(self, args, flagged, names, r)) return r;
+  return names ? call_again(self, args, flagged, names) : nullptr;
 }
 template <int... kind> vectorcallfunc call_of(int which, std::integer_sequence<int, kind...>) {
   constexpr vectorcallfunc all[] = {call<kind>...};
@@ -70,17 +75,24 @@ vectorcallfunc watched(vectorcallfunc original) {
 }  // namespace
 
 void watch_function(PyObject* o) {
-  static PyTypeObject* const type = Py_TYPE(nb::cpp_function([] {}).ptr());
-  if (Py_TYPE(o) != type) return;
+  static PyTypeObject* const made_by_nanobind = Py_TYPE(nb::cpp_function([] {}).ptr());
+  PyTypeObject* type = Py_TYPE(o);
+  const auto is = [&](const char* name) { return std::strcmp(type->tp_name, name) == 0; };
+  if (type != made_by_nanobind && !is("neura.row_function") && !is("neura.out_function") && !is("neura.function"))
+    return;
   auto* place = reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(o) + type->tp_vectorcall_offset);
   *place = watched(*place);
+  if (!is("neura.out_function")) return;
+  const nb::object inner = nb::handle(o).attr("__wrapped__");
+  show_to_overrides(inner.ptr(), o);
+  watch_function(inner.ptr());
 }
-void watch_keywords(nb::handle space) {
-  for (nb::handle value : nb::list(nb::handle(space).attr("values")())) {
+void watch_keywords(const nb::module_& m) {
+  const nb::object values = nb::object(m.attr("__dict__")).attr("values")();
+  for (nb::handle value : nb::list(values)) {
     PyObject* o = value.ptr();
-    if (PyInstanceMethod_Check(o)) o = PyInstanceMethod_GET_FUNCTION(o);
-    if (std::strcmp(Py_TYPE(o)->tp_name, "neura.out_function") != 0) watch_function(o);
-    else watch_function(nb::object(nb::handle(o).attr("__wrapped__")).ptr());
+    if (PyModule_Check(o)) watch_keywords(nb::borrow<nb::module_>(value));
+    else watch_function(PyInstanceMethod_Check(o) ? PyInstanceMethod_GET_FUNCTION(o) : o);
   }
 }
 

@@ -4,8 +4,9 @@
 
 namespace neura::python {
 
-// The functions that C++ defined in this dictionary take NumPy's keywords, and name a keyword that they do not have.
-void watch_keywords(nb::handle space);
+// The functions that C++ defined in this module and those within take NumPy's keywords, and name a keyword that they do
+// not have.
+void watch_keywords(const nb::module_&);
 void watch_function(PyObject*);  // does nothing to what nanobind has not made
 
 // The TypeError about a keyword that is none of these names; NumPy's keyword as one of them, or nothing.

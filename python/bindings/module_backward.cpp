@@ -22,9 +22,11 @@ void replace(std::vector<Tensor>& grads, nb::handle result, const char* what) {
   }
 }
 
-nb::list hooks_now(nn::Module& m, Hooks kind) {
+nb::list hooks_now(nn::Module& m, Hooks kind) {  // those of every module first
   PyObject** hooks = py_module(object_of(m))->hooks;
-  return hooks && hooks[kind] ? list_of_new(PyMapping_Values(hooks[kind])) : nb::list();
+  nb::list all = global_hooks[kind] ? list_of_new(PyMapping_Values(global_hooks[kind])) : nb::list();
+  if (hooks && hooks[kind]) all.extend(list_of_new(PyMapping_Values(hooks[kind])));
+  return all;
 }
 
 void run_backward(nn::Module& m, std::vector<Tensor>& grad_input, const std::vector<Tensor>& grad_output) {
@@ -45,7 +47,9 @@ void run_backward_pre(nn::Module& m, std::vector<Tensor>& grad_output) {
 
 void connect_backward(PyObject* self) {
   PyModule* o = py_module(self);
-  auto any = [&](Hooks kind) { return o->hooks && o->hooks[kind] && PyDict_GET_SIZE(o->hooks[kind]) > 0; };
+  auto any = [&](Hooks kind) {
+    return has_global_hooks(kind) || (o->hooks && o->hooks[kind] && PyDict_GET_SIZE(o->hooks[kind]) > 0);
+  };
   auto change = [&](std::uint64_t& id, bool wanted, auto add) {
     if (wanted && !id) id = add();
     else if (!wanted && id) o->m->remove_hook(std::exchange(id, 0));

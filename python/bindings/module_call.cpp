@@ -1,5 +1,6 @@
 // Calls: from Python without boxing; through C++ hooks and from C++, boxed.
 #include "module_parts.h"
+#include "overrides.h"
 
 namespace neura::python {
 namespace {
@@ -68,16 +69,15 @@ PyObject* call_forward(PyObject* self, PyObject* const* args, std::size_t flagge
   return f.is_valid() ? PyObject_Vectorcall(f.ptr(), args, flagged, names) : nullptr;
 }
 
-nb::list hooks_now(PyModule* o, Hooks kind) {  // id and function; a hook may remove itself
-  PyObject* d = o->hooks ? o->hooks[kind] : nullptr;
-  return d ? list_of_new(PyMapping_Items(d)) : nb::list();
-}
-nb::list global_hooks_now(PyObject* d) {  // the hooks of every module
-  return d && PyDict_GET_SIZE(d) > 0 ? list_of_new(PyMapping_Values(d)) : nb::list();
+// Ids and functions, those of every module first; a hook may remove itself.
+nb::list hooks_now(PyModule* o, Hooks kind) {
+  nb::list all = has_global_hooks(kind) ? list_of_new(PyMapping_Items(global_hooks[kind])) : nb::list();
+  if (PyObject* d = o->hooks ? o->hooks[kind] : nullptr) all.extend(list_of_new(PyMapping_Items(d)));
+  return all;
 }
 bool marked(PyModule* o, Hooks kind, nb::handle id) {
-  PyObject* d = o->hooks ? o->hooks[kind] : nullptr;
-  return d && PyDict_Contains(d, id.ptr()) == 1;
+  const auto in = [&](PyObject* d) { return d && PyDict_Contains(d, id.ptr()) == 1; };
+  return in(o->hooks ? o->hooks[kind] : nullptr) || in(global_hooks[kind]);
 }
 
 // The hooks of Python around forward.
@@ -98,10 +98,6 @@ struct HookedCall {
 
   void before() {
     if (has_global_hooks()) family_ = nb::list(nb::handle(self).attr("modules")());
-    for (nb::handle f : global_hooks_now(global_forward_pre)) {
-      nb::object r = f(nb::handle(self), args);
-      if (!r.is_none()) args = PyTuple_Check(r.ptr()) ? r : nb::object(nb::make_tuple(r));
-    }
     for (nb::handle item : hooks_now(o, kForwardPre)) {
       nb::handle id = item[0], f = item[1];
       if (!marked(o, kForwardPreKwargs, id)) {
@@ -143,10 +139,6 @@ struct HookedCall {
   }
 
   void after() {
-    for (nb::handle f : global_hooks_now(global_forward_post)) {
-      nb::object r = f(nb::handle(self), args, result);
-      if (!r.is_none()) result = r;
-    }
     for (nb::handle item : hooks_now(o, kForwardPost)) {
       if (marked(o, kForwardAlways, item[0])) called_.append(item[0]);
       nb::object r = one(item[0], item[1]);
@@ -207,6 +199,11 @@ PyObject* call_here(PyObject* self, PyObject* const* args, std::size_t flagged, 
 
 PyObject* native_forward(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {
+    if (overriding) [[unlikely]] {
+      PyObject* r = nullptr;
+      const nb::object forward = nb::handle(self).attr("forward");
+      if (overridden(forward.ptr(), args, std::size_t(n), names, r)) return r;
+    }
     nn::Module& m = module_in(self);
     const Filled filled(self, m);
     if (n == 1 && !names && is_tensor(args[0])) {

@@ -36,8 +36,9 @@ enum Hooks {
   kHookKinds
 };
 extern const char* const kHookNames[kHookKinds];
-extern PyObject *global_forward_pre, *global_forward_post;  // dictionaries of hooks of every module; null at first
-bool has_global_hooks();
+extern PyObject* global_hooks[kHookKinds];  // dictionaries of hooks of every module; null where there can be none
+bool has_global_hooks(Hooks);
+bool has_global_hooks();  // around a call, or backwards
 bool has_call_hooks(const PyModule*);       // that see a call: before, after or backwards
 void connect_backward(PyObject* self);      // so that C++ runs the backward hooks of Python
 PyObject* hooks_of(PyObject* self, Hooks);  // borrowed; made if there is none yet

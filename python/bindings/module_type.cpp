@@ -195,10 +195,11 @@ const char* const kHookNames[kHookKinds] = {"_forward_pre_hooks",
                                             "_load_state_dict_pre_hooks",
                                             "_load_state_dict_post_hooks"};
 
-PyObject *global_forward_pre = nullptr, *global_forward_post = nullptr;
+PyObject* global_hooks[kHookKinds] = {};
+bool has_global_hooks(Hooks kind) { return global_hooks[kind] && PyDict_GET_SIZE(global_hooks[kind]) > 0; }
 bool has_global_hooks() {
-  const auto used = [](PyObject* d) { return d && PyDict_GET_SIZE(d) > 0; };
-  return used(global_forward_pre) || used(global_forward_post);
+  return has_global_hooks(kForwardPre) || has_global_hooks(kForwardPost) || has_global_hooks(kBackwardPre) ||
+         has_global_hooks(kBackward);
 }
 bool has_call_hooks(const PyModule* o) {
   auto any = [&](Hooks kind) { return o->hooks[kind] && PyDict_GET_SIZE(o->hooks[kind]) > 0; };
@@ -328,8 +329,10 @@ void bind_module(nb::module_& nn) {
   bind_parameter(nn);
   bind_module_methods(nn);
   bind_module_members(nn);
-  nn.def("_share_hooks", [](nb::dict pre, nb::dict post) {  // they live as long as the process
-    global_forward_pre = pre.release().ptr(), global_forward_post = post.release().ptr();
+  nn.def("_share_hooks", [](const nb::dict& by_name) {  // they live as long as the process
+    for (int kind = 0; kind < kHookKinds; ++kind)
+      if (by_name.contains(kHookNames[kind]))
+        global_hooks[kind] = nb::object(by_name[kHookNames[kind]]).release().ptr();
   });
   nn.def("_seal", [] {  // all methods are there: what a class has in their place from now on is an override
     remember_natives();

@@ -309,7 +309,9 @@ nb::handle make(const std::string& name, const std::vector<Overload>* overloads,
   if (!f) throw nb::python_error();
   f->call = call_function, f->overloads = overloads, f->in_place = in_place, f->self_first = self_first;
   f->name = PyUnicode_FromString(name.c_str());
-  return reinterpret_cast<PyObject*>(f);
+  PyObject* o = reinterpret_cast<PyObject*>(f);
+  watch_function(o);
+  return o;
 }
 
 }  // namespace

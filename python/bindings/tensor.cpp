@@ -2,6 +2,7 @@
 
 #include "collector.h"
 #include "nodes.h"
+#include "overrides.h"
 #include "tensor_value.h"
 
 #include <structmember.h>
@@ -154,7 +155,13 @@ template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Operand operands[2];
     Tensor array;
-    if (!to_side(a, operands[0], array) || !to_side(b, operands[1], array)) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* r = nullptr;
+    if (overriding && operator_overridden(row->name, a, b, r)) [[unlikely]]
+      return r;
+    if (!to_side(a, operands[0], array) || !to_side(b, operands[1], array)) {
+      if (operator_overridden(row->name, a, b, r)) return r;
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     Tensor out;
     Call call{row, nullptr, operands, 2, &out};
     apply(call);
@@ -165,6 +172,9 @@ template <const Row* row> PyObject* in_place(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Operand operands[2] = {tensor_in(a), {}};
     Tensor array;
+    PyObject* r = nullptr;
+    if (overriding && operator_overridden((std::string(row->name) + '_').c_str(), a, b, r)) [[unlikely]]
+      return r;
     if (!to_side(b, operands[1], array)) Py_RETURN_NOTIMPLEMENTED;
     Tensor self = tensor_in(a);
     Call call{row, nullptr, operands, 2, &self, Destination::in_place};
@@ -173,7 +183,12 @@ template <const Row* row> PyObject* in_place(PyObject* a, PyObject* b) {
   });
 }
 template <const Row* row> PyObject* unary(PyObject* a) {
-  return guarded([&] { return wrap(apply_row(*row, nullptr, tensor_in(a))); });
+  return guarded([&] {
+    PyObject* r = nullptr;
+    if (overriding && operator_overridden(row->name, a, nullptr, r)) [[unlikely]]
+      return r;
+    return wrap(apply_row(*row, nullptr, tensor_in(a)));
+  });
 }
 template <const Row* row> PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -185,7 +200,11 @@ PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
 }
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
-    if (!(is_tensor(a) || is_array(a)) || !(is_tensor(b) || is_array(b))) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* r = nullptr;
+    const bool fit = (is_tensor(a) || is_array(a)) && (is_tensor(b) || is_array(b));
+    if ((overriding || !fit) && operator_overridden("matmul", a, b, r)) [[unlikely]]
+      return r;
+    if (!fit) Py_RETURN_NOTIMPLEMENTED;
     const auto side = [](PyObject* o) { return is_tensor(o) ? tensor_in(o) : tensor_from(o); };
     return wrap(matmul(side(a), side(b)));
   });
@@ -225,7 +244,13 @@ PyObject* iterate(PyObject* self) {
     PyErr_SetString(PyExc_TypeError, "iter: expected a tensor with dimensions, got one of none");
     return nullptr;
   }
-  return guarded([&] { return PyObject_GetIter(tuple_of(unbind(tensor_in(self))).ptr()); });
+  return guarded([&] {
+    PyObject* r = nullptr;
+    const nb::object parts = overriding && operator_overridden("unbind", self, nullptr, r)
+                                 ? nb::steal(r)
+                                 : nb::object(tuple_of(unbind(tensor_in(self))));
+    return parts.is_valid() ? PyObject_GetIter(parts.ptr()) : nullptr;
+  });
 }
 int contains(PyObject* self, PyObject* value) {
   nb::object same = nb::steal(binary<&rows::eq>(self, value));
@@ -365,6 +390,7 @@ void bind_tensor(nb::module_& m) {
   if (!tensor_type) throw nb::python_error();
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
   m.attr("Tensor").attr("__array_priority__") = 1000;  // NumPy leaves operators with its numbers and arrays to us
+  bind_overrides(m);
 }
 
 }  // namespace neura::python

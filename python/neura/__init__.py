@@ -42,6 +42,7 @@ __getattr__, __dir__ = _lazy.names(
         "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
         "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
+        "_lowrank": "lobpcg pca_lowrank svd_lowrank",
         "_network": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout alpha_dropout_ avg_pool1d batch_norm "
         "bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
         "conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity ctc_loss dropout "
@@ -66,6 +67,7 @@ __getattr__, __dir__ = _lazy.names(
         "nn": "",
         "onnx": "",
         "ops": "",
+        "overrides": "",
         "optim": "",
         "random": "",
         "safetensors": "",

@@ -61,6 +61,24 @@ class TensorMethods:
         """split_with_sizes of this tensor."""
         return self.split_with_sizes(split_sizes, dim)
 
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """func(*args, **kwargs), with the tensors of its result as objects of this class; see neura.overrides."""
+        from .overrides import _default
+
+        return _default(cls, func, types, args, kwargs)
+
+    @classmethod
+    def __init_subclass__(cls, **kwargs):
+        super(Tensor, cls).__init_subclass__(**kwargs)
+        if cls.__torch_function__ is not _neura._disabled_torch_function_impl:
+            _neura._count_overriding(1)  # from now on calls look for objects of such classes
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False):
+        """data without its history as an object of this class, which derives from Tensor."""
+        return data.detach().as_subclass(cls).requires_grad_(require_grad)
+
     def __ipow__(self, exponent):
         return self.pow_(exponent)
 

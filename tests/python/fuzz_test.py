@@ -41,7 +41,8 @@ SPECIAL += " repr str format dir init setstate getstate reduce reduce_ex copy de
 SPECIAL = [f"__{name}__" for name in (SPECIAL + " getattr getattribute setattr delattr enter del").split()]
 NOT_CALLED = {"__del__"}
 FOREIGN = ("std::", "nanobind", "vector::", "basic_string", "a bug of Neura")  # words of exceptions that are not ours
-HOOKS = {"_push_saved_hooks", "_pop_saved_hooks"}  # the other half may never come
+# The other half may never come.
+HOOKS = {"_push_saved_hooks", "_pop_saved_hooks", "_count_overriding", "_count_modes", "_switch_overrides_off"}
 
 
 def public():
@@ -237,6 +238,8 @@ class Fuzz:
 def restore():
     """What a call may have changed for all that follow."""
     neura._neura._exchange_modes(MODES, 0)
+    for mode in reversed(getattr(neura.overrides._here, "modes", [])):
+        mode._leave()
     neura.set_default_dtype(neura.float32)
     neura.set_num_threads(THREADS)
 

@@ -30,7 +30,7 @@ def described(function):
 
 def functions_of(cls):
     for name in dir(cls):
-        home = next(base for base in cls.__mro__ if name in vars(base))
+        home = next((base for base in cls.__mro__ if name in vars(base)), type)  # an enum lists its class's own
         if not name.startswith("_") and home.__module__ != "builtins":
             value = inspect.getattr_static(cls, name)
             if callable(value) or isinstance(value, (staticmethod, classmethod)):

@@ -14,8 +14,11 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 __getattr__, __dir__ = _lazy.names(
     __name__,
     {
+        "attention": "",
         "distance": "TripletMarginWithDistanceLoss",
+        "families": "RNNCellBase SyncBatchNorm",
         "functional": "",
+        "grad": "",
         "init": "",
         "lazy": "LazyLinear",
         "lazy_layers": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "

@@ -5,8 +5,19 @@ from collections import OrderedDict
 from .._neura import nn as _nn
 from ..utils.hooks import RemovableHandle
 
-_forward_pre_hooks, _forward_hooks = OrderedDict(), OrderedDict()  # of every module
-_nn._share_hooks(_forward_pre_hooks, _forward_hooks)
+# of every module
+_forward_pre_hooks, _forward_hooks, _backward_pre_hooks, _backward_hooks = (OrderedDict() for _ in range(4))
+_with_kwargs, _always_called = OrderedDict(), OrderedDict()
+_nn._share_hooks(
+    {
+        "_forward_pre_hooks": _forward_pre_hooks,
+        "_forward_hooks": _forward_hooks,
+        "_forward_hooks_with_kwargs": _with_kwargs,
+        "_forward_hooks_always_called": _always_called,
+        "_backward_pre_hooks": _backward_pre_hooks,
+        "_backward_hooks": _backward_hooks,
+    }
+)
 
 
 def _add(hooks, hook, prepend=False, marks=()):
@@ -26,12 +37,42 @@ def register_module_forward_pre_hook(hook):
     return _add(_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook):
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """hook(module, args, output) runs after the forward of every module, ahead of its own hooks.
 
-    It may return another output. For debugging and profiling: it costs every call of every module.
+    It may return another output. With kwargs: hook(module, args, kwargs, output). With always_call also after an error,
+    with output None. For debugging and profiling: it costs every call of every module.
     """
-    return _add(_forward_hooks, hook)
+    marks = [_with_kwargs] if with_kwargs else []
+    return _add(_forward_hooks, hook, marks=marks + ([_always_called] if always_call else []))
+
+
+def register_module_full_backward_pre_hook(hook):
+    """hook(module, grad_output) runs in backward ahead of every module's own hooks; it may return another grad_output.
+
+    Modules that were called before it was registered are left out.
+    """
+    return _add(_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook):
+    """hook(module, grad_input, grad_output) runs once a module's input gradients are known, ahead of its own hooks.
+
+    It may return another grad_input. Modules that were called before it was registered are left out.
+
+    >>> from neura.nn.modules.module import register_module_full_backward_hook
+    >>> seen = []
+    >>> with register_module_full_backward_hook(lambda module, *_: seen.append(type(module).__name__)):
+    ...     neura.nn.Sequential(neura.nn.Linear(2, 2), neura.nn.ReLU())(neura.ones(1, 2)).sum().backward()
+    >>> seen
+    ['Sequential', 'ReLU', 'Linear']
+    """
+    return _add(_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook):
+    """The same as register_module_full_backward_hook."""
+    return register_module_full_backward_hook(hook)
 
 
 class ModuleHooks:

@@ -60,6 +60,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
 class UninitializedBuffer(_Uninitialized, _neura.Tensor):
     """A buffer without a shape; materialize(shape) gives it one."""
 
+    __torch_function__ = _neura._disabled_torch_function_impl
     cls_to_become = _neura.Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None):

@@ -298,5 +298,6 @@ def _placement(*args, device=None, dtype=None, non_blocking=False, memory_format
     return device, dtype, non_blocking, memory_format
 
 
+Parameter.__torch_function__ = _neura._disabled_torch_function_impl
 extend(Module, ModuleMethods, ModuleHooks, ModuleState, ModuleCopying)
 _nn._seal()

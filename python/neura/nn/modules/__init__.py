@@ -13,6 +13,10 @@ _FILES = (
 
 def _of_nn(name):
     value = None if name.startswith("__") else getattr(sys.modules["neura.nn"], name, None)
+    if value is None and not name.startswith("__"):
+        from .. import families
+
+        value = getattr(families, name, None)
     if value is None:
         raise AttributeError(f"module 'neura.nn.modules' has no attribute {name!r}")
     return value
@@ -30,6 +34,9 @@ for _name in _FILES:
     _file = types.ModuleType(f"{__name__}.{_name}", f"neura.nn under the name of PyTorch's file {_name}.")
     _file.__getattr__ = _of_nn
     sys.modules[_file.__name__] = _file
-for _name in ("register_module_forward_hook", "register_module_forward_pre_hook"):
+for _name in (
+    "register_module_backward_hook register_module_forward_hook register_module_forward_pre_hook "
+    "register_module_full_backward_hook register_module_full_backward_pre_hook"
+).split():
     setattr(sys.modules[f"{__name__}.module"], _name, getattr(_hooks, _name))
 del _name, _file

@@ -1,11 +1,13 @@
 """Parametrizations that are made already."""
 
 from ... import _neura
+from ..._limits import finfo
+from ..._neura import Tensor, errors
 from ...autograd.grad_mode import no_grad
 from ..module import Module
 from . import parametrize
 
-__all__ = ["weight_norm", "spectral_norm"]
+__all__ = ["orthogonal", "weight_norm", "spectral_norm"]
 
 
 def _norm_except(v, dim):
@@ -96,4 +98,109 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     if dim is None:
         dim = 1 if "ConvTranspose" in type(module).__name__ else 0
     parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+    return module
+
+
+def _orthonormal(x):
+    """The factor Q of x = QR, where R has a positive diagonal."""
+    q, r = _neura.linalg.qr(x)
+    sign = r.diagonal(dim1=-2, dim2=-1).sgn()
+    return q * _neura.where(sign == 0, 1, sign).unsqueeze(-2)
+
+
+def _is_orthonormal(q):
+    n, k = q.shape[-2:]
+    unit = _neura.eye(k, dtype=q.dtype, device=q.device)
+    return bool(_neura.allclose(q.mH @ q, unit, atol=10 * n * finfo(q.dtype).eps))
+
+
+class _Orthogonal(Module):
+    def __init__(self, orthogonal_map, use_trivialization):
+        super().__init__()
+        self.orthogonal_map = orthogonal_map
+        self.register_buffer("base", None, persistent=use_trivialization)
+        self.use_trivialization = use_trivialization
+
+    def forward(self, x):
+        wide = x.shape[-2] < x.shape[-1]
+        q = self._columns(x.mT if wide else x)
+        if self.base is not None:
+            q = self.base @ q
+        return q.mT if wide else q
+
+    def _columns(self, x):
+        n, k = x.shape[-2:]
+        if self.orthogonal_map == "householder":
+            v = x.tril(-1)
+            q = _neura.linalg.householder_product(v, 2 / (1 + v.square().sum(-2)))
+            return q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+        x = x.tril()
+        if n != k:
+            x = _neura.cat([x, x.new_zeros(*x.shape[:-2], n, n - k)], -1)
+        skew = x - x.mH
+        if self.orthogonal_map == "matrix_exp":
+            q = _neura.matrix_exp(skew)
+        else:
+            unit = _neura.eye(n, dtype=x.dtype, device=x.device)
+            q = _neura.linalg.solve(unit - skew / 2, unit + skew / 2)
+        return q[..., :k]
+
+    def right_inverse(self, q):
+        wide = q.shape[-2] < q.shape[-1]
+        q = q.mT if wide else q
+        if self.use_trivialization:
+            x = self._rebase(q)
+        elif self.orthogonal_map == "householder":
+            x, tau = _neura.geqrf(q)
+            diagonal = x.diagonal(dim1=-2, dim2=-1)
+            positive = (diagonal >= 0) == (tau != 0)  # forward reflects along every column, geqrf not where tau is 0
+            diagonal.copy_(_neura.where(positive, 1.0, -1.0))
+        else:
+            raise NotImplementedError(
+                f"orthogonal: expected orthogonal_map 'householder' or use_trivialization=True to assign through, got "
+                f"'{self.orthogonal_map}' without it"
+            )
+        return x.mT if wide else x
+
+    def _rebase(self, q):
+        """Lets the parametrization begin at q: what is trained is the way from there."""
+        n, k = q.shape[-2:]
+        if n == k:
+            self.base = q.clone() if _is_orthonormal(q) else _orthonormal(q)
+        else:
+            more = _neura.randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
+            self.base = _orthonormal(_neura.cat([q, more], -1))
+        start = _neura.zeros_like(q)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1)  # householder reads signs there
+        return start
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    """The weight, a matrix or a batch of them, is orthogonal: its columns (or rows, if it is wide) are orthonormal.
+
+    orthogonal_map: how a free matrix becomes an orthogonal one. 'matrix_exp', of a skew matrix A; 'cayley',
+    (I - A/2)^-1 (I + A/2); 'householder', a product of reflections, for real weights. By default 'matrix_exp' for
+    square or complex weights, else 'householder'. use_trivialization: the weight is B Q with a fixed matrix B of the
+    weight that was there, so that an orthogonal one stays as it is. Lezcano-Casado, arXiv 1909.09501.
+    ValueError for a weight of one dimension or another map.
+
+    >>> layer = neura.nn.utils.parametrizations.orthogonal(neura.nn.Linear(3, 5))
+    >>> bool(neura.allclose(layer.weight.t() @ layer.weight, neura.eye(3), atol=1e-5))
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise errors.ValueError(f"orthogonal: expected a tensor '{name}' in {type(module).__name__}, got none")
+    if weight.dim() < 2:
+        raise errors.ValueError(f"orthogonal: expected a weight of at least 2 dimensions, got {list(weight.shape)}")
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise errors.ValueError(
+            f"orthogonal: expected orthogonal_map to be 'matrix_exp', 'cayley' or 'householder', got {orthogonal_map!r}"
+        )
+    if orthogonal_map == "householder" and weight.is_complex():
+        raise errors.ValueError("orthogonal: expected a real weight for 'householder', got a complex one")
+    parametrize.register_parametrization(module, name, _Orthogonal(orthogonal_map, use_trivialization), unsafe=True)
     return module

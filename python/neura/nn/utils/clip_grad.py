@@ -1,0 +1,7 @@
+"""Clipping of gradients, under the name of PyTorch's file."""
+
+from ..._neura.utils import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+clip_grad_norm = clip_grad_norm_  # PyTorch's name of old
