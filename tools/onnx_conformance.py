@@ -40,7 +40,9 @@ def same(expected, got, rtol, atol):
         return "" if expected.astype(str).tolist() == got.astype(str).tolist() else f"expected {expected}, got {got}"
     if expected.dtype != got.dtype:
         return f"expected {expected.dtype}, got {got.dtype}"
-    if expected.dtype.kind == "V" or expected.dtype.name.startswith(("float8", "float4", "bfloat16", "int4", "uint4", "int2", "uint2")):
+    if expected.dtype.kind == "V" or expected.dtype.name.startswith(
+        ("float8", "float4", "bfloat16", "int4", "uint4", "int2", "uint2")
+    ):
         expected, got = expected.astype(np.float32), got.astype(np.float32)
     try:
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=atol)

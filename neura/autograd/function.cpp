@@ -45,8 +45,9 @@ std::vector<Tensor> apply_function(std::shared_ptr<Function> function, const std
   node->function = std::move(function);
   for (const Tensor& t : inputs)
     check<NotImplementedError>(!is_wrapped(t) || !is_grad_enabled() || !has_derivative_beneath(t), [&] {
-      return std::string(node->name()) + ": a function inside vmap or jvp has no derivative for a transform around "
-                                         "that one; write it of differentiable operations";
+      return std::string(node->name()) +
+             ": a function inside vmap or jvp has no derivative for a transform around "
+             "that one; write it of differentiable operations";
     });
   const bool recorded = node->take(inputs);
   for (const Edge& e : node->edge) node->context.needs_.push_back(bool(e.node));

@@ -9,7 +9,7 @@
 namespace neura::onnx {
 namespace {
 
-constexpr std::int64_t kMemberSize = 16;      // larger tensors belong to the model, smaller ones are constants
+constexpr std::int64_t kMemberSize = 16;  // larger tensors belong to the model, smaller ones are constants
 constexpr std::int64_t kFoldedOperands = 1024, kFoldedResults = 4096;  // elements
 constexpr int kMaxSteps = 1 << 20, kMaxCalls = 64;
 
@@ -153,8 +153,8 @@ class Compiler {
     node.version = version == scope.versions->end() ? 1 : version->second;
     step.op = find_operator(node.domain, node.op, node.version);
     if (!step.op) {
-      const std::string what = node.op + " (" + (node.domain.empty() ? "ai.onnx" : node.domain) + " version " +
-                               std::to_string(node.version);
+      const std::string what =
+          node.op + " (" + (node.domain.empty() ? "ai.onnx" : node.domain) + " version " + std::to_string(node.version);
       unknown_[what].push_back(step.where.substr(5, step.where.rfind(" (") - 5));
       return;
     }
@@ -219,7 +219,9 @@ class Compiler {
     if (n.has("value_int")) return Value(integers(std::vector{n.integer("value_int")}).squeeze());
     if (n.has("value_ints")) return Value(integers(n.integers("value_ints")));
     if (n.has("value_string")) return Value(Text{{}, {n.text("value_string", "")}});
-    const auto reals = [](const std::vector<double>& v) { return tensor(v, {DType::float64, Device(), false}).to(float32); };
+    const auto reals = [](const std::vector<double>& v) {
+      return tensor(v, {DType::float64, Device(), false}).to(float32);
+    };
     if (n.has("value_float")) return Value(reals({n.real("value_float", 0)}).squeeze());
     if (n.has("value_floats")) return Value(reals(n.reals("value_floats")));
     if (n.has("value_strings")) {

@@ -11,7 +11,8 @@ Operands::Operands(std::span<const Value> values, const State& state) : values_(
 }
 const Value& Operands::value(std::size_t i) const {
   check<ValueError>(has(i), [&] {
-    return "expected operand " + std::to_string(i) + ", got " + std::to_string(values_.size()) + " operands or an empty one";
+    return "expected operand " + std::to_string(i) + ", got " + std::to_string(values_.size()) +
+           " operands or an empty one";
   });
   return values_[i];
 }
@@ -29,44 +30,38 @@ std::vector<Tensor> Operands::tensors(std::size_t from) const {
 }
 std::vector<std::int64_t> Operands::integers(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(v.tensor && is_integral(v.tensor.dtype()) && v.tensor.numel() <= 1 << 20, [&] {
-    return "expected integers as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(v.tensor && is_integral(v.tensor.dtype()) && v.tensor.numel() <= 1 << 20,
+                    [&] { return "expected integers as operand " + std::to_string(i) + ", got " + v.str(); });
   return integers_of(v.tensor);
 }
 std::vector<double> Operands::reals(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(v.tensor && v.tensor.numel() <= 1 << 20, [&] {
-    return "expected numbers as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(v.tensor && v.tensor.numel() <= 1 << 20,
+                    [&] { return "expected numbers as operand " + std::to_string(i) + ", got " + v.str(); });
   return reals_of(v.tensor);
 }
 std::int64_t Operands::integer(std::size_t i) const {
   const std::vector<std::int64_t> all = integers(i);
-  check<ValueError>(all.size() == 1, [&] {
-    return "expected one integer as operand " + std::to_string(i) + ", got " + value(i).str();
-  });
+  check<ValueError>(all.size() == 1,
+                    [&] { return "expected one integer as operand " + std::to_string(i) + ", got " + value(i).str(); });
   return all[0];
 }
 double Operands::real(std::size_t i) const {
   const std::vector<double> all = reals(i);
-  check<ValueError>(all.size() == 1, [&] {
-    return "expected one number as operand " + std::to_string(i) + ", got " + value(i).str();
-  });
+  check<ValueError>(all.size() == 1,
+                    [&] { return "expected one number as operand " + std::to_string(i) + ", got " + value(i).str(); });
   return all[0];
 }
 const Text& Operands::text(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(bool(v.text), [&] {
-    return "expected texts as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(bool(v.text),
+                    [&] { return "expected texts as operand " + std::to_string(i) + ", got " + v.str(); });
   return *v.text;
 }
 const Sequence& Operands::sequence(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(bool(v.sequence), [&] {
-    return "expected a sequence as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(bool(v.sequence),
+                    [&] { return "expected a sequence as operand " + std::to_string(i) + ", got " + v.str(); });
   return *v.sequence;
 }
 
@@ -148,8 +143,10 @@ using Families = std::vector<std::span<const Operator>>;
 const Families& families() {
   static const Families all = {elementwise_operators(), activation_operators(), cast_operators(),
                                shape_operators(),       index_operators(),      reduce_operators(),
-                               product_operators(), quantised_operators(),     window_operators(),     norm_operators(),
-                               control_operators(), attention_operators(), resize_operators(), recurrent_operators(), sequence_operators(), loss_operators(), signal_operators(), region_operators()};
+                               product_operators(),     quantised_operators(),  window_operators(),
+                               norm_operators(),        control_operators(),    attention_operators(),
+                               resize_operators(),      recurrent_operators(),  sequence_operators(),
+                               loss_operators(),        signal_operators(),     region_operators()};
   return all;
 }
 }  // namespace

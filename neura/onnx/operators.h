@@ -28,9 +28,9 @@ class Operands {
   Operands(std::span<const Value> values, const State& state);
   std::size_t size() const { return values_.size(); }
   bool has(std::size_t i) const { return i < values_.size() && values_[i].present(); }
-  Tensor operator[](std::size_t i) const;          // ValueError where there is none
+  Tensor operator[](std::size_t i) const;  // ValueError where there is none
   Tensor maybe(std::size_t i) const { return has(i) ? (*this)[i] : Tensor(); }
-  const Value& value(std::size_t i) const;         // ValueError where there is none
+  const Value& value(std::size_t i) const;  // ValueError where there is none
   Type type(std::size_t i) const { return value(i).type; }
   std::span<const Value> values() const { return values_; }
   std::vector<Tensor> tensors(std::size_t from = 0) const;
@@ -72,10 +72,10 @@ struct Branch {
 class Node {
  public:
   std::string op, name, domain;
-  std::int64_t version = 0;  // of the operators' set
-  std::size_t inputs = 0;    // without what its graphs capture
+  std::int64_t version = 0;   // of the operators' set
+  std::size_t inputs = 0;     // without what its graphs capture
   std::vector<bool> present;  // which inputs have a name
-  std::vector<bool> wanted;  // which outputs have a name
+  std::vector<bool> wanted;   // which outputs have a name
   std::map<std::string, AttributeProto> attributes;
   std::map<std::string, Branch> graphs;
 

@@ -51,7 +51,8 @@ Call looped(const Node& n) {
     std::vector<Value> state(first, first + std::ptrdiff_t(carried));
     std::vector<std::vector<Value>> steps(body.outputs - 1 - carried);
     for (std::int64_t i = 0; i < most && go; ++i) {
-      Results given{Value(integers(std::vector<std::int64_t>{i}).squeeze()), Value(full({}, true, {boolean, Device(), false}))};
+      Results given{Value(integers(std::vector<std::int64_t>{i}).squeeze()),
+                    Value(full({}, true, {boolean, Device(), false}))};
       given.insert(given.end(), state.begin(), state.end());
       Results out = body(std::move(given), x);
       go = truth(out[0]);
@@ -98,8 +99,12 @@ struct Scanned {
   }
 };
 Call scanned(const Node& n) {
-  Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), n.integers("scan_input_axes"),
-            n.integers("scan_input_directions"), n.integers("scan_output_axes"), n.integers("scan_output_directions")};
+  Scanned s{n.graph("body"),
+            std::size_t(n.integer("num_scan_inputs")),
+            n.integers("scan_input_axes"),
+            n.integers("scan_input_directions"),
+            n.integers("scan_output_axes"),
+            n.integers("scan_output_directions")};
   const std::size_t total = n.inputs;
   if (s.inputs > total || s.inputs < 1 || s.body.inputs != total || s.body.outputs < total - s.inputs)
     refuse("Scan", "a body of the states and the scanned inputs", "another");
@@ -109,7 +114,8 @@ Call scanned(const Node& n) {
 Call scanned_in_batches(const Node& n) {
   Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), {}, n.integers("directions"), {}, {}};
   const std::size_t total = n.inputs - 1;
-  if (n.inputs < 2 || s.inputs > total || s.inputs < 1) refuse("Scan", "a body of the states and the scanned inputs", "another");
+  if (n.inputs < 2 || s.inputs > total || s.inputs < 1)
+    refuse("Scan", "a body of the states and the scanned inputs", "another");
   return [s, total](const Operands& x) {
     if (x.has(0)) throw NotImplementedError("Scan of version 8 with lengths of sequences is not implemented");
     std::vector<std::vector<Tensor>> parts;
@@ -159,10 +165,8 @@ std::span<const Operator> control_operators() {
   constexpr Types any = Types::any;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"If", 1, kNewest, branched, any, never},
-      {"Loop", 1, kNewest, looped, any, never},
-      {"Scan", 8, 8, scanned_in_batches, any, never},
-      {"Scan", 9, kNewest, scanned, any, never},
+      {"If", 1, kNewest, branched, any, never},         {"Loop", 1, kNewest, looped, any, never},
+      {"Scan", 8, 8, scanned_in_batches, any, never},   {"Scan", 9, kNewest, scanned, any, never},
       {"SequenceMap", 17, kNewest, mapped, any, never},
   };
   return rows;

@@ -35,9 +35,10 @@ Call shifted(const Node& n) {
     const Tensor inside = lt(b, bits), by = where(inside, b, 0);
     if (left) return where(inside, bitwise_left_shift(a, by), 0);
     Tensor shifted = bitwise_right_shift(a, by);
-    const bool is_signed = x.type(0) == Type::int8 || x.type(0) == Type::int16 || x.type(0) == Type::int32 || x.type(0) == Type::int64;
+    const bool is_signed =
+        x.type(0) == Type::int8 || x.type(0) == Type::int16 || x.type(0) == Type::int32 || x.type(0) == Type::int64;
     if (is_signed) return where(inside, shifted, bitwise_right_shift(a, bits - 1));  // of the sign, all is left
-    if (x.type(0) == Type::uint64) {  // the sign bit is a bit
+    if (x.type(0) == Type::uint64) {                                                 // the sign bit is a bit
       const Tensor mask = bitwise_not(bitwise_left_shift(neura::full_like(a, -1), sub(64, by)));
       shifted = where(eq(by, 0), a, bitwise_and(shifted, mask));
     }
@@ -88,8 +89,10 @@ Call infinite(const Node& n) {
 
 }  // namespace
 
-#define ONE(Name, first, f, ...) {Name, first, kNewest, AS(f(x[0])), __VA_ARGS__}
-#define TWO(Name, first, f, ...) {Name, first, kNewest, AS(f(x[0], x[1])), __VA_ARGS__}
+#define ONE(Name, first, f, ...) \
+  { Name, first, kNewest, AS(f(x[0])), __VA_ARGS__ }
+#define TWO(Name, first, f, ...) \
+  { Name, first, kNewest, AS(f(x[0], x[1])), __VA_ARGS__ }
 
 std::span<const Operator> elementwise_operators() {
   constexpr Types plain = Types::plain, same = Types::same, ordered = Types::ordered;

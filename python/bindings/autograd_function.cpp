@@ -187,8 +187,9 @@ nb::object apply(nb::handle cls, const nb::tuple& args) {
   c->needs = nb::tuple(needs).release().ptr();
   for (const Tensor& t : inputs)
     check<NotImplementedError>(!is_wrapped(t) || !is_grad_enabled() || !has_derivative_beneath(t), [&] {
-      return std::string(node->name()) + ": a Function inside vmap or jvp has no derivative for a transform around "
-                                         "that one; write it of differentiable operations";
+      return std::string(node->name()) +
+             ": a Function inside vmap or jvp has no derivative for a transform around "
+             "that one; write it of differentiable operations";
     });
   const bool recorded = node->take(inputs);
   nb::object output = call_forward(cls, context, args);

@@ -15,24 +15,26 @@ namespace neura::cuda::solver {
 // clang-format off: one to three names a line
 #define NEURA_CUSOLVER_CALLS(X)                                                                                 \
   X(cusolverDnCreate)                                                                                           \
-  X(cusolverDnSetStream) X(cusolverDnCreateParams) X(cusolverDnCreateGesvdjInfo) X(cusolverDnXgesvdjSetSortEig) \
+  X(cusolverDnSetStream)                                                                                        \
+  X(cusolverDnCreateParams) X(cusolverDnCreateGesvdjInfo) X(cusolverDnXgesvdjSetSortEig)                        \
       X(cusolverDnXgetrf_bufferSize) X(cusolverDnXgetrf) X(cusolverDnXpotrf_bufferSize) X(cusolverDnXpotrf)     \
           X(cusolverDnXgeqrf_bufferSize) X(cusolverDnXgeqrf) X(cusolverDnXsyevd_bufferSize) X(cusolverDnXsyevd) \
               X(cusolverDnXsyevBatched_bufferSize) X(cusolverDnXsyevBatched) X(cusolverDnXgeev_bufferSize)      \
                   X(cusolverDnXgeev)
-#define NEURA_CUSOLVER_TYPED(X, s, q)                                                              \
-  X(cusolverDn##s##potrfBatched)                                                                   \
-  X(cusolverDn##s##q##gqr_bufferSize) X(cusolverDn##s##q##gqr) X(cusolverDn##s##gesvdj_bufferSize) \
-      X(cusolverDn##s##gesvdj) X(cusolverDn##s##gesvdjBatched_bufferSize) X(cusolverDn##s##gesvdjBatched)
+#define NEURA_CUSOLVER_TYPED(X, s, q)                                                   \
+  X(cusolverDn##s##potrfBatched)                                                        \
+  X(cusolverDn##s##q##gqr_bufferSize)                                                   \
+  X(cusolverDn##s##q##gqr) X(cusolverDn##s##gesvdj_bufferSize) X(cusolverDn##s##gesvdj) \
+      X(cusolverDn##s##gesvdjBatched_bufferSize) X(cusolverDn##s##gesvdjBatched)
 #define NEURA_CUBLAS_TYPED(X, s) X(cublas##s##trsm_v2_64) X(cublas##s##trsmBatched_64) X(cublas##s##getrfBatched)
 #define NEURA_SOLVER_CALLS(X)    \
   NEURA_CUSOLVER_CALLS(X)        \
   NEURA_CUSOLVER_TYPED(X, S, or) \
   NEURA_CUSOLVER_TYPED(X, D, or) NEURA_CUSOLVER_TYPED(X, C, un) NEURA_CUSOLVER_TYPED(X, Z, un)
-#define NEURA_BLAS_CALLS(X)                                                                        \
-  X(cublasCreate_v2)                                                                               \
-  X(cublasSetStream_v2) NEURA_CUBLAS_TYPED(X, S) NEURA_CUBLAS_TYPED(X, D) NEURA_CUBLAS_TYPED(X, C) \
-      NEURA_CUBLAS_TYPED(X, Z)
+#define NEURA_BLAS_CALLS(X) \
+  X(cublasCreate_v2)        \
+  X(cublasSetStream_v2)     \
+  NEURA_CUBLAS_TYPED(X, S) NEURA_CUBLAS_TYPED(X, D) NEURA_CUBLAS_TYPED(X, C) NEURA_CUBLAS_TYPED(X, Z)
 // clang-format on
 
 struct Library {

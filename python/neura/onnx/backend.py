@@ -101,8 +101,10 @@ class NeuraBackend(_Backend):
     def run_node(cls, node, inputs, device="CPU", outputs_info=None, **kwargs):
         """Runs one node: a model of it alone."""
         make = _onnx.helper
-        given = [make.make_tensor_value_info(n, make.np_dtype_to_tensor_dtype(_np.asarray(v).dtype), _np.shape(v))
-                 for n, v in zip([n for n in node.input if n], inputs)]
+        given = [
+            make.make_tensor_value_info(n, make.np_dtype_to_tensor_dtype(_np.asarray(v).dtype), _np.shape(v))
+            for n, v in zip([n for n in node.input if n], inputs)
+        ]
         wanted = [_onnx.ValueInfoProto(name=n) for n in node.output if n]
         for info, (dtype, shape) in zip(wanted, outputs_info or []):
             info.type.CopyFrom(make.make_tensor_type_proto(make.np_dtype_to_tensor_dtype(_np.dtype(dtype)), shape))
