@@ -284,7 +284,12 @@ def public_modules(neura):
     found = {"neura": neura, "neura.errors": neura.errors}
     for info in pkgutil.walk_packages(neura.__path__, "neura."):
         if not any(part.startswith("_") for part in info.name.split(".")):
-            module = importlib.import_module(info.name)
+            try:
+                module = importlib.import_module(info.name)
+            except ModuleNotFoundError as error:  # of those who have another package
+                if error.name.partition(".")[0] == "neura":
+                    raise
+                continue
             package, _, leaf = info.name.rpartition(".")
             named = vars(sys.modules[package]).get("__all__", [leaf])
             if info.ispkg or "__all__" in vars(module) or leaf in named:  # else it is the package's own business

@@ -59,7 +59,12 @@ def test_names_on_the_page_are_there_and_those_called_missing_are_not():
     "module", [m.name for m in pkgutil.walk_packages(neura.__path__, "neura.") if not m.name.startswith("neura._neura")]
 )
 def test_examples_in_docstrings(module):
-    result = doctest.testmod(importlib.import_module(module), extraglobs={"neura": neura})
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:  # for those who have that package
+        assert error.name.partition(".")[0] != "neura"
+        pytest.skip(str(error))
+    result = doctest.testmod(found, extraglobs={"neura": neura})
     assert result.failed == 0
 
 

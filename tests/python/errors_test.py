@@ -76,8 +76,8 @@ RAISED = [
     (
         "NotImplementedError",
         (NotImplementedError, RuntimeError),
-        lambda: neura.autograd.grad(x, x, is_grads_batched=True),
-        "grad: is_grads_batched is not there; call grad once for each row of grad_outputs",
+        lambda: neura.segment_reduce(x, "sum", indices=x),
+        "segment_reduce: expected indices to be None; give lengths or offsets",
     ),
     (
         "OutOfMemoryError",
