@@ -56,9 +56,12 @@ void add_rows(Files& t) {
       if (plain.rfind(prefix, 0) == 0) plain = plain.substr(std::string(prefix).size());
     if (const auto at = plain.find('#'); at != plain.npos && plain != "silu#complex") continue;
     plain = plain.substr(0, plain.find('#'));
+    // Functions of more arguments than their row's are judged below; these have a row's alone and check them first.
+    const bool more = plain == "add" || plain == "sub" || plain == "div";
+    const bool checked = plain == "igamma" || plain == "igammac" || plain == "zeta";
     const surface::RowFunction* f = surface::find_row_function(plain);
-    if (!f) continue;  // no row, or one that functions written by hand call
-    t.push_back({name, by_row(*f->row, f->row->inputs > 1 && !f->numbers)});
+    if (f && !more) t.push_back({name, by_row(*f->row, f->row->inputs > 1 && !f->numbers)});
+    else if (checked) t.push_back({name, by_row(*find_row(plain), plain != "zeta")});
   }
 }
 void add_arithmetic(Files& t) {

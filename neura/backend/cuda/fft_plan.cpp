@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::size_t kPlans = 128;  // of a device
 
-#define NEURA_CUFFT_CALLS(X)                                                                            \
-  X(cufftCreate)                                                                                        \
-  X(cufftDestroy)                                                                                       \
-  X(cufftSetAutoAllocation)                                                                             \
-  X(cufftMakePlanMany64)                                                                                \
-  X(cufftSetWorkArea) X(cufftSetStream) X(cufftExecC2C) X(cufftExecZ2Z) X(cufftExecR2C) X(cufftExecD2Z) \
-      X(cufftExecC2R) X(cufftExecZ2D)
+#define NEURA_CUFFT_CALLS(X) \
+  X(cufftCreate)             \
+  X(cufftDestroy)            \
+  X(cufftSetAutoAllocation)  \
+  X(cufftMakePlanMany64)     \
+  X(cufftSetWorkArea)        \
+  X(cufftSetStream) X(cufftExecC2C) X(cufftExecZ2Z) X(cufftExecR2C) X(cufftExecD2Z) X(cufftExecC2R) X(cufftExecZ2D)
 
 struct Library {
 #define X(name) decltype(&::name) name = nullptr;
