@@ -26,37 +26,42 @@ def normal(like, shape):
     return _n.randn(tuple(shape), dtype=like.dtype, device=like.device)
 
 
-def rejection(count, propose, result):
-    """Fills `result`, of `count` elements: propose(at) gives values and which are accepted, at indices `at`."""
-    at = _n.arange(count, device=result.device)
-    while at.numel():
-        value, accepted = propose(at)
+def rejection(propose, result):
+    """Fills `result`, a vector: propose(at, shape) gives values of that shape for the elements at `at`, a slice or
+    indices, and which of them are accepted."""
+    at, shape = slice(None), result.shape
+    while True:
+        value, accepted = propose(at, shape)
         result[at] = value
-        at = at[~accepted]
-    return result
+        missing = (~accepted).nonzero().squeeze(-1)
+        if not missing.numel():
+            return result
+        at, shape = missing if isinstance(at, slice) else at[missing], missing.shape
 
 
-def _draw_log_gamma(a):
-    """log of gamma numbers of concentration a, a vector in float64.
+def _draw_log_gamma(a, kind=_n.float64):
+    """log of gamma numbers of concentration a, a vector in float64, made of normal numbers of dtype `kind`.
 
     Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; below 1 from a + 1, in logarithms, as
     the numbers themselves underflow.
     """
-    wrong = ~((a > 0) & (a < math.inf))
-    shifted = _n.where(wrong, 1.0, _n.where(a < 1, a + 1, a))
+    right, few = (a > 0) & (a < math.inf), a < 1
+    some_few = few.any().item()
+    shifted = _n.where(right, a + few if some_few else a, 1.0)
     d = shifted - 1 / 3
     c = (9 * d).rsqrt()
 
-    def propose(at):
-        x, u = normal(a, at.shape), open_uniform(a, at.shape)
-        v = (1 + c[at] * x) ** 3
-        kept = v.clamp(min=1e-300)
-        accepted = (v > 0) & (u.log() < x * x / 2 + d[at] * (1 - v + kept.log()))
-        return d[at].log() + kept.log(), accepted
+    def propose(at, shape):
+        x = _n.randn(tuple(shape), dtype=kind, device=a.device).double()
+        v = ((1 + c[at] * x) ** 3).clamp(min=0)
+        logs = v.log()
+        accepted = open_uniform(a, shape).log() < x * x / 2 + d[at] * (1 - v + logs)  # -inf where v is 0
+        return logs, accepted
 
-    result = rejection(a.numel(), propose, _n.empty_like(a))
-    boost = _n.where(a < 1, open_uniform(a, a.shape).log() / a, 0.0)
-    return _n.where(wrong, math.nan, result + boost)
+    result = rejection(propose, _n.empty_like(a)) + d.log()
+    if some_few:
+        result = _n.where(few, result + open_uniform(a, a.shape).log() / a, result)
+    return _n.where(right, result, math.nan)
 
 
 def _series(a, log_z):
@@ -104,7 +109,7 @@ def _integral(a, log_z, fine):
     right = (0.5 + (0.25 + 2 * far * z).sqrt()) / z
     left = _n.minimum(far / (a - z).clamp(min=1e-300), (far / 3 + (far * far / 9 + 2 * far * z).sqrt()) / z)
     end = _n.where(delta < 0, -left, right)
-    for _ in range(6):  # Newton from outside, towards where the density has fallen to exp(-far)
+    for _ in range(4):  # Newton from outside, towards where the density has fallen to exp(-far)
         grown = end.expm1()
         end = end - (z * grown - a * end - far) / (z * grown + (z - a))
     s = end.unsqueeze(-1) * nodes
@@ -137,7 +142,8 @@ class _LogGamma(Function):
     @staticmethod
     def forward(ctx, concentration):
         a = concentration.double()
-        drawn = _draw_log_gamma(a.reshape(-1)).reshape(a.shape)
+        kind = a.dtype if concentration.dtype is a.dtype else _n.float32  # of the normal numbers
+        drawn = _draw_log_gamma(a.reshape(-1), kind).reshape(a.shape)
         ctx.save_for_backward(a, drawn)
         return drawn.to(concentration.dtype)
 
@@ -196,8 +202,8 @@ def _transformed_rejection(n, p):
     odds, mode = (p / (1 - p)).log(), ((n + 1) * p).floor()
     peak = _n.lgamma(mode + 1) + _n.lgamma(n - mode + 1)
 
-    def propose(at):
-        u, v = uniform(n, at.shape) - 0.5, open_uniform(n, at.shape)
+    def propose(at, shape):
+        u, v = uniform(n, shape) - 0.5, open_uniform(n, shape)
         some = n[at]
         us = (0.5 - u.abs()).clamp(min=1e-300)
         k = ((2 * a[at] / us + b[at]) * u + some * p[at] + 0.5).floor()
@@ -207,7 +213,7 @@ def _transformed_rejection(n, p):
         exact = (v * alpha[at] / (a[at] / (us * us) + b[at])).log() <= bound
         return kept, inside & (((us >= 0.07) & (v <= quick[at])) | exact)
 
-    return rejection(n.numel(), propose, _n.empty_like(n))
+    return rejection(propose, _n.empty_like(n))
 
 
 def binomial(total_count, probs):
