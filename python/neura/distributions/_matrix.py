@@ -54,8 +54,7 @@ class Wishart(ByMatrix, ExponentialFamily):
             scale_tril=scale_tril,
         )
         self.df = df.expand(lead)
-        if (Distribution._validate_args if validate_args is None else validate_args) and not (df > n - 1).all():
-            raise _n.errors.ValueError(f"Wishart: expected df > {n - 1} for {n} x {n} matrices, got\n{df}")
+        self.arg_constraints = {**Wishart.arg_constraints, "df": constraints.greater_than(n - 1)}
         super().__init__(lead, (n, n), validate_args)
         self._chi2 = Chi2(self.df.unsqueeze(-1) - _n.arange(n, dtype=df.dtype, device=df.device), validate_args=False)
 
