@@ -8,7 +8,7 @@ from .. import linalg as _linalg
 from . import constraints
 from ._beta import Beta
 from ._gamma import Chi2
-from ._multivariate_normal import ByMatrix, half_log_det, inverse_of_factor
+from ._multivariate_normal import ByMatrix, half_log_det
 from ._sampling import normal
 from .distribution import Distribution, ExponentialFamily
 from .utils import broadcast_all
@@ -87,8 +87,9 @@ class Wishart(ByMatrix, ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         n, factor = self._event_shape[-1], self._unbroadcasted_scale_tril
-        trace = (inverse_of_factor(factor) * value).sum((-2, -1))
-        log_det = 2 * half_log_det(_linalg.cholesky(value))
+        root = _linalg.cholesky(value)
+        trace = (_linalg.solve_triangular(factor, root, upper=False) ** 2).sum((-2, -1))
+        log_det = 2 * half_log_det(root)
         return 0.5 * ((self.df - n - 1) * log_det - trace) - self._log_norm()
 
     def _log_norm(self):
