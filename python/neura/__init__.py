@@ -58,6 +58,7 @@ __getattr__, __dir__ = _lazy.names(
         "cuda": "",
         "data": "",
         "distributions": "",
+        "distributions._sampling": "binomial",
         "fft": "",
         "func": "",
         "linalg": "",

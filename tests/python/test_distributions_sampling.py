@@ -202,6 +202,18 @@ def test_tiny_concentrations_do_not_underflow(kind):
     assert ((D.Beta(tiny, tiny).sample((50,)) > 0.5).to(kind).mean() - 0.5).abs() < 0.02
 
 
+def test_binomial_is_a_function_too():
+    count, prob = neura.tensor([5.0, 400.0]).unsqueeze(-1), neura.tensor([0.0, 0.25, 0.5, 1.0], dtype=neura.float64)
+    draw = [neura.binomial(count, prob, neura.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert (draw[0] == draw[1]).all() and not (draw[0] == draw[2]).all()
+    assert draw[0].shape == (2, 4) and draw[0].dtype is neura.float64
+    assert (draw[0][:, 0] == 0).all() and draw[0][:, 3].tolist() == [5.0, 400.0]
+    with pytest.raises(neura.errors.DTypeError, match="binomial: expected floating tensors, got neura.int64"):
+        neura.binomial(neura.tensor(3), prob)
+    with pytest.raises(neura.errors.ShapeError):
+        neura.binomial(neura.ones(3), prob)
+
+
 def test_samples_do_not_end_for_wrong_parameters_either():
     nan = neura.tensor([float("nan"), -1.0, 2.0, float("inf")])
     value = D.Gamma(nan, 1.0, validate_args=False).sample()

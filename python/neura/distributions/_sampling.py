@@ -10,15 +10,15 @@ from ..autograd.function import Function, once_differentiable
 _CHUNK = 4096  # values integrated at a time
 
 
-def uniform(like, shape):
+def uniform(like, shape, generator=None):
     """Uniform numbers in [0, 1) in dtype and on the device of `like`."""
-    return _n.rand(tuple(shape), dtype=like.dtype, device=like.device)
+    return _n.rand(tuple(shape), dtype=like.dtype, device=like.device, generator=generator)
 
 
-def open_uniform(like, shape):
+def open_uniform(like, shape, generator=None):
     """Uniform numbers in (0, 1)."""
     info = finfo(like.dtype)
-    return uniform(like, shape).clamp(min=info.tiny, max=1 - info.eps / 2)
+    return uniform(like, shape, generator).clamp(min=info.tiny, max=1 - info.eps / 2)
 
 
 def normal(like, shape):
@@ -181,19 +181,19 @@ def gamma_cdf(a, z):
     return _GammaCdf.apply(a, z)
 
 
-def _count_jumps(n, p):
+def _count_jumps(n, p, generator):
     """Binomial numbers of small mean: how many geometric jumps fit into n trials."""
     count, at = _n.zeros_like(n), _n.zeros_like(n)
     scale = _n.log1p(-p)
     while True:
-        at = at + (uniform(n, n.shape).log() / scale).floor() + 1
+        at = at + (uniform(n, n.shape, generator).log() / scale).floor() + 1
         within = at <= n
         if not within.any():
             return count
         count = count + within
 
 
-def _transformed_rejection(n, p):
+def _transformed_rejection(n, p, generator):
     """Binomial numbers of mean 10 or more: Hoermann, "The generation of binomial random variates", 1993."""
     spread = (n * p * (1 - p)).sqrt()
     b = 1.15 + 2.53 * spread
@@ -203,7 +203,7 @@ def _transformed_rejection(n, p):
     peak = _n.lgamma(mode + 1) + _n.lgamma(n - mode + 1)
 
     def propose(at, shape):
-        u, v = uniform(n, shape) - 0.5, open_uniform(n, shape)
+        u, v = uniform(n, shape, generator) - 0.5, open_uniform(n, shape, generator)
         some = n[at]
         us = (0.5 - u.abs()).clamp(min=1e-300)
         k = ((2 * a[at] / us + b[at]) * u + some * p[at] + 0.5).floor()
@@ -216,16 +216,26 @@ def _transformed_rejection(n, p):
     return rejection(propose, _n.empty_like(n))
 
 
-def binomial(total_count, probs):
-    """Binomial numbers of tensors of one shape, in the dtype of probs; NaN where parameters are none."""
-    n, p = total_count.double().reshape(-1), probs.double().reshape(-1)
+def binomial(count, prob, generator=None):
+    """How many of `count` trials succeed, each with probability `prob`: floating tensors that broadcast; prob's dtype.
+
+    NaN where a count or a probability is none. generator: where random numbers come from, else the default one. Raises
+    DTypeError for other dtypes, ShapeError where shapes do not broadcast.
+
+    >>> neura.binomial(neura.full((2,), 10.0), neura.tensor([0.0, 1.0]))
+    tensor([ 0., 10.])
+    """
+    if not (count.is_floating_point() and prob.is_floating_point()):
+        raise _n.errors.DTypeError(f"binomial: expected floating tensors, got {count.dtype} and {prob.dtype}")
+    count, prob = _n.broadcast_tensors(count.detach(), prob.detach())
+    n, p = count.double().reshape(-1), prob.double().reshape(-1)
     wrong = ~((n >= 0) & (n < math.inf) & (p >= 0) & (p <= 1))
     n, p = _n.where(wrong, 0.0, n), _n.where(wrong, 0.0, p)
     flipped = p > 0.5
     p = _n.where(flipped, 1 - p, p)
     many = n * p >= 10
     drawn = _n.empty_like(n)
-    drawn[~many] = _count_jumps(n[~many], p[~many])
-    drawn[many] = _transformed_rejection(n[many], p[many])
+    drawn[~many] = _count_jumps(n[~many], p[~many], generator)
+    drawn[many] = _transformed_rejection(n[many], p[many], generator)
     drawn = _n.where(wrong, math.nan, _n.where(flipped, n - drawn, drawn))
-    return drawn.reshape(probs.shape).to(probs.dtype)
+    return drawn.reshape(prob.shape).to(prob.dtype)
