@@ -168,12 +168,11 @@ class _GammaCdf(Function):
     @once_differentiable
     def backward(ctx, grad):
         a, z = (t.double() for t in ctx.saved_tensors)
-        density = (_n.xlogy(a - 1, z) - z - _n.lgamma(a)).exp()
-        of_a = None
+        of_a, log_norm = None, z + _n.lgamma(a)
         if ctx.needs_input_grad[0]:
-            inside = z.clamp(min=1e-300)
-            of_a = (-grad * density * inside * log_gamma_slope(a, inside.log())).to(grad.dtype)
-        return of_a, (grad * density).to(grad.dtype)
+            log_z = z.clamp(min=1e-300).log()
+            of_a = (-grad * (a * log_z - log_norm).exp() * log_gamma_slope(a, log_z)).to(grad.dtype)
+        return of_a, (grad * (_n.xlogy(a - 1, z) - log_norm).exp()).to(grad.dtype)
 
 
 def gamma_cdf(a, z):
