@@ -59,6 +59,7 @@ __getattr__, __dir__ = _lazy.names(
         "cuda": "",
         "data": "",
         "distributions": "",
+        "distributions._sampling": "binomial",
         "fft": "",
         "func": "",
         "func._vmap": "vmap",

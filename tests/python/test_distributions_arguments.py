@@ -244,6 +244,19 @@ def test_distributions_are_pickled():
         assert (again.log_prob(value) == d.log_prob(value)).all()
 
 
+def test_pytorchs_modules_are_there():
+    import neura.distributions.normal
+    from neura.distributions.categorical import Categorical
+    from neura.distributions.exp_family import ExponentialFamily
+    from neura.distributions.relaxed_categorical import ExpRelaxedCategorical
+    from neura.distributions.studentT import StudentT
+
+    assert neura.distributions.normal.Normal is D.Normal and Categorical is D.Categorical and StudentT is D.StudentT
+    assert (
+        issubclass(D.Gamma, ExponentialFamily) and D.relaxed_categorical.ExpRelaxedCategorical is ExpRelaxedCategorical
+    )
+
+
 def test_they_load_late():
     program = (
         "import sys, neura; assert not any('distributions' in m for m in sys.modules); "

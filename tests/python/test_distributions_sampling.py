@@ -163,6 +163,8 @@ GAMMA_SLOPES = [
     (0.7, 0.005760822934314021, 0.04432083540767),
     (1.0, 0.01831563888873418, 0.08183723421607),
     (1.0, 148.4131591025766, 5.583908811731),
+    (1.9, 1.1434162721243522, 0.83553768829672),
+    (0.01, 1.0, 60.50556226066),
     (1.9, 16.748063447331166, 2.656038957504),
     (3.3, 7.535651506063232, 1.544256793614),
     (9.0, 10.992624823441528, 1.123970680277),
@@ -176,8 +178,9 @@ GAMMA_SLOPES = [
 
 def test_the_slope_of_gamma_samples_is_that_of_their_quantile():
     a, z, want = (neura.tensor(column, dtype=neura.float64) for column in zip(*GAMMA_SLOPES))
-    got = _sampling.log_gamma_slope(a, z.log()) * z
-    assert ((got - want).abs() <= 1e-10 * want.abs()).all(), (got, want)
+    for fine, near in ((True, 1e-10), (False, 1e-6)):
+        got = _sampling.log_gamma_slope(a, z.log(), fine) * z
+        assert ((got - want).abs() <= near * want.abs()).all(), (got, want)
 
 
 @pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 3.0, 25.0, 900.0])
@@ -197,6 +200,18 @@ def test_tiny_concentrations_do_not_underflow(kind):
         (slope,) = neura.autograd.grad(value.sum(), tiny)
         assert slope.isfinite().all()
     assert ((D.Beta(tiny, tiny).sample((50,)) > 0.5).to(kind).mean() - 0.5).abs() < 0.02
+
+
+def test_binomial_is_a_function_too():
+    count, prob = neura.tensor([5.0, 400.0]).unsqueeze(-1), neura.tensor([0.0, 0.25, 0.5, 1.0], dtype=neura.float64)
+    draw = [neura.binomial(count, prob, neura.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert (draw[0] == draw[1]).all() and not (draw[0] == draw[2]).all()
+    assert draw[0].shape == (2, 4) and draw[0].dtype is neura.float64
+    assert (draw[0][:, 0] == 0).all() and draw[0][:, 3].tolist() == [5.0, 400.0]
+    with pytest.raises(neura.errors.DTypeError, match="binomial: expected floating tensors, got neura.int64"):
+        neura.binomial(neura.tensor(3), prob)
+    with pytest.raises(neura.errors.ShapeError):
+        neura.binomial(neura.ones(3), prob)
 
 
 def test_samples_do_not_end_for_wrong_parameters_either():

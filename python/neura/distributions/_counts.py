@@ -165,8 +165,7 @@ class Binomial(ByProbs, Distribution):
 
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+        return binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
         if self._validate_args:

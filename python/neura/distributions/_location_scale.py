@@ -144,20 +144,16 @@ class Uniform(Distribution):
     tensor(2.)
     """
 
-    arg_constraints = {
-        "low": constraints.dependent(is_discrete=False, event_dim=0),
-        "high": constraints.dependent(is_discrete=False, event_dim=0),
-    }
     has_rsample = True
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        if self._validate_args and not (self.low < self.high).all():
-            raise _n.errors.ValueError(
-                f"Uniform: expected low < high, got low\n{self.low}\nand high\n{self.high}\nmend them, or give "
-                "validate_args=False"
-            )
+
+    @property
+    def arg_constraints(self):
+        """The constraints of the parameters: each is on its side of the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):

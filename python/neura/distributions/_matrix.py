@@ -8,7 +8,7 @@ from .. import linalg as _linalg
 from . import constraints
 from ._beta import Beta
 from ._gamma import Chi2
-from ._multivariate_normal import ByMatrix, half_log_det, inverse_of_factor
+from ._multivariate_normal import ByMatrix, half_log_det
 from ._sampling import normal
 from .distribution import Distribution, ExponentialFamily
 from .utils import broadcast_all
@@ -54,8 +54,7 @@ class Wishart(ByMatrix, ExponentialFamily):
             scale_tril=scale_tril,
         )
         self.df = df.expand(lead)
-        if (Distribution._validate_args if validate_args is None else validate_args) and not (df > n - 1).all():
-            raise _n.errors.ValueError(f"Wishart: expected df > {n - 1} for {n} x {n} matrices, got\n{df}")
+        self.arg_constraints = {**Wishart.arg_constraints, "df": constraints.greater_than(n - 1)}
         super().__init__(lead, (n, n), validate_args)
         self._chi2 = Chi2(self.df.unsqueeze(-1) - _n.arange(n, dtype=df.dtype, device=df.device), validate_args=False)
 
@@ -88,8 +87,9 @@ class Wishart(ByMatrix, ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         n, factor = self._event_shape[-1], self._unbroadcasted_scale_tril
-        trace = (inverse_of_factor(factor) * value).sum((-2, -1))
-        log_det = 2 * half_log_det(_linalg.cholesky(value))
+        root = _linalg.cholesky(value)
+        trace = (_linalg.solve_triangular(factor, root, upper=False) ** 2).sum((-2, -1))
+        log_det = 2 * half_log_det(root)
         return 0.5 * ((self.df - n - 1) * log_det - trace) - self._log_norm()
 
     def _log_norm(self):

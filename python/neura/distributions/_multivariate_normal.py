@@ -31,11 +31,6 @@ def squared_distance(factor, vectors):
     return (solve_lower(factor, vectors) ** 2).sum(-1)
 
 
-def inverse_of_factor(factor):
-    """(L L^T)^-1."""
-    return _n.cholesky_inverse(factor)
-
-
 def precision_to_tril(precision):
     """The lower Cholesky factor of the inverse of positive definite matrices."""
     flipped = _linalg.cholesky(precision.flip((-2, -1)))
@@ -91,7 +86,7 @@ class ByMatrix:
     @lazy_property
     def precision_matrix(self):
         """The inverse of the covariance."""
-        return self._whole(inverse_of_factor(self._unbroadcasted_scale_tril))
+        return self._whole(_n.cholesky_inverse(self._unbroadcasted_scale_tril))
 
 
 class MultivariateNormal(ByMatrix, Distribution):

@@ -58,13 +58,13 @@ def _draw(k):
     r = _n.where(k < 1e-5, 1 / k + k, (1 + rho * rho) / (2 * rho))
     wrong = ~((k > 0) & (k < math.inf))
 
-    def propose(at):
-        z = (math.pi * uniform(k, at.shape)).cos()
+    def propose(at, shape):
+        z = (math.pi * uniform(k, shape)).cos()
         f = (1 + r[at] * z) / (r[at] + z)
         c = k[at] * (r[at] - f)
-        u = uniform(k, at.shape)
+        u = uniform(k, shape)
         accepted = (c * (2 - c) > u) | ((c / u).log() + 1 - c >= 0) | wrong[at]
-        side = (uniform(k, at.shape) - 0.5).sign()
+        side = (uniform(k, shape) - 0.5).sign()
         return side * f.clamp(min=-1, max=1).acos(), accepted
 
-    return _n.where(wrong, math.nan, rejection(k.numel(), propose, _n.empty_like(k)))
+    return _n.where(wrong, math.nan, rejection(propose, _n.empty_like(k)))
