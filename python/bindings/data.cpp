@@ -1,6 +1,7 @@
 // Values across the border: numbers, nested sequences, and back.
 #include "common.h"
 #include "neura/core/exact.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/promotion.h"
 
 namespace neura::python {
@@ -98,6 +99,7 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
 
 nb::object to_python(const Tensor& t) {
   check_room("tolist", t.numel(), 32);  // a place in a list and a number
+  tell_read(t);
   const Tensor here = t.to(Device());
   return lists(here, static_cast<const char*>(here.const_raw_data()), 0);
 }

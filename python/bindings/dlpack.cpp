@@ -1,6 +1,7 @@
 // DLPack: the bytes of a tensor handed to another library, or taken from one, without a copy. The structs follow the
 // published layout of version 1 and of the older form without a version.
 #include "common.h"
+#include "neura/ops/defer.h"
 
 namespace neura::python {
 namespace {
@@ -54,6 +55,7 @@ template <class M> struct Export {
   std::int64_t shape[kMaxRank], strides[kMaxRank];
 };
 template <class M> M* exported(const Tensor& t) {
+  tell_read(t);
   auto* e = new Export<M>{{}, t.detach(), {}, {}};
   const Spec& s = e->tensor.spec();
   std::copy(s.shape, s.shape + s.rank, e->shape), std::copy(s.strides, s.strides + s.rank, e->strides);

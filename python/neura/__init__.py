@@ -59,6 +59,7 @@ __getattr__, __dir__ = _lazy.names(
         "data": "",
         "fft": "",
         "func": "",
+        "graph": "",
         "linalg": "",
         "masked": "",
         "nn": "",
