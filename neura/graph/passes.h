@@ -1,4 +1,4 @@
-// From a program to a better one with the same results, bit for bit.
+// From a program to a better one with the same results: bit for bit, but for without_batch_norm.
 #pragma once
 #include "neura/graph/program.h"
 
@@ -13,7 +13,13 @@ Program folded(const Program&);
 // Pointwise calls on contiguous values of one size on the cpu become one call that goes over memory once (fused.h),
 // where nobody else reads what lies between.
 Program fused(const Program&);
-// All of these, in a good order.
+// All of these, in a good order; the bits stay.
 Program optimized(const Program&);
+
+// Memory that is not updated becomes constants with the values it has now.
+Program frozen(const Program&);
+// A convolution whose result batch normalization in evaluation mode scales gets filters and a bias that do it: the
+// same within rounding. They are computed in every run, unless they are frozen and folded.
+Program without_batch_norm(const Program&);
 
 }  // namespace neura::graph

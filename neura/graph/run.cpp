@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "neura/core/state.h"
 #include "neura/graph/names.h"
@@ -96,41 +97,50 @@ class Run {
     return copy.copy_(values_[v]);
   }
 
-  void node(const Node& n, std::size_t at) {
-    OpMemory op(*n.row, n.op->get());
-    if (n.renewal) n.renewal(op.get());
+  // The attributes of this run: a copy where they are others than the program's.
+  void* attributes_of(const Node& n, std::optional<OpMemory>& own) {
     check<NotImplementedError>(n.renewal || !n.varies, [&] {
       return std::string(n.row->name) +
              ": expected numbers that vary from run to run, got a program from a text, which has none; trace it again";
     });
-    std::pair<std::uint64_t, std::uint64_t> place;
-    Drawn* const numbers = n.row->numbers ? n.row->numbers(op.get()) : nullptr;
-    if (numbers) {
-      place = {numbers->seed, numbers->offset};
-      const auto drawn = drawn_.find(place);
-      if (numbers->reserved && drawn != drawn_.end()) *numbers = drawn->second;
-    }
+    if (!n.renewal && !n.row->numbers) return n.op->get();
+    own.emplace(*n.row, n.op->get());
+    if (n.renewal) n.renewal(own->get());
+    if (!n.row->numbers) return own->get();
+    Drawn* const numbers = n.row->numbers(own->get());
+    const auto drawn = drawn_.find({numbers->seed, numbers->offset});
+    if (numbers->reserved && drawn != drawn_.end()) *numbers = drawn->second;
+    return own->get();
+  }
+  void node(const Node& n, std::size_t at) {
+    std::optional<OpMemory> own;
+    void* const op = attributes_of(n, own);
     std::vector<Tensor> written;
-    for (const ValueId v : written_by(n)) written.push_back(writable(v, at));
-    std::size_t next = n.destination != Destination::fresh ? 1 : 0;
-    std::vector<Operand> in(n.in.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
+    if (n.writes())
+      for (const ValueId v : written_by(n)) written.push_back(writable(v, at));
+    const bool fresh = n.destination == Destination::fresh;
+    std::size_t next = fresh ? 0 : 1;
+    operands_.resize(std::max(operands_.size(), n.in.size()));
+    for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
-      if (a.kind == Arg::number) in[i] = Operand(a.scalar);
-      else if (a.is_value()) in[i] = n.row->writes_input(int(i)) ? Operand(written[next++]) : operand(n, a.id, written);
+      if (a.kind == Arg::number) operands_[i] = Operand(a.scalar);
+      else if (!a.is_value()) operands_[i] = Operand();
+      else operands_[i] = n.row->writes_input(int(i)) ? Operand(written[next++]) : operand(n, a.id, written);
     }
     Tensor out[kMaxOutputs];
-    if (n.destination != Destination::fresh) out[0] = written[0];
-    Call call{n.row, op.get(), in.data(), int(in.size()), out, n.destination};
+    if (!fresh) out[0] = written[0];
+    Call call{n.row, op, operands_.data(), int(n.in.size()), out, n.destination};
     apply(call);
-    if (numbers && !n.row->numbers(n.op->get())->reserved) drawn_[place] = *numbers;
+    if (n.row->numbers) {
+      const Drawn& before = *n.row->numbers(n.op->get());
+      if (!before.reserved) drawn_[{before.seed, before.offset}] = *n.row->numbers(op);
+    }
     std::size_t k = 0;
     for (; k < n.row->outputs; ++k) values_[n.out[k]] = std::move(out[k]);
-    for (next = n.destination != Destination::fresh ? 1 : 0; next < written.size(); ++next)
-      values_[n.out[k++]] = written[next];
+    for (next = fresh ? 0 : 1; next < written.size(); ++next) values_[n.out[k++]] = written[next];
   }
   // In place, what is written and what is read are one.
-  Operand operand(const Node& n, ValueId v, const std::vector<Tensor>& written) const {
+  const Tensor& operand(const Node& n, ValueId v, const std::vector<Tensor>& written) const {
     return n.destination == Destination::in_place && v == n.into ? written[0] : values_[v];
   }
 
@@ -176,6 +186,7 @@ class Run {
   const std::vector<std::size_t> last_;
   std::vector<Tensor> values_, memory_;  // of values that are still read; of externals
   std::vector<ValueId> updated_;         // by external: its new value
+  std::vector<Operand> operands_;        // of one call
   std::map<std::pair<std::uint64_t, std::uint64_t>, Drawn> drawn_;
 };
 

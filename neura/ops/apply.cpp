@@ -325,6 +325,9 @@ Deferral::Deferral() {
 }
 Deferral::~Deferral() { state.reader = nullptr, state.active &= ~std::uint32_t{kDeferred}; }
 bool is_deferred() { return deferral(); }
+void tell_read(const Tensor& t) {
+  if (Deferral* d = deferral()) d->reads(t.impl());
+}
 void renew_next_call(Renewal r) {
   if (Deferral* d = deferral()) d->renews(std::move(r));
 }

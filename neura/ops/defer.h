@@ -25,5 +25,6 @@ void proceed(Call&);  // runs it; its parts, if it is run by its definition, are
 inline Deferral* deferral() { return state.active & kDeferred ? static_cast<Deferral*>(state.reader) : nullptr; }
 bool is_deferred();  // for other libraries: does this thread have one?
 void renew_next_call(Renewal);
+void tell_read(const Tensor&);  // that a host language reads its values
 
 }  // namespace neura

@@ -1,6 +1,7 @@
 // Arrays across the border by the buffer protocol, of NumPy or not: shared where the memory allows it, else copied.
 #include "common.h"
 #include "neura/core/wrapped.h"
+#include "neura/ops/defer.h"
 
 namespace neura::python {
 namespace {
@@ -85,7 +86,7 @@ struct Array {
     if (!unfit()) return std::move(*this).share().clone();
     Shape shape;
     for (int i = 0; i < buffer->ndim; ++i) shape.push_back(buffer->shape[i]);
-    Tensor t = empty(shape, {.dtype = dtype, .device = Device()});
+    Tensor t = Tensor::empty(Spec::dense(dtype, shape));
     auto* bytes = static_cast<char*>(t.raw_data());
     if (PyBuffer_ToContiguous(bytes, buffer.get(), buffer->len, 'C')) throw nb::python_error();
     const Py_ssize_t part = size_of(to_real(dtype));
@@ -154,7 +155,7 @@ Tensor from_buffer(nb::handle o, DType dtype, std::int64_t count, std::int64_t o
   char* data = static_cast<char*>(b->buf) + offset;
   Tensor t;
   if (b->readonly || reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(dtype)))) {
-    t = empty({count}, {.dtype = dtype, .device = Device()});
+    t = Tensor::empty(Spec::dense(dtype, Shape{count}));
     std::memcpy(t.raw_data(), data, std::size_t(count * size));
   } else {
     t = Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(
@@ -241,6 +242,7 @@ int tensor_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (!s.contiguous && (asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES)))
     return refuse("buffer: expected a contiguous tensor; call contiguous() first");
   if (asks(PyBUF_F_CONTIGUOUS) && s.rank > 1) return refuse("buffer: expected a reader of row-major memory");
+  tell_read(t);
   auto* e = new Exported{{}, {}, Ref<Storage>::share(t.impl()->storage)};
   for (int i = 0; i < s.rank; ++i) e->shape[i] = s.shape[i], e->strides[i] = s.strides[i] * size_of(s.dtype);
   view->buf = t.raw_data(), view->obj = Py_NewRef(self), view->len = Py_ssize_t(s.bytes()), view->readonly = 0;

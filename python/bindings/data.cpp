@@ -2,6 +2,7 @@
 #include "common.h"
 #include "neura/core/wrapped.h"
 #include "neura/core/exact.h"
+#include "neura/ops/defer.h"
 #include "neura/ops/promotion.h"
 
 namespace neura::python {
@@ -100,6 +101,7 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
 nb::object to_python(const Tensor& t) {
   check_one_value("tolist", t);
   check_room("tolist", t.numel(), 32);  // a place in a list and a number
+  tell_read(t);
   const Tensor here = innermost(t).to(Device());
   return lists(here, static_cast<const char*>(here.const_raw_data()), 0);
 }

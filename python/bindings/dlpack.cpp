@@ -2,6 +2,7 @@
 // published layout of version 1 and of the older form without a version.
 #include "common.h"
 #include "neura/core/wrapped.h"
+#include "neura/ops/defer.h"
 
 namespace neura::python {
 namespace {
@@ -56,6 +57,7 @@ template <class M> struct Export {
 };
 template <class M> M* exported(const Tensor& t) {
   check_readable("dlpack", t);
+  tell_read(t);
   auto* e = new Export<M>{{}, t.detach(), {}, {}};
   const Spec& s = e->tensor.spec();
   std::copy(s.shape, s.shape + s.rank, e->shape), std::copy(s.strides, s.strides + s.rank, e->strides);

@@ -10,6 +10,7 @@
 #include "neura/core/error_details.h"
 
 namespace neura::python {
+void bind_graph(nb::module_&);
 
 void bind_attributes_of_tensor(const Names&);
 void bind_out(nb::module_&);
@@ -219,6 +220,7 @@ NB_MODULE(_neura, m) {
   bind_hooks(names);
   bind_autograd(names);
   bind_optim(m);
+  bind_graph(m);
   bind_files(m);
   bind_devices(m);
   m.def_submodule("linalg", "Linear algebra.");

@@ -63,6 +63,7 @@ __getattr__, __dir__ = _lazy.names(
         "fft": "",
         "func": "",
         "func._vmap": "vmap",
+        "graph": "",
         "linalg": "",
         "masked": "",
         "nn": "",

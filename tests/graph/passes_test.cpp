@@ -159,5 +159,50 @@ TEST(Passes, AFusedCallThatMakesNoSenseIsRefused) {
   EXPECT_NE(with("size=[8]", "size=[9]").find("fused: expected contiguous operands of [9]"), std::string::npos);
 }
 
+struct Convolving : nn::Module {
+  nn::Conv2d first{2, 4, 3, {.padding = {1, 1}}}, second{4, 3, 3, {.bias = false}};
+  nn::BatchNorm2d norm{4}, plain{3, {.affine = false}};
+  NEURA_MODULE(Convolving, first, second, norm, plain)
+  Tensor forward(const Tensor& x) { return plain(second(relu(norm(first(x))))); }
+};
+TEST(Passes, BatchNormIsFoldedIntoConvolutions) {
+  manual_seed(2);
+  Convolving net;
+  const Tensor x = sample({3, 2, 6, 6});
+  for (int i = 0; i < 3; ++i) net(x * (i + 1));  // statistics other than the first ones
+  {
+    const NoGrad off;
+    net.norm.weight.copy_(sample({4}, float32, {.low = 0.5})), net.norm.bias.copy_(sample({4}));
+  }
+  net.eval();
+  const NoGrad off;
+  const Program p = graph::trace([&](auto in) { return std::vector{net(in[0])}; }, {{x}});
+  const Program q = folded(frozen(without_batch_norm(p)));
+  EXPECT_EQ(calls_of(p, "batch_norm"), 2u) << str(p);
+  EXPECT_EQ(calls_of(q, "batch_norm"), 0u) << str(q);
+  EXPECT_LT(q.nodes.size(), p.nodes.size()) << str(q);
+  expect_close(run(q, {{x}})[0], run(p, {{x}})[0]);
+  verify(without_batch_norm(p)), verify(q);
+  expect_close(run(without_batch_norm(p), {{x}})[0], run(p, {{x}})[0]);
+  net.train();
+  const Program training = graph::trace([&](auto in) { return std::vector{net(in[0])}; }, {{x}});
+  EXPECT_EQ(calls_of(without_batch_norm(training), "batch_norm"), 2u);
+}
+TEST(Passes, FrozenMemoryIsAConstant) {
+  const Tensor w = full({2}, 3.0), count = zeros({});
+  const auto f = [&](auto in) {
+    Tensor n = count;
+    add_(n, 1);
+    return std::vector{in[0] * exp(w), n};
+  };
+  const Tensor x = sample({2});
+  const Program p = frozen(graph::trace(f, {{x}}));
+  const Tensor before = x * exp(w);
+  Tensor(w).zero_();
+  expect_same(run(p, {{x}})[0], before);
+  EXPECT_EQ(p.updates.size(), 1u);
+  EXPECT_EQ(calls_of(folded(p), "exp"), 0u);
+}
+
 }  // namespace
 }  // namespace neura::test

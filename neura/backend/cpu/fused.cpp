@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "neura/backend/backend.h"
@@ -26,7 +27,7 @@ class FusedWalk {
       for (int k = 0; k < s.operands; ++k)
         if (s.in[k] >= 0) widest = std::max(widest, std::int64_t(size_of(s.wanted[k])));
     }
-    block_ = std::max(kBytes / widest & -kGrain, kGrain);
+    block_ = std::min(std::max(kBytes / widest & -kGrain, kGrain), padded(p.numel));
     line_ = std::size_t(block_ * widest);
     stream_ = p.numel * size_of(p.steps.back().result) >= kStreamFrom;
     lay_out();
@@ -76,8 +77,8 @@ class FusedWalk {
     }
     // Results of steps, ends of inputs, converted operands, a result before it is rounded, numbers.
     tails_ = lines, temporaries_ = tails_ + inputs;
-    memory_.resize((std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64);
-    base_ = memory_.data() + (-reinterpret_cast<std::uintptr_t>(memory_.data()) & 63);
+    memory_.reset(new char[(std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64]);
+    base_ = memory_.get() + (-reinterpret_cast<std::uintptr_t>(memory_.get()) & 63);
     place_numbers();
     at_.resize(std::size_t(slots()));
   }
@@ -145,7 +146,7 @@ class FusedWalk {
   std::vector<std::vector<Use>> uses_;
   std::vector<int> target_;
   std::vector<const char*> at_;  // by slot, of this block
-  std::vector<char> memory_;
+  std::unique_ptr<char[]> memory_;
   char* base_ = nullptr;
 };
 
