@@ -27,7 +27,7 @@ void check_input(const ValueInfoProto& declared, const Value& given) {
   bool fits = std::size_t(shape.size()) == t.shape->dim.size();
   for (int i = 0; fits && i < shape.size(); ++i) {
     const auto& size = t.shape->dim[std::size_t(i)].dim_value;
-    fits = !size || *size == shape[i];
+    fits = size.value_or(-1) < 0 || *size == shape[i];  // some writers say -1 for any size
   }
   check<ShapeError>(fits, refused);
 }

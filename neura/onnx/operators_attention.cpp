@@ -234,10 +234,10 @@ std::span<const Operator> attention_operators() {
   constexpr Types plain = Types::plain;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"Attention", 23, kNewest, attention},
-      {"RotaryEmbedding", 23, kNewest, rotated},
-      {"LinearAttention", 27, kNewest, linear_attention},
-      {"CausalConvWithState", 27, kNewest, causal_convolution},
+      {"Attention", 23, kNewest, attention, plain, never},
+      {"RotaryEmbedding", 23, kNewest, rotated, plain, never},
+      {"LinearAttention", 27, kNewest, linear_attention, plain, never},
+      {"CausalConvWithState", 27, kNewest, causal_convolution, plain, never},
       {"FlexAttention", 1, kNewest, flexible, plain, never, "ai.onnx.preview"},
   };
   return rows;

@@ -243,11 +243,12 @@ Call quantised_recurrence(const Node& n) {
 
 std::span<const Operator> recurrent_operators() {
   constexpr Types plain = Types::plain;
+  constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"RNN", 7, kNewest, recurrence},
-      {"GRU", 7, kNewest, recurrence},
-      {"LSTM", 7, kNewest, recurrence},
-      {"DynamicQuantizeLSTM", 1, kNewest, quantised_recurrence, plain, Folding::allowed, "com.microsoft"},
+      {"RNN", 7, kNewest, recurrence, plain, never},
+      {"GRU", 7, kNewest, recurrence, plain, never},
+      {"LSTM", 7, kNewest, recurrence, plain, never},
+      {"DynamicQuantizeLSTM", 1, kNewest, quantised_recurrence, plain, never, "com.microsoft"},
   };
   return rows;
 }

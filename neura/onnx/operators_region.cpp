@@ -193,10 +193,12 @@ Call deformable(const Node& n) { return Deformable{Window(n), n.integer("offset_
 }  // namespace
 
 std::span<const Operator> region_operators() {
+  constexpr Types plain = Types::plain;
+  constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"NonMaxSuppression", 10, kNewest, suppressed},
-      {"RoiAlign", 10, kNewest, region_pool},
-      {"DeformConv", 19, kNewest, deformable},
+      {"NonMaxSuppression", 10, kNewest, suppressed, plain, never},
+      {"RoiAlign", 10, kNewest, region_pool, plain, never},
+      {"DeformConv", 19, kNewest, deformable, plain, never},
   };
   return rows;
 }

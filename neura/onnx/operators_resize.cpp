@@ -188,7 +188,7 @@ std::span<const Operator> resize_operators() {
       {"Upsample", 9, 10, resized_by_scales, plain, never},
       {"Resize", 10, 10, resized_by_scales, plain, never},
       {"Resize", 11, kNewest, resized, plain, never},
-      {"GridSample", 16, kNewest, sampled},
+      {"GridSample", 16, kNewest, sampled, plain, never},
       {"AffineGrid", 20, kNewest, affine, plain, never},
   };
   return rows;

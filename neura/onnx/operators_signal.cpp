@@ -113,9 +113,9 @@ std::span<const Operator> signal_operators() {
   constexpr Types plain = Types::plain;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"DFT", 17, 19, transformed_by_attribute},
-      {"DFT", 20, kNewest, transformed},
-      {"STFT", 17, kNewest, frames},
+      {"DFT", 17, 19, transformed_by_attribute, plain, never},
+      {"DFT", 20, kNewest, transformed, plain, never},
+      {"STFT", 17, kNewest, frames, plain, never},
       {"HannWindow", 17, kNewest, window<0>, plain, never},
       {"HammingWindow", 17, kNewest, window<1>, plain, never},
       {"BlackmanWindow", 17, kNewest, window<2>, plain, never},

@@ -321,17 +321,19 @@ Tensor convolve(const Window& w, const Tensor& x, const Tensor& weight, const Te
 }
 
 std::span<const Operator> window_operators() {
+  constexpr Types plain = Types::plain;
+  constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"Conv", 1, kNewest, convolved},
-      {"ConvTranspose", 1, kNewest, transposed},
-      {"AveragePool", 7, kNewest, averaged},
-      {"MaxPool", 1, kNewest, maximal},
-      {"LpPool", 2, kNewest, power_pool},
-      {"GlobalAveragePool", 1, kNewest, AS(mean(x[0], spatial_dims(x[0]), true))},
-      {"GlobalMaxPool", 1, kNewest, AS(amax(x[0], spatial_dims(x[0]), true))},
-      {"GlobalLpPool", 2, kNewest, power_pool},
-      {"MaxUnpool", 9, kNewest, unpooled},
-      {"Col2Im", 18, kNewest, folded},
+      {"Conv", 1, kNewest, convolved, plain, never},
+      {"ConvTranspose", 1, kNewest, transposed, plain, never},
+      {"AveragePool", 7, kNewest, averaged, plain, never},
+      {"MaxPool", 1, kNewest, maximal, plain, never},
+      {"LpPool", 2, kNewest, power_pool, plain, never},
+      {"GlobalAveragePool", 1, kNewest, AS(mean(x[0], spatial_dims(x[0]), true)), plain, never},
+      {"GlobalMaxPool", 1, kNewest, AS(amax(x[0], spatial_dims(x[0]), true)), plain, never},
+      {"GlobalLpPool", 2, kNewest, power_pool, plain, never},
+      {"MaxUnpool", 9, kNewest, unpooled, plain, never},
+      {"Col2Im", 18, kNewest, folded, plain, never},
   };
   return rows;
 }

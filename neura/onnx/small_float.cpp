@@ -73,7 +73,7 @@ float round_to(Type type, float x, bool saturate) {
       largest(format_of(Type::float4e2m1))};
   const float top = most[type == Type::float4e2m1 ? 4 : std::size_t(type) - std::size_t(Type::float8e4m3fn)];
   const bool finite_only = f.special == Format::finite;
-  if (std::isnan(x)) return finite_only ? top : kNan;
+  if (std::isnan(x)) return finite_only ? -0.0F : kNan;  // there is no NaN: what ml_dtypes makes of it
   const auto beyond = [&](bool clip) {
     if (clip || finite_only) return std::copysign(top, x);
     return f.special == Format::infinities ? std::copysign(kInfinity, x) : kNan;
