@@ -66,16 +66,20 @@ TEST_F(CudaSampling, PointsThatAreNoNumbers) {
 
 Tensor whole(const Shape& s, std::int64_t low, std::int64_t high) { return randint(low, high, s); }
 
+struct Sizes {
+  std::int64_t most, samples, classes, length;
+};
+
 TEST_F(CudaPaths, AreTheCpusForAnyLengths) {
   for (const DType d : {float32, float64})
-    for (const auto& [most, samples, classes, length] :
-         {std::tuple{12, 4, 6, 5}, {1, 3, 4, 1}, {200, 3, 30, 80}, {50, 2, 5000, 20}, {1500, 2, 8, 600}}) {
-      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(most) + " " + std::to_string(classes));
-      const Tensor x = log_softmax(randn({most, samples, classes}).to(d), 2);
-      const Tensor targets = whole({samples, length}, 1, classes);
-      const Tensor times = from_loop({samples}, int64, [&](const Shape& at) { return Scalar(most - at[0] % most); });
+    for (const Sizes& z : {Sizes{12, 4, 6, 5}, {1, 3, 4, 1}, {200, 3, 30, 80}, {50, 2, 5000, 20}, {1500, 2, 8, 600}}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(z.most) + " " + std::to_string(z.classes));
+      const Tensor x = log_softmax(randn({z.most, z.samples, z.classes}).to(d), 2);
+      const Tensor targets = whole({z.samples, z.length}, 1, z.classes);
+      const Tensor times =
+          from_loop({z.samples}, int64, [&](const Shape& at) { return Scalar(z.most - at[0] % z.most); });
       const Tensor labels = from_loop(
-          {samples}, int64, [&](const Shape& at) { return Scalar(std::max<std::int64_t>(length - at[0], 0)); });
+          {z.samples}, int64, [&](const Shape& at) { return Scalar(std::max<std::int64_t>(z.length - at[0], 0)); });
       const auto run = [&](Device device) {
         const Tensor in = x.to(device).clone().requires_grad_();
         const Tensor y = ctc_loss(in, targets.to(device), times.to(device), labels.to(device),
