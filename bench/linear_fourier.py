@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Times linear algebra, Fourier transforms, ctc_loss and grid_sample beside PyTorch on the CPU, in one process.
+"""Times linear algebra, Fourier transforms, ctc_loss and grid_sample beside PyTorch, in one process.
 
-    bench/linear_fourier.py [--threads 2] [--only NAME] [--seconds 0.3] [--markdown FILE]
+    bench/linear_fourier.py [--device cuda] [--threads 2] [--only NAME] [--seconds 0.3] [--markdown FILE]
 
 PYTHONPATH names the folder that holds the package `neura`. Each case runs in turns, Neura and PyTorch after each other,
-and the best of its rounds counts. The last column is PyTorch's time over Neura's: above 1, Neura is faster.
+and the best of its rounds counts; on CUDA a round is ten calls and a wait for the device. The last column is PyTorch's time over Neura's: above 1, Neura is faster.
 """
 import argparse
+import itertools
 import math
 import time
 
@@ -70,18 +71,46 @@ def cases():
     )
 
 
-def best(call, seconds):
+def large_cases():
+    """Of sizes that are worth a device."""
+    for n in (2048, 8192):
+        general, symmetric = matrices(n, n), definite(n, n)
+        yield f"large cholesky {n}", lambda B, a: B.linalg.cholesky(a), (symmetric,)
+        yield f"large solve {n}", lambda B, a, b: B.linalg.solve(a, b), (general, matrices(n, 64))
+        yield f"large qr {n}", lambda B, a: B.linalg.qr(a), (general,)
+        if n == 2048:
+            yield f"large eigh {n}", lambda B, a: B.linalg.eigh(a), (symmetric,)
+            yield f"large svd {n}", lambda B, a: B.linalg.svd(a), (general,)
+    batch = definite(500, 128, 128)
+    yield "cholesky 500 x 128", lambda B, a: B.linalg.cholesky(a), (batch,)
+    yield "solve 500 x 128", lambda B, a, b: B.linalg.solve(a, b), (batch, matrices(500, 128, 4))
+    yield "qr 500 x 128", lambda B, a: B.linalg.qr(a), (batch,)
+    yield "eigh 500 x 32", lambda B, a: B.linalg.eigh(a), (definite(500, 32, 32),)
+    yield "svd 500 x 32", lambda B, a: B.linalg.svd(a), (matrices(500, 32, 32),)
+    yield "fft 4096 x 4096", lambda B, a: B.fft.fft(a), (complexes(4096, 4096),)
+    yield "fft2 64 x 512 x 512", lambda B, a: B.fft.fft2(a), (complexes(64, 512, 512),)
+    yield "rfft2 64 x 512 x 512", lambda B, a: B.fft.rfft2(a), (matrices(64, 512, 512),)
+    yield "irfft2 64 x 512 x 257", lambda B, a: B.fft.irfft2(a), (complexes(64, 512, 257),)
+    yield "ifftn 128 x 128 x 128", lambda B, a: B.fft.ifftn(a), (complexes(128, 128, 128),)
+    yield "fft 64 x 512 x 512 along the middle", lambda B, a: B.fft.fft(a, dim=1), (complexes(64, 512, 512),)
+
+
+def best(call, seconds, calls, wait):
     call()
+    wait()
     least, end = math.inf, time.perf_counter() + seconds
     while time.perf_counter() < end or least == math.inf:
         start = time.perf_counter()
-        call()
-        least = min(least, time.perf_counter() - start)
+        for _ in range(calls):
+            call()
+        wait()
+        least = min(least, (time.perf_counter() - start) / calls)
     return least
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--seconds", type=float, default=0.3, help="of each case and library")
@@ -91,15 +120,18 @@ def main():
     torch.set_num_threads(o.threads)
     lines, ratios = ["| case | Neura, µs | PyTorch, µs | ratio |", "|---|---|---|---|"], []
     print("\n".join(lines))
-    for name, function, arrays in cases():
+    on_cuda = o.device == "cuda"
+    waits = (neura.cuda.synchronize, torch.cuda.synchronize) if on_cuda else (lambda: None, lambda: None)
+    calls = 10 if on_cuda else 1
+    for name, function, arrays in itertools.chain(cases(), large_cases() if on_cuda else ()):
         if o.only not in name:
             continue
-        ours = [neura.from_numpy(a.copy()) for a in arrays]
-        theirs = [torch.from_numpy(a.copy()) for a in arrays]
+        ours = [neura.from_numpy(a.copy()).to(o.device) for a in arrays]
+        theirs = [torch.from_numpy(a.copy()).to(o.device) for a in arrays]
         times = [math.inf, math.inf]
         for _ in range(2):
-            times[0] = min(times[0], best(lambda: function(neura, *ours), o.seconds / 2))
-            times[1] = min(times[1], best(lambda: function(torch, *theirs), o.seconds / 2))
+            times[0] = min(times[0], best(lambda: function(neura, *ours), o.seconds / 2, calls, waits[0]))
+            times[1] = min(times[1], best(lambda: function(torch, *theirs), o.seconds / 2, calls, waits[1]))
         ratios.append(times[1] / times[0])
         lines.append(f"| {name} | {times[0] * 1e6:.1f} | {times[1] * 1e6:.1f} | {ratios[-1]:.2f} |")
         print(lines[-1], flush=True)

@@ -1,5 +1,6 @@
 // Pooling. A thread makes one result; of a large window a warp or a block does.
 #include "neura/backend/cuda/pool.cuh"
+#include "neura/backend/cuda/pool.h"
 
 namespace neura::cuda {
 namespace pooling {
@@ -250,8 +251,8 @@ const pool_kernels* pool() {
                                       .gather = gather,
                                       .mean = mean,
                                       .mean_gradient = mean_gradient,
-                                      .sample = nullptr,
-                                      .sample_gradient = nullptr};
+                                      .sample = &cuda::sample,
+                                      .sample_gradient = &cuda::sample_gradient};
   return &table;
 }
 
