@@ -22,7 +22,8 @@ bool needs_record(const Call& call) {
   if (state.active & kUnrecorded) return false;
   if (call.row->cls.comes == Comes::as_bool && call.destination == Destination::fresh) return false;
   for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor)) return true;
+    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor))
+      return call.row->kind != Row::view || call.row->differentiable;
   return false;
 }
 
@@ -80,6 +81,8 @@ void announce_writes(const Call& call) {
       refuse<InplaceError>(
           call, "writes operand " + std::to_string(i) + ": expected one made outside of inference mode; clone() it");
   }
+  for (int i = 0; i < call.inputs; ++i)  // lazily shared bytes may need memory
+    if (call.row->writes_input(i) && call.in[i].is_tensor()) call.in[i].tensor->storage->own();
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
@@ -87,31 +90,35 @@ void announce_writes(const Call& call) {
   }
 }
 
-void run_structured(Call& call, const Spec* spec) {
+// All memory is there by now: the versions of what is written rise, and the kernel runs. `copies`: instead of operands
+// that overlap the destination.
+void run_kernel(Call& call, Device device, Tensor* results, const Tensor* copies = nullptr) {
   const Row& row = *call.row;
   if (row.written_inputs) announce_writes(call);
+  if (call.destination != Destination::fresh) call.out[0].impl()->storage->written(&row);
   View few[kMaxInputs], out[kMaxOutputs], *in = few;
   std::vector<View> many;  // of a list
   if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
   for (int i = 0; i < call.inputs; ++i) {
-    if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
-    if (call.in[i].is_tensor()) in[i] = {call.in[i].tensor->data(), &call.in[i].tensor->spec};
+    if (!call.in[i].is_tensor()) continue;
+    TensorImpl* t = copies && copies[i] ? copies[i].impl() : call.in[i].tensor;
+    in[i] = {t->data(), &t->spec};
   }
-  const Device device = device_of(call, spec);
+  for (int i = 0; i < row.outputs; ++i) out[i] = {results[i].impl()->data(), &results[i].spec()};
   Context context(backend_of(device), device, row.name);
-  const auto run = [&] {
-    row.run(call.op, context, in, call.inputs, out);
-    if (context.failed)
-      refuse<IndexError>(call, "expected indices from 0 to " + std::to_string(context.bound() - 1) + ", got " +
-                                   std::to_string(context.value()));
-    throw_failure(context.failure, row.name);
-  };
+  row.run(call.op, context, in, call.inputs, out);
+  if (context.failed)
+    refuse<IndexError>(call, "expected indices from 0 to " + std::to_string(context.bound() - 1) + ", got " +
+                                 std::to_string(context.value()));
+  throw_failure(context.failure, row.name);
+}
+
+void run_structured(Call& call, const Spec* spec) {
+  const Row& row = *call.row;
+  const Device device = device_of(call, spec);
   if (call.destination == Destination::fresh) {
-    for (int i = 0; i < row.outputs; ++i) {
-      call.out[i] = Tensor::empty(spec[i]);
-      out[i] = {call.out[i].impl()->data(), &call.out[i].spec()};
-    }
-    return run();
+    for (int i = 0; i < row.outputs; ++i) call.out[i] = Tensor::empty(spec[i]);
+    return run_kernel(call, device, call.out);
   }
   TensorImpl* destination = call.out[0].impl();
   if (row.writes_directly && destination->spec.dtype == spec[0].dtype) {
@@ -119,17 +126,14 @@ void run_structured(Call& call, const Spec* spec) {
     for (int i = 0; i < call.inputs; ++i) {
       if (!call.in[i].is_tensor()) continue;
       const TensorImpl* t = call.in[i].tensor;
-      if (!may_overlap(destination, t) || destination->spec.same_geometry(t->spec)) continue;
-      copies[i] = copy_of(t), in[i] = {copies[i].impl()->data(), &copies[i].spec()};
+      if (may_overlap(destination, t) && !destination->spec.same_geometry(t->spec)) copies[i] = copy_of(t);
     }
-    out[0] = {destination->data(), &destination->spec};
-    return run();
+    return run_kernel(call, device, call.out, copies);
   }
-  Tensor result =
-      Tensor::empty(spec[0]);  // a kernel may read what it writes: the result goes through memory of its own
-  out[0] = {result.impl()->data(), &result.spec()};
-  run();
-  assign({destination->data(), &destination->spec}, out[0]);
+  // A kernel may read what it writes: the result goes through memory of its own.
+  Tensor result = Tensor::empty(spec[0]);
+  run_kernel(call, device, &result);
+  assign({destination->data(), &destination->spec}, {result.impl()->data(), &result.spec()});
 }
 
 // Where the back end has no kernel for these operands: the definition, which records itself.
@@ -181,8 +185,11 @@ Tensor make_lazy(const Call& call, const Spec& spec) {
 }
 
 void check_present(const Call& call) {
-  for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].kind == Operand::absent && !call.row->may_be_absent(i)) refuse_absent(call, i);
+  for (int i = 0; i < call.inputs; ++i) {
+    if (call.in[i].is_tensor()) continue;
+    if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
+    if (!call.row->may_be_absent(i)) refuse_absent(call, i);
+  }
 }
 
 // Sizes and dtypes of the results; the answer is about pointwise rows alone.
@@ -278,9 +285,11 @@ void write(Call& call, bool recorded, Flat* flat) {
     if (call.row->numbers) reserve_numbers(call);
   }
   Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
-  const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
-  if (moved && flat) [[unlikely]]
-    flat->fits(call);
+  if (flat || call.row->kind == Row::pointwise) {
+    const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
+    if (moved && flat) [[unlikely]]
+      flat->fits(call);
+  }
   if (flat) {
     flat->into(out);
   } else {

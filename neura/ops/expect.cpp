@@ -54,6 +54,8 @@ const char* sentence(Rule rule) {
              "up if unsafe is not set";
     case Rule::samples:
       return "fractional_max_pool: expected _random_samples within [0, 1], got others";
+    case Rule::bytes:
+      return "view: expected bytes 0 and 1 for bool, got others; use to()";
   }
   return "";
 }

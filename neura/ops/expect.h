@@ -23,6 +23,7 @@ enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
   offsets,
   pieces,
   samples,
+  bytes,
 };
 
 // `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.

@@ -10,6 +10,10 @@
 #include "neura/ops/strided.h"
 
 namespace neura {
+namespace operations {
+const Row& view_as_real();
+const Row& view_as_complex();
+}  // namespace operations
 namespace {
 
 Node* node(History* h) { return static_cast<Node*>(h); }
@@ -62,13 +66,46 @@ Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) 
   return r;
 }
 
-Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output) {
-  const AsStrided op{base_spec, view};
-  Record* r = Record::make(row_of<AsStrided>, &op, 1, 0);
-  r->metas[0] = Meta(view);
-  r->edges[0] = {Ref<Node>::share(&base), output};
-  r->sequence = state.sequence = 1 + std::max(state.sequence, base.sequence);
+// A record of a view of what `source` gives.
+static Ref<Record> view_record(const Row& row, const void* op, Edge source, const Spec& result) {
+  Record* r = Record::make(row, op, 1, 0);
+  r->metas[0] = Meta(result);
+  r->sequence = state.sequence = 1 + std::max(state.sequence, source.node->sequence);
+  r->edges[0] = std::move(source);
   return Ref<Record>::adopt(r);
+}
+// Complex numbers as pairs.
+static Spec as_pairs(const Spec& x) {
+  check<NotImplementedError>(x.rank < kMaxRank, [&] {
+    return "view_as_real: expected fewer dimensions than " + std::to_string(kMaxRank) +
+           " of what was written in place, got " + x.str() + "; make the view after the write";
+  });
+  Spec y = x;
+  y.dtype = to_real(x.dtype), y.offset *= 2;
+  for (int d = 0; d < y.rank; ++d) y.strides[d] *= 2;
+  y.shape[y.rank] = 2, y.strides[y.rank] = 1, ++y.rank;
+  y.finish();
+  return y;
+}
+// Null where the view shows other bits, without a derivative.
+Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output) {
+  Edge source{Ref<Node>::share(&base), output};
+  const DType from = base_spec.dtype, to = view.dtype;
+  if (from == to) {
+    const AsStrided op{base_spec, view};
+    return view_record(row_of<AsStrided>, &op, std::move(source), view);
+  }
+  if (is_complex(from) && to_real(from) == to) {
+    const AsStrided op{as_pairs(base_spec), view};
+    source = {view_record(operations::view_as_real(), &op, std::move(source), op.base), 0};
+    return view_record(row_of<AsStrided>, &op, std::move(source), view);
+  }
+  if (is_complex(to) && to_real(to) == from) {
+    const AsStrided op{base_spec, as_pairs(view)};
+    source = {view_record(row_of<AsStrided>, &op, std::move(source), op.view), 0};
+    return view_record(operations::view_as_complex(), &op, std::move(source), view);
+  }
+  return {};
 }
 
 Edge edge_of(TensorImpl* t) {

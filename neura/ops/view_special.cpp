@@ -2,6 +2,7 @@
 #include <string>
 
 #include "neura/ops/copy.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
@@ -63,6 +64,37 @@ struct ViewAsComplex {
     for (int d = 0; d < y.rank; ++d) y.strides[d] /= 2;
   }
   void gradient(Gradient& g) const { g.result[0] = view_as_real(g.g[0]); }
+};
+struct ViewDtype {  // other bits have no derivative
+  static constexpr Operation op = operation("view_dtype").locks_views();
+  DType dtype;
+  NEURA_FIELDS(dtype)
+  void infer(const Spec& x, Spec& y) const {
+    y = x;
+    const std::int64_t from = size_of(x.dtype), to = size_of(dtype);
+    const int last = x.rank - 1;
+    y.dtype = dtype;
+    if (from == to) return;
+    bool fits = x.rank > 0 && (x.strides[last] == 1 || x.shape[last] == 1);
+    if (from > to) {
+      const std::int64_t parts = from / to;
+      for (int d = 0; d < y.rank; ++d) y.strides[d] *= parts;
+      y.offset *= parts;
+      if (fits) y.shape[last] *= parts, y.strides[last] = 1;
+    } else {
+      const std::int64_t parts = to / from;
+      fits = fits && x.shape[last] % parts == 0 && x.offset % parts == 0;
+      for (int d = 0; d < last; ++d)
+        fits = fits && (x.strides[d] % parts == 0 || x.shape[d] == 1), y.strides[d] /= parts;
+      y.offset /= parts;
+      if (fits) y.shape[last] /= parts, y.strides[last] = 1;
+    }
+    check<ShapeError>(fits, [&] {
+      return std::string("view: expected elements side by side in a last dimension that ") + name(dtype) +
+             " divides, got " + x.str() + " with strides " + Shape(x.strides, x.rank).str() +
+             "; use to() for other values, or contiguous() first";
+    });
+  }
 };
 
 }  // namespace
@@ -127,45 +159,16 @@ Tensor view_as_complex(const Tensor& input) {
   return apply(ViewAsComplex{}, input);
 }
 
-static Spec view_spec(const Spec& x, DType dtype) {
-  Spec y = x;
-  const std::int64_t from = size_of(x.dtype), to = size_of(dtype);
-  const int last = x.rank - 1;
-  y.dtype = dtype;
-  if (from == to) return y;
-  bool fits = x.rank > 0 && (x.strides[last] == 1 || x.shape[last] == 1);
-  if (from > to) {
-    const std::int64_t parts = from / to;
-    for (int d = 0; d < y.rank; ++d) y.strides[d] *= parts;
-    y.offset *= parts;
-    if (fits) y.shape[last] *= parts, y.strides[last] = 1;
-  } else {
-    const std::int64_t parts = to / from;
-    fits = fits && x.shape[last] % parts == 0 && x.offset % parts == 0;
-    for (int d = 0; d < last; ++d) fits = fits && (x.strides[d] % parts == 0 || x.shape[d] == 1), y.strides[d] /= parts;
-    y.offset /= parts;
-    if (fits) y.shape[last] /= parts, y.strides[last] = 1;
-  }
-  check<ShapeError>(fits, [&] {
-    return std::string("view: expected elements side by side in a last dimension that ") + name(dtype) +
-           " divides, got " + x.str() + " with strides " + Shape(x.strides, x.rank).str() +
-           "; use to() for other values, or contiguous() first";
-  });
-  y.finish();
-  return y;
-}
 Tensor view(const Tensor& input, DType dtype) {
   if (dtype == input.dtype()) return view(input, input.shape());
-  const Spec spec = view_spec(input.spec(), dtype);
   if (dtype == DType::boolean) {
-    const Tensor bytes = view(input, DType::uint8);
-    check<ValueError>(!any(gt(bytes, 1)).item<bool>(),
-                      [] { return std::string("view: expected bytes 0 and 1 for bool, got others; use to()"); });
+    const Tensor fit = le(view(input, DType::uint8), 1);
+    if (!fit.device().is_cpu()) expect(Rule::bytes, fit);
+    else
+      check<ValueError>(all(fit).item<bool>(),
+                        [] { return std::string("view: expected bytes 0 and 1 for bool, got others; use to()"); });
   }
-  TensorImpl* own = input.impl();
-  Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(spec, Ref<Storage>::share(own->storage).leave()));
-  t->inference = own->inference;
-  return Tensor(std::move(t));
+  return apply(ViewDtype{dtype}, input);
 }
 Tensor real(const Tensor& input) { return is_complex(input.dtype()) ? select(view_as_real(input), -1, 0) : input; }
 Tensor imag(const Tensor& input) {
@@ -180,3 +183,4 @@ NEURA_DEFINE_OPERATION(diagonal, Diagonal);
 NEURA_DEFINE_OPERATION(unfold, Unfold);
 NEURA_DEFINE_OPERATION(view_as_real, ViewAsReal);
 NEURA_DEFINE_OPERATION(view_as_complex, ViewAsComplex);
+NEURA_DEFINE_OPERATION(view_dtype, ViewDtype);

@@ -32,6 +32,17 @@ TEST(InPlace, BaseWrittenAfterTheView) {
   sum(v * v).backward();
   EXPECT_TRUE(is_near(x.grad(), {18, 36, 0, 0}));
 }
+TEST(InPlace, BaseWrittenAfterAViewOfPairsOrOfComplexNumbers) {
+  Tensor x = full({3}, 1, {.dtype = complex64}).requires_grad_(), b = x * 1, pairs = view_as_real(b);
+  b *= 3;
+  sum(select(pairs, 0, 1) * 2).backward();
+  const Tensor g = view_as_real(x.grad());
+  EXPECT_TRUE(is_near(select(g, 1, 0), {0, 6, 0}) && is_near(select(g, 1, 1), {0, 6, 0}));
+  Tensor y = leaf({1, 2, 3, 4, 5, 6}, {6}), c = y * 1, numbers = view_as_complex(view(c, {3, 2}));
+  c *= 3;
+  sum(real(select(numbers, 0, 1)) + imag(select(numbers, 0, 2)) * 2).backward();
+  EXPECT_TRUE(is_near(y.grad(), {0, 0, 3, 0, 0, 6}));
+}
 TEST(InPlace, TwoViewsOfOneBase) {
   Tensor x = leaf({1, 2, 3, 4}, {4}), b = x * 1, v1 = slice(b, 0, 0, 3), v2 = slice(b, 0, 1, 4);
   v1 *= full({3}, 2.0);

@@ -8,6 +8,7 @@
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/matmul.h"
+#include "neura/ops/norm.h"
 #include "neura/ops/random.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
@@ -167,6 +168,19 @@ TEST(DeviceGradients, AreCheckedByDifferences) {
   Tensor y = ones({2}, {.device = kDevice, .requires_grad = true});
   EXPECT_THROW((y * 2).backward(ones({2})), DeviceError);
   EXPECT_THROW(y.set_grad(ones({2})), DeviceError);
+}
+
+TEST(DeviceMemory, ThatIsNotThereLeavesVersionsAsTheyWere) {
+  const Tensor x = sample({4, 3}).to(kDevice), mean = zeros({3}, {.device = kDevice}), var = ones_like(mean);
+  Tensor y = zeros({4, 4}, {.device = kDevice});
+  host_device().memory_fails = true;
+  const auto refused = [](const auto& f) { EXPECT_THROW(f(), OutOfMemoryError); };
+  refused([&] { batch_norm(x, mean, var, {}, {}, {.training = true}); });
+  refused([&] { matmul_out(y, x, x.t()); });
+  host_device().memory_fails = false;
+  EXPECT_TRUE(mean.version() == 0 && var.version() == 0 && y.version() == 0);
+  batch_norm(x, mean, var, {}, {}, {.training = true}), matmul_out(y, x, x.t());
+  EXPECT_TRUE(mean.version() == 1 && var.version() == 1 && y.version() == 1);
 }
 
 TEST(DeviceGradients, OfOverlappingWindowsAreAddedThere) {

@@ -269,6 +269,22 @@ TEST(ViewOfDType, ShowsTheSameBytes) {
   EXPECT_EQ(view(sample({2, 4}), DType::float64).shape(), (Shape{2, 2}));
 }
 
+TEST(ViewOfDType, IsAViewWithoutADerivative) {
+  Tensor x = sample({4}).requires_grad_(), y = x * 2;
+  Tensor bits = view(y, DType::int32), wide = view(y, DType::float64);
+  EXPECT_EQ(bits.impl()->base, y.impl());
+  EXPECT_FALSE(bits.requires_grad() || wide.requires_grad());
+  const std::int64_t before = bits.version();
+  mul_(y, 3);
+  EXPECT_EQ(bits.version(), before + 1);
+  EXPECT_FALSE(bits.requires_grad() || wide.requires_grad()) << "after a write to the base";
+  EXPECT_THROW(mul_(wide, 2), InplaceError);
+  Tensor plain = ones({2});
+  Tensor of_plain = view(plain, DType::int32);
+  of_plain.zero_();
+  EXPECT_EQ(sum(plain).item<double>(), 0);
+}
+
 TEST(ViewOfDType, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of<ShapeError>([] {
               view(sample({2, 3}), DType::float64);
