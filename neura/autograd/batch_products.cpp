@@ -13,6 +13,10 @@ namespace neura {
 void batched_matmul(BatchCall& b) {
   const int rank = std::max(b.rank(0), b.rank(1));
   b.pad(0, rank), b.pad(1, rank);
+  const auto& op = *static_cast<const MatmulOp*>(b.call.op);
+  const bool outer = b.spec(1).shape[b.rank(1) - 2] == 1 && b.any_of({0}) && b.any_of({1});
+  if (outer && !op.conj_a && !op.conj_b && b.call.destination == Destination::fresh)
+    return b.give(0, mul(b.in[0], b.in[1]));  // a column and a row for each sample: nothing to add up
   b.finish(b.row(), b.call.op);
 }
 void batched_addmm(BatchCall& b) {

@@ -15,7 +15,8 @@ def _children(value):
     if kind is dict or kind is OrderedDict or kind is defaultdict:
         keys = list(value)
         if kind is defaultdict:
-            return [value[k] for k in keys], lambda parts: defaultdict(value.default_factory, zip(keys, parts))
+            made_by = value.default_factory
+            return [value[k] for k in keys], lambda parts: defaultdict(made_by, zip(keys, parts))
         return [value[k] for k in keys], lambda parts: kind(zip(keys, parts))
     if kind is list or kind is tuple:
         return list(value), kind
@@ -24,27 +25,27 @@ def _children(value):
     return None
 
 
+def _walk(value, leaves):
+    found = _children(value)
+    if found is None:
+        leaves.append(value)
+        return _LEAF
+    parts, make = found
+    return [_walk(p, leaves) for p in parts], make
+
+
+def _build(shape, values):
+    if shape is _LEAF:
+        return next(values)
+    parts, make = shape
+    return make([_build(p, values) for p in parts])
+
+
 def flatten(tree):
     """The leaves in order, and a function that makes the same structure of other leaves."""
     leaves = []
-
-    def walk(value):
-        found = _children(value)
-        if found is None:
-            leaves.append(value)
-            return _LEAF
-        parts, make = found
-        return [walk(p) for p in parts], make
-
-    shape = walk(tree)
-
-    def build(shape, values):
-        if shape is _LEAF:
-            return next(values)
-        parts, make = shape
-        return make([build(p, values) for p in parts])
-
-    return leaves, lambda values: build(shape, iter(values))
+    shape = _walk(tree, leaves)
+    return leaves, lambda values: _build(shape, iter(values))
 
 
 def map_leaves(function, tree):
