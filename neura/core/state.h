@@ -18,7 +18,8 @@ enum Active : std::uint32_t {
   kInference = 4,
   kAnomaly = 8,
   kPacked = 16,
-  kAnomalyTraceOnly = 32
+  kAnomalyTraceOnly = 32,
+  kAutocast = 64
 };
 
 struct State {

@@ -11,6 +11,7 @@
 #include "neura/ops/message.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/record.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -299,6 +300,7 @@ void write(Call& call, bool recorded, Flat* flat) {
 }
 
 [[gnu::noinline, gnu::cold]] void intercept(Call& call) {
+  if (state.active & kAutocast) return amp::apply_cast(call);  // first: interceptors see the casts
   Interceptor* top = state.top;
   struct Restore {
     Interceptor* top;
@@ -318,7 +320,7 @@ Interceptor::~Interceptor() {
 }
 
 void apply(Call& call) {
-  if (state.active & kIntercepted) [[unlikely]]
+  if (state.active & (kIntercepted | kAutocast)) [[unlikely]]
     return intercept(call);
   try {
     if (call.row->kind == Row::slope) return run_slope(call);
