@@ -2,6 +2,7 @@
 #include "common.h"
 
 #include "neura/ops/autocast.h"
+#include "neura/ops/loss_scale.h"
 
 namespace neura::python {
 
@@ -20,6 +21,23 @@ void bind_amp(nb::module_& parent) {
   m.def("clear_cache", &amp::clear_autocast_cache);
   m.def("enter", &amp::enter_autocast);
   m.def("leave", &amp::leave_autocast);
+  m.def(
+      "unscale",
+      [](nb::object gradients, const Tensor& inverse, const Tensor& found) {
+        std::vector<Tensor> all;
+        if (!to_tensors(gradients.ptr(), all)) throw nb::type_error("unscale_: expected a list of tensors");
+        const NoGrad guard;
+        for (Tensor& t : all) t = t.detach();
+        unscale_gradients(all, inverse, found);
+      },
+      "gradients"_a, "inverse_scale"_a, "found_inf"_a);
+  m.def(
+      "update_scale",
+      [](Tensor scale, Tensor tracker, const Tensor& found, double growth, double backoff, std::int64_t interval) {
+        const NoGrad guard;
+        update_scale(scale, tracker, found, {growth, backoff, interval});
+      },
+      "scale"_a, "growth_tracker"_a, "found_inf"_a, "growth_factor"_a, "backoff_factor"_a, "growth_interval"_a);
 }
 
 }  // namespace neura::python
