@@ -14,6 +14,7 @@
 #include "neura/cuda/graph.h"
 #include "neura/cuda/memory.h"
 #include "neura/ops/attention.h"
+#include "neura/ops/autocast.h"
 #include "neura/ops/attributes.h"
 #include "neura/ops/conv.h"
 #include "neura/ops/copy.h"

@@ -8,6 +8,7 @@ Needs PyTorch 2.11 and NumPy. PART is one of those below; all of them without on
 
   training    tests/golden/make_training.py: the losses of a small training run, and what came of the network
   layers      tests/python/make_layers.py: what every layer prints, holds and is called with
+  autocast    tests/python/make_autocast.py: the dtypes of results inside autocast, and its lists
   files       tests/python/data/make_torch_files.py: state of optimizers and schedulers, tensors, in PyTorch's format
   modules     tests/conformance/modules: layers and losses; outputs, gradients, state afterwards
   optimizers  tests/conformance/optimizers: parameters after each step
@@ -39,6 +40,7 @@ STORED = ROOT / "tests/conformance"
 SCRIPTS = {
     "training": "tests/golden/make_training.py",
     "layers": "tests/python/make_layers.py",
+    "autocast": "tests/python/make_autocast.py",
     "files": "tests/python/data/make_torch_files.py",
 }
 PARTS = [*SCRIPTS, "modules", "optimizers", "schedulers", "ops"]

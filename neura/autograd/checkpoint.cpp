@@ -9,6 +9,7 @@
 #include "neura/autograd/grad_mode.h"
 #include "neura/autograd/run.h"
 #include "neura/core/random.h"
+#include "neura/ops/autocast.h"
 
 namespace neura {
 namespace {
@@ -26,6 +27,7 @@ struct Frame {
   CheckpointOptions options;
   std::vector<SavedValue> inputs;
   GeneratorState random;
+  amp::Modes modes = amp::modes();
   std::vector<Spec> specs;  // of what was dropped, in order
   std::mutex mutex;
   // What a backward computed again and has not used yet. Of each thread, the last backward alone.
@@ -89,6 +91,7 @@ std::vector<Tensor> Frame::recompute() {
   try {
     const Pushed hooks(collect);
     const EnableGrad on;
+    const amp::Restored as_first(modes);
     f(arguments);
   } catch (const StopRecomputation&) {
   }

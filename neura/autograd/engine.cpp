@@ -5,6 +5,7 @@
 #include "neura/autograd/run.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
+#include "neura/ops/autocast.h"
 #include "neura/core/wrapped.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/rows.h"
@@ -118,6 +119,7 @@ Tensor ones_for(const Tensor& output) {
 
 void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads) {
   NoGrad mode(!run.create_graph);
+  const amp::Restored lifted;
   std::vector<Edge> roots;
   for (const Tensor& t : outputs) {
     check<ValueError>(t.defined(), [] { return "backward: expected a tensor, got an undefined one"; });

@@ -19,7 +19,8 @@ enum Active : std::uint32_t {
   kAnomaly = 8,
   kPacked = 16,
   kAnomalyTraceOnly = 32,
-  kDeferred = 64
+  kDeferred = 64,
+  kAutocast = 128
 };
 
 struct TensorImpl;

@@ -12,6 +12,7 @@
 #include "neura/ops/message.h"
 #include "neura/ops/pointwise.h"
 #include "neura/ops/record.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -309,6 +310,7 @@ void write(Call& call, bool recorded, Flat* flat) {
 }
 
 [[gnu::noinline, gnu::cold]] void intercept(Call& call) {
+  if (state.active & kAutocast) return amp::apply_cast(call);  // first: interceptors see the casts
   Interceptor* top = state.top;
   struct Restore {
     Interceptor* top;
@@ -342,8 +344,8 @@ void renew_next_call(Renewal r) {
 }
 
 void apply(Call& call) {
-  if (state.active & (kIntercepted | kDeferred)) [[unlikely]]
-    return state.active & kIntercepted ? intercept(call) : deferral()->take(call);
+  if (state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
+    return state.active & (kIntercepted | kAutocast) ? intercept(call) : deferral()->take(call);
   proceed(call);
 }
 

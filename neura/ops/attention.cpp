@@ -18,6 +18,7 @@
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
 #include "neura/ops/softmax.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -196,6 +197,8 @@ Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& o) {
+  if (const amp::Under cast{amp::Name::scaled_dot_product_attention, query, key, value})
+    return scaled_dot_product_attention(cast(query), cast(key), cast(value), o);
   check_operands(query.spec(), key.spec(), value.spec()), check_mask(o);
   Tensor k = key, v = value;
   if (o.enable_gqa) {

@@ -6,6 +6,7 @@
 #include "neura/ops/convolution.h"
 #include "neura/ops/message.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -38,6 +39,8 @@ Tensor with_batch(const Tensor& x, bool batched) { return batched ? x : unsqueez
 // The same for one, two and three dimensions. "same" pads the more at the end where it cannot be even.
 Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                 const ConvOptions& o) {
+  if (const amp::Under cast{amp::Name::convolution, input, weight})
+    return convolve(op, dims, cast(input), cast(weight), cast(bias), o);
   check_given(op, "weight", weight);
   check_operands(op, input, weight, bias, o.groups, dims, weight.dim() ? weight.size(0) : 0);
   const Shape stride = per_dim(op, "stride", o.stride, dims, 1),
@@ -79,6 +82,8 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
 
 Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const ConvTransposeOptions& o) {
+  if (const amp::Under cast{amp::Name::convolution, input, weight})
+    return convolve_transposed(op, dims, cast(input), cast(weight), cast(bias), o);
   check_given(op, "weight", weight);
   const std::int64_t filters = weight.dim() > 1 ? (Exact(weight.size(1)) * o.groups).of(op) : 0;
   check_operands(op, input, weight, bias, o.groups, dims, filters);

@@ -17,8 +17,7 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
-  static constexpr Operation op =
-      operation("convolution").optional(in(2)).precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op = operation("convolution").optional(in(2)).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Conjugated conj = {};
   NEURA_FIELDS(s, conj)
@@ -28,8 +27,7 @@ struct ConvolutionOp {
 };
 // Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
 struct ConvolutionInputGradientOp {
-  static constexpr Operation op =
-      operation("convolution_backward_input").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op = operation("convolution_backward_input").linear().saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape input;
   Conjugated conj = {};
@@ -40,8 +38,7 @@ struct ConvolutionInputGradientOp {
 };
 // Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
 struct ConvolutionWeightGradientOp {
-  static constexpr Operation op =
-      operation("convolution_backward_weight").linear().precision(Precision::low).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op = operation("convolution_backward_weight").linear().saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape kernel;
   Conjugated conj = {};

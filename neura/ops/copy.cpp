@@ -15,6 +15,7 @@
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -123,6 +124,13 @@ void fill_memory(const View& to, Scalar value) {
 
 Tensor number_of(Scalar value, DType dtype, Device device) {
   return full({}, value, {.dtype = dtype, .device = device});
+}
+
+void amp::join_cast(const Tensor& x, Tensor& y) {
+  const Cast op{y.dtype(), true};
+  Operand in[] = {x};
+  const Call call{&row_of<Cast>, &op, in, 1, &y};
+  if (Ref<Record> r = begin_record(call)) finish_record(std::move(r), call);
 }
 
 Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }

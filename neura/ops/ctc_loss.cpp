@@ -17,6 +17,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -215,6 +216,8 @@ Tensor targets_of(const Tensor& targets, Lengths& lengths) {
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CtcLossOptions& o) {
+  if (const amp::Under cast{amp::Name::ctc_loss, log_probs})
+    return ctc_loss(cast(log_probs), targets, input_lengths, target_lengths, o);
   check_given("ctc_loss", "log_probs", log_probs);
   const bool batched = log_probs.dim() != 2;
   const Tensor x = batched ? log_probs : unsqueeze(log_probs, 1);

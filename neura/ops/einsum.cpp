@@ -6,6 +6,7 @@
 
 #include "neura/ops/product.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -213,6 +214,7 @@ template <class Keep> Term contract(Term a, Term b, Keep keep) {
 }  // namespace
 
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
+  if (const amp::Under cast{amp::Name::einsum, operands}) return einsum(equation, cast(operands));
   const Equation e = parse(equation);
   check<ValueError>(!operands.empty() && e.inputs.size() == operands.size(), [&] {
     return "einsum: expected " + std::to_string(e.inputs.size()) + " operands for \"" + std::string(equation) +

@@ -10,6 +10,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/shape.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura::fft {
@@ -114,6 +115,7 @@ Shape dims_of(const char* op, const Tensor& x, const Lengths& s, const Dimension
 }
 
 Tensor promoted(const char* op, const Tensor& input, Needs needs) {
+  if (const amp::Under cast{amp::Name::fft, input}) return promoted(op, cast(input), needs);
   check<DTypeError>(needs != Needs::real || !is_complex(input.dtype()), [&] {
     return std::string(op) + ": expected real numbers, got " + input.spec().str() + "; fft takes complex ones";
   });

@@ -8,6 +8,7 @@
 #include "neura/ops/random.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -130,10 +131,12 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
 
 std::pair<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& input, const PerDim& kernel_size,
                                                              const FractionalPoolOptions& options) {
+  if (const amp::Under cast{amp::Name::fractional_max_pool, input}) return pool(2, cast(input), kernel_size, options);
   return pool(2, input, kernel_size, options);
 }
 std::pair<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& input, const PerDim& kernel_size,
                                                              const FractionalPoolOptions& options) {
+  if (const amp::Under cast{amp::Name::fractional_max_pool, input}) return pool(3, cast(input), kernel_size, options);
   return pool(3, input, kernel_size, options);
 }
 

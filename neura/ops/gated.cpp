@@ -3,6 +3,7 @@
 #include "neura/ops/einsum.h"
 #include "neura/ops/message.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -17,6 +18,8 @@ Tensor glu(const Tensor& input, int dim) {
 }
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
+  if (const amp::Under cast{amp::Name::bilinear, input1, input2, weight, bias})
+    return bilinear(cast(input1), cast(input2), cast(weight), cast(bias));
   check_given("bilinear", "weight", weight);
   check<ShapeError>(weight.dim() == 3 && input1.dim() > 0 && input1.dim() == input2.dim() &&
                         input1.size(-1) == weight.size(1) && input2.size(-1) == weight.size(2),

@@ -6,6 +6,7 @@
 #include "neura/ops/overwrite.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -262,6 +263,8 @@ Tensor& index_put_(Tensor& self, const std::vector<Index>& list, Scalar value) {
   return index_put_(self, list, full({}, value, {.dtype = self.dtype(), .device = self.device()}));
 }
 Tensor index_put(const Tensor& input, const std::vector<Index>& list, const Tensor& value, bool accumulate) {
+  if (const amp::Under cast{amp::Name::index_put, input, value})
+    return index_put(cast(input), list, cast(value), accumulate);
   Tensor out = clone(input);
   return index_put_(out, list, value, accumulate);
 }

@@ -9,6 +9,7 @@
 #include "neura/ops/pool.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -184,6 +185,8 @@ Tensor area(const Tensor& x, const std::vector<Resize>& all) {
 }  // namespace
 
 Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
+  if (const amp::Under cast{amp::Name::interpolate, input}; o.mode != "area" && cast)
+    return interpolate(cast(input), o);
   const int dims = spatial_dims(input, o.mode);
   const bool smooth = o.mode != "nearest" && o.mode != "nearest-exact" && o.mode != "area";
   if (!smooth && o.align_corners)

@@ -2,6 +2,7 @@
 #include "neura/ops/expect.h"
 #include "neura/ops/linalg_common.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura::linalg {
 
@@ -78,6 +79,7 @@ struct Eig {
 };
 
 EigResult symmetric(const char* op, const Tensor& A, char UPLO, bool vectors) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return symmetric(op, cast(A), UPLO, vectors);
   check_square(op, A);
   const char side = UPLO == 'l' ? 'L' : UPLO == 'u' ? 'U' : UPLO;
   check<ValueError>(side == 'L' || side == 'U', [&] {
@@ -87,6 +89,7 @@ EigResult symmetric(const char* op, const Tensor& A, char UPLO, bool vectors) {
   return {l, v};
 }
 EigResult general(const char* op, const Tensor& A, bool vectors) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return general(op, cast(A), vectors);
   check_square(op, A);
   const auto [l, v] = apply(Eig{vectors || recorded(A)}, contiguous(A));
   return {l, v};

@@ -3,6 +3,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/scan_common.h"
 #include "neura/ops/sort.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura::linalg {
 namespace {
@@ -151,6 +152,8 @@ void check_sides(const char* op, const Tensor& A, const Tensor& B, bool left) {
 }  // namespace
 
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
+  if (const amp::Under cast{amp::Name::linalg, A, B})
+    return solve_triangular(cast(A), cast(B), upper, left, unitriangular);
   constexpr const char* op = "solve_triangular";
   check_square(op, A), check_matrices(op, B, "B"), check_same_dtype(op, A, B), check_sides(op, A, B, left);
   if (!left) return mT(solve_triangular(mT(A), mT(B), !upper, true, unitriangular));
@@ -160,6 +163,7 @@ Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left,
 }
 
 SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors) {
+  if (const amp::Under cast{amp::Name::linalg, A, B}) return solve_ex(cast(A), cast(B), left, check_errors);
   constexpr const char* op = "solve";
   check_square(op, A), check_same_dtype(op, A, B);
   if (is_vector(A, B)) {
@@ -186,6 +190,7 @@ SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_err
 Tensor solve(const Tensor& A, const Tensor& B, bool left) { return solve_ex(A, B, left, true).result; }
 
 InverseResult inv_ex(const Tensor& A, bool check_errors) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return inv_ex(cast(A), check_errors);
   check_square("inv", A);
   const auto [inverse, info] = apply(Inverse{}, contiguous(A));
   if (check_errors) check_info("inv", info, "A to be invertible");
@@ -227,6 +232,7 @@ LuResult lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, boo
 }
 
 Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint_of) {
+  if (const amp::Under cast{amp::Name::linalg, LU, B}) return lu_solve(cast(LU), pivots, cast(B), left, adjoint_of);
   constexpr const char* op = "lu_solve";
   check_square(op, LU, "LU"), check_matrices(op, B, "B"), check_same_dtype(op, LU, B), check_sides(op, LU, B, left);
   check<DTypeError>(pivots.dtype() == DType::int32,

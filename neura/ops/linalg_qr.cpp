@@ -1,6 +1,7 @@
 // QR, and Householder reflectors.
 #include "neura/ops/linalg_common.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura::linalg {
 namespace {
@@ -89,6 +90,7 @@ Tensor reflect(const Tensor& A, const Tensor& tau, Tensor x) {
 }  // namespace
 
 QrResult qr(const Tensor& A, std::string_view mode) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return qr(cast(A), mode);
   check_matrices("qr", A);
   check<ValueError>(mode == "reduced" || mode == "complete" || mode == "r",
                     [&] { return "qr: expected mode 'reduced', 'complete' or 'r', got '" + std::string(mode) + "'"; });
@@ -100,12 +102,14 @@ QrResult qr(const Tensor& A, std::string_view mode) {
 }
 
 GeqrfResult geqrf(const Tensor& input) {
+  if (const amp::Under cast{amp::Name::linalg, input}) return geqrf(cast(input));
   check_matrices("geqrf", input, "input");
   const auto [a, tau] = apply(Geqrf{}, contiguous(input));
   return {a, tau};
 }
 
 Tensor householder_product(const Tensor& A, const Tensor& tau) {
+  if (const amp::Under cast{amp::Name::linalg, A, tau}) return householder_product(cast(A), cast(tau));
   constexpr const char* op = "householder_product";
   check_matrices(op, A), check_same_dtype(op, A, tau);
   check<ShapeError>(A.size(-2) >= A.size(-1), [&] {
@@ -123,6 +127,8 @@ Tensor householder_product(const Tensor& A, const Tensor& tau) {
 }
 
 Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool transpose) {
+  if (const amp::Under cast{amp::Name::linalg, input, tau, other})
+    return ormqr(cast(input), cast(tau), cast(other), left, transpose);
   constexpr const char* op = "ormqr";
   check_matrices(op, input, "input"), check_matrices(op, other, "other");
   check_same_dtype(op, input, tau), check_same_dtype(op, input, other);

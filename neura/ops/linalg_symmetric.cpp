@@ -2,6 +2,7 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/ops/linalg_common.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura::linalg {
 namespace {
@@ -62,6 +63,7 @@ struct LdlSolve {
 }  // namespace
 
 CholeskyResult cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return cholesky_ex(cast(A), upper, check_errors);
   check_square("cholesky", A);
   const auto [l, info] = apply(Cholesky{upper}, contiguous(A));
   if (check_errors) check_info("cholesky", info, "A to be positive-definite");
@@ -70,6 +72,7 @@ CholeskyResult cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
 Tensor cholesky(const Tensor& A, bool upper) { return cholesky_ex(A, upper, true).L; }
 
 Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
+  if (const amp::Under cast{amp::Name::linalg, B, L}) return cholesky_solve(cast(B), cast(L), upper);
   constexpr const char* op = "cholesky_solve";
   check_square(op, L, "L"), check_matrices(op, B, "B"), check_same_dtype(op, L, B);
   check<ShapeError>(B.size(-2) == L.size(-1), [&] {
@@ -83,6 +86,7 @@ Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
   return apply(CholeskySolve{upper}, b, factor, found);
 }
 Tensor cholesky_inverse(const Tensor& L, bool upper) {
+  if (const amp::Under cast{amp::Name::linalg, L}) return cholesky_inverse(cast(L), upper);
   check_square("cholesky_inverse", L, "L");
   return cholesky_solve(identity(L, L.size(-1)), L, upper);
 }

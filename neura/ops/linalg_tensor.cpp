@@ -1,5 +1,6 @@
 // Tensors of any rank as matrices.
 #include "neura/ops/linalg_common.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura::linalg {
 namespace {
@@ -14,6 +15,7 @@ Shape part(const Shape& s, int from, int to) { return {s.data() + from, std::siz
 }  // namespace
 
 Tensor tensorinv(const Tensor& A, int ind) {
+  if (const amp::Under cast{amp::Name::linalg, A}) return tensorinv(cast(A), ind);
   check<ValueError>(ind > 0, [&] { return "tensorinv: expected ind > 0, got " + std::to_string(ind); });
   check<ShapeError>(ind <= A.dim(), [&] {
     return "tensorinv: expected at least ind = " + std::to_string(ind) + " dimensions, got " + A.spec().str();
@@ -30,6 +32,7 @@ Tensor tensorinv(const Tensor& A, int ind) {
 }
 
 Tensor tensorsolve(const Tensor& A, const Tensor& B, const Dims& dims) {
+  if (const amp::Under cast{amp::Name::linalg, A, B}) return tensorsolve(cast(A), cast(B), dims);
   Tensor a = A;
   if (!dims.empty()) {
     Dims end;

@@ -10,6 +10,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/softmax.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -187,6 +188,8 @@ Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target,
 }  // namespace
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
+  if (const amp::Under cast{amp::Name::cross_entropy, input, target})
+    return cross_entropy(cast(input), cast(target), cast.options(o));
   check<ValueError>(o.label_smoothing >= 0 && o.label_smoothing <= 1, [&] {
     return "cross_entropy: expected label_smoothing between 0 and 1, got " + std::to_string(o.label_smoothing);
   });
@@ -196,6 +199,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
 }
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& o) {
+  if (const amp::Under cast{amp::Name::nll_loss, input}) return nll_loss(cast(input), target, cast.options(o));
   const NllLoss op{{o.ignore_index, o.reduction, 0}};
   return std::move(apply(op, input, class_numbers("nll_loss", target), o.weight)[0]);
 }

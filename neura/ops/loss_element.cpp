@@ -9,6 +9,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -142,6 +143,8 @@ void check_real(const char* op, const Tensor& x, const Tensor& t) {
 }  // namespace
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
+  if (const amp::Under cast{amp::Name::mse_loss, input, target})
+    return mse_loss(cast(input), cast(target), o, cast(weight));
   const Pair p("mse_loss", input, target);
   if (weight) {
     check_weight("mse_loss", weight, input);
@@ -153,6 +156,8 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, c
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
+  if (const amp::Under cast{amp::Name::l1_loss, input, target})
+    return l1_loss(cast(input), cast(target), o, cast(weight));
   const Pair p("l1_loss", input, target);
   if (weight) {
     check_weight("l1_loss", weight, input);
@@ -163,6 +168,8 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, co
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOptions o) {
+  if (const amp::Under cast{amp::Name::smooth_l1_loss, input, target})
+    return smooth_l1_loss(cast(input), cast(target), o);
   check<ValueError>(o.beta >= 0,
                     [&] { return "smooth_l1_loss: expected beta of at least 0, got " + Scalar(o.beta).str(); });
   const Pair p("smooth_l1_loss", input, target);
@@ -172,6 +179,8 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOpt
 }
 
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOptions& o) {
+  if (const amp::Under cast{amp::Name::huber_loss, input, target})
+    return huber_loss(cast(input), cast(target), cast.options(o));
   check<ValueError>(o.delta > 0, [&] { return "huber_loss: expected a positive delta, got " + Scalar(o.delta).str(); });
   const Pair p("huber_loss", input, target);
   check_real("huber_loss", p.x, p.t);
@@ -181,6 +190,8 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOpti
 }
 
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
+  if (const amp::Under cast{amp::Name::binary_cross_entropy, input, target})
+    return binary_cross_entropy(cast(input), cast(target), cast.options(o));
   check_real("binary_cross_entropy", input, target);
   check<ValueError>(input.shape() == target.shape(), [&] {
     return "binary_cross_entropy: expected a target of the input's sizes " + input.shape().str() + ", got " +
@@ -203,6 +214,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const BceWithLogitsOptions& o) {
+  if (const amp::Under cast{amp::Name::binary_cross_entropy_with_logits, input, target})
+    return binary_cross_entropy_with_logits(cast(input), cast(target), cast.options(o));
   check_real("binary_cross_entropy_with_logits", input, target);
   check<ValueError>(input.shape() == target.shape(), [&] {
     return "binary_cross_entropy_with_logits: expected a target of the input's sizes " + input.shape().str() +
@@ -221,6 +234,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
+  if (const amp::Under cast{amp::Name::kl_div, input, target}) return kl_div(cast(input), cast(target), o);
   check_pair("kl_div", input, target);
   const Tensor loss = o.log_target ? exp(target) * (target - input) : xlogy(target, target) - target * input;
   if (!o.batchmean) return reduced(loss, o.reduction);
@@ -230,6 +244,8 @@ Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLossOptions o) {
+  if (const amp::Under cast{amp::Name::poisson_nll_loss, input, target})
+    return poisson_nll_loss(cast(input), cast(target), o);
   check_pair("poisson_nll_loss", input, target);
   Tensor loss = o.log_input ? exp(input) - target * input : input - target * log(input + o.eps);
   if (o.full) {  // Stirling's formula for log(target!)

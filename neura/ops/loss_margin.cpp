@@ -13,6 +13,7 @@
 #include "neura/ops/scan.h"
 #include "neura/ops/shape.h"
 #include "neura/ops/sort.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -20,6 +21,8 @@ namespace neura {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps) {
+  if (const amp::Under cast{amp::Name::cosine_similarity, x1, x2})
+    return cosine_similarity(cast(x1), cast(x2), dim, eps);
   const DType d = promote(x1.dtype(), x2.dtype());
   check<DTypeError>(differentiable(d), [&] {
     return "cosine_similarity: expected floating operands, got " + x1.spec().str() + " and " + x2.spec().str();
@@ -44,12 +47,16 @@ Tensor normalize(const Tensor& input, double p, int dim, double eps) {
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, HingeEmbeddingLossOptions o) {
+  if (const amp::Under cast{amp::Name::hinge_embedding_loss, input, target})
+    return hinge_embedding_loss(cast(input), cast(target), o);
   check_pair("hinge_embedding_loss", input, target);
   const Tensor far = clamp_min(o.margin - input, 0);
   return reduced(masked_fill(far, target == 1, 0) + masked_fill(input, target == -1, 0), o.reduction);
 }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
+  if (const amp::Under cast{amp::Name::margin_ranking_loss, input1, input2, target})
+    return margin_ranking_loss(cast(input1), cast(input2), cast(target), o);
   check<ShapeError>(input1.dim() == input2.dim() && input1.dim() == target.dim(), [&] {
     return "margin_ranking_loss: expected operands of one number of dimensions, got " + input1.shape().str() + ", " +
            input2.shape().str() + " and " + target.shape().str();
@@ -58,6 +65,8 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
+  if (const amp::Under cast{amp::Name::cosine_embedding_loss, input1, input2, target})
+    return cosine_embedding_loss(cast(input1), cast(input2), cast(target), o);
   const int rank = target.dim();
   check<ShapeError>(rank <= 1 && input1.dim() == rank + 1 && input2.dim() == rank + 1, [&] {
     return "cosine_embedding_loss: expected inputs [N, D] with a target [N], or [D] with a single number, got " +
@@ -78,6 +87,8 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            TripletMarginLossOptions o) {
+  if (const amp::Under cast{amp::Name::triplet_margin_loss, anchor, positive, negative})
+    return triplet_margin_loss(cast(anchor), cast(positive), cast(negative), o);
   check<ValueError>(o.margin > 0,
                     [&] { return "triplet_margin_loss: expected a positive margin, got " + Scalar(o.margin).str(); });
   check<ShapeError>(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(), [&] {
@@ -91,6 +102,8 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
+  if (const amp::Under cast{amp::Name::soft_margin_loss, input, target})
+    return soft_margin_loss(cast(input), cast(target), o);
   check_pair("soft_margin_loss", input, target);
   return reduced(log1p(exp(-target * input)), o.reduction);
 }
@@ -114,6 +127,8 @@ void check_scores(const char* op, const Tensor& input, const Tensor& target, boo
 }  // namespace
 
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossOptions& o) {
+  if (const amp::Under cast{amp::Name::multi_margin_loss, input})
+    return multi_margin_loss(cast(input), target, cast.options(o));
   check<ValueError>(o.p == 1 || o.p == 2,
                     [&] { return "multi_margin_loss: expected p = 1 or 2, got " + std::to_string(o.p); });
   check<ValueError>(!o.weight || o.weight.dim() == 1, [&] {
@@ -157,6 +172,8 @@ Tensor hinges(const Tensor& x, const Tensor& scores) {
 }  // namespace
 
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
+  if (const amp::Under cast{amp::Name::multilabel_margin_loss, input})
+    return multilabel_margin_loss(cast(input), target, o);
   check_scores("multilabel_margin_loss", input, target, false);
   if (bit(input.dtype()) & dtypes::halves)
     return to(multilabel_margin_loss(to(input, DType::float32), target, o), input.dtype());

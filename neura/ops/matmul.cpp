@@ -5,6 +5,7 @@
 #include "neura/ops/message.h"
 #include "neura/ops/product.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -24,7 +25,8 @@ void check_ranks(const char* op, const Tensor& a, int rank_a, const Tensor& b, i
 }
 // The size that is summed over, checked with the name of the function that was called.
 void check_inner(const char* op, const Tensor& a, const Tensor& b) {
-  check<DTypeError>(a.dtype() == b.dtype(), [&] {
+  const bool cast_later = state.active & kAutocast;
+  check<DTypeError>(a.dtype() == b.dtype() || cast_later, [&] {
     return std::string(op) + ": expected operands of one dtype, got " + both(a, b) + "; convert one with .to()";
   });
   const std::int64_t inner = b.size(b.dim() > 1 ? -2 : 0);
@@ -75,14 +77,17 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return apply(MatmulOp{}, a, b);
 }
 Tensor mv(const Tensor& a, const Tensor& b) {
+  if (const amp::Under cast{amp::Name::mv, a, b}) return mv(cast(a), cast(b));
   check_ranks("mv", a, 2, b, 1), check_inner("mv", a, b);
   return matmul(a, b);
 }
 Tensor dot(const Tensor& a, const Tensor& b) {
+  if (const amp::Under cast{amp::Name::dot, a, b}) return dot(cast(a), cast(b));
   check_ranks("dot", a, 1, b, 1), check_inner("dot", a, b);
   return matmul(a, b);
 }
 Tensor vdot(const Tensor& a, const Tensor& b) {
+  if (const amp::Under cast{amp::Name::vdot, a, b}) return vdot(cast(a), cast(b));
   check_ranks("vdot", a, 1, b, 1), check_inner("vdot", a, b);
   return view(apply(MatmulOp{.conj_a = true}, unsqueeze(a, 0), unsqueeze(b, 1)), {});
 }
@@ -90,7 +95,7 @@ Tensor inner(const Tensor& a, const Tensor& b) {
   if (!a.dim() || !b.dim()) return mul(a, b);
   check<ShapeError>(a.size(-1) == b.size(-1),
                     [&] { return "inner: expected last dimensions of one size, got " + both(a, b); });
-  return tensordot(a, b, Dims{-1}, Dims{-1});
+  return a.dim() == 1 && b.dim() == 1 ? dot(a, b) : tensordot(a, b, Dims{-1}, Dims{-1});
 }
 Tensor outer(const Tensor& a, const Tensor& b) {
   check_ranks("outer", a, 1, b, 1);
@@ -103,17 +108,20 @@ Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddPro
   return apply(AddmmOp{o.beta, o.alpha}, input, a, b);
 }
 Tensor addmv(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
+  if (const amp::Under cast{amp::Name::addmv, input, a, b}) return addmv(cast(input), cast(a), cast(b), o);
   check_ranks("addmv", a, 2, b, 1), check_inner("addmv", a, b);
   check<ShapeError>(input.dim() <= 1, [&] { return "addmv: expected a vector to add to, got " + input.spec().str(); });
   const Tensor column = input.dim() == 1 ? unsqueeze(input, 1) : input;
   return squeeze(apply(AddmmOp{o.beta, o.alpha}, column, a, unsqueeze(b, 1)), 1);
 }
 Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
+  if (const amp::Under cast{amp::Name::baddbmm, input, a, b}) return baddbmm(cast(input), cast(a), cast(b), o);
   check_ranks("baddbmm", a, 3, b, 3), check_inner("baddbmm", a, b);
   check<ShapeError>(a.size(0) == b.size(0), [&] { return "baddbmm: expected batches of one size, got " + both(a, b); });
   return apply(AddmmOp{o.beta, o.alpha}, input, a, b);
 }
 Tensor addbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
+  if (const amp::Under cast{amp::Name::addbmm, input, a, b}) return addbmm(cast(input), cast(a), cast(b), o);
   check_ranks("addbmm", a, 3, b, 3), check_inner("addbmm", a, b);
   check<ShapeError>(a.size(0) == b.size(0), [&] { return "addbmm: expected batches of one size, got " + both(a, b); });
   // The sum over the batch is a sum over longer rows.
@@ -122,6 +130,7 @@ Tensor addbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddPr
                reshape(b, {b.size(0) * b.size(1), b.size(2)}));
 }
 Tensor addr(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
+  if (const amp::Under cast{amp::Name::addr, input, a, b}) return addr(cast(input), cast(a), cast(b), o);
   check_ranks("addr", a, 1, b, 1);
   const auto nonzero = [](const Scalar& s) { return s.real() != 0 || s.imag() != 0; };
   const DType d = promote(input.dtype(), promote(a.dtype(), b.dtype()));
@@ -158,6 +167,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims) {
   return tensordot(a, b, left, right);
 }
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b) {
+  if (const amp::Under cast{amp::Name::tensordot, a, b}) return tensordot(cast(a), cast(b), dims_a, dims_b);
   check<ShapeError>(dims_a.size() == dims_b.size(), [&] {
     return "tensordot: expected as many dimensions of both operands, got " + dims_a.str() + " and " + dims_b.str();
   });

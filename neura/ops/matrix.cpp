@@ -8,6 +8,7 @@
 #include "neura/ops/matmul.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -40,6 +41,7 @@ Tensor taylor(const Tensor& x) {
 }  // namespace
 
 Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
+  if (const amp::Under cast{amp::Name::matrix_norm, input}; !o.dtype && cast) return matrix_norm(cast(input), o);
   check<ShapeError>(input.dim() >= 2 && o.dim.size() == 2, [&] {
     return "matrix_norm: expected matrices and two dimensions, got " + input.spec().str() + " and dim " + o.dim.str();
   });

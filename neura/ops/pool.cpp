@@ -4,6 +4,7 @@
 #include "neura/core/exact.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/registry.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
@@ -161,6 +162,8 @@ PoolShape adaptive(const char* op, const Tensor& x, int dims, const PerDim& outp
 
 std::array<Tensor, 2> max_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel, const MaxPoolOptions& o,
                                bool places_wanted) {
+  if (dims == 3 && !places_wanted)
+    if (const amp::Under cast{amp::Name::max_pool3d, x}) return max_pool(op, dims, cast(x), kernel, o, false);
   const Window w = window(op, dims, kernel, o.stride, o.padding, o.dilation, o.ceil_mode);
   check_input(op, x, dims);
   Exact places = 1;
@@ -169,6 +172,8 @@ std::array<Tensor, 2> max_pool(const char* op, int dims, const Tensor& x, const 
   return apply(MaxPoolOp{geometry(op, x, dims, w), dims, compact}, x.contiguous());
 }
 Tensor avg_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {
+  if (dims == 3)
+    if (const amp::Under cast{amp::Name::avg_pool3d, x}) return avg_pool(op, dims, cast(x), kernel, o);
   const Window w = window(op, dims, kernel, o.stride, o.padding, 1, o.ceil_mode);
   check_input(op, x, dims);
   check<ValueError>(o.divisor_override != 0,
@@ -178,9 +183,13 @@ Tensor avg_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel,
   return apply(AvgPoolOp{s, dims}, x.contiguous());
 }
 Tensor adaptive_avg(const char* op, int dims, const Tensor& x, const PerDim& size) {
+  if (dims == 3)
+    if (const amp::Under cast{amp::Name::adaptive_avg_pool3d, x}) return adaptive_avg(op, dims, cast(x), size);
   return apply(AvgPoolOp{adaptive(op, x, dims, size), dims}, x.contiguous());
 }
 std::array<Tensor, 2> adaptive_max(const char* op, int dims, const Tensor& x, const PerDim& size) {
+  if (dims == 3)
+    if (const amp::Under cast{amp::Name::adaptive_max_pool3d, x}) return adaptive_max(op, dims, cast(x), size);
   return apply(MaxPoolOp{adaptive(op, x, dims, size), dims, false}, x.contiguous());
 }
 

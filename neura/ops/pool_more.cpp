@@ -4,6 +4,7 @@
 #include "neura/ops/create.h"
 #include "neura/ops/index.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -55,6 +56,7 @@ Shape unpooled_sizes(const char* op, int rank, const Tensor& x, const PerDim& ke
 
 Tensor max_unpool(const char* op, int rank, const Tensor& x, const Tensor& indices, const PerDim& kernel_size,
                   const MaxUnpoolOptions& o) {
+  if (const amp::Under cast{amp::Name::max_unpool, x}) return max_unpool(op, rank, cast(x), indices, kernel_size, o);
   check_dims(op, x, rank);
   check<ShapeError>(indices.shape() == x.shape(), [&] {
     return std::string(op) + ": expected indices of the input's shape " + x.shape().str() + ", got " +

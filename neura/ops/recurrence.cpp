@@ -66,10 +66,8 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 
 struct RecurrenceOp {
   // The kernel's gradient reads neither x nor b; the definition's does.
-  static constexpr Operation op = operation("recurrence")
-                                      .optional(in(2, 4))
-                                      .precision(Precision::low)
-                                      .saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
+  static constexpr Operation op =
+      operation("recurrence").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
   Direction way;
   bool training;
   NEURA_FIELDS(way, training)

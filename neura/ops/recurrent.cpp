@@ -9,6 +9,7 @@
 #include "neura/ops/recurrence.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -274,17 +275,25 @@ StepResults compose_steps(const Direction& way, const Tensor& x, const Tensor& h
 }
 
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
+  if (const amp::Under cast{amp::Name::rnn_cell, input, hx, w.w_ih})
+    return rnn_tanh_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kTanh, input, {hx}, w).h;
 }
 Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
+  if (const amp::Under cast{amp::Name::rnn_cell, input, hx, w.w_ih})
+    return rnn_relu_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kRelu, input, {hx}, w).h;
 }
 Tensor gru_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
+  if (const amp::Under cast{amp::Name::gru_cell, input, hx, w.w_ih})
+    return gru_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kGru, input, {hx}, w).h;
 }
 std::pair<Tensor, Tensor> lstm_cell(const Tensor& input, const std::pair<Tensor, Tensor>& hx, const CellWeights& w) {
   check<ValueError>(hx.second.defined(), [] { return std::string("lstm_cell: expected two states, got one"); });
-  const State s = one_step(kLstm, input, {hx.first, hx.second}, w);
+  if (const amp::Under cast{amp::Name::lstm_cell, input, hx.first, w.w_ih})
+    return lstm_cell(cast(input), {cast(hx.first), cast(hx.second)}, cast.weights(w));
+  const auto s = one_step(kLstm, input, {hx.first, hx.second}, w);
   return {s.h, s.c};
 }
 
@@ -298,7 +307,9 @@ RecurrentResult rnn_relu(const Tensor& input, const Tensor& hx, const std::vecto
 }
 RecurrentResult gru(const Tensor& input, const Tensor& hx, const std::vector<Tensor>& params,
                     const RecurrentOptions& o) {
-  return without_cell(recurrent(kGru, input, {hx}, params, o));
+  const RecurrentResult r = without_cell(recurrent(kGru, input, {hx}, params, o));
+  if (!(state.active & kAutocast) || !input.device().is_cpu()) return r;
+  return {r.first.to(hx.dtype()), r.second.to(hx.dtype())};  // torch, on the cpu: only products are of halves
 }
 LstmResult lstm(const Tensor& input, const std::pair<Tensor, Tensor>& hx, const std::vector<Tensor>& params,
                 const RecurrentOptions& o) {

@@ -6,6 +6,7 @@
 #include "neura/ops/rows.h"
 #include "neura/ops/scan.h"
 #include "neura/ops/scan_common.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 
@@ -143,6 +144,7 @@ template <class Op> Tensor truth(Fold fold, const Tensor& x, const Dims& dim, bo
 }  // namespace
 
 Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::sum, input}; !dtype && cast) return sum(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return any(to(input, DType::boolean), dim, keepdim);
   return apply(summing<Sum>(Fold::sum, input, dim, keepdim, dtype), input);
 }
@@ -167,10 +169,12 @@ Tensor nanmean(const Tensor& input, const Dims& dim, bool keepdim, std::optional
   return nansum(input, dim, keepdim, dtype) / count;
 }
 Tensor prod(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::prod, input}; !dtype && cast) return prod(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return all(to(input, DType::boolean), dim, keepdim);
   return apply(summing<Prod>(Fold::prod, input, dim, keepdim, dtype), input);
 }
 Tensor trace(const Tensor& input) {
+  if (const amp::Under cast{amp::Name::trace, input}) return trace(cast(input));
   check<ShapeError>(input.dim() == 2, [&] { return "trace: expected a matrix, got " + input.spec().str(); });
   return sum(diagonal(input));
 }

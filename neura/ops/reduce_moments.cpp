@@ -7,6 +7,7 @@
 #include "neura/ops/reduce_common.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -168,6 +169,8 @@ Tensor logsumexp(const Tensor& input, const Dims& dim, bool keepdim) {
 }
 
 Tensor vector_norm(const Tensor& input, double ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::vector_norm, input}; !dtype && cast)
+    return vector_norm(cast(input), ord, dim, keepdim, dtype);
   check_dtype("norm", input.spec(), dtypes::floating | dtypes::complexes, "floating or complex");
   const DType wanted = dtype.value_or(input.dtype());
   check<DTypeError>(
@@ -181,9 +184,13 @@ Tensor vector_norm(const Tensor& input, double ord, const Dims& dim, bool keepdi
 Tensor norm(const Tensor& input, double p, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   return vector_norm(input, p, dim, keepdim, dtype);
 }
-Tensor dist(const Tensor& input, const Tensor& other, double p) { return vector_norm(input - other, p); }
+Tensor dist(const Tensor& input, const Tensor& other, double p) {
+  if (const amp::Under cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
+  return vector_norm(input - other, p);
+}
 
 Tensor renorm(const Tensor& input, double p, int dim, double maxnorm) {
+  if (const amp::Under cast{amp::Name::renorm, input}) return renorm(cast(input), p, dim, maxnorm);
   check<ShapeError>(input.dim() > 1,
                     [&] { return "renorm: expected at least two dimensions, got " + input.spec().str(); });
   check<ValueError>(p > 0 && maxnorm >= 0, [&] {

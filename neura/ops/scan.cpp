@@ -10,6 +10,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/scan_common.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -154,10 +155,12 @@ Tensor product_gradient(const Tensor& g, const Tensor& x, unsigned dims) {
 }
 
 Tensor cumsum(const Tensor& input, int dim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::cumsum, input}; !dtype && cast) return cumsum(cast(input), dim, dtype);
   dim = scan_dim("cumsum", input, dim);
   return converted("cumsum", input, dtype, [&](const Tensor& x) { return apply(CumSum{dim, false}, x); });
 }
 Tensor cumprod(const Tensor& input, int dim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::cumprod, input}; !dtype && cast) return cumprod(cast(input), dim, dtype);
   dim = scan_dim("cumprod", input, dim);
   return converted("cumprod", input, dtype, [&](const Tensor& x) { return apply(CumProd{dim}, x); });
 }

@@ -5,6 +5,7 @@
 #include "neura/ops/index.h"
 #include "neura/ops/shape.h"
 #include "neura/ops/strided.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -175,6 +176,9 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
            ", pairs of numbers for the last one to three dimensions of an " +
            "input with one or two dimensions more, got " + text(pad) + " for " + input.spec().str();
   });
+  if (mode == "replicate" || (mode == "reflect" && n < 3))
+    if (const amp::Under cast{mode == "reflect" ? amp::Name::reflection_pad2d : amp::Name::replication_pad, input})
+      return neura::pad(cast(input), pad, mode);
   Tensor x = input;
   for (int i = 0; i < n; ++i) {
     const int d = input.dim() - 1 - i;

@@ -9,6 +9,7 @@
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -88,9 +89,11 @@ template <bool logarithm> Tensor backward_of(const Tensor& grad_output, const Te
 }  // namespace
 
 Tensor softmax(const Tensor& input, int dim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::softmax, input}; !dtype && cast) return softmax(cast(input), dim, dtype);
   return softmax_of<SoftmaxKind::softmax>(input, dim, dtype);
 }
 Tensor log_softmax(const Tensor& input, int dim, std::optional<DType> dtype) {
+  if (const amp::Under cast{amp::Name::log_softmax, input}; !dtype && cast) return log_softmax(cast(input), dim, dtype);
   return softmax_of<SoftmaxKind::log_softmax>(input, dim, dtype);
 }
 Tensor softmin(const Tensor& input, int dim, std::optional<DType> dtype) { return softmax(neg(input), dim, dtype); }

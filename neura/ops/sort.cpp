@@ -10,6 +10,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/rows_more.h"
+#include "neura/ops/under_autocast.h"
 
 namespace neura {
 namespace {
@@ -200,16 +201,23 @@ Tensor fractions(const char* op, double q, const Tensor& like) {
 }  // namespace
 
 Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim, const char* interpolation) {
+  if (const amp::Under cast{amp::Name::quantile, input, q})
+    return quantile(cast(input), cast(q), dim, keepdim, interpolation);
   return quantiles("quantile", input, fractions("quantile", q), dim, keepdim, interpolation, false);
 }
 Tensor quantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
+  if (const amp::Under cast{amp::Name::quantile, input}) return quantile(cast(input), q, dim, keepdim, interpolation);
   return quantiles("quantile", input, fractions("quantile", q, input), dim, keepdim, interpolation, false);
 }
 Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim,
                    const char* interpolation) {
+  if (const amp::Under cast{amp::Name::nanquantile, input, q})
+    return nanquantile(cast(input), cast(q), dim, keepdim, interpolation);
   return quantiles("nanquantile", input, fractions("nanquantile", q), dim, keepdim, interpolation, true);
 }
 Tensor nanquantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
+  if (const amp::Under cast{amp::Name::nanquantile, input})
+    return nanquantile(cast(input), q, dim, keepdim, interpolation);
   return quantiles("nanquantile", input, fractions("nanquantile", q, input), dim, keepdim, interpolation, true);
 }
 

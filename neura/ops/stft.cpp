@@ -12,6 +12,7 @@
 #include "neura/ops/rows.h"
 #include "neura/ops/shape.h"
 #include "neura/ops/strided.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 
 namespace neura {
@@ -74,6 +75,7 @@ Tensor overlap_add(const Tensor& x, int64_t hop) {
 }  // namespace
 
 Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
+  if (const amp::Under cast{amp::Name::stft, input}) return stft(cast(input), n_fft, o);
   constexpr const char* op = "stft";
   check_given(op, "input", input);
   check_complex_or_floating(op, "input", input);

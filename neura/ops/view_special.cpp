@@ -7,6 +7,7 @@
 #include "neura/ops/registry.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
+#include "neura/ops/under_autocast.h"
 #include "neura/ops/view.h"
 #include "neura/ops/view_dtype.h"
 
@@ -148,6 +149,7 @@ Tensor view_as_real(const Tensor& input) {
   return apply(ViewAsReal{}, input);
 }
 Tensor view_as_complex(const Tensor& input) {
+  if (const amp::Under cast{amp::Name::view_as_complex, input}) return view_as_complex(cast(input));
   const Spec& s = input.spec();
   check<DTypeError>(s.dtype == DType::float32 || s.dtype == DType::float64,
                     [&] { return "view_as_complex: expected float32 or float64, got " + s.str(); });

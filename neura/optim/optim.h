@@ -1,4 +1,5 @@
 // Optimizers and learning rates.
 #pragma once
+#include "neura/optim/grad_scaler.h"
 #include "neura/optim/lr_scheduler.h"
 #include "neura/optim/optimizers.h"

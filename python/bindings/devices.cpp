@@ -9,6 +9,7 @@ namespace neura::python {
 
 void bind_streams(nb::module_&);
 void bind_kernels(nb::module_&);
+void bind_amp(nb::module_&);
 
 namespace {
 
@@ -26,6 +27,7 @@ DeviceMemory memory(Device d) {
 }  // namespace
 
 void bind_devices(nb::module_& neura) {
+  bind_amp(neura);
   nb::module_ m = neura.def_submodule("_cuda");
   m.def("why_not", [] { return unavailable(DeviceType::cuda); });
   m.def("count", [] { return unavailable(DeviceType::cuda).empty() ? device_api(DeviceType::cuda).count() : 0; });

@@ -53,6 +53,10 @@ __getattr__, __dir__ = _lazy.names(
         "poisson_nll_loss rms_norm rrelu rrelu_ threshold threshold_ triplet_margin_loss",
         "_tensor_str": "",
         "accelerator": "",
+        "amp": "",
+        "amp.autocast_mode": "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+        "get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled "
+        "set_autocast_dtype set_autocast_enabled",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "backends": "",

@@ -7,8 +7,10 @@ Asking about a device that cannot be used raises neura.errors.DeviceError, which
 import collections
 import contextlib
 import gc
+import sys
 
 from . import _neura
+from .amp import of_cuda as amp
 
 __all__ = [
     "CUDAGraph",
@@ -16,6 +18,7 @@ __all__ = [
     "Kernel",
     "Stream",
     "StreamContext",
+    "amp",
     "compile_kernel",
     "current_device",
     "current_stream",
@@ -51,6 +54,7 @@ __all__ = [
     "synchronize",
 ]
 
+sys.modules[__name__ + ".amp"] = amp  # `from neura.cuda.amp import ...`
 Stream, Event, CUDAGraph = _neura._cuda.Stream, _neura._cuda.Event, _neura._cuda.CUDAGraph
 Kernel = _neura._cuda.Kernel
 

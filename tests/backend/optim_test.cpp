@@ -175,5 +175,23 @@ TEST_F(OptimKernels, ClipsManyTensorsByOneNorm) {
   }
 }
 
+TEST_F(OptimKernels, UnscalesManyTensorsAndFindsWhatIsNotFinite) {
+  for (const std::int64_t n : {3, 100000})
+    for (const double bad : {0.0, double(INFINITY), double(NAN)}) {
+      Array<float> a = eighths({n}), by(Shape{}), found(Shape{});
+      Array<double> b = eighths<double>({n}, 3);
+      by.at(0) = 0.25f, found.at(0) = 0;
+      const std::vector<float> before = a.values();
+      if (bad != 0) b.at(n - 1) = bad;
+      const View tensors[] = {a, b};
+      run(&optim_kernels::unscale_all, tensors, by, found);
+      EXPECT_EQ(found.at(0), bad != 0);
+      for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(a.at(i), before[std::size_t(i)] / 4);
+      EXPECT_EQ(b.at(0), eighths<double>({n}, 3).at(0) / 4);
+      if (bad == 0) found.at(0) = 1, run(&optim_kernels::unscale_all, tensors, by, found);
+      EXPECT_EQ(found.at(0), 1) << "what was found before stays";
+    }
+}
+
 }  // namespace
 }  // namespace neura::test

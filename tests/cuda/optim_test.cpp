@@ -1,6 +1,7 @@
 // Optimizers on CUDA against the CPU: every rule, several steps, more tensors than one launch takes, of odd sizes.
 #include "neura/cuda/graph.h"
 #include "neura/nn/clip.h"
+#include "neura/ops/loss_scale.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
 #include "neura/ops/random.h"
@@ -248,6 +249,19 @@ TEST_F(CudaOptimizers, TheNormOfManyIsTheSameEachTimeAndOverflowsNowhere) {
   Tensor many = there(ones({1 << 25}));  // 128 MiB: eight tiles a block
   many.slice(0, 5, 6).fill_(3);
   expect_close(back(nn::utils::get_total_norm({many})), full({}, std::sqrt((1 << 25) + 8.0)), {0, 1e-7});
+}
+
+TEST_F(CudaOptimizers, ManyGradientsAreUnscaledTogether) {
+  for (const bool bad : {false, true}) {
+    const auto h = gradients_of_every_kind(Device()), d = gradients_of_every_kind(kCuda);
+    if (bad) Tensor(h.back()).fill_(INFINITY), Tensor(d.back()).fill_(INFINITY);
+    Tensor found = zeros({}), found_there = there(zeros({}));
+    unscale_gradients(h, full({}, 0.125), found);
+    unscale_gradients(d, there(full({}, 0.125)), found_there);
+    expect_same(back(found_there), full({}, bad ? 1.0 : 0.0));
+    expect_same(found, full({}, bad ? 1.0 : 0.0));
+    for (std::size_t i = 0; i < h.size(); ++i) expect_same(back(d[i]), h[i]);
+  }
 }
 
 TEST_F(CudaOptimizers, WhatIsNotFiniteScalesByNaNOrZero) {

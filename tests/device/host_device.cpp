@@ -213,7 +213,7 @@ constexpr optim_kernels optim{
     NEURA_OPTIM_KERNELS(X)
 #undef X
         K(optim, norm_of_all),
-    K(optim, clip_all)};
+    K(optim, clip_all), K(optim, unscale_all)};
 constexpr fft_kernels fft{K(fft, complex), K(fft, real), K(fft, real_inverse)};
 constexpr linalg_kernels linalg{
     K(linalg, lu),       K(linalg, permutation), K(linalg, solve),       K(linalg, inverse), K(linalg, determinant),

@@ -157,7 +157,8 @@ NEURA_OPTIM_KERNELS(X)
 
 const optim_kernels* cpu_optim() {
 #define X(name, Step) .name = name,
-  static constexpr optim_kernels kernels = {NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all};
+  static constexpr optim_kernels kernels = {NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all,
+                                            .unscale_all = unscale_all};
 #undef X
   return &kernels;
 }

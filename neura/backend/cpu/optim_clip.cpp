@@ -1,4 +1,6 @@
-// clip_grad_norm_: norms by the reductions' kernels; the scaling is a loop that memory limits.
+// clip_grad_norm_: norms by the reductions' kernels; the scaling is a loop that memory limits. And the loop that takes
+// the scale of a loss off its gradients.
+#include <atomic>
 #include <cmath>
 
 #include "neura/backend/cpu/optim.h"
@@ -21,14 +23,21 @@ Spec as_reals(const View& t) {  // a line of real numbers: where they lie does n
 template <class T> void multiply(T* p, std::int64_t n, T by) {
   for (std::int64_t i = 0; i < n; ++i) p[i] *= by;
 }
-void multiply_halves(Context& c, DType d, char* p, std::int64_t n, float by) {
+// Whether all were finite: x - x is 0 or NaN.
+template <class T> bool unscale(T* p, std::int64_t n, T by) {
+  int other = 0;
+  for (std::int64_t i = 0; i < n; ++i) other |= p[i] - p[i] != 0, p[i] *= by;
+  return !other;
+}
+// f(float*, count) for halves, a block at a time by way of float.
+template <class F> void by_way_of_float(Context& c, DType d, char* p, std::int64_t n, const F& f) {
   constexpr std::int64_t kBlock = 1024;
   float wide[kBlock];
   auto* const there = reinterpret_cast<char*>(wide);
   for (std::int64_t i = 0; i < n; i += kBlock) {
     const std::int64_t m = std::min(n - i, kBlock);
     c.backend.convert->pair[int(d)][int(DType::float32)](p + 2 * i, 2, there, 4, std::size_t(m));
-    multiply(wide, m, by);
+    f(wide, m);
     c.backend.convert->pair[int(DType::float32)][int(d)](there, 4, p + 2 * i, 2, std::size_t(m));
   }
 }
@@ -59,9 +68,26 @@ void clip_all(Context& c, std::span<const View> tensors, View norm, double max_n
       char* const p = t.data + b * size_of(line.dtype);
       if (line.dtype == DType::float32) multiply(reinterpret_cast<float*>(p), e - b, float(by));
       else if (line.dtype == DType::float64) multiply(reinterpret_cast<double*>(p), e - b, by);
-      else multiply_halves(c, line.dtype, p, e - b, float(by));
+      else by_way_of_float(c, line.dtype, p, e - b, [&](float* x, std::int64_t m) { multiply(x, m, float(by)); });
     });
   }
+}
+
+void unscale_all(Context& c, std::span<const View> tensors, View by_what, View found) {
+  const float by = *by_what.as<const float>();
+  std::atomic<bool> finite = true;
+  for (const View& t : tensors) {
+    const Spec line = as_reals(t);
+    parallel_for(line.numel, kSerial, [&](std::int64_t b, std::int64_t e) {
+      char* const p = t.data + b * size_of(line.dtype);
+      bool all = true;
+      if (line.dtype == DType::float32) all = unscale(reinterpret_cast<float*>(p), e - b, by);
+      else if (line.dtype == DType::float64) all = unscale(reinterpret_cast<double*>(p), e - b, double(by));
+      else by_way_of_float(c, line.dtype, p, e - b, [&](float* x, std::int64_t m) { all &= unscale(x, m, by); });
+      if (!all) finite.store(false, std::memory_order_relaxed);
+    });
+  }
+  if (!finite) *found.as<float>() = 1;
 }
 
 }  // namespace neura

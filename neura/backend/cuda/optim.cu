@@ -156,7 +156,8 @@ constexpr States states_of_sgd{0, 1}, states_of_adam{2, 3}, states_of_rmsprop{1,
 
 const optim_kernels* optim() {
 #define X(name, Step) .name = choose<name, states_of_##name, Step>,
-  static constexpr optim_kernels table{NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all};
+  static constexpr optim_kernels table{NEURA_OPTIM_KERNELS(X).norm_of_all = norm_of_all, .clip_all = clip_all,
+                                       .unscale_all = unscale_all};
 #undef X
   return &table;
 }

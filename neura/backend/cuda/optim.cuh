@@ -18,5 +18,6 @@ template <class P> __device__ const P& part_of_block(const P* part, std::uint32_
 
 void norm_of_all(Context&, std::span<const View> tensors, View norm);
 void clip_all(Context&, std::span<const View> tensors, View norm, double max_norm);
+void unscale_all(Context&, std::span<const View> tensors, View by, View found);
 
 }  // namespace neura::cuda

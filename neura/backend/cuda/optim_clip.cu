@@ -1,5 +1,6 @@
-// clip_grad_norm_: the norm of many tensors together, and their scaling by what the device has found. A block takes a
-// part of one tensor; parts are added up in an order that sizes alone decide.
+// clip_grad_norm_: the norm of many tensors together, and their scaling by what the device has found. And what takes
+// the scale of a loss off its gradients. A block takes a part of one tensor; parts are added up in an order that sizes
+// alone decide.
 #include <algorithm>
 
 #include "neura/backend/cuda/failure.h"
@@ -111,6 +112,21 @@ __global__ void __launch_bounds__(kThreads)
     });
   });
 }
+// Takes the scale of a loss off its gradients. Any block that meets one that is not finite says so.
+__global__ void __launch_bounds__(kThreads)
+    unscale(const __grid_constant__ Parts a, const float* by_what, float* found) {
+  const float by = *by_what;
+  const Part& p = part_of_block(a.part, a.count);
+  bool finite = true;
+  with_element(p.dtype, [&]<class M>() {
+    for_block<M>(p, a.tiles, [&]<class E, int V>(E(&v)[V], char* to) {
+#pragma unroll
+      for (int k = 0; k < V; ++k) finite &= isfinite(v[k]), v[k] *= E(by);
+      store_as<M, V>(v, to, 0);
+    });
+  });
+  if (!finite) *found = 1;
+}
 
 // launch(parts) for as many tensors at a time as its parameters hold.
 template <class F> void for_parts(std::span<const View> tensors, const F& launch) {
@@ -158,6 +174,16 @@ void clip_all(Context& c, std::span<const View> tensors, View norm, double max_n
   const cudaStream_t stream = current_stream(index);
   for_parts(tensors,
             [&](const Parts& a) { clip<<<a.blocks, kThreads, 0, stream>>>(a, norm.data, norm.dtype(), max_norm); });
+  c.fail(launched(index));
+}
+
+void unscale_all(Context& c, std::span<const View> tensors, View by, View found) {
+  const int index = c.device.index;
+  const OnDevice on(index);
+  const cudaStream_t stream = current_stream(index);
+  for_parts(tensors, [&](const Parts& a) {
+    unscale<<<a.blocks, kThreads, 0, stream>>>(a, by.as<const float>(), found.as<float>());
+  });
   c.fail(launched(index));
 }
 

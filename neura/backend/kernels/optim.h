@@ -91,6 +91,9 @@ struct optim_kernels {
   Entry<void(Context&, std::span<const View> tensors, View norm)> norm_of_all;
   // Every element times min(1, max_norm / (norm + 1e-6)), which is rounded to norm's dtype. No two share memory.
   Entry<void(Context&, std::span<const View> tensors, View norm, double max_norm)> clip_all;
+  // Every element times `by`, which is float32; `found` (float32) becomes 1 where one of them was not finite before,
+  // and stays as it is otherwise. No two share memory.
+  Entry<void(Context&, std::span<const View> tensors, View by, View found)> unscale_all;
 };
 
 }  // namespace neura
