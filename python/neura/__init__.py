@@ -16,6 +16,8 @@ for _name, _value in list(globals().items()):  # of the extension module: their 
 del _name, _value
 
 __version__ = "0.1.0"
+OutOfMemoryError, AcceleratorError = errors.OutOfMemoryError, errors.CudaError
+has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, True  # of this library, by torch's words
 bool = _neura.bool
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
@@ -31,14 +33,16 @@ for _name in (
     globals()[_name] = getattr(_neura, _name)
 del _name
 
-__getattr__, __dir__ = _lazy.names(
+_load, __dir__ = _lazy.names(
     __name__,
     {
-        "_functions": "addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi detach detach_ detach_copy fill_ "
-        "get_deterministic_debug_mode get_device index_put_ is_conj is_deterministic_algorithms_warn_only_enabled "
+        "_functions": "addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ detach_copy fill_ "
+        "get_deterministic_debug_mode get_device get_device_module get_num_interop_threads index_put_ is_conj "
+        "is_deterministic_algorithms_warn_only_enabled "
         "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "
-        "set_deterministic_debug_mode slice_copy split_copy square_ typename unsafe_split_with_sizes "
-        "view_as_complex_copy view_as_real_copy zero_",
+        "set_default_tensor_type set_deterministic_debug_mode set_flush_denormal set_num_interop_threads slice_copy "
+        "split_copy square_ sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes "
+        "view_as_complex_copy view_as_real_copy while_loop zero_",
         "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
         "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
@@ -57,6 +61,7 @@ __getattr__, __dir__ = _lazy.names(
         "amp.autocast_mode": "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled "
         "set_autocast_dtype set_autocast_enabled",
+        "cpu": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
         "backends": "",
@@ -68,8 +73,12 @@ __getattr__, __dir__ = _lazy.names(
         "func": "",
         "func._vmap": "vmap",
         "graph": "",
+        "functional": "",
+        "hub": "",
         "linalg": "",
         "masked": "",
+        "mps": "",
+        "multiprocessing": "",
         "nn": "",
         "onnx": "",
         "ops": "",
@@ -79,11 +88,24 @@ __getattr__, __dir__ = _lazy.names(
         "safetensors": "",
         "serialization": "load save",
         "signal": "",
+        "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
+        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage",
         "special": "",
         "testing": "",
+        "types": "",
         "utils": "",
+        "version": "",
+        "xpu": "",
     },
 )
+
+
+def __getattr__(name):
+    if name.startswith("_foreach_"):
+        from . import _foreach
+
+        return getattr(_foreach, name)
+    return _load(name)
 
 
 def is_tensor(obj):

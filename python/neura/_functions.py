@@ -116,3 +116,88 @@ def set_deterministic_debug_mode(debug_mode):
             f"set_deterministic_debug_mode: expected 0 to 2, 'default', 'warn' or 'error', got {debug_mode!r}"
         )
     _neura.use_deterministic_algorithms(known[debug_mode])
+
+
+def set_default_tensor_type(t):
+    """set_default_dtype by a name of old: 'torch.FloatTensor', neura.DoubleTensor. ValueError for one of CUDA."""
+    from ._legacy import _wanted
+
+    dtype, device = _wanted(t)
+    if device == "cuda":
+        raise errors.ValueError(f"set_default_tensor_type: expected a type of the CPU, got {t}; use set_default_device")
+    _neura.set_default_dtype(dtype)
+
+
+def get_num_interop_threads():
+    """How many operations run at a time: 1, each of which uses get_num_threads threads."""
+    return 1
+
+
+def set_num_interop_threads(num):
+    """Accepts any count, and changes nothing: operations run one at a time. ValueError for less than 1."""
+    if num < 1:
+        raise errors.ValueError(f"set_num_interop_threads: expected at least 1, got {num}")
+
+
+def set_flush_denormal(mode):
+    """False: Neura does not set the processor's mode, so that denormal numbers stay what they are."""
+    return False
+
+
+def get_device_module(device=None):
+    """neura.cpu, neura.cuda or another module of a device's functions; by default that of the device there is."""
+    import neura
+
+    kind = neura.accelerator.current_accelerator() or "cpu" if device is None else device
+    kind = kind.type if isinstance(kind, _neura.device) else str(kind).split(":")[0]
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
+        raise RuntimeError(f"get_device_module: expected a kind of device, got {kind!r}")
+    return getattr(neura, kind)
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """true_fn(*operands) if pred (a bool, a number or a tensor of one element) is true, else false_fn(*operands).
+
+    >>> neura.cond(neura.tensor(True), lambda x: x + 1, lambda x: x - 1, (neura.ones(2),))
+    tensor([2., 2.])
+    """
+    return true_fn(*operands) if pred else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """Applies body_fn, which returns as many tensors as it gets, to carried_inputs while cond_fn of them is true.
+
+    >>> neura.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (neura.tensor(0), neura.ones(1)))
+    (tensor(3), tensor([8.]))
+    """
+    values = tuple(carried_inputs)
+    while cond_fn(*values):
+        new = body_fn(*values)
+        new = tuple(new) if isinstance(new, (tuple, list)) else (new,)
+        if len(new) != len(values):
+            raise errors.ValueError(f"while_loop: expected body_fn to return {len(values)} values, got {len(new)}")
+        values = new
+    return values
+
+
+sym_int, sym_float, sym_sum, sym_sqrt = int, float, sum, math.sqrt
+
+
+def sym_max(a, b):
+    """The greater of two numbers; PyTorch's name for sizes that it does not know yet."""
+    return max(a, b)
+
+
+def sym_min(a, b):
+    """The smaller of two numbers; PyTorch's name for sizes that it does not know yet."""
+    return min(a, b)
+
+
+def sym_not(a):
+    """not a, of a number; PyTorch's name for sizes that it does not know yet."""
+    return not a
+
+
+def sym_ite(b, t, f):
+    """t if b else f, of numbers."""
+    return t if b else f

@@ -57,6 +57,22 @@ class TensorMethods:
             return data.detach()
         return self.new_empty(args or (0,), device=device)
 
+    def storage(self):
+        """The elements that this tensor and its views share, as a neura.TypedStorage."""
+        from .storage import storage_of
+
+        return storage_of(self)
+
+    def storage_type(self):
+        """The class of storage()."""
+        from .storage import TypedStorage
+
+        return TypedStorage
+
+    def has_names(self):
+        """Always False: dimensions have no names."""
+        return False
+
     def unsafe_split_with_sizes(self, split_sizes, dim=0):
         """split_with_sizes of this tensor."""
         return self.split_with_sizes(split_sizes, dim)
@@ -89,11 +105,61 @@ class TensorMethods:
         return self.bitwise_right_shift_(other)
 
 
+class StorageMethods:
+    """Of UntypedStorage."""
+
+    def _bytes(self):
+        return _neura._rebuild_tensor(Tensor, self, _neura.uint8, 0, (self.nbytes(),), (1,), False)
+
+    device = property(lambda self: self._bytes().device, doc="Where the bytes are.")
+    is_cuda = property(lambda self: self._bytes().is_cuda, doc="Are they on a CUDA device?")
+
+    def element_size(self):
+        """1."""
+        return 1
+
+    def tolist(self):
+        """A list of the bytes."""
+        return self._bytes().tolist()
+
+    def __getitem__(self, index):
+        part = self._bytes()[index]
+        return part.clone().untyped_storage() if isinstance(index, slice) else part.item()
+
+    def __setitem__(self, index, value):
+        self._bytes()[index] = value
+
+    def fill_(self, value):
+        """Sets every byte."""
+        self._bytes().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=False):
+        """Copies the bytes of a storage of the same size."""
+        self._bytes().copy_(source._bytes(), non_blocking)
+        return self
+
+    def clone(self):
+        """A copy."""
+        return self._bytes().clone().untyped_storage()
+
+    def cpu(self):
+        """It on the CPU."""
+        return self._bytes().cpu().untyped_storage()
+
+    def cuda(self, device=None):
+        """It on a CUDA device."""
+        return self._bytes().to("cuda" if device is None else device).untyped_storage()
+
+
 def _install():
+    for name, value in vars(StorageMethods).items():
+        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
+            setattr(_neura.UntypedStorage, name, value)
     for name, value in vars(TensorMethods).items():
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
             setattr(Tensor, name, value)
-    for name in ("is_mps", "is_sparse_csr", "is_xla", "is_xpu"):
+    for name in "is_ipu is_maia is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla is_xpu".split():
         setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
 
 

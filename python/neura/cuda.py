@@ -325,3 +325,21 @@ def manual_seed(seed):
 def manual_seed_all(seed):
     """The same as manual_seed."""
     manual_seed(seed)
+
+
+from ._cuda_more import *  # noqa: E402,F401,F403  what needs the names above
+from ._cuda_more import __all__ as _more  # noqa: E402
+
+__all__ += _more
+
+
+def __getattr__(name):
+    from . import _legacy
+
+    if name == "nvtx":
+        from . import _nvtx
+
+        return _nvtx
+    if name in _legacy.cuda_types:
+        return _legacy.cuda_types[name]
+    raise AttributeError(f"module 'neura.cuda' has no attribute {name!r}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from . import _neura
 from ._neura import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 _TOLERANCES = {  # relative and absolute, of what rounding leaves
     _neura.float16: (1e-3, 1e-5),
@@ -151,3 +151,63 @@ def assert_close(
         if msg is None:
             raise
         raise AssertionError(msg(str(error)) if callable(msg) else msg) from None
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """assert_close of values alone, PyTorch's older form: actual and expected may be anything that makes a tensor."""
+    a = actual if isinstance(actual, Tensor) else _neura.tensor(actual)
+    b = expected if isinstance(expected, Tensor) else _neura.tensor(expected, dtype=a.dtype)
+    options = dict(rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, check_stride=False)
+    assert_close(a, b, msg=msg or None, **options)
+
+
+def _limits_of(dtype, low, high):
+    """The range of values: by default -9 to 9 of numbers, 0 to 9 of uint8, both truths of bool."""
+    if dtype is _neura.bool:
+        return 0, 2
+    lowest = 0 if dtype is _neura.uint8 else -9
+    low, high = lowest if low is None else low, (10 if dtype is _neura.uint8 else 9) if high is None else high
+    if not low <= high:
+        raise ValueError(f"make_tensor: expected low to be at most high, got {low} and {high}")
+    return low, high
+
+
+def make_tensor(
+    *shape,
+    dtype,
+    device="cpu",
+    low=None,
+    high=None,
+    requires_grad=False,
+    noncontiguous=False,
+    exclude_zero=False,
+    memory_format=None,
+):
+    """A tensor of random values from low to high (left out): by default -9 to 9, of uint8 0 to 10.
+
+    shape: sizes, or one tuple of them. noncontiguous: with gaps between the elements. exclude_zero: 0 is replaced by the
+    smallest positive number that differs. ValueError for low above high, or both of noncontiguous and memory_format.
+
+    >>> neura.testing.make_tensor(2, 3, dtype=neura.int64, low=0, high=5).shape
+    neura.Size([2, 3])
+    """
+    if noncontiguous and memory_format is not None:
+        raise ValueError("make_tensor: expected noncontiguous or memory_format, got both")
+    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    low, high = _limits_of(dtype, low, high)
+    drawn = (*sizes[:-1], sizes[-1] * 2) if noncontiguous and sizes else sizes
+    if dtype.is_floating_point or dtype.is_complex:
+        made = _neura.rand(drawn, dtype=dtype, device=device)
+        made = made * (high - low) + (complex(low, low) if dtype.is_complex else low)
+    else:
+        made = _neura.randint(int(low), max(int(high), int(low) + 1), drawn, device=device).to(dtype)
+    if exclude_zero:
+        from ._limits import finfo
+
+        real = dtype.is_floating_point or dtype.is_complex
+        made = _neura.where(made == 0, finfo(dtype).tiny if real else 1, made).to(dtype)
+    if noncontiguous and sizes:
+        made = made[..., ::2]
+    if memory_format is not None:
+        made = made.clone(memory_format=memory_format)
+    return made.requires_grad_(requires_grad)

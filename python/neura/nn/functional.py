@@ -10,3 +10,7 @@ for _name in (
     "logsigmoid sigmoid tanh prelu pdist"
 ).split():
     globals()[_name] = getattr(_neura, _name)
+
+# Of torch.overrides, where programs look for them too.
+from ..overrides import handle_torch_function  # noqa: E402,F401
+from ..overrides import has_torch_function, has_torch_function_unary, has_torch_function_variadic  # noqa: E402,F401

@@ -2,4 +2,4 @@
 
 from .. import _lazy
 
-__getattr__, __dir__ = _lazy.names(__name__, {"checkpoint": "", "data": "", "dlpack": "", "hooks": ""})
+__getattr__, __dir__ = _lazy.names(__name__, {"checkpoint": "", "data": "", "dlpack": "", "hooks": "", "model_zoo": ""})

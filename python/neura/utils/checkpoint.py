@@ -4,7 +4,25 @@ import contextlib as _contextlib
 
 from .. import _neura
 
-__all__ = ["checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+
+CheckpointError = _neura.errors.AutogradError  # what a second run that differs raises, among others
+_early_stop = None
+
+
+@_contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Within a block, calls of checkpoint take this for their early_stop.
+
+    >>> with neura.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = neura.utils.checkpoint.checkpoint(neura.exp, neura.ones(2))
+    """
+    global _early_stop
+    before, _early_stop = _early_stop, bool(enable)
+    try:
+        yield
+    finally:
+        _early_stop = before
 
 
 def noop_context_fn():
@@ -62,8 +80,9 @@ def checkpoint(
         with context:
             return function(*positional, **keywords)
 
+    stops = early_stop if _early_stop is None else _early_stop
     tensors = [args[i] for i in at] + [kwargs[k] for k in names]
-    return _neura._checkpoint(run, tensors, preserve_rng_state, determinism_check == "default", early_stop)
+    return _neura._checkpoint(run, tensors, preserve_rng_state, determinism_check == "default", stops)
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):

@@ -1,0 +1,82 @@
+"""Names of torch.cuda that say in other words what neura.cuda and neura.random do."""
+
+from . import _neura, cuda
+from .random import get_rng_state as _state
+from .random import initial_seed
+from .random import seed as _seed
+from .random import set_rng_state as _set_state
+
+__all__ = [
+    "AcceleratorError",
+    "OutOfMemoryError",
+    "device_of",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "is_tf32_supported",
+    "reset_max_memory_allocated",
+    "seed",
+    "seed_all",
+    "set_rng_state",
+    "set_rng_state_all",
+]
+
+AcceleratorError, OutOfMemoryError = _neura.errors.CudaError, _neura.errors.OutOfMemoryError
+
+
+def get_rng_state(device="cuda"):
+    """The state of the one generator, which serves all devices: neura.get_rng_state()."""
+    return _state()
+
+
+def get_rng_state_all():
+    """get_rng_state() for each device."""
+    return [_state() for _ in range(cuda.device_count())]
+
+
+def set_rng_state(new_state, device="cuda"):
+    """Sets the state of the one generator, which serves all devices."""
+    _set_state(new_state)
+
+
+def set_rng_state_all(new_states):
+    """set_rng_state of each; they are of one generator, so that the last counts."""
+    for state in new_states:
+        _set_state(state)
+
+
+def seed():
+    """Seeds the one generator, which serves all devices, with a random number, where there is a device."""
+    if cuda.is_available():
+        _seed()
+
+
+seed_all = seed
+
+
+def init():
+    """Loads the back end. Raises DeviceError where it cannot be used."""
+    _neura._cuda.info(cuda._device())
+
+
+def is_tf32_supported():
+    """Does the first device compute with TF32? From compute capability 8.0."""
+    return cuda.is_available() and cuda.get_device_capability() >= (8, 0)
+
+
+def ipc_collect():
+    """Does nothing: memory is not shared between processes."""
+
+
+def reset_max_memory_allocated(device=None):
+    """The same as reset_peak_memory_stats."""
+    cuda.reset_peak_memory_stats(device)
+
+
+class device_of(cuda.device):
+    """Makes the device of a tensor current inside a `with`; one on the CPU changes nothing."""
+
+    def __init__(self, obj):
+        super().__init__(obj.device.index if obj.is_cuda else -1)

@@ -1,0 +1,176 @@
+"""The memory of tensors: bytes (UntypedStorage), and elements of a dtype, PyTorch's older form (TypedStorage).
+
+>>> x = neura.arange(6.0).reshape(2, 3)
+>>> len(x[1:].storage()), x[1:].storage()[0], x[1:].storage_offset()
+(6, 0.0, 3)
+"""
+
+from . import _neura
+from ._legacy import _DTYPES
+from ._neura import Tensor, UntypedStorage, errors
+
+__all__ = ["TypedStorage", "UntypedStorage", *(name.replace("Tensor", "Storage") for name in _DTYPES)]
+
+
+class TypedStorage:
+    """The elements that a tensor and its views share, as one row: TypedStorage(3), TypedStorage([1, 2], dtype=...).
+
+    Made by Tensor.storage(), it is the tensor's memory; made of a size or of numbers, it has memory of its own. Its
+    classes of one dtype, such as FloatStorage, are used in the same way.
+    """
+
+    dtype = None
+
+    def __init__(self, *args, dtype=None, device=None, wrap_storage=None):
+        dtype = self.dtype or dtype or _neura.get_default_dtype()
+        if wrap_storage is not None:
+            self._flat = _over(wrap_storage, dtype)
+        elif len(args) > 1:
+            raise errors.ValueError(f"{type(self).__name__}: expected a size or a sequence, got {len(args)} arguments")
+        elif not args or isinstance(args[0], int):
+            self._flat = _neura.empty(*args or (0,), dtype=dtype, device=device)
+        else:
+            self._flat = _neura.tensor(list(args[0]), dtype=dtype, device=device)
+        self.dtype = self._flat.dtype
+
+    device = property(lambda self: self._flat.device, doc="Where the elements are.")
+    is_cuda = property(lambda self: self._flat.is_cuda, doc="Are they on a CUDA device?")
+
+    def __len__(self):
+        return self._flat.numel()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, index):
+        part = self._flat[index]
+        return _wrap(part) if isinstance(index, slice) else part.item()
+
+    def __setitem__(self, index, value):
+        self._flat[index] = value
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self.tolist() == other.tolist()
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        rows = "\n".join(f" {value}" for value in self.tolist())
+        name = type(self).__name__
+        return f"{rows}\n[neura.storage.{name}(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+    def size(self):
+        """How many elements there are."""
+        return len(self)
+
+    def nbytes(self):
+        """How many bytes they take."""
+        return self._flat.nbytes
+
+    def element_size(self):
+        """How many bytes one takes."""
+        return self._flat.element_size()
+
+    def data_ptr(self):
+        """The address of the first."""
+        return self._flat.data_ptr()
+
+    def untyped(self):
+        """The bytes, as an UntypedStorage."""
+        return self._flat.untyped_storage()
+
+    def tolist(self):
+        """A list of the elements."""
+        return self._flat.tolist()
+
+    def fill_(self, value):
+        """Sets every element."""
+        self._flat.fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=False):
+        """Copies the elements of a storage of the same size."""
+        if len(source) != len(self):
+            raise errors.ShapeError(f"copy_: expected a storage of {len(self)} elements, got {len(source)}")
+        self._flat.copy_(source._flat, non_blocking)
+        return self
+
+    def clone(self):
+        """A copy."""
+        return _wrap(self._flat.clone())
+
+    def to(self, device):
+        """A copy on a device."""
+        return _wrap(self._flat.to(device, copy=True))
+
+    def cpu(self):
+        """It on the CPU."""
+        return self if self._flat.is_cpu else self.to("cpu")
+
+    def cuda(self, device=None):
+        """It on a CUDA device."""
+        return self.to("cuda" if device is None else device)
+
+    def type(self, dtype=None):
+        """The name of its kind, such as 'neura.FloatStorage', or a copy as another kind."""
+        if dtype is None:
+            return _wrap(self._flat)._name()
+        return _wrap(self._flat.to(getattr(dtype, "dtype", dtype)))
+
+    def _name(self):
+        kind = next(name for name, d in _DTYPES.items() if getattr(_neura, d) is self.dtype)
+        return f"neura.{'cuda.' if self.is_cuda else ''}{kind.replace('Tensor', 'Storage')}"
+
+    def is_shared(self):
+        """Is it in memory that processes share?"""
+        return self._flat.is_shared()
+
+
+def _over(storage, dtype):
+    size = _neura.empty(0, dtype=dtype).element_size()
+    return _neura._rebuild_tensor(Tensor, storage, dtype, 0, (storage.nbytes() // size,), (1,), False)
+
+
+def _wrap(flat):
+    storage = TypedStorage.__new__(TypedStorage)
+    storage._flat, storage.dtype = flat, flat.dtype
+    return storage
+
+
+def storage_of(tensor):
+    """Tensor.storage: the elements that a tensor and its views share."""
+    return _wrap(_over(tensor.untyped_storage(), tensor.dtype))
+
+
+class _Kind(type(TypedStorage)):
+    def __instancecheck__(cls, x):
+        return isinstance(x, TypedStorage) and x.dtype is cls.dtype
+
+
+def _conversion(dtype):
+    def convert(self):
+        return self.type(dtype)
+
+    convert.__doc__ = f"A copy as {dtype}."
+    return convert
+
+
+for _name, _dtype in _DTYPES.items():
+    _kind = _name.replace("Tensor", "Storage")
+    _space = {"dtype": getattr(_neura, _dtype), "__module__": "neura", "__doc__": f"A TypedStorage of {_dtype}."}
+    globals()[_kind] = _Kind(_kind, (TypedStorage,), _space)
+for _name, _dtype in {
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+}.items():
+    _convert = _conversion(getattr(_neura, _dtype))
+    _convert.__name__, _convert.__qualname__ = _name, f"TypedStorage.{_name}"
+    setattr(TypedStorage, _name, _convert)
