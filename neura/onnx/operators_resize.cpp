@@ -184,12 +184,9 @@ std::span<const Operator> resize_operators() {
   constexpr Types plain = Types::plain;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"Upsample", 7, 8, upsampled, plain, never},
-      {"Upsample", 9, 10, resized_by_scales, plain, never},
-      {"Resize", 10, 10, resized_by_scales, plain, never},
-      {"Resize", 11, kNewest, resized, plain, never},
-      {"GridSample", 16, kNewest, sampled, plain, never},
-      {"AffineGrid", 20, kNewest, affine, plain, never},
+      {"Upsample", 7, 8, upsampled, plain, never},         {"Upsample", 9, 10, resized_by_scales, plain, never},
+      {"Resize", 10, 10, resized_by_scales, plain, never}, {"Resize", 11, kNewest, resized, plain, never},
+      {"GridSample", 16, kNewest, sampled, plain, never},  {"AffineGrid", 20, kNewest, affine, plain, never},
   };
   return rows;
 }
