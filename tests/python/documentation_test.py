@@ -13,7 +13,7 @@ import neura
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "autograd.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "autograd.md", ROOT / "docs" / "graph.md"]
 
 
 def blocks(page):

@@ -83,7 +83,9 @@ def test_results_are_as_the_function_has_them():
 def test_constants_of_the_host_are_kept():
     import numpy
 
-    program = graph.trace(lambda x: x + neura.tensor([1.0, 2.0]) * neura.tensor(numpy.ones(2, "float32")), neura.ones(2))
+    program = graph.trace(
+        lambda x: x + neura.tensor([1.0, 2.0]) * neura.tensor(numpy.ones(2, "float32")), neura.ones(2)
+    )
     assert program(neura.zeros(2)).tolist() == [1.0, 2.0]
     assert [kind for kind in str(program).split() if kind == "constant"]
 
