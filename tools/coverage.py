@@ -20,7 +20,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ["core", "backend", "backend/cpu", "ops", "autograd", "cuda", "nn", "optim", "data", "io"]
+FOLDERS = ["core", "backend", "backend/cpu", "ops", "autograd", "graph", "cuda", "nn", "optim", "data", "io"]
 SITE = re.compile(r"\b(?:check|fail_with)<[\w:]+>\(|\bthrow\b(?! *;)")
 LAMBDA = re.compile(r"\[[&=]?[\w, &]*\](?=\s*[({])")
 

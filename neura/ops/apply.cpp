@@ -335,6 +335,8 @@ Deferral::Deferral() {
   state.reader = this, state.active |= kDeferred;
 }
 Deferral::~Deferral() { state.reader = nullptr, state.active &= ~std::uint32_t{kDeferred}; }
+Untraced::Untraced() : before_(state.active & kDeferred) { state.active &= ~std::uint32_t{kDeferred}; }
+Untraced::~Untraced() { state.active |= before_; }
 bool is_deferred() { return deferral(); }
 void tell_read(const Tensor& t) {
   if (Deferral* d = deferral()) d->reads(t.impl());

@@ -23,6 +23,16 @@ struct Deferral : Reader {
 void proceed(Call&);  // runs it; its parts, if it is run by its definition, are taken too
 
 inline Deferral* deferral() { return state.active & kDeferred ? static_cast<Deferral*>(state.reader) : nullptr; }
+// What runs while it lives is no part of a program: an optimizer's own numbers.
+class Untraced {
+ public:
+  Untraced();
+  Untraced(const Untraced&) = delete;
+  ~Untraced();
+
+ private:
+  std::uint32_t before_;
+};
 bool is_deferred();  // for other libraries: does this thread have one?
 void renew_next_call(Renewal);
 void tell_read(const Tensor&);  // that a host language reads its values

@@ -74,8 +74,14 @@ template <class O> nb::dict dict_of() {
 class Number {  // a tensor without dimensions, as a number to read and assign
  public:
   explicit Number(Tensor t) : t_(std::move(t)) {}
-  operator double() const { return t_.item<double>(); }
-  Number& operator=(double x) { return t_.fill_(x), *this; }
+  operator double() const {
+    const Untraced own;
+    return t_.item<double>();
+  }
+  Number& operator=(double x) {
+    const Untraced own;
+    return t_.fill_(x), *this;
+  }
   Number& operator=(const Number& x) { return *this = double(x); }
 
  private:
@@ -105,7 +111,8 @@ class DictState {  // of one parameter; its dictionary is made when something is
     if (v && is_tensor(v)) return Number(tensor_in(v));
     const bool step = std::string_view(name) == "step";
     const Tensor t = Tensor::empty(Spec::dense(step ? DType::float32 : DType::float64, Shape()));
-    Tensor(t).fill_(v && v != Py_None ? number_of(v, name) : first);
+    Number made(t);
+    made = v && v != Py_None ? number_of(v, name) : first;
     put(name, t);
     return Number(t);
   }

@@ -13,7 +13,8 @@ import neura
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("python", "autograd", "distributions"))]
+PAGES = [ROOT / "README.md"]
+PAGES += [ROOT / "docs" / f"{name}.md" for name in ("python", "autograd", "distributions", "graph")]
 
 
 def blocks(page):
