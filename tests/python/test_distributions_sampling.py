@@ -223,6 +223,21 @@ def test_samples_do_not_end_for_wrong_parameters_either():
     assert value.isnan().all()
 
 
+EMPTY = """
+Normal(z, 1.0); Gamma(z, 1.0); Beta(z, z); Dirichlet(m); Categorical(m); OneHotCategorical(m); Multinomial(2, m)
+Binomial(3, z); Poisson(z); VonMises(z, z); StudentT(z); MultivariateNormal(m, e); LKJCholesky(3, z); Wishart(z + 4, e)
+NegativeBinomial(z, z / 2); LowRankMultivariateNormal(m, e, z.new_ones(3)); LogisticNormal(m, 1.0); HalfNormal(z)
+MixtureSameFamily(Categorical(m), Normal(m, 1.0)); RelaxedBernoulli(z.new_ones(()), z); GeneralizedPareto(z, 1.0, 0.5)
+"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for line in EMPTY.strip().splitlines() for c in line.split(";")])
+def test_batches_of_nothing(call):
+    d = eval(call, {"z": neura.ones(0), "m": neura.ones(0, 3), "e": neura.eye(3), **vars(D)})
+    value = d.sample((2,))
+    assert value.shape == (2, 0, *d.event_shape) and d.log_prob(value).shape == (2, 0)
+
+
 def test_sampling_does_not_record_and_rsample_follows_the_mode():
     loc = neura.zeros(3, requires_grad=True)
     assert not D.Normal(loc, 1.0).sample().requires_grad

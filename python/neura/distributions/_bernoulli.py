@@ -171,23 +171,23 @@ class ContinuousBernoulli(ByProbs, ExponentialFamily):
     def cdf(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        slope, right = self._slope()
-        flat, safe = slope.abs() < 1e-6, _n.where(slope.abs() < 1e-6, -1.0, slope)
+        right, slope, flat, safe = self._slopes()
         at = _n.where(right, 1 - value, value)
         level = _n.where(flat, at + 0.5 * slope * at * (at - 1), (safe * at).expm1() / safe.expm1())
         return _n.where(right, 1 - level, level).clamp(min=0, max=1)
 
     def icdf(self, value):
-        slope, right = self._slope()
-        flat, safe = slope.abs() < 1e-6, _n.where(slope.abs() < 1e-6, -1.0, slope)
+        right, slope, flat, safe = self._slopes()
         level = _n.where(right, 1 - value, value)
         at = _n.where(flat, level + 0.5 * slope * level * (1 - level), (level * safe.expm1()).log1p() / safe)
         return _n.where(right, 1 - at, at).clamp(min=0, max=1)
 
-    def _slope(self):
-        """That of the log density, or minus it where it would be positive, and where that is."""
+    def _slopes(self):
+        """Where the log density rises; its slope, or minus it there; where that is nearly 0; with -1 there."""
         right = self.logits > 0
-        return _n.where(right, -self.logits, self.logits), right
+        slope = _n.where(right, -self.logits, self.logits)
+        flat = slope.abs() < 1e-6
+        return right, slope, flat, _n.where(flat, -1.0, slope)
 
     def entropy(self):
         complement = (-self.probs).log1p()

@@ -230,8 +230,9 @@ class Multinomial(Distribution):
 
     def sample(self, sample_shape=()):
         drawn = self._categorical.sample((self.total_count, *sample_shape))
-        drawn = drawn.reshape((self.total_count, -1)).mT
-        counts = self._param.detach().new_zeros((drawn.shape[0], self._event_shape[0]))
+        rows = _n.Size((*sample_shape, *self._batch_shape)).numel()
+        drawn = drawn.reshape((self.total_count, rows)).mT
+        counts = self._param.detach().new_zeros((rows, self._event_shape[0]))
         counts.scatter_add_(-1, drawn, _n.ones_like(drawn).to(counts.dtype))
         return counts.reshape(self._extended_shape(sample_shape))
 

@@ -21,7 +21,7 @@ def solve_lower(factor, vectors):
         return _linalg.solve_triangular(factor, vectors.unsqueeze(-1), upper=False).squeeze(-1)
     if shape[extra:-1] != lead:
         vectors = vectors.expand((*shape[:extra], *lead, n))
-    columns = vectors.reshape((-1, *lead, n)).movedim(0, -1)
+    columns = vectors.reshape((_n.Size(shape[:extra]).numel(), *lead, n)).movedim(0, -1)
     solved = _linalg.solve_triangular(factor, columns, upper=False)
     return solved.movedim(-1, 0).reshape((*shape[:extra], *lead, n))
 

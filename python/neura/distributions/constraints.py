@@ -111,8 +111,9 @@ class _IndependentConstraint(Constraint):
             raise _n.errors.ShapeError(
                 f"independent: expected at least {self.event_dim} dimensions, got a tensor of shape {list(value.shape)}"
             )
-        kept = within.dim() - self.reinterpreted_batch_ndims
-        return within.reshape((*within.shape[:kept], -1)).all(-1)
+        for _ in range(self.reinterpreted_batch_ndims):
+            within = within.all(-1)
+        return within
 
     def __repr__(self):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"

@@ -241,5 +241,6 @@ class ExponentialFamily(Distribution):
             slopes = _grad(normalizer.sum(), natural, create_graph=True)
             result = normalizer - self._mean_carrier_measure
             for parameter, slope in zip(natural, slopes):
-                result = result - (parameter * slope).reshape((*self._batch_shape, -1)).sum(-1)
+                inner = tuple(range(len(self._batch_shape), parameter.dim()))
+                result = result - ((parameter * slope).sum(inner) if inner else parameter * slope)
         return result if any(p.requires_grad for p in given) else result.detach()
