@@ -221,7 +221,6 @@ TEST_F(CudaLinalg, SingularMatricesAreNamed) {
     EXPECT_GT(back(inv_ex(a).info).to_vector<int>()[1], 0);
     EXPECT_EQ(back(det(a)).to_vector<double>()[1], 0);
     const Tensor spd = matmul(a, mT(a));
-    expect_close(back(spd.select(0, 0)), back(matmul(a.select(0, 0), mT(a.select(0, 0)))));
     EXPECT_THROW(cholesky(spd - 1e3 * eye(n, {.dtype = float64, .device = kCuda})), LinAlgError);
     EXPECT_EQ(back(cholesky_ex(neg(eye(n, {.dtype = float64, .device = kCuda}))).info).item<int>(), 1);
   }
