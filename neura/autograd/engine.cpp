@@ -8,6 +8,7 @@
 #include "neura/ops/autocast.h"
 #include "neura/core/wrapped.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/message.h"
 #include "neura/ops/rows.h"
 #include "neura/ops/strided.h"
 #include "neura/ops/view.h"
@@ -33,8 +34,9 @@ template <class T, int most> class Some {  // up to `most`, of which only those 
   const Row* writer = t.impl()->storage->writer;
   throw InplaceError(std::string(r.row->name) + ": expected its saved " + (bit < 8 ? "operand " : "result ") +
                      std::to_string(bit & 7) + " (" + t.spec().str() + ") at version " + std::to_string(version) +
-                     ", got version " + std::to_string(t.version()) + ": " + (writer ? writer->name : "a write") +
-                     "_ changed it in place; clone() it first or use the form that returns a new tensor");
+                     ", got version " + std::to_string(t.version()) + ": " +
+                     in_place_name(writer ? writer->name : "a write") +
+                     " changed it in place; clone() it first or use the form that returns a new tensor");
 }
 
 using Values = Some<Tensor, kMaxInputs + kMaxOutputs>;

@@ -50,7 +50,7 @@ struct ConvolutionWeightGradientOp {
 
 struct FoldOp;
 struct UnfoldOp {  // [n, c, in..] -> [n, c * kernel, windows]
-  static constexpr Operation op = operation("unfold").linear();
+  static constexpr Operation op = operation("im2col").linear();
   ConvolutionShape s;
   Shape kernel;
   NEURA_FIELDS(s, kernel)

@@ -35,7 +35,7 @@ struct Cast {  // and clone, to the same dtype
 };
 
 struct Transfer {  // to another device; dimensions keep their order in memory
-  static constexpr Operation op = operation("to").linear().across();
+  static constexpr Operation op = operation("to_device").linear().across();
   Device device;
   bool non_blocking;
   NEURA_FIELDS(device, non_blocking)
@@ -71,8 +71,8 @@ struct Copy {
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
-struct FillFrom : Copy {  // errors and nodes bear the name of what was called
-  static constexpr Operation op = operation("fill").direct().across();
+struct FillFrom : Copy {
+  static constexpr Operation op = operation("fill_").direct().across();
 };
 
 struct Fill {
@@ -90,7 +90,7 @@ struct Zero : Fill {
   static constexpr Operation op = operation("zero").direct();
 };
 
-constexpr const char* kOverwriters[] = {"masked_fill", "put", "masked_scatter", "index_put"};
+constexpr const char* kOverwriters[] = {"masked_fill_", "put_", "masked_scatter_", "index_put_"};
 template <Overwriter by> struct OverwriteBy : Copy {
   static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across();
 };

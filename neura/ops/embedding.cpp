@@ -2,6 +2,7 @@
 
 #include "neura/backend/kernels/embedding.h"
 #include "neura/ops/copy.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/message.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/registry.h"
@@ -73,18 +74,20 @@ struct EmbeddingDenseBackward {
 
 // The rows that are looked up, scaled down in the weight itself; not part of any derivative.
 struct EmbeddingRenorm {
-  static constexpr Operation op = operation("embedding").writes(in(0));
+  static constexpr Operation op = operation("embedding_renorm").writes(in(0));
   double max_norm, norm_type;
   NEURA_FIELDS(max_norm, norm_type)
   void infer(const Spec& weight, const Spec& indices) const {
-    check_numbers(op.name, indices);
+    check_numbers("embedding", indices);
     check<NotImplementedError>(weight.contiguous, [&] {
       return std::string(
           "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()");
     });
   }
   void run(Context& c, View weight, View indices) const {
-    c.backend.embedding->renormalize(c, weight, indices, max_norm, norm_type);
+    Context told(c.backend, c.device, "embedding");
+    c.backend.embedding->renormalize(told, weight, indices, max_norm, norm_type);
+    hand_on(c, told);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "neura/ops/expect.h"
 
 #include <cstdio>
+#include <cstring>
 
 #include "neura/backend/kernels/index.h"
 #include "neura/ops/apply.h"
@@ -70,16 +71,26 @@ struct Expect {
   void run(Context& c, View broken, View same) const {
     Context told(c.backend, c.device, sentence(rule));
     c.backend.index->select(told, broken, broken, same, 0);
-    c.fail(told.failure);
-    if (!told.failed) return;
-    thread_local DeviceFailure failure;
-    failure.kind = DeviceFailure::index;
-    std::snprintf(failure.text, sizeof failure.text, "%s", told.op);
-    c.fail(&failure);
+    hand_on(c, told);
   }
 };
 
 }  // namespace
+
+void hand_on(Context& call, const Context& told) {
+  call.fail(told.failure);
+  if (!told.failed) return;
+  thread_local DeviceFailure failure;
+  failure.kind = DeviceFailure::index, failure.op[0] = '\0';
+  if (std::strchr(told.op, ' ')) {  // a sentence
+    std::snprintf(failure.text, sizeof failure.text, "%s", told.op);
+  } else {
+    std::snprintf(failure.op, sizeof failure.op, "%s", told.op);
+    std::snprintf(failure.text, sizeof failure.text, "expected indices from 0 to %lld, got %lld",
+                  static_cast<long long>(told.bound() - 1), static_cast<long long>(told.value()));
+  }
+  call.fail(&failure);
+}
 
 void expect(Rule rule, const Tensor& holds) {
   if (!holds.numel()) return;

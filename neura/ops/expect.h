@@ -29,4 +29,8 @@ enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
 // `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.
 void expect(Rule, const Tensor& holds);
 
+class Context;
+// What a kernel reported to `told`, whose name is another than the call's: to the call.
+void hand_on(Context& call, const Context& told);
+
 }  // namespace neura

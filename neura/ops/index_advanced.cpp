@@ -1,6 +1,7 @@
 // Square brackets, flat positions, masks and what is found by them.
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
+#include "neura/ops/expect.h"
 #include "neura/ops/index.h"
 #include "neura/ops/index_ops.h"
 #include "neura/ops/overwrite.h"
@@ -14,10 +15,12 @@ namespace {
 
 enum class By { index, index_put, take, put, take_along_dim };
 constexpr const char* kByNames[] = {"index", "index_put", "take", "put", "take_along_dim"};
+constexpr const char* kLinearNames[] = {"positions_index", "positions_index_put", "positions_take", "positions_put",
+                                        "positions_take_along_dim"};
 
 // Coordinates become positions; int64 of the common shape.
 template <By by> struct Linear {
-  static constexpr Operation op = operation(kByNames[int(by)]).optional(in(1, 2, 3));
+  static constexpr Operation op = operation(kLinearNames[int(by)]).optional(in(1, 2, 3));
   std::int64_t sizes[4];
   int count;
   NEURA_FIELDS(sizes, count)
@@ -26,7 +29,9 @@ template <By by> struct Linear {
   }
   void run(Context& c, View a, View b, View d, View e, View out) const {
     const View all[] = {a, b, d, e};
-    c.backend.index->linear(c, all, sizes, count, out);
+    Context told(c.backend, c.device, kByNames[int(by)]);  // who calls it is who is told of an index
+    c.backend.index->linear(told, all, sizes, count, out);
+    hand_on(c, told);
   }
 };
 
@@ -56,7 +61,7 @@ Tensor flat_positions(By by, const Tensor& index, std::int64_t numel) {
 
 // How many rows the result has: a number of the host's, which the caller reads.
 struct CountNonzero {
-  static constexpr Operation op = operation("nonzero").dynamic();
+  static constexpr Operation op = operation("count_nonzero").dynamic();
   NEURA_FIELDS()
   void infer(const Spec&, Spec& count) const { count = Spec::dense(DType::int64, {}); }
   void run(Context& c, View x, View count) const { *count.as<std::int64_t>() = c.backend.index->count_nonzero(c, x); }

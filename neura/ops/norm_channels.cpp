@@ -127,13 +127,13 @@ template <bool training> struct BatchNorm {
                      .writes(in(3, 4))
                      .saves(0, in(0, 1), out(1, 2))
                      .saves(1, in(0), out(1, 2))
-               : operation("batch_norm").optional(in(1, 2)).saves(0, in(0, 1, 3, 4)).saves(1, in(0, 3, 4));
+               : operation("batch_norm_inference").optional(in(1, 2)).saves(0, in(0, 1, 3, 4)).saves(1, in(0, 3, 4));
   double eps;
   double momentum = 0;
   NEURA_FIELDS(eps, momentum)
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
-    check_norm_dtypes(op.name, x, w, b);
+    check_norm_dtypes("batch_norm", x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
     mean = var = Spec::dense(accumulation(x.dtype), Shape{training ? x.shape[1] : 0}, x.device);
   }

@@ -114,7 +114,8 @@ void LinearOp::gradient(Gradient& g) const {
     g.result[0] = apply(LinearOp{conj_x, conj_w == conj_x}, g.g[0], transpose(g.input(1), 0, 1), Operand());
   }
   if (g.needs(1)) {
-    const Tensor rows = reshape(g.input(0), {-1, g.input(0).size(-1)}), upper = reshape(g.g[0], {-1, g.g[0].size(-1)});
+    const auto as_rows = [](const Tensor& t) { return t.dim() > 1 ? flatten(t, 0, -2) : unsqueeze(t, 0); };
+    const Tensor rows = as_rows(g.input(0)), upper = as_rows(g.g[0]);
     g.result[1] = product(transpose(upper, 0, 1), conj_w, rows, conj_x == conj_w, 1);
   }
   if (g.needs(2)) g.result[2] = g.g[0];

@@ -126,7 +126,7 @@ void check_in_place(const Call& call) {
   TensorImpl* self = call.out[0].impl();
   TensorImpl* root = self->base ? self->base : self;
   const auto refuse = [&](const char* text) __attribute__((cold, noinline)) {
-    throw InplaceError(std::string(call.row->name) + "_: " + text);
+    throw InplaceError(in_place_name(call.row->name) + ": " + text);
   };
   Node* owner = node(root->history);
   if (owner && owner->leaf)

@@ -18,7 +18,7 @@ Recurrence kernel_form(const Direction& d) {
 std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
 
 struct RecurrenceBackward {
-  static constexpr Operation op = operation("recurrence_backward").optional(in(0, 1, 3));
+  static constexpr Operation op = operation("recurrent_layer_backward").optional(in(0, 1, 3));
   Direction way;
   NEURA_FIELDS(way)
   void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, const Spec& y, const Spec&, Spec& gx,
@@ -67,7 +67,7 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 struct RecurrenceOp {
   // The kernel's gradient reads neither x nor b; the definition's does.
   static constexpr Operation op =
-      operation("recurrence").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
+      operation("recurrent_layer").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
   Direction way;
   bool training;
   NEURA_FIELDS(way, training)

@@ -14,7 +14,7 @@ struct Row;
 
 // The library's in a fixed order, then the registered ones. What was returned stays valid.
 std::span<const Row* const> all_operations();
-// By its name; null if there is none. Where several bear it (to, median): the first of the list.
+// By its name, which no other one has; null if there is none.
 const Row* find_operation(std::string_view name);
 // Adds one of a program's own, which must live as long as the process. Once more changes nothing; ValueError where
 // another operation has its name. Any thread may call it.

@@ -77,7 +77,7 @@ template <class Op> SortResult chosen(Rank rank, const Tensor& x, int dim, bool 
 
 // The median of all elements: those equal to it share the gradient.
 struct MedianOfAll {
-  static constexpr Operation op = operation("median").saves(0, in(0), out(0));
+  static constexpr Operation op = operation("median_of_all").saves(0, in(0), out(0));
   bool skip_nan;
   NEURA_FIELDS(skip_nan)
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(x.dtype, {}, x.device); }

@@ -63,10 +63,7 @@ TEST(Index, AnIndexOutsideIsNamedAndNothingIsWritten) {
             "index_add: expected indices from 0 to 2, got 7 (f");
   EXPECT_EQ(error_of<IndexError>([&] { scatter_(x, 0, g, 1.); }).substr(0, 47),
             "scatter: expected indices from 0 to 2, got 5 (f");
-  EXPECT_EQ(error_of<IndexError>([&] {
-              index(x, {tensor({0, -4})});
-            }).substr(0, 45),
-            "index: expected indices from 0 to 2, got -4 (");
+  EXPECT_EQ(error_of<IndexError>([&] { index(x, {tensor({0, -4})}); }), "index: expected indices from 0 to 2, got -4");
   EXPECT_EQ(error_of<IndexError>([&] { gather(x, 1, tensor({{-1}})); }).substr(0, 46),
             "gather: expected indices from 0 to 1, got -1 (");
   expect_close(x, {0, 0, 0, 0, 0, 0});
