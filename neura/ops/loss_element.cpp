@@ -1,6 +1,7 @@
 // Losses that compare input and target element by element.
 #include <cmath>
 
+#include "neura/core/wrapped.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/loss_common.h"
@@ -180,7 +181,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
            target.shape().str();
   });
   if (input.numel()) {
-    const auto range = aminmax(input.detach());
+    const auto range = aminmax(innermost(input).detach());
     const double low = range.min.item<double>(), high = range.max.item<double>();
     check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
       return "binary_cross_entropy: expected an input between 0 and 1, got elements from " + Scalar(low).str() +
@@ -245,7 +246,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
                ", or of these with the last one left out or one of them 1, got " + var.shape().str();
       });
   }
-  check<ValueError>(!v.numel() || amin(v.detach()).item<double>() >= 0, [&] {
+  check<ValueError>(!v.numel() || amin(innermost(v).detach()).item<double>() >= 0, [&] {
     return std::string("gaussian_nll_loss: expected a var of at least 0, got a negative element");
   });
   v = v + (clamp_min(v.detach(), o.eps) - v.detach());  // the clamp passes gradients on

@@ -1,5 +1,7 @@
 #include "neura/ops/random.h"
 
+#include "neura/core/wrapped.h"
+
 #include <cmath>
 
 #include "neura/backend/kernels/random.h"
@@ -125,11 +127,11 @@ struct Multinomial {
 
 // On a device one answer is fetched; the values themselves only to say which of them is wrong.
 template <class F> bool known_to_hold(const Tensor& t, F&& condition) {
-  return !t.device().is_cpu() && all(condition(t.detach())).template item<bool>();
+  return !t.device().is_cpu() && all(condition(innermost(t).detach())).template item<bool>();
 }
 // Values that decide what is an error; one look at them all.
 std::vector<double> host_values(const Tensor& t) {
-  return contiguous(t.detach().to(DType::float64)).to(Device()).to_vector<double>();
+  return contiguous(innermost(t).detach().to(DType::float64)).to(Device()).to_vector<double>();
 }
 Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double most) {
   check<DTypeError>(is_floating(p.dtype()), [&] {

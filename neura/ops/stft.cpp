@@ -1,5 +1,7 @@
 #include "neura/ops/stft.h"
 
+#include "neura/core/wrapped.h"
+
 #include <algorithm>
 
 #include "neura/core/exact.h"
@@ -141,7 +143,7 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
                       : o.center ? whole - n_fft / 2
                                  : whole;
   const Tensor divisor = slice(squares, 1, start, end);
-  const double least = divisor.numel() ? min(abs(divisor.detach())).item<double>() : 1;
+  const double least = divisor.numel() ? min(abs(innermost(divisor).detach())).item<double>() : 1;
   check<ValueError>(least > 1e-11, [&] {
     return "istft: expected windows whose squares add up to more than 0 everywhere, got " + Scalar(least).str() +
            "; take a smaller hop_length, another window or a shorter length";

@@ -76,8 +76,8 @@ RAISED = [
     (
         "NotImplementedError",
         (NotImplementedError, RuntimeError),
-        lambda: neura.autograd.grad(x, x, is_grads_batched=True),
-        "grad: is_grads_batched is not there; call grad once for each row of grad_outputs",
+        lambda: neura.nn.functional.embedding(neura.tensor([0]), neura.ones(2, 3).t(), max_norm=1.0),
+        "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()",
     ),
     (
         "OutOfMemoryError",
