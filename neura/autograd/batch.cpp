@@ -75,6 +75,16 @@ bool BatchLevel::is_batched(const Tensor& t) const {
 }
 Tensor BatchLevel::lift(const Tensor& t) { return mine(t.impl()) ? t : make(t, false); }
 
+bool BatchLevel::spreads(const Call& c) const {
+  bool any = false;
+  for (int i = 0; i < c.inputs; ++i)
+    if (const auto* h = c.in[i].is_tensor() ? mine_as<Batched>(c.in[i].tensor) : nullptr) any |= h->batched;
+  return any;
+}
+Tensor BatchLevel::adopted(const Tensor& value) {
+  return make(contiguous(expand(value, with_batch(size_, value.shape()))), true);
+}
+
 bool BatchLevel::records_parts(const Call& c) const {
   return c.row->define && !batch_rule(*c.row) && c.destination == Destination::fresh && !c.row->draws_numbers;
 }
@@ -97,27 +107,29 @@ bool BatchLevel::draw(Call& c) {
   const bool apart = prepare_numbers(c);
   if (!apart) return false;
   if (c.destination != Destination::fresh)
-    throw AutogradError(std::string(c.row->name) +
-                        "_: expected a batched tensor with randomness='different', got one that all samples share");
+    throw InplaceError(std::string(c.row->name) +
+                       "_: expected a batched tensor with randomness='different', got one that all samples share");
   BatchCall b(*this, c);
   b.own_numbers = true;
-  loop_over_samples(b);
+  const BatchRule rule = c.inputs && b.in[0] ? batch_rule(*c.row) : nullptr;
+  if (rule) rule(b);
+  else loop_over_samples(b);
   return true;
 }
 
 void BatchLevel::run(Call& c) {
   if (c.row->is_dynamic)
-    throw ValueError(std::string(c.row->name) +
-                     ": expected a result whose size does not depend on values inside vmap; use where() or a mask");
+    throw AutogradError(std::string(c.row->name) +
+                        ": expected a result whose size does not depend on values inside vmap; use where() or a mask");
   const bool apart = c.row->draws_numbers && prepare_numbers(c);
   BatchCall b(*this, c);
   b.own_numbers = apart;
   bool batched = apart;
   for (const bool each : b.batched) batched |= each;
   if (c.destination != Destination::fresh && batched && !is_batched(c.out[0]))
-    throw ValueError(std::string(c.row->name) +
-                     "_: expected the tensor that is written inside vmap to be batched as what is written, got one "
-                     "that all samples share; use the form that returns a new tensor");
+    throw InplaceError(std::string(c.row->name) +
+                       "_: expected the tensor that is written inside vmap to be batched as what is written, got one "
+                       "that all samples share; use the form that returns a new tensor");
   if (c.destination != Destination::fresh) batched |= is_batched(c.out[0]);
   if (!batched) {  // handles of what is one for all
     std::vector<Operand> operands(c.in, c.in + c.inputs);
@@ -234,8 +246,11 @@ void loop_over_samples(BatchCall& b) {
   if (!c.row->draws_numbers) looped_rows().insert(c.row->name);
   for (int i = 0; i < c.inputs; ++i)
     if (c.row->writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])
-      throw ValueError(std::string(c.row->name) + ": expected operand " + std::to_string(i) +
-                       ", which is written, to be batched inside vmap, got one that all samples share");
+      throw InplaceError(std::string(c.row->name) + ": expected operand " + std::to_string(i) +
+                         ", which is written, to be batched inside vmap, got one that all samples share");
+  check<ValueError>(b.size() > 0, [&] {
+    return std::string(c.row->name) + ": expected at least one sample inside vmap, got a batch of none";
+  });
   std::vector<Operand> operands(c.in, c.in + c.inputs);
   std::vector<Tensor> samples(b.in.size()), results[kMaxOutputs];
   const bool fresh = c.destination == Destination::fresh;

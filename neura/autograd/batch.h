@@ -28,7 +28,10 @@ class BatchLevel final : public Level {
   friend struct BatchCall;
   struct Batched;
   Tensor make(Tensor value, bool batched) const;
+  bool spreads(const Call&) const override;
+  Tensor adopted(const Tensor& value) override;
   void run(Call&) override;
+  void reserve(Call& c) override { prepare_numbers(c); }
   bool draw(Call&) override;
   bool records_parts(const Call&) const override;
   bool prepare_numbers(Call&);  // reserves them; true: each sample has its own part of them

@@ -73,7 +73,7 @@ void batched_group_norm(BatchCall& b) {
 void batched_batch_norm(BatchCall& b) {
   for (int i : {3, 4})
     if (b.row().writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])
-      throw ValueError(
+      throw InplaceError(
           "batch_norm: expected running statistics that are batched inside vmap, got ones that all samples share, "
           "which cannot be moved; use track_running_stats=False, eval() or another norm");
   b.batch_all();

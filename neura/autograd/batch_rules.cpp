@@ -103,8 +103,8 @@ void shift(BatchCall& b, unsigned edits) {
   b.batch_all();
   bool bare = false;
   for (int i = 0; i < b.call.inputs; ++i)
-    if (edits && b.in[std::size_t(i)] && b.rank(i) == 0) b.pad(i, 1), bare = true;
-  b.lay_out();
+    if (edits & (kDim | kMask) && b.in[std::size_t(i)] && b.rank(i) == 0) b.pad(i, 1), bare = true;
+  if (b.row().kind != Row::view) b.lay_out();
   Edited op(b, edits);
   if (!bare) return b.finish(b.row(), op.get());
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);

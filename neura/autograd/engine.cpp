@@ -96,7 +96,7 @@ void evaluate(Gradient& c, Record& r, Run& run, unsigned wanted, Tensor* g, Tens
     if (bit < 8) p->history = Ref<Node>(r.edges[bit].node).leave(), p->output = std::uint16_t(r.edges[bit].output);
     else if (differentiable(t.dtype())) p->history = Ref<Node>::share(self).leave(), p->output = std::uint16_t(bit - 8);
   }
-  const bool by_definition = r.row->define && !r.row->is_closed && (run.create_graph || !r.row->gradient);
+  const bool by_definition = r.row->define && (!r.row->gradient || (run.create_graph && read && !r.row->is_closed));
   if (by_definition) gradient_by_definition(c);
   else r.row->gradient(c);
   for (int i = 0; i < r.row->outputs; ++i) g[i] = {};  // before the results move on: they may be g itself

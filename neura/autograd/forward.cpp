@@ -63,14 +63,20 @@ Tensor DualLevel::tangent_of(const TensorImpl* t) const {
   return neura::apply(AsStrided{root->value.spec(), h->value.spec()}, root->tangent);
 }
 
+bool DualLevel::spreads(const Call& c) const {
+  for (int i = 0; i < c.inputs; ++i)
+    if (c.in[i].is_tensor() && tangent_of(c.in[i].tensor)) return true;
+  return false;
+}
+
+void DualLevel::reserve(Call& c) {  // the tangent needs the same numbers
+  Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
+  if (numbers->reserved) return;
+  const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
+  numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
+}
+
 void DualLevel::run(Call& c) {
-  if (c.row->draws_numbers) {  // the tangent needs the same numbers
-    Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
-    if (!numbers->reserved) {
-      const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
-      numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
-    }
-  }
   DualCall d(*this, c);
   const Row& row = *c.row;
   const bool moves = d.moves() && row.cls.comes != Comes::as_bool;
@@ -106,7 +112,7 @@ void DualLevel::write(Call& c, DualCall& d) {
     throw AutogradError(std::string(c.row->name) +
                         ": expected no tangents with out=, got some; use the form that returns a new tensor");
   auto* h = mine_as<Dual>(c.out[0].impl());
-  check<ValueError>(h, [&] {
+  check<InplaceError>(h, [&] {
     return std::string(c.row->name) +
            "_: expected the tensor that is written to be of this forward-mode level, got "
            "one made outside; use the form that returns a new tensor";

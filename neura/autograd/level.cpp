@@ -1,22 +1,57 @@
 #include "neura/autograd/level.h"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/state.h"
 #include "neura/ops/record.h"
+#include "neura/ops/strided.h"
 #include "neura/ops/view.h"
 
 namespace neura {
 namespace {
 
 std::atomic<std::uint64_t> levels{0};
+std::atomic<std::int64_t> handles{0};  // that exist
 
+std::vector<std::uint64_t>& open_levels() {
+  thread_local std::vector<std::uint64_t> open;
+  return open;
+}
+[[gnu::cold, noreturn]] void refuse_escaped() {
+  throw AutogradError(
+      "func: expected tensors of transforms that are still active, got one that left the function it belongs to; give "
+      "it back as a result");
+}
+
+// Below all, once a tensor has outlived its level: whoever uses it gets an error. Goes with the next level.
+struct Guard final : Interceptor {
+  void call(Call& c) override {
+    for (int i = 0; i < c.inputs; ++i)
+      if (c.in[i].is_tensor() && wrapped(c.in[i].tensor)) refuse_escaped();
+    apply(c);
+  }
+};
+std::unique_ptr<Guard>& guard() {
+  thread_local std::unique_ptr<Guard> one;
+  return one;
+}
 }  // namespace
 
-Level::Level() : number_(++levels) {}
-Level::~Level() = default;
+Level::Handle::Handle() { handles.fetch_add(1, std::memory_order_relaxed); }
+Level::Handle::Handle(const Handle& o) : Wrapped(o), level(o.level), value(o.value) { ++handles; }
+Level::Handle::~Handle() { handles.fetch_sub(1, std::memory_order_relaxed); }
+
+Level::Level() : number_(++levels), first_id_(state.id) { open_levels().push_back(number_); }
+Level::~Level() { std::erase(open_levels(), number_); }
+void Level::open() {
+  if (guard() && state.top == guard().get()) guard().reset();
+}
+void Level::closed() {
+  if (!state.top && handles.load(std::memory_order_relaxed) > 0) guard() = std::make_unique<Guard>();
+}
 
 Level::Handle* Level::mine(const TensorImpl* t) const {
   auto* h = dynamic_cast<Handle*>(wrapped(t));
@@ -29,19 +64,28 @@ Level::Inside::~Inside() {
   if (!before_) state.active &= ~std::uint32_t{kIntercepted};
 }
 
+void Level::see(const TensorImpl* t, bool& ours, bool& history) const {
+  const Wrapped* w = wrapped(t);
+  if (!w) return;
+  const auto* h = dynamic_cast<const Handle*>(w);
+  if (h && h->level == number_) ours = true, history |= may_need_gradient(t);
+  else if (h && std::find(open_levels().begin(), open_levels().end(), h->level) == open_levels().end())
+    refuse_escaped();
+}
+
 void Level::call(Call& c) {
   bool ours = false, history = false;
-  const auto see = [&](const TensorImpl* t) {
-    if (!mine(t)) return;
-    ours = true, history |= may_need_gradient(t);
-  };
   for (int i = 0; i < c.inputs; ++i)
-    if (c.in[i].is_tensor()) see(c.in[i].tensor);
-  if (c.destination != Destination::fresh && c.out[0]) see(c.out[0].impl());
+    if (c.in[i].is_tensor()) see(c.in[i].tensor, ours, history);
+  if (c.destination != Destination::fresh && c.out[0]) {
+    if (ours && !mine(c.out[0].impl()) && spreads(c)) adopt(c.out[0].impl());
+    see(c.out[0].impl(), ours, history);
+  }
   if (!ours) {
     if (!c.row->draws_numbers || !draw(c)) apply(c);
     return;
   }
+  if (c.row->draws_numbers) reserve(c);
   const bool flags = c.row->cls.comes == Comes::as_bool && c.destination == Destination::fresh;
   const bool recorded = history && !(state.active & (kNoGrad | kInference)) && c.row->kind != Row::slope && !flags;
   if (!recorded || records_parts(c)) return run(c);
@@ -53,6 +97,28 @@ void Level::call(Call& c) {
   Ref<Record> r = begin_record(c);
   run(c);
   if (r) finish_record(std::move(r), c);
+}
+
+// Only what nobody outside can know: made since this level opened, its bytes seen by itself and, at most, the view that
+// is written.
+void Level::adopt(TensorImpl* t) {
+  TensorImpl* root = t->base ? t->base : t;
+  constexpr std::uint64_t thread = ~std::uint64_t{0} << 40;
+  const bool inside = root->id > first_id_ && (root->id & thread) == (first_id_ & thread);
+  if (!inside || may_need_gradient(root) || !root->spec.contiguous || mine(root) ||
+      root->storage->count.load() != (t->base ? 2u : 1u))
+    return;
+  const Tensor value = adopted(Tensor(root->alias()));
+  const Spec before = root->spec, window = t->spec;
+  const auto become = [](TensorImpl* self, const Tensor& what) {
+    self->spec = what.spec();
+    Ref<Storage>::drop(std::exchange(self->storage, Ref<Storage>::share(what.impl()->storage).leave()));
+  };
+  become(root, value);
+  if (t == root) return;
+  const Inside again(*this);
+  become(t, neura::apply(AsStrided{before, window}, value));
+  t->seen = root->generation;
 }
 
 void Level::set_base(const Tensor& view, const TensorImpl* of) {

@@ -14,6 +14,10 @@ class Level : public Interceptor {
  public:
   Level();
   ~Level() override;
+  // Around the life of a level, which the stack of interceptors takes up first and lets go last: what left an earlier
+  // one unseen is looked after in between.
+  static void open();
+  static void closed();
   void call(Call&) final;
   // t at this level, to be a leaf of its own: itself if it is wrapped here already.
   virtual Tensor lift(const Tensor& t) = 0;
@@ -22,13 +26,21 @@ class Level : public Interceptor {
   struct Handle : Wrapped {
     std::uint64_t level;
     Tensor value;
+    Handle();
+    Handle(const Handle&);
+    ~Handle() override;
     const Tensor& beneath() const override { return value; }
   };
   template <class H> H* mine_as(const TensorImpl* t) const { return static_cast<H*>(mine(t)); }
   Handle* mine(const TensorImpl* t) const;  // null if t is not of this level
   Handle* mine(const Operand& o) const { return o.is_tensor() ? mine(o.tensor) : nullptr; }
   std::uint64_t number() const { return number_; }
+  // A tensor made inside, which is written with what only this level's tensors hold, becomes one of them: zeros that a
+  // program fills. These say whether such a write is ahead, and what it becomes.
+  virtual bool spreads(const Call&) const = 0;
+  virtual Tensor adopted(const Tensor& value) = 0;
   virtual void run(Call&) = 0;                // with at least one operand or destination of this level
+  virtual void reserve(Call&) = 0;            // random numbers, before the call is recorded with them
   virtual bool draw(Call&) { return false; }  // of random numbers, with none; false: goes below
   virtual bool records_parts(const Call&) const { return false; }  // the call is recorded as what it is made of
 
@@ -46,7 +58,9 @@ class Level : public Interceptor {
   void written(const Call&);  // versions of the destination
 
  private:
-  const std::uint64_t number_;
+  void see(const TensorImpl*, bool& ours, bool& history) const;
+  void adopt(TensorImpl*);
+  const std::uint64_t number_, first_id_;
 };
 
 // The topmost level of this thread, or null.

@@ -32,7 +32,7 @@ Tensor innermost(const Tensor& t) {
 
 void check_one_value(const char* op, const Tensor& t) {
   for (Tensor x = t; is_wrapped(x); x = wrapped(x.impl())->beneath())
-    check<ValueError>(!wrapped(x.impl())->is_batch(), [&] {
+    check<AutogradError>(!wrapped(x.impl())->is_batch(), [&] {
       return std::string(op) +
              ": expected a tensor whose values can be read, got one of vmap, which has a value for "
              "each sample; use operations such as where() instead of Python's control flow";
@@ -40,7 +40,7 @@ void check_one_value(const char* op, const Tensor& t) {
 }
 void check_readable(const char* op, const Tensor& t) {
   check_one_value(op, t);
-  check<ValueError>(!is_wrapped(t), [&] {
+  check<AutogradError>(!is_wrapped(t), [&] {
     return std::string(op) +
            ": expected a tensor with memory of its own, got one with a tangent; detach() it, or take "
            "the primal of unpack_dual()";

@@ -1,5 +1,7 @@
 #include "neura/ops/matrix.h"
 
+#include "neura/core/wrapped.h"
+
 #include <cmath>
 
 #include "neura/ops/copy.h"
@@ -84,7 +86,7 @@ Tensor matrix_exp(const Tensor& input) {
   check_square("matrix_exp", input);
   if (input.numel() == 0) return clone(input);
   if (bit(input.dtype()) & dtypes::halves) return matrix_exp(input.to(DType::float32)).to(input.dtype());
-  double greatest = amax(matrix_norm(input.detach(), {.ord = 1})).item<double>();
+  double greatest = amax(matrix_norm(innermost(input).detach(), {.ord = 1})).item<double>();
   int squarings = 0;
   for (; std::isfinite(greatest) && greatest > 1; greatest /= 2) ++squarings;
   Tensor result = taylor(squarings ? input * std::ldexp(1.0, -squarings) : input);

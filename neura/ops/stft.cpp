@@ -1,5 +1,7 @@
 #include "neura/ops/stft.h"
 
+#include "neura/core/wrapped.h"
+
 #include <algorithm>
 
 #include "neura/core/exact.h"
@@ -158,7 +160,15 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
                       : o.center ? whole - n_fft / 2
                                  : whole;
   const Tensor divisor = slice(squares, 1, start, end);
+<<<<<<< HEAD
   check_windows(divisor);
+=======
+  const double least = divisor.numel() ? min(abs(innermost(divisor).detach())).item<double>() : 1;
+  check<ValueError>(least > 1e-11, [&] {
+    return "istft: expected windows whose squares add up to more than 0 everywhere, got " + Scalar(least).str() +
+           "; take a smaller hop_length, another window or a shorter length";
+  });
+>>>>>>> func
   Tensor y = div(slice(sum, 1, start, end), divisor);
   if (end > whole) y = constant_pad_nd(y, {0, end - std::max(whole, start)});
   return input.dim() == 2 ? squeeze(y, 0) : y;

@@ -10,7 +10,10 @@ namespace {
 // On the thread's stack until close(), which the last one opened must be the first to call.
 template <class L> struct Open {
   std::unique_ptr<L> level;
-  template <class... A> explicit Open(A... a) : level(std::make_unique<L>(a...)) {}
+  template <class... A> explicit Open(A... a) {
+    Level::open();
+    level = std::make_unique<L>(a...);
+  }
   ~Open() {
     if (level && top_level() != level.get()) level.release();  // dropped out of order: it stays, and is of no use
   }
@@ -23,6 +26,7 @@ template <class L> struct Open {
       return std::string("func: expected the innermost transform to end first, on the thread that began it");
     });
     level.reset();
+    Level::closed();
   }
 };
 

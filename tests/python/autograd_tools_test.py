@@ -315,8 +315,14 @@ def test_jacobian_and_hessian():
     j = functional.jacobian(lambda x: x**2, x, create_graph=True)
     j.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
-    with pytest.raises(NotImplementedError, match="strategy"):
+    with pytest.raises(NotImplementedError, match="vectorize=True"):
         functional.jacobian(lambda x: x, x, strategy="forward-mode")
+    for strategy in "reverse-mode", "forward-mode":
+        (a, b), (c, d) = functional.jacobian(f, (x, y), vectorize=True, strategy=strategy)
+        assert a.tolist() == [[6.0, 0.0], [0.0, 12.0]] and b.tolist() == [[1.0], [4.0]]
+        assert c.tolist() == [[3.0, 3.0]] and d.tolist() == [[3.0]]
+    with pytest.raises(RuntimeError, match="strict"):
+        functional.jacobian(lambda x: x, x, vectorize=True, strict=True)
     with pytest.raises(RuntimeError, match="strict"):
         functional.jacobian(lambda x, y: x, (x, y), strict=True)
     with pytest.raises(RuntimeError, match="one element"):

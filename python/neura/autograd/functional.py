@@ -99,36 +99,76 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return _shaped(_finish(outputs, create_graph), many_out), _shaped(_finish(tangents, create_graph), many_out)
 
 
+def _checked(op, strategy, vectorize, strict):
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f"{op}: expected strategy 'reverse-mode' or 'forward-mode', got {strategy!r}")
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError(f"{op}: expected vectorize=True with strategy 'forward-mode', got False")
+    if vectorize and strict:
+        raise RuntimeError(f"{op}: expected strict or vectorize, got both; they do not go together")
+
+
+def _by_directions(func, inputs, many, create_graph):
+    """The Jacobian by forward mode, all directions at once."""
+    from ..func import jacfwd
+
+    many_out = []
+
+    def flat(*xs):
+        outputs, is_tuple = _call(func, xs, "jacobian")
+        many_out.append(is_tuple)
+        return outputs
+
+    inputs = tuple(x if create_graph else x.detach() for x in inputs)
+    rows = jacfwd(flat, tuple(range(len(inputs))))(*inputs)
+    return _shaped([_shaped(_finish(row, create_graph), many) for row in rows], many_out[0])
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The Jacobian of func at inputs: for output y and input x a tensor of shape y.shape + x.shape.
 
-    A tuple of outputs gives a tuple, each a tuple if the inputs are one. One backward per element of the outputs;
-    vectorize has no effect on the result. strategy must be 'reverse-mode'.
+    A tuple of outputs gives a tuple, each a tuple if the inputs are one. One backward for each element of the outputs;
+    with vectorize, one for all of them. strategy 'forward-mode', which needs vectorize, is best where there are fewer
+    inputs than outputs. Raises NotImplementedError for forward mode without vectorize, RuntimeError for strict with it.
+
+    >>> neura.autograd.functional.jacobian(lambda x: x**2, neura.tensor([1., 2.]), vectorize=True)
+    tensor([[2., 0.],
+            [0., 4.]])
     """
-    if strategy != "reverse-mode":
-        raise NotImplementedError(f"jacobian: expected strategy 'reverse-mode', got {strategy!r}")
+    _checked("jacobian", strategy, vectorize, strict)
     with enable_grad():
         inputs, many = _tuple(inputs, "inputs", "jacobian")
+        if strategy == "forward-mode":
+            return _by_directions(func, inputs, many, create_graph)
         inputs = _fresh(inputs, create_graph)
         outputs, many_out = _call(func, inputs, "jacobian")
         result = []
         for y in outputs:
-            rows = [_row(y, i, inputs, create_graph, strict) for i in range(y.numel())]
-            columns = []
-            for j, x in enumerate(inputs):
-                flat = [row[j] for row in rows]
-                shape = tuple(y.shape) + tuple(x.shape)
-                columns.append(
-                    _neura.stack(flat).reshape(shape) if flat else _neura.zeros(shape, dtype=x.dtype, device=x.device)
-                )
+            rows = _rows(y, inputs, create_graph, strict, vectorize)
+            columns = [row.reshape(tuple(y.shape) + tuple(x.shape)) for row, x in zip(rows, inputs)]
             result.append(_shaped(_finish(columns, create_graph), many))
     return _shaped(result, many_out)
 
 
-def _row(y, i, inputs, create_graph, strict):
-    one = _neura.zeros(y.numel(), dtype=y.dtype, device=y.device)
-    one[i] = 1
-    return _gradients((y,), inputs, (one.reshape(y.shape),), create_graph, strict, "jacobian")
+def _rows(y, inputs, create_graph, strict, vectorize):
+    """For each input the gradients of all elements of y, stacked."""
+    n = y.numel()
+    ones = _neura.eye(n, dtype=y.dtype, device=y.device).reshape(n, *y.shape)
+    if n == 0:
+        return [_neura.zeros(0, *x.shape, dtype=x.dtype, device=x.device) for x in inputs]
+    if vectorize and y.requires_grad:
+        found = _grad(
+            (y,),
+            inputs,
+            (ones,),
+            create_graph=create_graph,
+            retain_graph=True,
+            allow_unused=True,
+            is_grads_batched=True,
+        )
+        return [_neura.zeros(n, *x.shape, dtype=x.dtype) if g is None else g for g, x in zip(found, inputs)]
+    each = [_gradients((y,), inputs, (one,), create_graph, strict, "jacobian") for one in ones]
+    return [_neura.stack(rows) for rows in zip(*each)]
 
 
 def _scalar(outputs, many_out, op):
@@ -138,17 +178,34 @@ def _scalar(outputs, many_out, op):
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The Hessian of a function with one result of one element: for inputs a, b of shape a.shape + b.shape."""
-    if outer_jacobian_strategy != "reverse-mode":
-        raise NotImplementedError(f"hessian: expected strategy 'reverse-mode', got {outer_jacobian_strategy!r}")
+    """The Hessian of a function with one result of one element: for inputs a, b of shape a.shape + b.shape.
+
+    vectorize and the strategy of the outer Jacobian are those of jacobian; the inner one is a gradient.
+
+    >>> neura.autograd.functional.hessian(lambda x: (x**3).sum(), neura.tensor([1., 2.]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    _checked("hessian", outer_jacobian_strategy, vectorize, strict)
     given, many = _tuple(inputs, "inputs", "hessian")
 
     def gradient(*xs):
         y = _scalar(*_call(func, xs, "hessian"), "hessian")
         return _gradients((y,), xs, (None,), True, strict, "hessian")
 
-    rows = jacobian(gradient, given, create_graph, strict)
+    if outer_jacobian_strategy == "forward-mode":
+        gradient = _gradient_of(func)
+    rows = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return rows if many else rows[0][0]
+
+
+def _gradient_of(func):
+    from ..func import grad
+
+    def value(*xs):
+        return _scalar(*_call(func, xs, "hessian"), "hessian")
+
+    return lambda *xs: grad(value, tuple(range(len(xs))))(*xs)
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):

@@ -96,8 +96,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     time. Inside, a tensor has the sizes of one sample; its values cannot be read, so Python's control flow cannot
     depend on them. Calls nest, and go together with grad, jvp and the others.
 
-    Raises ValueError where sizes or structures do not fit and where a value is read, AutogradError for random numbers
-    with 'error'. What the samples share cannot be written in place with what they do not.
+    Raises ValueError where sizes or structures do not fit, AutogradError where a value is read or random numbers are
+    drawn with 'error', InplaceError where what the samples share is written in place with what they do not.
 
     >>> x, y = neura.tensor([[1., 2.], [3., 4.]]), neura.tensor([[1., 0.], [0., 1.]])
     >>> neura.func.vmap(neura.dot)(x, y)

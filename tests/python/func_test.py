@@ -1,0 +1,228 @@
+"""neura.func and neura.autograd.forward_ad: what PyTorch gives, errors, random numbers, what is not left behind."""
+
+import json
+import pathlib
+
+import neura
+import pytest
+from func_snippets import plain, programs
+from neura.autograd import forward_ad
+from neura.func import functional_call, grad, hessian, jacrev, jvp, linearize, stack_module_state, vjp, vmap
+
+STORED = json.loads(pathlib.Path(__file__).with_name("func.json").read_text())["results"]
+PROGRAMS = programs(neura, neura.func, forward_ad)
+X = neura.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+def close(a, b):
+    if isinstance(b, dict):
+        return a.keys() == b.keys() and all(close(a[k], b[k]) for k in b)
+    if isinstance(b, list):
+        return len(a) == len(b) and all(close(x, y) for x, y in zip(a, b))
+    return a == b or abs(a - b) <= 1e-9 * max(1, abs(b))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_gives_what_pytorch_gives(name):
+    have = plain(PROGRAMS[name]())
+    assert close(have, STORED[name]), f"{have} instead of {STORED[name]}"
+
+
+def test_programs_are_all_stored():
+    assert PROGRAMS.keys() == STORED.keys()
+
+
+def net():
+    nn = neura.nn
+    m = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 3)
+    )
+    return m.double(), {k: v.detach() for k, v in m.named_parameters()}
+
+
+def test_gradients_for_each_sample():
+    m, parameters = net()
+    x, y = neura.rand(5, 1, 10, 10, dtype=neura.float64), neura.tensor([0, 1, 2, 0, 1])
+
+    def loss(p, x, y):
+        return neura.nn.functional.cross_entropy(functional_call(m, p, (x.unsqueeze(0),)), y.unsqueeze(0))
+
+    each = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
+    for i in range(5):
+        for k, g in grad(loss)(parameters, x[i], y[i]).items():
+            assert neura.allclose(each[k][i], g)
+    neura.nn.functional.cross_entropy(m(x), y).backward()
+    for k, p in m.named_parameters():
+        assert neura.allclose(each[k].mean(0), p.grad)
+
+
+def test_ensemble():
+    models = [net()[0] for _ in range(3)]
+    parameters, buffers = stack_module_state(models)
+    x = neura.rand(2, 1, 10, 10, dtype=neura.float64)
+    both = vmap(lambda p, b: functional_call(models[0], (p, b), (x,)))(parameters, buffers)
+    for i, m in enumerate(models):
+        assert neura.allclose(both[i], m(x))
+    assert parameters["0.weight"].requires_grad and parameters["0.weight"].is_leaf
+    with pytest.raises(RuntimeError, match="at least one"):
+        stack_module_state([])
+    with pytest.raises(RuntimeError, match="one class"):
+        stack_module_state([neura.nn.Linear(1, 1), neura.nn.ReLU()])
+
+
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: vmap(lambda x: x[0].item())(X), RuntimeError, "item: expected a tensor whose values can be read"),
+        (lambda: vmap(lambda x: x if x.sum() > 0 else -x)(X), RuntimeError, "bool: expected a tensor whose values"),
+        (lambda: vmap(lambda x: x.numpy())(X), (RuntimeError, TypeError, BufferError, ValueError), "vmap"),
+        (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "tolist"),
+        (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "nonzero: expected a result whose size"),
+        (lambda: vmap(lambda x: x + neura.rand(2))(X), RuntimeError, "randomness"),
+        (lambda: vmap(lambda x: x, randomness="no")(X), RuntimeError, "'no'"),
+        (lambda: vmap(lambda: 1)(), ValueError, "inputs"),
+        (lambda: vmap(lambda x: x, in_dims=None)(X), ValueError, "in_dims"),
+        (lambda: vmap(lambda x: x, in_dims=(None,))(X), ValueError, "None for all"),
+        (lambda: vmap(lambda x: x, in_dims=2)(X), ValueError, "2 dimensions"),
+        (lambda: vmap(lambda x, y: x)(X, X.T), ValueError, "3 and 2"),
+        (lambda: vmap(lambda x, y: x)(X, 2.0), ValueError, "float"),
+        (lambda: vmap(lambda x, y: x, in_dims=(0, 0, 0))(X, X), ValueError, "structure"),
+        (lambda: vmap(lambda x: x, out_dims=None)(X), ValueError, "a batch"),
+        (lambda: vmap(lambda x: 3)(X), ValueError, "int"),
+        (lambda: vmap(lambda x, y: y.add_(x), in_dims=(0, None))(X, neura.zeros(2)), RuntimeError, "all samples share"),
+        (lambda: vmap(lambda x: x, chunk_size=0)(X), ValueError, "chunk_size"),
+        (lambda: grad(lambda x: x)(X), RuntimeError, r"\[3, 2\]"),
+        (lambda: grad(lambda x: x.sum(), argnums=1)(X), RuntimeError, "argnums"),
+        (lambda: grad(lambda x: 1.0)(X), TypeError, "float"),
+        (lambda: grad(lambda x: x)(1.0), TypeError, "float"),
+        (lambda: grad(lambda x: x.sum(), has_aux=True)(X), RuntimeError, "aux"),
+        (lambda: jvp(neura.sin, X, X), RuntimeError, "tuples"),
+        (lambda: jvp(neura.sin, (X,), (X, X)), RuntimeError, "1 primals"),
+        (lambda: jvp(neura.sin, (X,), (X.T,)), neura.errors.ShapeError, "shape"),
+        (lambda: jvp(neura.sin, (X,), (X.double(),)), neura.errors.DTypeError, "dtype"),
+        (lambda: jvp(lambda x: X, (X,), (X,), strict=True), RuntimeError, "strict"),
+        (lambda: vjp(neura.sin, X)[1](X, X), RuntimeError, "1 cotangents"),
+        (lambda: linearize(neura.sin, X)[1](X.T), RuntimeError, "like its primal"),
+        (lambda: forward_ad.make_dual(X, X), RuntimeError, "dual level"),
+        (lambda: forward_ad.exit_dual_level(), RuntimeError, "open level"),
+        (lambda: neura.func.functionalize(neura.sin, remove="all"), RuntimeError, "'all'"),
+        (lambda: jacrev(lambda x: 3)(X), TypeError, "int"),
+    ],
+)
+def test_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+    assert neura.func.vmap(lambda x: x * 2)(X).tolist() == (X * 2).tolist()  # nothing is left open
+
+
+def test_random_numbers():
+    ones = neura.ones(4, 100)
+
+    def masks(randomness):
+        neura.manual_seed(1)
+        return vmap(lambda x: neura.nn.functional.dropout(x, 0.5), randomness=randomness)(ones)
+
+    same, different = masks("same"), masks("different")
+    assert all((same[0] == same[i]).all() for i in range(4)) and not (different[0] == different[1]).all()
+    assert 0.3 < float((different == 0).double().mean()) < 0.7
+
+    def drawn(randomness):
+        return vmap(lambda x: x + neura.randn(3), randomness=randomness)(neura.zeros(2, 3))
+
+    assert (drawn("same")[0] == drawn("same")[1]).sum() <= 3
+    r = drawn("same")
+    assert (r[0] == r[1]).all()
+    r = drawn("different")
+    assert (r[0] != r[1]).all()
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_a_gradient_draws_the_same_numbers(randomness):
+    x = neura.ones(4, 50)
+
+    def value(x):
+        y = neura.nn.functional.dropout(x, 0.5)
+        return (y * 3).sum(), y
+
+    g, y = vmap(grad(value, has_aux=True), randomness=randomness)(x)
+    assert (g == y * 3).all()
+
+
+def test_what_a_closure_holds():
+    w = neura.tensor([1.0, 2.0], requires_grad=True)
+    y = vmap(lambda x: (w * x).sum())(X)
+    assert neura.autograd.grad(y.sum(), w)[0].tolist() == X.sum(0).tolist()
+    g = grad(lambda x: (w * x * x).sum())(X[0])
+    assert g.requires_grad and not grad(lambda x: (x * x).sum())(X[0]).requires_grad
+    assert w.grad is None
+
+
+def test_a_tensor_that_leaves_vmap_is_refused():
+    kept = []
+    vmap(lambda x: kept.append(x * 2) or x)(X)
+    with pytest.raises(RuntimeError, match="left the function"):
+        kept[0] + 1
+    with pytest.raises(RuntimeError, match="left the function"):
+        vmap(lambda x: x + kept[0])(X)
+    kept.clear()
+    assert vmap(lambda x: x + 1)(X).tolist() == (X + 1).tolist()
+
+
+def test_writes_and_views_inside():
+    def f(x):
+        y = neura.zeros(2, 2)
+        y[0] = x
+        y[1, 0] = x.sum()
+        return y
+
+    assert vmap(f)(X)[1].tolist() == [[3.0, 4.0], [7.0, 0.0]]
+    g = vmap(grad(lambda x: (f(x) ** 2).sum()))(X)
+    assert g.tolist() == (2 * X + 2 * X.sum(1, keepdim=True)).tolist()
+    assert jvp(f, (X[0],), (X[1],))[1].tolist() == [[3.0, 4.0], [7.0, 0.0]]
+    t = jvp(lambda x: x.clone().mul_(x), (X[0],), (X[1],))[1]
+    assert t.tolist() == (2 * X[0] * X[1]).tolist()
+
+
+def test_functions_of_ones_own():
+    class Cube(neura.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    assert vmap(grad(lambda x: Cube.apply(x).sum()))(X).tolist() == (3 * X**2).tolist()
+    with pytest.raises(NotImplementedError, match="Function"):
+        jvp(Cube.apply, (X,), (X,))
+    w = X.clone().requires_grad_()
+    with pytest.raises(NotImplementedError, match="Function"):
+        vmap(Cube.apply)(w)
+
+
+def test_dual_levels_nest():
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(neura.tensor(2.0), neura.tensor(1.0))
+        with forward_ad.dual_level():
+            y = forward_ad.make_dual(x, neura.tensor(1.0))
+            inner = forward_ad.unpack_dual(y**3)
+        first = forward_ad.unpack_dual(inner.primal)
+        second = forward_ad.unpack_dual(inner.tangent)
+    assert (first.primal, first.tangent) == (8.0, 12.0) and (second.primal, second.tangent) == (12.0, 12.0)
+    assert forward_ad.unpack_dual(X).tangent is None
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(X, X)
+        assert d[0, 0].item() == 1.0 and d.shape == X.shape
+        assert forward_ad.unpack_dual(d.detach()).tangent is None
+
+
+def test_third_derivative_along_random_directions():
+    f = lambda x: neura.tanh(x).prod()
+    x = neura.tensor([0.3, -0.5, 0.7], dtype=neura.float64)
+    h = hessian(f)(x)
+    assert neura.allclose(h, jacrev(jacrev(f))(x)) and neura.allclose(h, h.T)
+    t = jvp(hessian(f), (x,), (neura.ones_like(x),))[1]
+    e = 1e-5
+    assert neura.allclose(t, (hessian(f)(x + e) - hessian(f)(x - e)) / (2 * e), atol=1e-8)
