@@ -1,3 +1,4 @@
+#include "neura/core/wrapped.h"
 #include "neura/ops/expect.h"
 
 #include <cstdio>
@@ -94,7 +95,7 @@ void hand_on(Context& call, const Context& told) {
 
 void expect(Rule rule, const Tensor& holds) {
   if (!holds.numel()) return;
-  const Tensor broken = logical_not(all(holds.detach()));
+  const Tensor broken = logical_not(all(innermost(holds).detach()));  // of a batch, too
   apply(Expect{rule}, reshape(broken.to(DType::int64), {1}));
 }
 

@@ -198,16 +198,11 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
     return "binary_cross_entropy: expected a target of the input's sizes " + input.shape().str() + ", got " +
            target.shape().str();
   });
-<<<<<<< HEAD
   if (!input.device().is_cpu()) {
-    const Tensor x = input.detach();
+    const Tensor x = innermost(input).detach();
     expect(Rule::unit_inputs, ge(x, 0) & le(x, 1));
   } else if (input.numel()) {
-    const auto range = aminmax(input.detach());
-=======
-  if (input.numel()) {
     const auto range = aminmax(innermost(input).detach());
->>>>>>> func
     const double low = range.min.item<double>(), high = range.max.item<double>();
     check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
       return "binary_cross_entropy: expected an input between 0 and 1, got elements from " + Scalar(low).str() +
@@ -277,13 +272,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
                ", or of these with the last one left out or one of them 1, got " + var.shape().str();
       });
   }
-<<<<<<< HEAD
   expect(Rule::variances, logical_not(lt(v.detach(), 0)));
-=======
-  check<ValueError>(!v.numel() || amin(innermost(v).detach()).item<double>() >= 0, [&] {
-    return std::string("gaussian_nll_loss: expected a var of at least 0, got a negative element");
-  });
->>>>>>> func
   v = v + (clamp_min(v.detach(), o.eps) - v.detach());  // the clamp passes gradients on
   const Tensor d = input - target;
   Tensor loss = (log(v) + d * d / v) * 0.5;

@@ -126,23 +126,13 @@ struct Multinomial {
   }
 };
 
-<<<<<<< HEAD
 // Whether the device sees to a rule; on the cpu the caller looks, and says which value is wrong.
 template <class F> bool left_to_device(Rule rule, const Tensor& t, F&& holds) {
   if (t.device().is_cpu()) return false;
   return expect(rule, holds(t.detach())), true;
-=======
-// On a device one answer is fetched; the values themselves only to say which of them is wrong.
-template <class F> bool known_to_hold(const Tensor& t, F&& condition) {
-  return !t.device().is_cpu() && all(condition(innermost(t).detach())).template item<bool>();
->>>>>>> func
 }
 std::vector<double> host_values(const Tensor& t) {
-<<<<<<< HEAD
-  return contiguous(t.detach().to(DType::float64)).to_vector<double>();
-=======
-  return contiguous(innermost(t).detach().to(DType::float64)).to(Device()).to_vector<double>();
->>>>>>> func
+  return contiguous(innermost(t).detach().to(DType::float64)).to_vector<double>();
 }
 Tensor probabilities(const char* op, const Tensor& p, const Shape& size, double most) {
   check<DTypeError>(is_floating(p.dtype()), [&] {

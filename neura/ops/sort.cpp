@@ -163,11 +163,6 @@ Tensor quantiles(const char* op, const Tensor& input, const Tensor& q, std::opti
                     [&] { return std::string(op) + ": expected q with at most one dimension, got " + q.spec().str(); });
   check<ValueError>(input.numel() > 0,
                     [&] { return std::string(op) + ": expected an input with elements, got " + input.spec().str(); });
-<<<<<<< HEAD
-=======
-  check<ValueError>(all(ge(innermost(q), 0) & le(innermost(q), 1)).item<bool>(),
-                    [&] { return std::string(op) + ": expected q between 0 and 1"; });
->>>>>>> func
   const Between how = between(op, interpolation);
   const int at = dim ? wrap_dim(op, *dim, std::max(input.dim(), 1)) : 0;
   const Tensor x = !dim ? flatten(input) : input.dim() ? movedim(input, at, -1) : reshape(input, {1});

@@ -47,13 +47,9 @@ void check_weights(const char* what, const Tensor& w, std::int64_t observations,
     return std::string("cov: expected ") + what + " of " + (floating ? "floating numbers" : "integers") + ", got " +
            w.spec().str();
   });
-<<<<<<< HEAD
-  const Tensor fit = logical_not(lt(w.detach(), 0));
+  const Tensor fit = logical_not(lt(innermost(w).detach(), 0));
   if (!w.device().is_cpu()) return expect(Rule::observation_weights, fit);
   check<ValueError>(w.numel() == 0 || all(fit).item<bool>(),
-=======
-  check<ValueError>(w.numel() == 0 || !any(lt(innermost(w), 0)).item<bool>(),
->>>>>>> func
                     [&] { return std::string("cov: expected ") + what + " that are not negative"; });
 }
 
@@ -69,12 +65,7 @@ Tensor cov(const Tensor& input, std::int64_t correction, const Tensor& fweights,
   check_weights("aweights", aweights, n, true);
   const Tensor w = fweights && aweights ? fweights * aweights : fweights ? fweights : aweights;
   const Tensor total = w ? sum(w) : full({}, double(n), {.dtype = to_real(x.dtype()), .device = x.device()});
-<<<<<<< HEAD
   if (w && n) expect(Rule::weight_sum, ne(total.detach(), 0));
-=======
-  check<ValueError>(!w || n == 0 || !any(eq(innermost(total), 0)).item<bool>(),
-                    [] { return std::string("cov: expected weights that do not sum to 0"); });
->>>>>>> func
   const Tensor mean = div(sum(w ? x * w : x, 1), total);
   Tensor norm = aweights && correction ? total - div(mul(sum(w * aweights), double(correction)), total)
                                        : total - double(correction);

@@ -115,7 +115,7 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
 }
 
 static void check_windows(const Tensor& squares) {
-  const Tensor size = abs(squares.detach());
+  const Tensor size = abs(innermost(squares).detach());
   if (!size.device().is_cpu()) return expect(Rule::windows, gt(size, 1e-11));
   const double least = size.numel() ? min(size).item<double>() : 1;
   check<ValueError>(least > 1e-11, [&] {
@@ -160,15 +160,7 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
                       : o.center ? whole - n_fft / 2
                                  : whole;
   const Tensor divisor = slice(squares, 1, start, end);
-<<<<<<< HEAD
   check_windows(divisor);
-=======
-  const double least = divisor.numel() ? min(abs(innermost(divisor).detach())).item<double>() : 1;
-  check<ValueError>(least > 1e-11, [&] {
-    return "istft: expected windows whose squares add up to more than 0 everywhere, got " + Scalar(least).str() +
-           "; take a smaller hop_length, another window or a shorter length";
-  });
->>>>>>> func
   Tensor y = div(slice(sum, 1, start, end), divisor);
   if (end > whole) y = constant_pad_nd(y, {0, end - std::max(whole, start)});
   return input.dim() == 2 ? squeeze(y, 0) : y;

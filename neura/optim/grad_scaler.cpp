@@ -14,7 +14,6 @@ int number_of(Device d) { return int(d.type) << 8 | d.index; }
 Tensor one_number(double value, DType dtype, Device device) {
   return full({}, value, {.dtype = dtype, .device = device});
 }
-bool keeps_masters(const optim::ParamGroup& g) { return g.options.find("master") && g.flag("master"); }
 
 }  // namespace
 
@@ -60,10 +59,10 @@ void GradScaler::unscale(optim::Optimizer& optimizer, Progress& p) {
     for (const Tensor& param : g.params) {
       const Tensor grad = param.grad();
       if (!grad) continue;
-      check<ValueError>(grad.dtype() != DType::float16 || keeps_masters(g), [] {
+      check<ValueError>(grad.dtype() != DType::float16, [] {
         return std::string(
-            "unscale_: expected gradients that do not overflow, got float16; keep parameters in float32 "
-            "and let autocast cast them, or give the optimizer master = true");
+            "unscale_: expected gradients that hold what the scale is taken off, got float16; keep "
+            "parameters in float32 and let autocast cast them");
       });
       by_device[number_of(grad.device())].push_back(grad.detach());
     }

@@ -28,8 +28,7 @@ class GradScaler {
   explicit GradScaler(GradScalerOptions = {});  // ValueError for factors on the wrong side of 1
 
   Tensor scale(const Tensor& outputs);
-  // Once before each step: ValueError the second time, and for float16 gradients of an optimizer without master
-  // weights.
+  // Once before each step: ValueError the second time, and for gradients of float16.
   void unscale_(optim::Optimizer&);
   bool step(optim::Optimizer&);                   // was it taken? ValueError for a second one before update()
   void update(std::optional<double> scale = {});  // once after the steps of all optimizers

@@ -156,6 +156,10 @@ void Optimizer::load_state_dict(const StateDict& from) {
           return "load_state_dict: expected state \"" + what + "\" of shape " + p.shape().str() + ", got " +
                  t->shape().str();
         });
+        if (values.find(detail::kMaster)) {  // all of it is float32
+          state.values[name] = detail::master_beside(*t, p);
+          continue;
+        }
         Tensor own = detail::empty_beside(p);
         own.copy_(t->detach().to(p.device()));
         state.values[name] = own;

@@ -34,6 +34,11 @@ struct Stepping {  // a parameter's state, and where its step goes
   double& number(const char* name, double first = 0) { return state.number(name, first); }
   Tensor tensor(const char* name, const Tensor& like, double first = 0) { return state.tensor(name, like, first); }
   bool has(const char* name) const { return state.has(name); }
+  Tensor saved(const char* name) const {
+    const Value* v = state.values.find(name);
+    return v && v->is<Tensor>() ? *v->get<Tensor>() : Tensor();
+  }
+  void put(const char* name, const Tensor& t) { state.values[name] = t; }
 };
 // Found by the rules through their argument.
 template <class... T> void take_step(Stepping& s, const T&... arguments) { apply_step(s.batch, arguments...); }
@@ -43,27 +48,37 @@ namespace {
 
 template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group) {
   const O options = options_of<O>(group);
+  const bool master = group.options.find("master") && group.flag("master");
   detail::Batch batch;
+  detail::Masters masters;
   std::vector<Tensor> recorded;
   for (const Tensor& p : group.params) {
     const Tensor g = p.grad();
     if (!g) continue;
     detail::Stepping s{optimizer.state(p), batch};
-    detail::step_of(p, g.detach(), s, options);
+    if (master && detail::takes_master(p)) {
+      const Tensor wide = detail::master_of(s, p);
+      masters.add(p, wide);
+      detail::step_of(wide, g.detach().to(DType::float32), s, options);
+    } else {
+      detail::step_of(p, g.detach(), s, options);
+    }
     if (batch.recorded()) recorded.push_back(p);
   }
-  if (recorded.empty()) return batch.run();
+  if (recorded.empty()) return batch.run(), masters.write();
   const auto number = std::size_t(&group - optimizer.param_groups().data());
-  batch.run([&optimizer, alive = optimizer.alive(), number, recorded](detail::Batch& next) {
+  batch.run([&optimizer, alive = optimizer.alive(), number, recorded, master](detail::Batch& next) {
     check<ValueError>(!alive.expired(), [] {
       return std::string("optimizer: expected the one of a captured step to live as long as its graph, got none");
     });
     const O now = options_of<O>(optimizer.param_groups()[number]);
     for (const Tensor& p : recorded) {
       detail::Stepping s{optimizer.state(p), next};
-      detail::step_of(p, p, s, now);
+      const Tensor q = master && detail::takes_master(p) ? detail::master_of(s, p) : p;
+      detail::step_of(q, q, s, now);
     }
   });
+  masters.write();
 }
 
 }  // namespace

@@ -54,6 +54,22 @@ Tensor filled_beside(const Tensor& like, double value) {
   });
 }
 
+Tensor master_beside(const Tensor& values, const Tensor& param) {
+  check<ShapeError>(values.shape() == param.shape(), [&] {
+    return "optimizer: expected a master like its parameter, " + param.spec().str() + ", got " + values.spec().str();
+  });
+  return beside_captures(param.device(), [&] {
+    Spec s = param.spec();
+    s.dtype = DType::float32, s.offset = 0;
+    Tensor t = Tensor::empty(s.dense() ? s : Spec::dense(s.dtype, s.sizes(), s.device));
+    t.copy_(values.detach().to(param.device()));
+    return t;
+  });
+}
+void Masters::write() {
+  for (auto& [param, master] : pairs_) param.copy_(master);
+}
+
 Tensor moved_beside(const Tensor& state, const Tensor& like) {
   check<ShapeError>(state.shape() == like.shape(), [&] {
     return "optimizer: expected state like its parameter, " + like.spec().str() + ", got " + state.spec().str();

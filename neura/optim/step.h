@@ -69,6 +69,28 @@ class Batch {
   bool only_numbers_ = false, recorded_ = false;
 };
 
+// The float32 copy of a half parameter that an optimizer keeps as a state, where its group says `master`: steps are
+// taken on it, of the gradient in float32, and the parameter is its rounding. S as in rules.h, with saved(name) and
+// put(name, tensor).
+inline constexpr const char* kMaster = "master_param";
+Tensor master_beside(const Tensor& values, const Tensor& param);  // a float32 copy of values, as param lies
+template <class S> Tensor master_of(S& state, const Tensor& param) {
+  const Tensor kept = state.saved(kMaster);
+  if (kept && kept.dtype() == DType::float32 && kept.device() == param.device() && kept.shape() == param.shape())
+    return kept;
+  const Tensor made = master_beside(kept ? kept : param, param);
+  return state.put(kMaster, made), made;
+}
+inline bool takes_master(const Tensor& param) { return bit(param.dtype()) & dtypes::halves; }
+class Masters {  // of the parameters of one step
+ public:
+  void add(const Tensor& param, const Tensor& master) { pairs_.push_back({param, master}); }
+  void write();  // the parameters, after the steps
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> pairs_;
+};
+
 // Writes param and the states, of which any may be undefined.
 template <class Step> void apply_step(Batch& batch, const Tensor& param, const Tensor& grad, const Step& step,
                                       const Tensor& s0 = {}, const Tensor& s1 = {}, const Tensor& s2 = {}) {

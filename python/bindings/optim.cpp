@@ -117,14 +117,6 @@ class DictState {  // of one parameter; its dictionary is made when something is
     return Number(t);
   }
 
- private:
-  nb::handle dict() {
-    if (dict_.is_valid()) return dict_;
-    dict_ = nb::steal(PyObject_GetItem(states_.ptr(), parameter_.ptr()));
-    if (!dict_.is_valid()) throw nb::python_error();
-    if (!PyDict_Check(dict_.ptr())) throw nb::type_error("optimizer: expected the state of a parameter to be a dict");
-    return dict_;
-  }
   Tensor saved(const char* name) {
     PyObject* v = find(dict(), name);
     if (!v || v == Py_None) return {};
@@ -134,6 +126,15 @@ class DictState {  // of one parameter; its dictionary is made when something is
   void put(const char* name, const Tensor& t) {
     nb::object o = nb::steal(wrap(t));
     if (PyDict_SetItem(dict().ptr(), key(name), o.ptr())) throw nb::python_error();
+  }
+
+ private:
+  nb::handle dict() {
+    if (dict_.is_valid()) return dict_;
+    dict_ = nb::steal(PyObject_GetItem(states_.ptr(), parameter_.ptr()));
+    if (!dict_.is_valid()) throw nb::python_error();
+    if (!PyDict_Check(dict_.ptr())) throw nb::type_error("optimizer: expected the state of a parameter to be a dict");
+    return dict_;
   }
   nb::handle states_, parameter_;
   nb::object dict_;
@@ -156,6 +157,12 @@ template <class F> void each_parameter(nb::handle group, F&& f) {
     f(p);
   }
 }
+bool wants_master(nb::handle group, const Tensor& parameter) {
+  PyObject* v = find(group, "master");
+  bool on = false;
+  if (v) from_python(v, "master", on);
+  return on && optim::detail::takes_master(parameter);
+}
 template <class O> struct Steps {  // those of a graph's replay, of the parameters that the capture had
   nb::list groups;
   nb::object states;
@@ -164,13 +171,16 @@ template <class O> struct Steps {  // those of a graph's replay, of the paramete
   void operator()(optim::detail::Batch& next) const {
     for (const auto& [i, p] : recorded) {
       DictState state(states, p, next);
-      optim::detail::step_of(tensor_in(p.ptr()), tensor_in(p.ptr()), state, options_of<O>(groups[i], defaults));
+      Tensor parameter = tensor_in(p.ptr());
+      if (wants_master(groups[i], parameter)) parameter = optim::detail::master_of(state, parameter);
+      optim::detail::step_of(parameter, parameter, state, options_of<O>(groups[i], defaults));
     }
   }
 };
 template <class O> void step(nb::list groups, nb::handle states, nb::dict defaults) {
   NoGrad unrecorded;
   optim::detail::Batch batch;
+  optim::detail::Masters masters;
   Steps<O> again{groups, nb::borrow(states), defaults, {}};
   for (std::size_t i = 0; i < groups.size(); ++i) {
     nb::object group = groups[i];
@@ -181,11 +191,17 @@ template <class O> void step(nb::list groups, nb::handle states, nb::dict defaul
       const Tensor grad = parameter.grad();
       if (!grad) return;
       DictState state(states, p, batch);
-      optim::detail::step_of(parameter, grad.detach(), state, options);
+      if (wants_master(group, parameter)) {
+        const Tensor master = optim::detail::master_of(state, parameter);
+        masters.add(parameter, master);
+        optim::detail::step_of(master, grad.detach().to(DType::float32), state, options);
+      } else {
+        optim::detail::step_of(parameter, grad.detach(), state, options);
+      }
       if (batch.recorded()) again.recorded.emplace_back(i, nb::borrow(p));
     });
   }
-  if (again.recorded.empty()) return batch.run();
+  if (again.recorded.empty()) return batch.run(), masters.write();
   // A graph may be replayed, and given back, without Python's lock.
   const std::shared_ptr<Steps<O>> kept(new Steps<O>(std::move(again)), [](Steps<O>* s) {
     nb::gil_scoped_acquire lock;
@@ -196,6 +212,7 @@ template <class O> void step(nb::list groups, nb::handle states, nb::dict defaul
     NoGrad inside;
     (*kept)(next);
   });
+  masters.write();
 }
 
 void zero_grad(nb::list groups, bool set_to_none) {

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md"]
-PAGES += [ROOT / "docs" / f"{name}.md" for name in ("python", "autograd", "distributions", "graph")]
+PAGES += [ROOT / "docs" / f"{name}.md" for name in ("python", "autograd", "distributions", "graph", "amp")]
 
 
 def blocks(page):
@@ -83,6 +83,14 @@ def test_example_of_training():
         pytest.skip("Fashion-MNIST is not on this machine (Debian's package dataset-fashion-mnist)")
     text = run(ROOT / "examples" / "python" / "train_fashion_mnist.py", "--epochs", "2", "--limit", "1500")
     assert float(re.search(r"accuracy ([\d.]+)", text).group(1)) > 0.5, text
+
+
+def test_example_of_mixed_precision():
+    text = run(ROOT / "examples" / "python" / "mixed_precision.py", "--images", "256", "--steps", "20")
+    found = re.findall(r"(\w+) +[\d.]+ ms a step, +([\d.]+) MiB, loss [\d.]+, accuracy ([\d.]+) %", text)
+    assert [name for name, *_ in found] == ["float32", "bfloat16", "float16"]
+    assert all(float(accuracy) > 80 for *_, accuracy in found), text
+    assert float(found[1][1]) < 0.7 * float(found[0][1])
 
 
 def test_typed_example_runs():

@@ -76,13 +76,8 @@ RAISED = [
     (
         "NotImplementedError",
         (NotImplementedError, RuntimeError),
-<<<<<<< HEAD
         lambda: neura.segment_reduce(x, "sum", indices=x),
         "segment_reduce: expected indices to be None; give lengths or offsets",
-=======
-        lambda: neura.nn.functional.embedding(neura.tensor([0]), neura.ones(2, 3).t(), max_norm=1.0),
-        "embedding: expected a contiguous weight with max_norm, got a strided one; make it contiguous()",
->>>>>>> func
     ),
     (
         "OutOfMemoryError",

@@ -90,8 +90,8 @@ class GradScaler:
     def unscale_(self, optimizer):
         """Divides the gradients of the optimizer's parameters by the scale, in place.
 
-        ValueError for a second call since the last `update`, for one after `step`, and for float16 gradients of an
-        optimizer without master weights: these overflow before they are unscaled.
+        ValueError for a second call since the last `update`, for one after `step`, and for gradients of float16, which
+        do not hold what is left without the scale.
         """
         if not self._enabled:
             return
@@ -113,10 +113,10 @@ class GradScaler:
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                if p.grad.dtype == _neura.float16 and not group.get("master"):
+                if p.grad.dtype == _neura.float16:
                     raise _neura.errors.ValueError(
-                        "unscale_: expected gradients that do not overflow, got float16; keep parameters in float32 "
-                        "and let autocast cast them, or give the optimizer master=True"
+                        "unscale_: expected gradients that hold what the scale is taken off, got float16; keep "
+                        "parameters in float32 and let autocast cast them"
                     )
                 gradients.setdefault(p.grad.device, []).append(p.grad)
         for device, listed in gradients.items():

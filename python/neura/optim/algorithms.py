@@ -4,6 +4,10 @@ Common arguments: `params`, tensors, pairs (name, tensor) or groups (see `Optimi
 `weight_decay`, added to the gradient times the parameter; `maximize`, to go uphill. `foreach`, `fused` and `capturable`
 are taken for PyTorch's sake and change nothing: a step is fused anyway. `differentiable=True` raises
 NotImplementedError. Values out of range raise ValueError.
+
+A group with `"master": True` keeps a float32 copy of each parameter that is a half, as its state `master_param`. Steps
+are taken on the copy, all of whose state is float32, and rounded to the parameter: what is too small to change a half
+adds up.
 """
 
 from .._neura import full_like, tensor

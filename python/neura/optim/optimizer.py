@@ -293,17 +293,19 @@ def _copied(value):
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def _like(parameter, value, name=None):
-    """State with the dtype and device of its parameter: the tensor itself where it has them, as in PyTorch."""
+def _like(parameter, value, name=None, master=False):
+    """State with the dtype and device of its parameter: the tensor itself where it has them, as in PyTorch. Beside a
+    master, all of it is float32."""
     if isinstance(value, Tensor):
         if name in _NUMBERS:
             return value
         dtype = parameter.dtype if parameter.is_floating_point() else value.dtype
-        return value.to(device=parameter.device, dtype=dtype)
+        return value.to(device=parameter.device, dtype=_neura.float32 if master else dtype)
     if isinstance(value, dict):
-        return {key: _like(parameter, v, key) for key, v in value.items()}
+        master = master or "master_param" in value
+        return {key: _like(parameter, v, key, master) for key, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return type(value)(_like(parameter, v) for v in value)
+        return type(value)(_like(parameter, v, None, master) for v in value)
     return value
 
 
