@@ -3,6 +3,7 @@
 
 #include "module_parts.h"
 
+#include <cstring>
 #include <unordered_map>
 
 namespace neura::python {
@@ -24,18 +25,8 @@ bool is_plain(PyTypeObject* type) {
   return type == tensor_type || type == parameter_type || type == &PyLong_Type || type == &PyFloat_Type ||
          type == &PyBool_Type || type == Py_TYPE(Py_None) || type == &PyUnicode_Type;
 }
-bool overrides_calls(PyTypeObject* type) {
-  static PyObject* const key = PyUnicode_InternFromString("__torch_function__");
-  if (subclasses_off && PyType_IsSubtype(type, tensor_type)) return false;
-  PyObject* found = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), key);
-  if (!found) return PyErr_Clear(), false;
-  const bool overrides = found != disabled && found != Py_None;
-  Py_DECREF(found);
-  return overrides;
-}
 bool any_overrides(PyObject* o, bool inside) {
   PyTypeObject* type = Py_TYPE(o);
-  if (is_plain(type)) return false;
   if (type != &PyTuple_Type && type != &PyList_Type) return overrides_calls(type);
   if (inside) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
@@ -65,6 +56,12 @@ PyObject* dispatch(PyObject* function, PyObject* const* args, std::size_t flagge
         .ptr();
   });
 }
+// What says of which class an object is to be does so for every class.
+bool never_overridden(PyObject* function) {
+  static const nb::handle as_subclass =
+      nb::object(nb::handle(reinterpret_cast<PyObject*>(tensor_type)).attr("as_subclass")).release();
+  return function == disabled || function == as_subclass.ptr();
+}
 bool is_internal(PyObject* function) {  // modes see what a program calls
   const nb::object name = nb::getattr(nb::handle(function), "__name__", nb::str("_"));
   return PyUnicode_Check(name.ptr()) && nb::cast<std::string>(name).starts_with('_');
@@ -72,10 +69,32 @@ bool is_internal(PyObject* function) {  // modes see what a program calls
 
 }  // namespace
 
+bool overrides_calls(PyTypeObject* type) {
+  static PyObject* const key = PyUnicode_InternFromString("__torch_function__");
+  if (is_plain(type) || (subclasses_off && PyType_IsSubtype(type, tensor_type))) return false;
+  PyObject* found = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), key);
+  if (!found) return PyErr_Clear(), false;
+  const bool overrides = found != disabled && found != Py_None;
+  Py_DECREF(found);
+  return overrides;
+}
+
+std::string under_name_of(PyObject* self, const std::string& text) {
+  const auto name = nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(self))).attr("__name__"));
+  std::string out = name;
+  for (std::size_t i = std::strlen("tensor"); i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] != '\n' || text[i + 1] != ' ') continue;
+    out.append(name.size() > 6 ? name.size() - 6 : 0, ' ');
+    i += name.size() < 6 ? 6 - name.size() : 0;
+  }
+  return out;
+}
+
 void show_to_overrides(PyObject* part, PyObject* function) { public_functions()[part] = function; }
 
 bool overridden(PyObject* function, PyObject* const* args, std::size_t flagged, PyObject* names, PyObject*& result) {
-  if (switched_off || function == disabled) return false;
+  if (switched_off || never_overridden(function)) return false;
   if (!(modes && !is_internal(function)) && !any_overrides(args, flagged, names)) return false;
   result = dispatch(function, args, flagged, names);
   return true;
@@ -83,10 +102,11 @@ bool overridden(PyObject* function, PyObject* const* args, std::size_t flagged, 
 
 bool overridden_after_failure(PyObject* function, PyObject* const* args, std::size_t flagged, PyObject* names,
                               PyObject*& result) {
-  if (switched_off || function == disabled) return false;
+  if (switched_off) return false;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  if (!any_overrides(args, flagged, names)) return PyErr_Restore(type, value, trace), false;
+  if (never_overridden(function) || !any_overrides(args, flagged, names))
+    return PyErr_Restore(type, value, trace), false;
   Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
   result = dispatch(function, args, flagged, names);
   return true;

@@ -7,6 +7,11 @@ namespace neura::python {
 // How many classes of tensors and modes of any thread there are that want to. While it is 0, no call looks further.
 extern int overriding;
 
+bool overrides_calls(PyTypeObject*);  // has it a __torch_function__ of its own, or Tensor's?
+
+// "tensor(...)" with the name of a subclass in its place, and the lines below as far to the right.
+std::string under_name_of(PyObject* self, const std::string& text);
+
 // Does an argument, or a mode of this thread, take the place of the function? Then `result` is what it gave, or null
 // with an error.
 bool overridden(PyObject* function, PyObject* const* args, std::size_t flagged, PyObject* names, PyObject*& result);

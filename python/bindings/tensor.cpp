@@ -1,6 +1,7 @@
 // neura.Tensor: a heap type of our own, so that one tensor is one object and `a + b` costs no argument parsing.
 
 #include "collector.h"
+#include "keywords.h"
 #include "nodes.h"
 #include "overrides.h"
 #include "tensor_value.h"
@@ -130,8 +131,10 @@ PyObject* get_dict(PyObject* self, void*) {
   track(self);
   return d;
 }
-PyObject* create(PyTypeObject* type, PyObject* args, PyObject*) {
+PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
+    if (type == tensor_type && keywords && PyDict_GET_SIZE(keywords))  // a subclass may take some of its own
+      refuse_keyword("Tensor", nb::cast<std::string>(nb::list(nb::handle(keywords))[0]).c_str(), nb::list());
     Tensor t;
     if (PyTuple_GET_SIZE(args) == 0) t = empty({0});
     else if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
@@ -229,7 +232,8 @@ Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<std::uintptr_
 
 PyObject* show(PyObject* self) {
   return guarded([&] {
-    const std::string text = repr(tensor_in(self), get_printoptions(), "neura.");
+    std::string text = repr(tensor_in(self), get_printoptions(), "neura.");
+    if (overriding && overrides_calls(Py_TYPE(self))) text = under_name_of(self, text);
     return PyUnicode_FromStringAndSize(text.data(), Py_ssize_t(text.size()));
   });
 }
@@ -268,9 +272,8 @@ int contains(PyObject* self, PyObject* value) {
 const char kDoc[] =
     "Tensor(*sizes) or Tensor(data)\n--\n\n"
     "An array of numbers of one dtype on one device, with a gradient if that is wanted. One tensor is one object: it\n"
-    "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is a "
-    "plain\n"
-    "Tensor, except in place and for copies and pickles of the object itself; as_subclass() changes that.";
+    "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is of\n"
+    "that class, too, but for attributes such as x.T; see neura.overrides.";
 
 // clang-format off: one line per slot
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, ""},

@@ -36,7 +36,7 @@ del _name
 _load, __dir__ = _lazy.names(
     __name__,
     {
-        "_functions": "addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ detach_copy fill_ "
+        "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ detach_copy fill_ "
         "get_deterministic_debug_mode get_device get_device_module get_num_interop_threads index_put_ is_conj "
         "is_deterministic_algorithms_warn_only_enabled "
         "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "
@@ -56,6 +56,7 @@ _load, __dir__ = _lazy.names(
         "native_dropout native_group_norm norm_except_dim pairwise_distance pixel_shuffle pixel_unshuffle "
         "poisson_nll_loss rms_norm rrelu rrelu_ threshold threshold_ triplet_margin_loss",
         "_tensor_str": "",
+        "_utils": "",
         "accelerator": "",
         "amp": "",
         "amp.autocast_mode": "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "

@@ -1,6 +1,6 @@
 """Names of torch.cuda that say in other words what neura.cuda and neura.random do."""
 
-from . import _neura, cuda
+from . import _neura
 from .random import get_rng_state as _state
 from .random import initial_seed
 from .random import seed as _seed
@@ -9,7 +9,6 @@ from .random import set_rng_state as _set_state
 __all__ = [
     "AcceleratorError",
     "OutOfMemoryError",
-    "device_of",
     "get_rng_state",
     "get_rng_state_all",
     "init",
@@ -33,6 +32,8 @@ def get_rng_state(device="cuda"):
 
 def get_rng_state_all():
     """get_rng_state() for each device."""
+    from . import cuda
+
     return [_state() for _ in range(cuda.device_count())]
 
 
@@ -49,6 +50,8 @@ def set_rng_state_all(new_states):
 
 def seed():
     """Seeds the one generator, which serves all devices, with a random number, where there is a device."""
+    from . import cuda
+
     if cuda.is_available():
         _seed()
 
@@ -58,11 +61,15 @@ seed_all = seed
 
 def init():
     """Loads the back end. Raises DeviceError where it cannot be used."""
+    from . import cuda
+
     _neura._cuda.info(cuda._device())
 
 
 def is_tf32_supported():
     """Does the first device compute with TF32? From compute capability 8.0."""
+    from . import cuda
+
     return cuda.is_available() and cuda.get_device_capability() >= (8, 0)
 
 
@@ -72,11 +79,6 @@ def ipc_collect():
 
 def reset_max_memory_allocated(device=None):
     """The same as reset_peak_memory_stats."""
+    from . import cuda
+
     cuda.reset_peak_memory_stats(device)
-
-
-class device_of(cuda.device):
-    """Makes the device of a tensor current inside a `with`; one on the CPU changes nothing."""
-
-    def __init__(self, obj):
-        super().__init__(obj.device.index if obj.is_cuda else -1)

@@ -201,3 +201,16 @@ def sym_not(a):
 def sym_ite(b, t, f):
     """t if b else f, of numbers."""
     return t if b else f
+
+
+def _assert(condition, message):
+    """AssertionError with this message unless the condition holds."""
+    assert condition, message
+
+
+def _check(cond, message=None):
+    """RuntimeError with what message() gives unless cond, a bool, is true."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"_check: expected cond to be a bool, got {type(cond).__name__}")
+    if not cond:
+        raise RuntimeError("_check: expected a condition to hold" if message is None else str(message()))

@@ -30,3 +30,14 @@ def names(package, homes):
         return sorted({*space, *home_of})
 
     return load, listed
+
+
+def files(package, names, look_up):
+    """Modules below a package under the names of PyTorch's files, whose names look_up(name) gives.
+
+    They are found by import alone: where the package has an attribute of the same name, that stays what it is.
+    """
+    for name in names.split():
+        module = type(sys)(f"{package}.{name}", f"{package} under the name of PyTorch's file {name}.")
+        module.__getattr__ = look_up
+        sys.modules[module.__name__] = module

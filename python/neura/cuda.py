@@ -327,10 +327,17 @@ def manual_seed_all(seed):
     manual_seed(seed)
 
 
-from ._cuda_more import *  # noqa: E402,F401,F403  what needs the names above
+class device_of(device):
+    """Makes the device of a tensor current inside a `with`; one on the CPU changes nothing."""
+
+    def __init__(self, obj):
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+from ._cuda_more import *  # noqa: E402,F401,F403
 from ._cuda_more import __all__ as _more  # noqa: E402
 
-__all__ += _more
+__all__ += ["device_of", *_more]
 
 
 def __getattr__(name):

@@ -197,3 +197,22 @@ def test_overrides_can_be_switched_off():
     with Names() as names, overrides.DisableTorchFunction():
         x + 1
     assert names.seen == [] and type(x + 1) is Plain
+
+
+def test_a_subclass_is_shown_by_its_name():
+    x = neura.arange(4.0).reshape(2, 2)
+    assert repr(x.as_subclass(Plain)) == "Plain([[0., 1.],\n       [2., 3.]])"
+    assert repr(x.as_subclass(Logged)) == "Logged([[0., 1.],\n        [2., 3.]])"
+    assert repr(nn.Buffer(x)).startswith("tensor(") and repr(x).startswith("tensor(")
+    assert type(x.as_subclass(Plain).as_subclass(neura.Tensor)) is neura.Tensor
+
+
+def test_a_tensor_takes_no_keywords():
+    with pytest.raises(TypeError, match="Tensor: unknown argument 'size'; expected no keywords"):
+        neura.Tensor(2, size=3)
+
+    class Named(neura.Tensor):
+        def __init__(self, data, name=None):
+            self.name = name
+
+    assert Named([1.0], name="a").name == "a"

@@ -1,4 +1,4 @@
-"""Two hundred snippets of PyTorch training code give PyTorch's results; snippets/make.py stored those."""
+"""Two hundred and more snippets of PyTorch training code give PyTorch's results; snippets/make.py stored those."""
 
 import json
 import pathlib

@@ -8,7 +8,12 @@ import sys
 
 from .. import _neura
 from .._neura import errors
+from ._reduction import get_enum, legacy_get_string
 from .module import Module, Parameter
+from .state import _IncompatibleKeys  # noqa: F401  found here by nn.modules.module
+
+NonDynamicallyQuantizableLinear = _neura.nn.Linear  # what the projection of MultiheadAttention is in PyTorch
+_shape_t = (int, list, _neura.Size)
 
 _N = ("1d", "2d", "3d")
 _MEMBERS = {
@@ -56,20 +61,15 @@ class _OnlyAsked(Module, metaclass=_Family):
         )
 
 
-def _check_reduction(name, size_average, reduce, reduction):
-    if size_average is not None or reduce is not None:
-        reduction = ("mean" if size_average in (None, True) else "sum") if reduce in (None, True) else "none"
-    if reduction not in ("none", "mean", "sum"):
-        raise errors.ValueError(f"{name}: expected reduction to be 'none', 'mean' or 'sum', got {reduction!r}")
-    return reduction
-
-
 class _Loss(Module, metaclass=_Family):
     """A loss: .reduction is 'none', 'mean' or 'sum'. size_average and reduce are PyTorch's older words for it."""
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = _check_reduction(type(self).__name__, size_average, reduce, reduction)
+        if size_average is not None or reduce is not None:
+            reduction = legacy_get_string(size_average, reduce)
+        get_enum(reduction)
+        self.reduction = reduction
 
 
 class _WeightedLoss(_Loss):
@@ -203,6 +203,25 @@ class SyncBatchNorm(_BatchNorm):
             if new is not child:
                 module._modules[name] = new
         return module
+
+
+def _addindent(s_, numSpaces):
+    """The text with all lines but the first moved to the right."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
+def _get_clones(module, N):
+    """A ModuleList of N copies."""
+    import copy
+
+    return sys.modules["neura.nn"].ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _get_activation_fn(activation):
+    """The function called 'relu' or 'gelu'."""
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation: expected 'relu' or 'gelu', got {activation!r}")
+    return getattr(_neura, activation) if activation == "relu" else _neura.functional.gelu
 
 
 def _repeated(n):

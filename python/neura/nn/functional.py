@@ -14,3 +14,4 @@ for _name in (
 # Of torch.overrides, where programs look for them too.
 from ..overrides import handle_torch_function  # noqa: E402,F401
 from ..overrides import has_torch_function, has_torch_function_unary, has_torch_function_variadic  # noqa: E402,F401
+from . import _reduction as _Reduction  # noqa: E402,F401

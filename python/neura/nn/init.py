@@ -10,3 +10,14 @@ from .._neura.init import _calculate_fan_in_and_fan_out  # noqa: F401
 for _name in "constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal".split():
     globals()[_name] = globals()[_name + "_"]
 xavier_uniform = globals()["xavier_uniform_"]
+
+
+def _calculate_correct_fan(tensor, mode):
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode: expected 'fan_in' or 'fan_out', got {mode!r}")
+    return fan_in if mode == "fan_in" else fan_out
+
+
+def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
+    return globals()["trunc_normal_"](tensor, mean, std, a, b, generator)

@@ -1,6 +1,6 @@
 """One module over devices: DataParallel, in its form for a single device."""
 
-from .. import _neura
+from .. import _lazy, _neura
 from .._neura import Tensor, errors
 from .module import Module
 
@@ -62,3 +62,6 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
     """The result of DataParallel(module, device_ids) for these inputs: a tensor or a tuple."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
+
+
+_lazy.files(__name__, "data_parallel", globals().__getitem__)

@@ -26,4 +26,7 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+_lazy.files(
+    __name__, "adadelta adafactor adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd", globals().__getitem__
+)
 __getattr__, __dir__ = _lazy.names(__name__, {"swa_utils": ""})

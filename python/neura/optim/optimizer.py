@@ -9,6 +9,7 @@ from .._neura import Tensor
 from ..autograd.grad_mode import enable_grad
 
 required = object()  # a default that every group must give itself
+ParamsT = object  # what PyTorch calls the type of params
 _NUMBERS = ("step", "eta", "mu", "mu_product")  # of the state: they are not like the parameter
 _global_pre_hooks = OrderedDict()
 _global_post_hooks = OrderedDict()

@@ -2,4 +2,6 @@
 
 from .. import _lazy
 
-__getattr__, __dir__ = _lazy.names(__name__, {"checkpoint": "", "data": "", "dlpack": "", "hooks": "", "model_zoo": ""})
+__getattr__, __dir__ = _lazy.names(
+    __name__, {"_pytree": "", "benchmark": "", "checkpoint": "", "data": "", "dlpack": "", "hooks": "", "model_zoo": ""}
+)

@@ -1,8 +1,8 @@
 """The layers under the names of PyTorch's files: neura.nn.modules.conv.Conv2d is neura.nn.Conv2d."""
 
 import sys
-import types
 
+from ... import _lazy
 from .. import hooks as _hooks
 
 _FILES = (
@@ -30,13 +30,10 @@ def __dir__():
     return sorted(name for name in dir(sys.modules["neura.nn"]) if name[0].isupper())
 
 
-for _name in _FILES:
-    _file = types.ModuleType(f"{__name__}.{_name}", f"neura.nn under the name of PyTorch's file {_name}.")
-    _file.__getattr__ = _of_nn
-    sys.modules[_file.__name__] = _file
+_lazy.files(__name__, " ".join(_FILES), _of_nn)
 for _name in (
     "register_module_backward_hook register_module_forward_hook register_module_forward_pre_hook "
     "register_module_full_backward_hook register_module_full_backward_pre_hook"
 ).split():
     setattr(sys.modules[f"{__name__}.module"], _name, getattr(_hooks, _name))
-del _name, _file
+del _name

@@ -19,3 +19,12 @@ __getattr__, __dir__ = _lazy.names(
         "stateless": "",
     },
 )
+
+
+def _of_reparametrized(name):
+    from . import reparametrized
+
+    return getattr(reparametrized, name)
+
+
+_lazy.files(__name__, "spectral_norm weight_norm", _of_reparametrized)

@@ -45,3 +45,13 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+from types import SimpleNamespace as _Namespace  # noqa: E402
+
+from ... import _lazy  # noqa: E402
+from . import collate as _collate, iterator as _iterator, worker as _worker  # noqa: E402
+
+_utils = _Namespace(collate=_collate, worker=_worker)
+_lazy.files(__name__, "_utils", vars(_utils).__getitem__)
+_lazy.files(__name__ + "._utils", "collate", lambda name: getattr(_collate, name))

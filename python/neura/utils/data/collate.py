@@ -143,3 +143,28 @@ def default_collate(batch):
 
 def _numbers(batch, first):
     return sys.modules["numpy"].array(batch, dtype=first.dtype)
+
+
+def collate(batch, *, collate_fn_map=None):
+    """default_collate, where collate_fn_map may say for a type how a list of its values becomes a batch.
+
+    collate_fn_map: {type or tuple of types: function(values, collate_fn_map=...)}; what it does not know, also inside
+    of lists, tuples and dictionaries, becomes what default_collate makes of it.
+    """
+    first = batch[0]
+    for kinds, function in (collate_fn_map or {}).items():
+        if isinstance(first, kinds):
+            return function(batch, collate_fn_map=collate_fn_map)
+    if isinstance(first, abc.Mapping):
+        return _mapped(first, {key: collate([b[key] for b in batch], collate_fn_map=collate_fn_map) for key in first})
+    if isinstance(first, abc.Sequence) and not isinstance(first, (str, bytes)):
+        if any(len(b) != len(first) for b in batch):
+            return default_collate(batch)  # which says what is wrong
+        columns = [collate(list(values), collate_fn_map=collate_fn_map) for values in zip(*batch)]
+        if isinstance(first, tuple):
+            return type(first)(*columns) if hasattr(first, "_fields") else columns
+        return _rebuilt(first, columns)
+    return default_collate(batch)
+
+
+default_collate_fn_map = {}  # types that a program adds for collate
