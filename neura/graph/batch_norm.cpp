@@ -84,7 +84,7 @@ class Folder {
   }
   // The convolution whose result it normalizes, and that nobody else reads.
   const Node* convolution_of(const Node& n) const {
-    if (std::string_view(n.row->name) != "batch_norm" || n.writes() || uses_[n.out[1]] || uses_[n.out[2]])
+    if (std::string_view(n.row->name) != "batch_norm_inference" || n.writes() || uses_[n.out[1]] || uses_[n.out[2]])
       return nullptr;
     const Spec& x = p_.values[n.in[0].id];
     const Node* before = made_for_one(n.in[0].id);
