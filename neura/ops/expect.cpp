@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "neura/backend/kernels/index.h"
 #include "neura/ops/apply.h"
@@ -81,7 +82,9 @@ struct Expect {
 void hand_on(Context& call, const Context& told) {
   call.fail(told.failure);
   if (!told.failed) return;
-  thread_local DeviceFailure failure;
+  // By reference: what a library keeps in each thread has to fit into a block of fixed size.
+  thread_local const auto kept = std::make_unique<DeviceFailure>();
+  DeviceFailure& failure = *kept;
   failure.kind = DeviceFailure::index, failure.op[0] = '\0';
   if (std::strchr(told.op, ' ')) {  // a sentence
     std::snprintf(failure.text, sizeof failure.text, "%s", told.op);

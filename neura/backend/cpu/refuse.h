@@ -1,6 +1,7 @@
 // What a kernel of the cpu answers to a dtype that it was not compiled for.
 #pragma once
 #include <cstdio>
+#include <memory>
 
 #include "neura/backend/context.h"
 #include "neura/core/dtype.h"
@@ -9,7 +10,8 @@ namespace neura {
 
 // NotImplementedError of whoever called; the kernel has written nothing.
 [[gnu::cold, gnu::noinline]] inline void fail_dtype(Context& c, DType d) {
-  thread_local DeviceFailure failure;
+  thread_local const auto kept = std::make_unique<DeviceFailure>();  // not in the block that a library has per thread
+  DeviceFailure& failure = *kept;
   failure.kind = DeviceFailure::absent;
   std::snprintf(failure.text, sizeof failure.text,
                 "expected a dtype that the cpu has a kernel for, got %s; convert with to(dtype)", name(d));
