@@ -1,4 +1,5 @@
 // Every row of the tables on CUDA against the CPU: values, layouts, gradients and second gradients.
+#include <complex>
 #include <cstdio>
 #include <cstring>
 
@@ -142,6 +143,23 @@ TEST_F(CudaRows, HalvesAreRoundedAsByTheCpu) {
     expect_same(back(there(x).reshape({-1}).slice(0, 3, x.numel()).to(d)), odd.to(d));  // no packs
     expect_same(back(neg(there(h))), neg(h));
   }
+}
+
+TEST_F(CudaRows, FractionsThatFitNoIntegerAreTheCpus) {
+  const std::vector<double> numbers = {0.9,   -0.9,   127.9,     128.0,      -128.9,   -129.0, 255.5,
+                                       300.7, -300.7, 40000.0,   1e10,       -1e10,    1e19,   -1e19,
+                                       3e38,  -3e38,  1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0};
+  const Tensor x = from_loop({std::int64_t(numbers.size())}, float64,
+                             [&](const Shape& at) { return Scalar(numbers[std::size_t(at[0])]); });
+  for (const DType from : {float64, float32, float16, bfloat16, complex64})
+    for (const DType to : {uint8, int8, int16, int32, int64, boolean}) {
+      SCOPED_TRACE(std::string(name(from)) + " " + name(to));
+      const Tensor h = x.to(from);
+      expect_same(back(there(h).to(to)), h.to(to));
+      expect_same(back(there(h).slice(0, 1, h.numel(), 2).to(to)), h.slice(0, 1, h.numel(), 2).to(to));
+    }
+  const Tensor imaginary = full({3}, Scalar(std::complex<double>(0, 2)), {.dtype = complex64});
+  expect_same(back(there(imaginary).to(boolean)), ones({3}).to(boolean));
 }
 
 TEST_F(CudaRows, HalvesInPacksOfEverySize) {

@@ -1,6 +1,5 @@
 // Every dtype from any stride into every other: how strided, broadcast, half and mixed operands become the contiguous
 // lines that kernels take. 196 pairs once per instruction set, instead of a factor in every kernel.
-#include <limits>
 #include <type_traits>
 
 #include "neura/backend/number/prelude.h"
@@ -15,6 +14,7 @@ namespace neura {
 namespace HWY_NAMESPACE {
 #include "neura/backend/number/numbers.h"
 #include "neura/backend/number/cast.h"
+#include "neura/backend/number/convert.h"
 #undef NEURA_HAS_HALVES
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 // The processor's own conversions. (Highway 1.0.3's software ones, SSE4 and WASM, are wrong for infinities and NaN.)
@@ -29,26 +29,6 @@ inline void narrow(const float* in, Half* out) {
   hn::StoreU(hn::DemoteTo(kHalves, hn::LoadU(kFloats, in)), kHalves, reinterpret_cast<hwy::float16_t*>(out));
 }
 #endif
-// cast<To>(x). A fraction that fits no integer becomes the nearest one, and NaN 0, on every processor and device: what
-// C++ leaves open, x86 answers with the least integer, ARM and CUDA with the nearest.
-template <class To, class From> To converted(From x) {
-  using V = decltype(wide(x));
-  if constexpr (is_complex<V> && is_same<To, Bool>) {
-    const V v = wide(x);
-    return To(v.re != 0 || v.im != 0);
-  } else if constexpr (is_complex<V> && !is_complex<To>) {
-    return converted<To>(wide(x).re);
-  } else if constexpr (BuiltIn<V> && !BuiltIn<decltype(wide(To()))> && !is_complex<To> && !is_same<To, Bool>) {
-    using Limits = std::numeric_limits<To>;
-    using Whole = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
-    constexpr V low = V(Limits::min()), end = V(Limits::max() / 2 + 1) * 2;  // the first above; exact in float
-    const V v = wide(x);
-    const Whole near = v >= end ? Whole(Limits::max()) : v < low ? Whole(Limits::min()) : Whole(0);
-    return To(v >= low && v < end ? Whole(v) : near);
-  } else {
-    return cast<To>(x);
-  }
-}
 template <class From, class To>
 void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdiff_t to_stride, std::size_t size) {
   if (from_stride == sizeof(From) && to_stride == sizeof(To)) {

@@ -93,7 +93,7 @@ Failed assign(const View& to, const View& from) {
           cudaMemcpyAsync(to.data, from.data, std::size_t(p.numel * size_of(wanted)), cudaMemcpyDeviceToDevice, stream),
           "copy");
   }
-  return execute(index, p, conversion_to(wanted), nullptr, 0);
+  return execute(index, p, conversion_to(wanted, p.dtype[1]), nullptr, 0);
 }
 
 }  // namespace neura::cuda

@@ -7,6 +7,6 @@ namespace neura::cuda {
 
 Failed execute(int index, const Plan&, LineFn*, const double* attributes, int count);
 Failed assign(const View& to, const View& from);
-LineFn* conversion_to(DType);  // a row of one operand that only changes dtype; convert.cu
+LineFn* conversion_to(DType, DType from);  // a row of one operand that only changes dtype; convert.cu
 
 }  // namespace neura::cuda
