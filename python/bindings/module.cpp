@@ -221,8 +221,7 @@ NB_MODULE(_neura, m) {
   bind_functions(names);
   bind_hooks(names);
   bind_autograd(names);
-  bind_optim(m);
-  bind_graph(m);
+  bind_optim(m), bind_graph(m);
   bind_files(m);
   bind_devices(m);
   bind_out(m);
