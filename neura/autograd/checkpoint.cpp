@@ -10,6 +10,7 @@
 #include "neura/autograd/run.h"
 #include "neura/core/random.h"
 #include "neura/ops/autocast.h"
+#include "neura/ops/defer.h"
 
 namespace neura {
 namespace {
@@ -88,6 +89,7 @@ std::vector<Tensor> Frame::recompute() {
   for (const SavedValue& v : inputs) arguments.push_back(v.get("checkpoint", arguments.size(), nullptr));
   if (options.preserve_random) default_generator().set_state(random);
   Collect collect(*this);
+  const Recomputation second_time;
   try {
     const Pushed hooks(collect);
     const EnableGrad on;

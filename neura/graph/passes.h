@@ -22,4 +22,12 @@ Program frozen(const Program&);
 // same within rounding. They are computed in every run, unless they are frozen and folded.
 Program without_batch_norm(const Program&);
 
+// Where values may lie in one block of memory, each from the call that makes it to the last that reads it or a view of
+// it: no two that live at one time overlap. Best fit, the largest first. Externals and what is returned are not in it.
+struct MemoryPlan {
+  std::vector<std::size_t> offset;  // by value, multiples of 64; npos: it has none
+  std::size_t bytes = 0;            // of the block
+};
+MemoryPlan plan_memory(const Program&);
+
 }  // namespace neura::graph

@@ -87,7 +87,13 @@ ValueId Tracer::value_of(const TensorImpl* t) {
   return value;
 }
 
+void Tracer::recomputes(bool begins) {
+  if (begins) regions_.push_back(++last_region_);
+  else regions_.pop_back();
+}
+
 std::vector<ValueId> Tracer::add(Node n) {
+  n.region = regions_.empty() ? 0 : regions_.back();
   const std::vector<Spec> specs = infer(program_, n);
   for (const Spec& s : specs) n.out.push_back(ValueId(program_.values.size())), program_.values.push_back(s);
   program_.nodes.push_back(std::move(n));
@@ -104,8 +110,22 @@ void Tracer::saves(const TensorImpl* t) {
   o.written = true;
 }
 
+// Of unknown memory, all of it, whatever it held.
+bool Tracer::is_overwrite(const Call& call) const {
+  if (call.destination == Destination::fresh || !call.out[0]) return false;
+  const TensorImpl* out = call.out[0].impl();
+  const Spec& s = out->spec;
+  if (memory_.count(out->storage) || !s.dense() || s.offset || s.bytes() != out->storage->bytes) return false;
+  const std::string_view name = call.row->name;
+  const bool ignores_self = name == "fill" || name == "zero" || name == "copy";
+  for (int i = ignores_self ? 1 : 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && call.in[i].tensor->storage == out->storage) return false;
+  return ignores_self || call.destination == Destination::out;
+}
+
 Tracer::Taken Tracer::taken(const Call& call) {
   Taken t;
+  const bool overwrites = is_overwrite(call);
   Node& n = t.node;
   n.row = call.row, n.destination = call.destination;
   for (int i = 0; i < call.inputs; ++i) {
@@ -116,6 +136,7 @@ Tracer::Taken Tracer::taken(const Call& call) {
   if (call.destination != Destination::fresh && call.out[0]) {
     const TensorImpl* out = call.out[0].impl();
     n.into = value_of(out), t.destination = out->storage, saves(out);
+    if (overwrites) to_.outside[memory_[out->storage].outside].overwritten = true;
   }
   if (n.row->numbers) t.draws = !n.row->numbers(const_cast<void*>(call.op))->reserved;
   if (t.draws && call.generator && call.generator != &default_generator())
@@ -129,12 +150,21 @@ void Tracer::take(Call& call) {
   try {
     proceed(call);
   } catch (...) {
-    --depth_, renewal_ = {};
+    --depth_;
+    // A hook may stop a call that is done: its result lives on in what autograd has saved.
+    if (is_done(call) && !is_known(call)) written_down(call, std::move(t));
+    renewal_ = {};
     throw;
   }
   --depth_;
   if (call.destination == Destination::fresh && is_known(call)) return;  // its parts, or a view once more
   written_down(call, std::move(t));
+}
+
+bool Tracer::is_done(const Call& call) {
+  bool done = call.destination == Destination::fresh && call.row->outputs;
+  for (int k = 0; k < call.row->outputs; ++k) done = done && call.out[k];
+  return done;
 }
 
 bool Tracer::is_known(const Call& call) const {
@@ -149,6 +179,7 @@ bool Tracer::is_known(const Call& call) const {
 // A run draws in the same order.
 void Tracer::drawn(Taken& t) {
   Drawn* const numbers = t.node.row->numbers(t.node.op->get());
+  if (!drawn_.emplace(numbers->seed, numbers->offset).second) return;  // by a generator that was set back to it
   if (numbers->seed != numbers_.seed || numbers->offset != numbers_.offset)
     problem(std::string(t.node.row->name) + ": expected draws one after the other, got a generator that was moved");
   numbers_ = {numbers->seed, numbers->offset + 1};

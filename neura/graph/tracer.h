@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "neura/graph/program.h"
@@ -15,6 +16,7 @@ struct Recording {
     Tensor tensor;    // all of it
     Tensor snapshot;  // before its first write
     bool written = false, was_read = false;
+    bool overwritten = false;  // before anything read it
   };
   Program program;  // values in the order of their making; its externals are `outside`
   std::vector<Outside> outside;
@@ -30,6 +32,7 @@ class Tracer final : public Deferral {
   void take(Call&) override;
   void copied(const TensorImpl* from, const Tensor& to) override;
   void reads(const TensorImpl*) override;
+  void recomputes(bool begins) override;
   void renews(Renewal r) override { renewal_ = std::move(r); }
   void finish(std::vector<Tensor> outputs);
 
@@ -54,6 +57,8 @@ class Tracer final : public Deferral {
   Taken taken(const Call&);
   void written_down(Call&, Taken);
   void drawn(Taken&);
+  static bool is_done(const Call&);
+  bool is_overwrite(const Call&) const;
   bool is_known(const Call&) const;
   std::vector<ValueId> add(Node);
   void define(const TensorImpl*, ValueId, bool view);
@@ -67,6 +72,9 @@ class Tracer final : public Deferral {
   std::vector<Tensor> was_read_;
   Renewal renewal_;
   GeneratorState numbers_;  // of the next draw
+  std::set<std::pair<std::uint64_t, std::uint64_t>> drawn_;
+  std::vector<std::uint32_t> regions_;  // that are open
+  std::uint32_t last_region_ = 0;
   int depth_ = 0;
 };
 

@@ -337,6 +337,12 @@ Deferral::Deferral() {
 Deferral::~Deferral() { state.reader = nullptr, state.active &= ~std::uint32_t{kDeferred}; }
 Untraced::Untraced() : before_(state.active & kDeferred) { state.active &= ~std::uint32_t{kDeferred}; }
 Untraced::~Untraced() { state.active |= before_; }
+Recomputation::Recomputation() {
+  if (Deferral* d = deferral()) d->recomputes(true);
+}
+Recomputation::~Recomputation() {
+  if (Deferral* d = deferral()) d->recomputes(false);
+}
 bool is_deferred() { return deferral(); }
 void tell_read(const Tensor& t) {
   if (Deferral* d = deferral()) d->reads(t.impl());

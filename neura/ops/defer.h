@@ -18,6 +18,7 @@ struct Deferral : Reader {
   virtual ~Deferral();
   virtual void take(Call&) = 0;                                       // runs it by proceed()
   virtual void copied(const TensorImpl* from, const Tensor& to) = 0;  // by the engine, no call
+  virtual void recomputes(bool begins) = 0;                           // what follows was computed before
   virtual void renews(Renewal) = 0;                                   // of the next call that has such numbers
 };
 void proceed(Call&);  // runs it; its parts, if it is run by its definition, are taken too
@@ -32,6 +33,12 @@ class Untraced {
 
  private:
   std::uint32_t before_;
+};
+// What runs while it lives was computed before, to save memory: a pass must not take it for a repeat.
+struct Recomputation {
+  Recomputation();
+  Recomputation(const Recomputation&) = delete;
+  ~Recomputation();
 };
 bool is_deferred();  // for other libraries: does this thread have one?
 void renew_next_call(Renewal);

@@ -219,8 +219,7 @@ NB_MODULE(_neura, m) {
   bind_functions(names);
   bind_hooks(names);
   bind_autograd(names);
-  bind_optim(m);
-  bind_graph(m);
+  bind_optim(m), bind_graph(m);
   bind_files(m);
   bind_devices(m);
   m.def_submodule("linalg", "Linear algebra.");

@@ -204,5 +204,21 @@ TEST(Passes, FrozenMemoryIsAConstant) {
   EXPECT_EQ(calls_of(folded(p), "exp"), 0u);
 }
 
+TEST(Passes, PlannedMemoryIsUsedAgain) {
+  const Program p =
+      parse(program("%0 = input : float32 [100]\n"
+                    "%1 = exp(%0) : float32 [100]\n"
+                    "%2 = permute(%1) {dims=[0]} : float32 [100]\n"
+                    "%3 = sin(%1) : float32 [100]\n"
+                    "%4 = mul(%2, %3) : float32 [100]\n"
+                    "%5 = cos(%4) : float32 [100]\n"
+                    "%6 = add(%5, 1) : float32 [100]\n"
+                    "return %6\n"));
+  const graph::MemoryPlan plan = plan_memory(p);
+  const std::size_t none = std::string::npos, a = 0, b = 448;  // 400 bytes in whole lines of 64
+  EXPECT_EQ(plan.bytes, 3 * b);
+  EXPECT_EQ(plan.offset, (std::vector<std::size_t>{none, a, none, b, 2 * b, a, none}));
+}
+
 }  // namespace
 }  // namespace neura::test

@@ -1,5 +1,7 @@
 // Random programs: rows of all tables on views, in place, broadcast, halves, sizes 0, 1 and odd. A program runs as
 // eager does, and every pass leaves its bits.
+#include <algorithm>
+
 #include "neura/graph/passes.h"
 #include "neura/graph/trace.h"
 #include "neura/neura.h"
@@ -142,6 +144,34 @@ const std::vector<std::pair<const char*, Program (*)(const Program&)>> kPasses =
 class RandomProgram : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomProgram, testing::Range(0, 300));
 
+// By plain counting: at each node, all that is read there or later and was made before lies apart.
+void expect_apart(const Program& p) {
+  const graph::MemoryPlan plan = plan_memory(p);
+  std::vector<graph::ValueId> root(p.values.size());
+  for (graph::ValueId v = 0; v < root.size(); ++v) root[v] = v;
+  for (const graph::Node& n : p.nodes)
+    if (n.row->kind == Row::view) root[n.out[0]] = root[n.in[0].id];
+  const auto reads = [&](std::size_t i, graph::ValueId v) {
+    const auto is = [&](const graph::Arg& a) { return a.is_value() && root[a.id] == v; };
+    const graph::Node& n = p.nodes[i];
+    return std::any_of(n.in.begin(), n.in.end(), is) || (n.into != graph::kNoValue && root[n.into] == v);
+  };
+  for (std::size_t i = 0; i < p.nodes.size(); ++i) {
+    std::vector<std::pair<std::size_t, std::size_t>> live;
+    for (std::size_t made = 0; made <= i; ++made)
+      for (const graph::ValueId v : p.nodes[made].out) {
+        bool later = made == i;
+        for (std::size_t k = i; k < p.nodes.size(); ++k) later = later || reads(k, v);
+        for (const graph::Update& u : p.updates) later = later || root[u.value] == v;
+        if (!later || plan.offset[v] == std::string::npos) continue;
+        live.emplace_back(plan.offset[v], plan.offset[v] + p.values[v].bytes());
+      }
+    std::sort(live.begin(), live.end());
+    for (std::size_t k = 1; k < live.size(); ++k) EXPECT_LE(live[k - 1].second, live[k].first) << "at node " << i;
+    if (!live.empty()) EXPECT_LE(live.back().second, plan.bytes);
+  }
+}
+
 TEST_P(RandomProgram, RunsAsEagerDoes) {
   const auto seed = std::uint64_t(GetParam());
   Dice dice{seed * 977 + 5};
@@ -155,6 +185,7 @@ TEST_P(RandomProgram, RunsAsEagerDoes) {
     return;
   }
   EXPECT_EQ(str(graph::parse(str(p, true)), true), str(p, true));
+  expect_apart(p), expect_apart(optimized(p));
   for (const auto& [name, pass] : kPasses) {
     SCOPED_TRACE(std::string(name) + "\n" + str(p));
     const Program q = pass(p);

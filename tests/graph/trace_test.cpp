@@ -1,6 +1,9 @@
 // What was traced runs as it ran: the same bits, step after step.
 #include "neura/graph/trace.h"
 
+#include <algorithm>
+
+#include "neura/graph/passes.h"
 #include "neura/neura.h"
 #include "tests/support/close.h"
 #include "tests/support/refusals.h"
@@ -108,6 +111,34 @@ TEST(Trace, OfATransformersStepTrainsOnAsEagerDoes) {
   EXPECT_EQ(str(graph::parse(str(p))), str(p));
 }
 
+TEST(Trace, WhatACheckpointComputesAgainIsComputedAgain) {
+  const Tensor w = sample({8, 8}), v = sample({8, 8}, float32, {.seed = 3});
+  const auto f = [&](std::span<const Tensor> in) {
+    const Tensor x = in[0].detach().requires_grad_();
+    const auto body = [&](const Tensors& t) {
+      return Tensors{softmax(dropout(tanh(t[0].matmul(w)), 0.5).matmul(v), 1)};
+    };
+    const Tensor y = checkpoint(body, {x}, {})[0];
+    square(y).sum().backward();
+    return Tensors{y.detach(), x.grad()};
+  };
+  const Tensor x = sample({5, 8}), other = sample({5, 8}, float32, {.seed = 9});
+  manual_seed(6);
+  const Program p = trace(f, {{x}});
+  const auto twice = [](const Program& q) {
+    return std::count_if(q.nodes.begin(), q.nodes.end(),
+                         [](const graph::Node& n) { return n.row->name == std::string("tanh"); });
+  };
+  EXPECT_EQ(twice(p), 2) << str(p);
+  EXPECT_EQ(twice(optimized(p)), 2);
+  manual_seed(7);
+  const Tensors want = f({{other}});
+  for (const Program& q : {p, optimized(p), graph::parse(str(p, true))}) {
+    manual_seed(7);
+    const Tensors got = run(q, {{other}});
+    for (std::size_t k = 0; k < want.size(); ++k) expect_same(got[k], want[k]);
+  }
+}
 TEST(Trace, WritesOfViewsAndOutAreUpdates) {
   const auto f = [](const Tensor& table, const Tensor& x) {
     Tensor row = table[1];
@@ -197,6 +228,15 @@ TEST(Trace, RefusesWhatARunCouldNotGoOnLike) {
               return Tensors{dropout(in[0], 0.5), rand({2}, {.generator = &own})};
             })),
             "trace: uniform: expected numbers of the default generator, got another one");
+}
+TEST(Trace, MemoryWithoutValuesMayBeOverwritten) {
+  const auto f = [](auto in) {
+    Tensor y = Tensor::empty(Spec::dense(float32, Shape{2})), z = Tensor::empty(Spec::dense(float32, Shape{2}));
+    y.fill_(3.0), mul_out(z, in[0], 2), mul_(y, z);
+    return Tensors{y, z};
+  };
+  const Program p = trace(f, {{ones({2})}});
+  for (int i = 0; i < 2; ++i) expect_same(run(p, {{full({2}, 5.0)}})[0], full({2}, 30.0));
 }
 TEST(Trace, AFunctionThatThrowsLeavesNoTrace) {
   const Tensor x = ones({2});
