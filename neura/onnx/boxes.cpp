@@ -26,13 +26,16 @@ void collect_text(const std::string& input, const nn::Value& v, int depth, Text&
 
 Value unbox(const std::string& input, const std::optional<TypeProto>& type, const nn::Value& v) {
   if (v.is_none()) return {};
-  if (type && type->optional_type) return unbox(input, type->optional_type->elem_type ? std::optional(*type->optional_type->elem_type) : std::nullopt, v);
+  if (type && type->optional_type)
+    return unbox(input, type->optional_type->elem_type ? std::optional(*type->optional_type->elem_type) : std::nullopt,
+                 v);
   if (type && type->sequence_type) {
     const nn::List* list = v.get<nn::List>();
     if (!list) refuse_input(input, "a list of tensors", v.type_name());
     Sequence s;
     const auto& inner = type->sequence_type->elem_type;
-    for (const nn::Value& item : list->items) s.push_back(unbox(input, inner ? std::optional(*inner) : std::nullopt, item));
+    for (const nn::Value& item : list->items)
+      s.push_back(unbox(input, inner ? std::optional(*inner) : std::nullopt, item));
     return Value(std::move(s));
   }
   const Type declared = type && type->tensor_type ? Type(type->tensor_type->elem_type) : Type::undefined;
@@ -48,7 +51,7 @@ Value unbox(const std::string& input, const std::optional<TypeProto>& type, cons
   const bool same = type_of(t->dtype()) == declared;  // float8 as Neura has it
   if (!same && t->dtype() != dtype_for(declared))
     refuse_input(input, std::string("a tensor of ") + neura::name(dtype_for(declared)) + " for " + name(declared),
-           neura::name(t->dtype()));
+                 neura::name(t->dtype()));
   return {t->to(dtype_for(declared)), declared};
 }
 

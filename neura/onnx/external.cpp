@@ -58,7 +58,8 @@ void ExternalData::attach(TensorProto& t) {
   fs::path at(folder_);
   for (const fs::path& part : path) {
     at /= part;
-    if (part == ".." || fs::is_symlink(fs::symlink_status(at))) refuse_tensor(t, "\"" + location + "\", which leads elsewhere");
+    if (part == ".." || fs::is_symlink(fs::symlink_status(at)))
+      refuse_tensor(t, "\"" + location + "\", which leads elsewhere");
   }
   std::shared_ptr<io::Mapping>& file = files_[at.string()];
   if (!file) file = io::Source(at.string(), true).mapping();

@@ -70,7 +70,8 @@ Results run_step(const Step& step, std::span<const Value> given, const State& st
 
 Results Graph::run(std::span<const Value> given, const State& state) const {
   check<ValueError>(given.size() == inputs.size(), [&] {
-    return "onnx: expected " + std::to_string(inputs.size()) + " inputs of a graph, got " + std::to_string(given.size());
+    return "onnx: expected " + std::to_string(inputs.size()) + " inputs of a graph, got " +
+           std::to_string(given.size());
   });
   std::vector<Value> slot(static_cast<std::size_t>(slots));
   const auto at = [&](int i) -> Value& { return slot[static_cast<std::size_t>(i)]; };

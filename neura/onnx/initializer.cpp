@@ -46,8 +46,7 @@ void read_raw(const TensorProto& t, Type type, Tensor& out) {
   const std::string_view raw = *t.raw_data;
   const std::int64_t n = out.numel();
   const auto needed = std::uint64_t((n * bits_of(type) + 7) / 8);
-  if (raw.size() != needed)
-    wrong(t, "have " + std::to_string(needed) + " bytes, got " + std::to_string(raw.size()));
+  if (raw.size() != needed) wrong(t, "have " + std::to_string(needed) + " bytes, got " + std::to_string(raw.size()));
   if (!is_foreign(type)) {
     if (needed) std::memcpy(out.raw_data(), raw.data(), needed);
     if (type == Type::boolean)
@@ -63,7 +62,8 @@ void read_raw(const TensorProto& t, Type type, Tensor& out) {
   }
 }
 
-template <class T> void copy_numbers(const TensorProto& t, const std::vector<T>& from, Tensor& out, std::int64_t parts = 1) {
+template <class T>
+void copy_numbers(const TensorProto& t, const std::vector<T>& from, Tensor& out, std::int64_t parts = 1) {
   if (std::int64_t(from.size()) != out.numel() * parts)
     wrong(t, "have " + std::to_string(out.numel() * parts) + " numbers, got " + std::to_string(from.size()));
   if (out.numel()) std::memcpy(out.raw_data(), from.data(), from.size() * sizeof(T));
@@ -78,15 +78,18 @@ void read_narrow(const TensorProto& t, Type type, Tensor& out) {
   for (std::int64_t i = 0; i < n; ++i) {
     const auto word = std::uint32_t(t.int32_data[std::size_t(i / per)]);
     if (type == Type::boolean && word > 1) wrong(t, "hold 0 or 1 for a bool, got " + std::to_string(word));
-    if (!is_foreign(type)) std::memcpy(static_cast<char*>(out.raw_data()) + i * (bits / 8), &word, std::size_t(bits / 8));
-    else store_foreign(type, per == 1 ? word & ((1u << bits) - 1) : word >> (i % per * bits) & ((1u << bits) - 1), out, i);
+    if (!is_foreign(type))
+      std::memcpy(static_cast<char*>(out.raw_data()) + i * (bits / 8), &word, std::size_t(bits / 8));
+    else
+      store_foreign(type, per == 1 ? word & ((1u << bits) - 1) : word >> (i % per * bits) & ((1u << bits) - 1), out, i);
   }
 }
 
 void read_unsigned(const TensorProto& t, Tensor& out) {
   if (std::int64_t(t.uint64_data.size()) != out.numel())
     wrong(t, "have " + std::to_string(out.numel()) + " numbers, got " + std::to_string(t.uint64_data.size()));
-  for (std::int64_t i = 0; i < out.numel(); ++i) out.data<std::int64_t>()[i] = std::int64_t(t.uint64_data[std::size_t(i)]);
+  for (std::int64_t i = 0; i < out.numel(); ++i)
+    out.data<std::int64_t>()[i] = std::int64_t(t.uint64_data[std::size_t(i)]);
 }
 
 Value read_text(const TensorProto& t, std::int64_t n) {
@@ -109,7 +112,8 @@ Value value_of(const TensorProto& t) {
   const Type type = Type(t.data_type);
   if (t.data_location != 0) wrong(t, "lie in the file; external data has to be read first");
   if (type == Type::string) return read_text(t, n);
-  if (t.data_type <= 0 || t.data_type > int(Type::int2)) wrong(t, "have a type of ONNX, got number " + std::to_string(t.data_type));
+  if (t.data_type <= 0 || t.data_type > int(Type::int2))
+    wrong(t, "have a type of ONNX, got number " + std::to_string(t.data_type));
   if (std::uint64_t(n) > given(t)) wrong(t, "have " + std::to_string(n) + " elements, got fewer");
   Tensor out = Tensor::empty(Spec::dense(dtype_for(type), shape_from(t.dims)));
   if (t.raw_data) read_raw(t, type, out);

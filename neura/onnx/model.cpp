@@ -85,9 +85,7 @@ Results Model::forward(const Results& given) {
   return program_->main->run(given, State{training, tensors});
 }
 
-nn::Value Model::forward_boxed(const nn::Args& args) {
-  return boxed(forward(unboxed(args, program_->inputs)));
-}
+nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unboxed(args, program_->inputs))); }
 
 Ref<Model> load(const std::string& path) {
   const io::Source file(path, true);

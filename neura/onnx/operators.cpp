@@ -11,7 +11,8 @@ Operands::Operands(std::span<const Value> values, const State& state) : values_(
 }
 const Value& Operands::value(std::size_t i) const {
   check<ValueError>(has(i), [&] {
-    return "expected operand " + std::to_string(i) + ", got " + std::to_string(values_.size()) + " operands or an empty one";
+    return "expected operand " + std::to_string(i) + ", got " + std::to_string(values_.size()) +
+           " operands or an empty one";
   });
   return values_[i];
 }
@@ -29,44 +30,38 @@ std::vector<Tensor> Operands::tensors(std::size_t from) const {
 }
 std::vector<std::int64_t> Operands::integers(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(v.tensor && is_integral(v.tensor.dtype()) && v.tensor.numel() <= 1 << 20, [&] {
-    return "expected integers as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(v.tensor && is_integral(v.tensor.dtype()) && v.tensor.numel() <= 1 << 20,
+                    [&] { return "expected integers as operand " + std::to_string(i) + ", got " + v.str(); });
   return integers_of(v.tensor);
 }
 std::vector<double> Operands::reals(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(v.tensor && v.tensor.numel() <= 1 << 20, [&] {
-    return "expected numbers as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(v.tensor && v.tensor.numel() <= 1 << 20,
+                    [&] { return "expected numbers as operand " + std::to_string(i) + ", got " + v.str(); });
   return reals_of(v.tensor);
 }
 std::int64_t Operands::integer(std::size_t i) const {
   const std::vector<std::int64_t> all = integers(i);
-  check<ValueError>(all.size() == 1, [&] {
-    return "expected one integer as operand " + std::to_string(i) + ", got " + value(i).str();
-  });
+  check<ValueError>(all.size() == 1,
+                    [&] { return "expected one integer as operand " + std::to_string(i) + ", got " + value(i).str(); });
   return all[0];
 }
 double Operands::real(std::size_t i) const {
   const std::vector<double> all = reals(i);
-  check<ValueError>(all.size() == 1, [&] {
-    return "expected one number as operand " + std::to_string(i) + ", got " + value(i).str();
-  });
+  check<ValueError>(all.size() == 1,
+                    [&] { return "expected one number as operand " + std::to_string(i) + ", got " + value(i).str(); });
   return all[0];
 }
 const Text& Operands::text(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(bool(v.text), [&] {
-    return "expected texts as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(bool(v.text),
+                    [&] { return "expected texts as operand " + std::to_string(i) + ", got " + v.str(); });
   return *v.text;
 }
 const Sequence& Operands::sequence(std::size_t i) const {
   const Value& v = value(i);
-  check<ValueError>(bool(v.sequence), [&] {
-    return "expected a sequence as operand " + std::to_string(i) + ", got " + v.str();
-  });
+  check<ValueError>(bool(v.sequence),
+                    [&] { return "expected a sequence as operand " + std::to_string(i) + ", got " + v.str(); });
   return *v.sequence;
 }
 
@@ -146,10 +141,12 @@ Call Operator::bound(const Node& n) const {
 namespace {
 using Families = std::vector<std::span<const Operator>>;
 const Families& families() {
-  static const Families all = {elementwise_operators(), activation_operators(), cast_operators(),
-                               shape_operators(),       index_operators(),      reduce_operators(),
-                               product_operators(), quantised_operators(),     window_operators(),     norm_operators(),
-                               control_operators(), attention_operators(), resize_operators(), recurrent_operators(), sequence_operators(), loss_operators(), signal_operators(), region_operators()};
+  static const Families all = {
+      elementwise_operators(), activation_operators(), cast_operators(),     shape_operators(),
+      index_operators(),       reduce_operators(),     product_operators(),  quantised_operators(),
+      window_operators(),      norm_operators(),       control_operators(),  attention_operators(),
+      resize_operators(),      recurrent_operators(),  sequence_operators(), loss_operators(),
+      signal_operators(),      region_operators(),     text_operators(),     tree_operators()};
   return all;
 }
 }  // namespace
@@ -175,6 +172,18 @@ const Operator* find_operator(std::string_view domain, std::string_view name, st
 }
 
 int axis_of(const char* op, std::int64_t axis, int rank) { return wrap_dim(op, axis, rank); }
+std::vector<std::int64_t> broadcast_places(const Shape& from, const Shape& to) {
+  std::vector<std::int64_t> out(std::size_t(to.numel()), 0);
+  std::int64_t step = 1, inner = 1;  // of an element in `from` and in `to`
+  for (int i = to.size(); i-- > 0;) {
+    const int own = i - (to.size() - from.size());
+    const bool moves = own >= 0 && from[own] != 1;
+    for (std::size_t k = 0; moves && k < out.size(); ++k) out[k] += std::int64_t(k) / inner % to[i] * step;
+    if (own >= 0) step *= from[own];
+    inner *= to[i];
+  }
+  return out;
+}
 void refuse(const std::string& op, const std::string& expected, const std::string& got) {
   throw ValueError(op + ": expected " + expected + ", got " + got + "; the model is not what this operator takes");
 }

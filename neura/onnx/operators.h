@@ -28,9 +28,9 @@ class Operands {
   Operands(std::span<const Value> values, const State& state);
   std::size_t size() const { return values_.size(); }
   bool has(std::size_t i) const { return i < values_.size() && values_[i].present(); }
-  Tensor operator[](std::size_t i) const;          // ValueError where there is none
+  Tensor operator[](std::size_t i) const;  // ValueError where there is none
   Tensor maybe(std::size_t i) const { return has(i) ? (*this)[i] : Tensor(); }
-  const Value& value(std::size_t i) const;         // ValueError where there is none
+  const Value& value(std::size_t i) const;  // ValueError where there is none
   Type type(std::size_t i) const { return value(i).type; }
   std::span<const Value> values() const { return values_; }
   std::vector<Tensor> tensors(std::size_t from = 0) const;
@@ -63,7 +63,8 @@ using Call = std::function<Results(const Operands&)>;
 struct Branch {
   Call call;
   std::size_t inputs = 0, outputs = 0;
-  std::size_t captured = 0, first = 0;  // how many operands of the node, and where they begin
+  std::size_t captured = 0, first = 0;   // how many operands of the node, and where they begin
+  std::vector<ValueInfoProto> declared;  // its outputs
   // Runs it with those of the node's operands that it captured.
   Results operator()(Results given, const Operands& node) const;
 };
@@ -72,10 +73,10 @@ struct Branch {
 class Node {
  public:
   std::string op, name, domain;
-  std::int64_t version = 0;  // of the operators' set
-  std::size_t inputs = 0;    // without what its graphs capture
+  std::int64_t version = 0;   // of the operators' set
+  std::size_t inputs = 0;     // without what its graphs capture
   std::vector<bool> present;  // which inputs have a name
-  std::vector<bool> wanted;  // which outputs have a name
+  std::vector<bool> wanted;   // which outputs have a name
   std::map<std::string, AttributeProto> attributes;
   std::map<std::string, Branch> graphs;
 
@@ -147,8 +148,12 @@ std::span<const Operator> sequence_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> region_operators();
+std::span<const Operator> text_operators();
+std::span<const Operator> tree_operators();
 
 // Shared by the families.
+// Which element of a tensor each element of the broadcast shape is, in order.
+std::vector<std::int64_t> broadcast_places(const Shape& from, const Shape& to);
 int axis_of(const char* op, std::int64_t axis, int rank);
 [[noreturn]] void refuse(const std::string& op, const std::string& expected, const std::string& got);  // ValueError
 

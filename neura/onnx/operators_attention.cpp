@@ -24,7 +24,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // [B, T, heads * width] as [B, heads, T, width].
 Tensor heads_of(const char* op, const Tensor& x, std::int64_t heads) {
   if (heads < 1 || x.dim() != 3 || x.size(2) % heads)
-    throw ShapeError(std::string(op) + ": expected [batch, length, heads * width] of " + std::to_string(heads) + " heads, got " + x.shape().str());
+    throw ShapeError(std::string(op) + ": expected [batch, length, heads * width] of " + std::to_string(heads) +
+                     " heads, got " + x.shape().str());
   return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
 }
 Tensor joined_heads(const Tensor& x) {  // and back
@@ -33,7 +34,8 @@ Tensor joined_heads(const Tensor& x) {  // and back
 // Each head of keys and values for several of queries.
 Tensor shared_heads(const char* op, const Tensor& x, std::int64_t heads) {
   if (x.size(1) == heads) return x;
-  if (x.size(1) < 1 || heads % x.size(1)) throw ShapeError(std::string(op) + ": expected a multiple of the key's heads, got " + std::to_string(heads));
+  if (x.size(1) < 1 || heads % x.size(1))
+    throw ShapeError(std::string(op) + ": expected a multiple of the key's heads, got " + std::to_string(heads));
   return repeat_interleave(x, heads / x.size(1), 1);
 }
 Tensor scaled_products(const Tensor& q, const Tensor& k, double scale) {
@@ -54,9 +56,13 @@ struct Attention {
   std::optional<DType> precision;
 
   explicit Attention(const Node& n)
-      : q_heads(n.integer("q_num_heads", 0)), kv_heads(n.integer("kv_num_heads", 0)),
-        mode(n.integer("qk_matmul_output_mode", 0)), left(n.integer("left_window_size", -1)),
-        right(n.integer("right_window_size", -1)), causal(n.flag("is_causal")), softcap(n.real("softcap", 0)) {
+      : q_heads(n.integer("q_num_heads", 0)),
+        kv_heads(n.integer("kv_num_heads", 0)),
+        mode(n.integer("qk_matmul_output_mode", 0)),
+        left(n.integer("left_window_size", -1)),
+        right(n.integer("right_window_size", -1)),
+        causal(n.flag("is_causal")),
+        softcap(n.real("softcap", 0)) {
     if (n.has("scale")) scale = n.real("scale", 1);
     if (n.has("softmax_precision")) precision = dtype_for(Type(n.integer("softmax_precision")));
     if (mode < 0 || mode > 3) refuse("Attention", "a qk_matmul_output_mode of 0 to 3", std::to_string(mode));
@@ -88,8 +94,10 @@ struct Attention {
   Results operator()(const Operands& x) const {
     const bool flat = x[0].dim() == 3;
     Tensor q = flat ? heads_of("Attention", x[0], q_heads) : x[0];
-    Tensor k = flat ? heads_of("Attention", x[1], kv_heads) : x[1], v = flat ? heads_of("Attention", x[2], kv_heads) : x[2];
-    if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4) throw ShapeError("Attention: expected 3 or 4 dimensions, got " + q.shape().str());
+    Tensor k = flat ? heads_of("Attention", x[1], kv_heads) : x[1],
+           v = flat ? heads_of("Attention", x[2], kv_heads) : x[2];
+    if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4)
+      throw ShapeError("Attention: expected 3 or 4 dimensions, got " + q.shape().str());
     if (x.has(4)) k = cat({x[4], k}, 2), v = cat({x[5], v}, 2);
     const Tensor present_key = k, present_value = v;
     k = shared_heads("Attention", k, q.size(1)), v = shared_heads("Attention", v, q.size(1));
@@ -118,7 +126,8 @@ Call flexible(const Node& n) {
   const double scale = n.real("scale", 1);
   const DType precision = precise ? dtype_for(Type(n.integer("softmax_precision"))) : float32;
   return [=](const Operands& x) -> Results {
-    const Tensor q = x[0], k = shared_heads("FlexAttention", x[1], q.size(1)), v = shared_heads("FlexAttention", x[2], q.size(1));
+    const Tensor q = x[0], k = shared_heads("FlexAttention", x[1], q.size(1)),
+                 v = shared_heads("FlexAttention", x[2], q.size(1));
     if (q.dim() != 4) throw ShapeError("FlexAttention: expected four dimensions, got " + q.shape().str());
     const DType wide = precise ? precision : accumulation(q.dtype());
     Tensor s = scaled_products(q, k, given ? scale : 1 / std::sqrt(double(q.size(3)))).to(wide);
@@ -138,7 +147,9 @@ Call rotated(const Node& n) {
     Tensor c = x[1], s = x[2];
     if (x.has(3)) {
       const Tensor at = x[3].to(int64), places = at.reshape({at.numel()});
-      const auto rows = [&](const Tensor& cache) { return reshape(index_select(cache, 0, places), {at.size(0), at.size(1), cache.size(1)}); };
+      const auto rows = [&](const Tensor& cache) {
+        return reshape(index_select(cache, 0, places), {at.size(0), at.size(1), cache.size(1)});
+      };
       c = rows(c), s = rows(s);
     }
     c = unsqueeze(c, 1), s = unsqueeze(s, 1);
@@ -170,12 +181,15 @@ struct LinearAttention {
   Results operator()(const Operands& x) const {
     const DType dtype = x[0].dtype();
     const auto wide = [](const Tensor& t) { return t.to(float32); };
-    const Tensor q = wide(heads_of("LinearAttention", x[0], q_heads)), k = wide(heads_of("LinearAttention", x[1], kv_heads));
+    const Tensor q = wide(heads_of("LinearAttention", x[0], q_heads)),
+                 k = wide(heads_of("LinearAttention", x[1], kv_heads));
     const Tensor v = wide(heads_of("LinearAttention", x[2], kv_heads));
     Tensor decay, beta;
-    if (gated) decay = exp(wide(heads_of("LinearAttention", x[4], kv_heads)));  // one number per head or one per key dimension
+    if (gated)
+      decay = exp(wide(heads_of("LinearAttention", x[4], kv_heads)));  // one number per head or one per key dimension
     if (corrected) beta = wide(transpose(x[5].unsqueeze(3), 1, 2));
-    Tensor state = x.has(3) ? wide(x[3]) : zeros({k.size(0), kv_heads, k.size(3), v.size(3)}, {float32, q.device(), false});
+    Tensor state =
+        x.has(3) ? wide(x[3]) : zeros({k.size(0), kv_heads, k.size(3), v.size(3)}, {float32, q.device(), false});
     const double factor = scale == 0 ? 1 / std::sqrt(double(k.size(3))) : scale;
     std::vector<Tensor> out;
     for (std::int64_t i = 0; i < q.size(2); ++i) {
@@ -196,11 +210,13 @@ Call linear_attention(const Node& n) { return LinearAttention(n); }
 // A convolution per channel that sees only what came before, also in the call before.
 Call causal_convolution(const Node& n) {
   const std::string activation = n.text("activation", "none");
-  if (activation != "none" && activation != "silu" && activation != "swish") refuse("CausalConvWithState", "none, silu or swish", activation);
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    refuse("CausalConvWithState", "none, silu or swish", activation);
   const bool activated = activation != "none";
   return [activated](const Operands& x) -> Results {
     const Tensor t = x[0], weight = x[1];
-    if (t.dim() != 3 || weight.dim() != 3) throw ShapeError("CausalConvWithState: expected [N, C, L] and [C, 1, k], got " + t.shape().str());
+    if (t.dim() != 3 || weight.dim() != 3)
+      throw ShapeError("CausalConvWithState: expected [N, C, L] and [C, 1, k], got " + t.shape().str());
     const std::int64_t before = weight.size(2) - 1;
     const Tensor past = x.has(3) ? x[3] : zeros({t.size(0), t.size(1), before}, {t.dtype(), t.device(), false});
     const Tensor whole = cat({past, t}, 2);

@@ -25,9 +25,21 @@ Call branched(const Node& n) {
   };
 }
 
-// What a loop collects of each step, as one tensor; of no steps, an empty one. Sizes of steps may not differ.
-Value collected(const std::vector<Value>& steps, int axis = 0) {
-  if (steps.empty()) return Value(zeros({0}, {float32, Device(), false}));
+// Of no steps, what a loop collects is empty: its type and the sizes of a step are as the body declares them.
+Value nothing_collected(const ValueInfoProto& declared) {
+  Shape shape{0};
+  Type type = Type::float32;
+  if (declared.type && declared.type->tensor_type) {
+    const TensorTypeProto& t = *declared.type->tensor_type;
+    if (t.elem_type) type = Type(t.elem_type);
+    if (t.shape)
+      for (const DimensionProto& d : t.shape->dim) shape.push_back(std::max<std::int64_t>(0, d.dim_value.value_or(0)));
+  }
+  return {zeros(shape, {dtype_for(type), Device(), false}), type};
+}
+// What a loop collects of each step, as one tensor.
+Value collected(const std::vector<Value>& steps, const ValueInfoProto& declared, int axis = 0) {
+  if (steps.empty()) return nothing_collected(declared);
   std::vector<Tensor> tensors;
   for (const Value& v : steps) {
     if (!v.tensor) refuse("loop", "tensors to collect", v.str());
@@ -51,7 +63,8 @@ Call looped(const Node& n) {
     std::vector<Value> state(first, first + std::ptrdiff_t(carried));
     std::vector<std::vector<Value>> steps(body.outputs - 1 - carried);
     for (std::int64_t i = 0; i < most && go; ++i) {
-      Results given{Value(integers(std::vector<std::int64_t>{i}).squeeze()), Value(full({}, true, {boolean, Device(), false}))};
+      Results given{Value(integers(std::vector<std::int64_t>{i}).squeeze()),
+                    Value(full({}, true, {boolean, Device(), false}))};
       given.insert(given.end(), state.begin(), state.end());
       Results out = body(std::move(given), x);
       go = truth(out[0]);
@@ -59,7 +72,8 @@ Call looped(const Node& n) {
       for (std::size_t k = 0; k < steps.size(); ++k) steps[k].push_back(std::move(out[1 + carried + k]));
     }
     Results results(state.begin(), state.end());
-    for (const auto& s : steps) results.push_back(collected(s));
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      results.push_back(collected(steps[k], body.declared[1 + carried + k]));
     return results;
   };
 }
@@ -92,14 +106,18 @@ struct Scanned {
     Results results(state.begin(), state.end());
     for (std::size_t k = 0; k < outputs; ++k) {
       if (or_zero(out_directions, k)) std::reverse(steps[k].begin(), steps[k].end());
-      results.push_back(collected(steps[k], int(or_zero(out_axes, k))));
+      results.push_back(collected(steps[k], body.declared[states + k], int(or_zero(out_axes, k))));
     }
     return results;
   }
 };
 Call scanned(const Node& n) {
-  Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), n.integers("scan_input_axes"),
-            n.integers("scan_input_directions"), n.integers("scan_output_axes"), n.integers("scan_output_directions")};
+  Scanned s{n.graph("body"),
+            std::size_t(n.integer("num_scan_inputs")),
+            n.integers("scan_input_axes"),
+            n.integers("scan_input_directions"),
+            n.integers("scan_output_axes"),
+            n.integers("scan_output_directions")};
   const std::size_t total = n.inputs;
   if (s.inputs > total || s.inputs < 1 || s.body.inputs != total || s.body.outputs < total - s.inputs)
     refuse("Scan", "a body of the states and the scanned inputs", "another");
@@ -109,7 +127,8 @@ Call scanned(const Node& n) {
 Call scanned_in_batches(const Node& n) {
   Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), {}, n.integers("directions"), {}, {}};
   const std::size_t total = n.inputs - 1;
-  if (n.inputs < 2 || s.inputs > total || s.inputs < 1) refuse("Scan", "a body of the states and the scanned inputs", "another");
+  if (n.inputs < 2 || s.inputs > total || s.inputs < 1)
+    refuse("Scan", "a body of the states and the scanned inputs", "another");
   return [s, total](const Operands& x) {
     if (x.has(0)) throw NotImplementedError("Scan of version 8 with lengths of sequences is not implemented");
     std::vector<std::vector<Tensor>> parts;
@@ -159,10 +178,8 @@ std::span<const Operator> control_operators() {
   constexpr Types any = Types::any;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"If", 1, kNewest, branched, any, never},
-      {"Loop", 1, kNewest, looped, any, never},
-      {"Scan", 8, 8, scanned_in_batches, any, never},
-      {"Scan", 9, kNewest, scanned, any, never},
+      {"If", 1, kNewest, branched, any, never},         {"Loop", 1, kNewest, looped, any, never},
+      {"Scan", 8, 8, scanned_in_batches, any, never},   {"Scan", 9, kNewest, scanned, any, never},
       {"SequenceMap", 17, kNewest, mapped, any, never},
   };
   return rows;

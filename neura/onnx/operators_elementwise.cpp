@@ -35,9 +35,10 @@ Call shifted(const Node& n) {
     const Tensor inside = lt(b, bits), by = where(inside, b, 0);
     if (left) return where(inside, bitwise_left_shift(a, by), 0);
     Tensor shifted = bitwise_right_shift(a, by);
-    const bool is_signed = x.type(0) == Type::int8 || x.type(0) == Type::int16 || x.type(0) == Type::int32 || x.type(0) == Type::int64;
+    const bool is_signed =
+        x.type(0) == Type::int8 || x.type(0) == Type::int16 || x.type(0) == Type::int32 || x.type(0) == Type::int64;
     if (is_signed) return where(inside, shifted, bitwise_right_shift(a, bits - 1));  // of the sign, all is left
-    if (x.type(0) == Type::uint64) {  // the sign bit is a bit
+    if (x.type(0) == Type::uint64) {                                                 // the sign bit is a bit
       const Tensor mask = bitwise_not(bitwise_left_shift(neura::full_like(a, -1), sub(64, by)));
       shifted = where(eq(by, 0), a, bitwise_and(shifted, mask));
     }
@@ -48,10 +49,12 @@ Call shifted(const Node& n) {
 Results equal_of(const Operands& x) {
   if (!x.value(0).text) return eq(x[0], x[1]);
   const Text &a = x.text(0), &b = x.text(1);
-  if (a.shape != b.shape) throw NotImplementedError("Equal of texts of different shapes is not implemented");
+  const Shape shape = broadcast_shapes("Equal", a.shape, b.shape);
+  const std::vector<std::int64_t> from_a = broadcast_places(a.shape, shape), from_b = broadcast_places(b.shape, shape);
   std::vector<bool> same;
-  for (std::size_t i = 0; i < a.items.size(); ++i) same.push_back(a.items[i] == b.items[i]);
-  return tensor(same, a.shape, {DType::boolean, Device(), false});
+  for (std::size_t i = 0; i < from_a.size(); ++i)
+    same.push_back(a.items[std::size_t(from_a[i])] == b.items[std::size_t(from_b[i])]);
+  return tensor(same, shape, {DType::boolean, Device(), false});
 }
 
 template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const Operands& x) {
@@ -88,8 +91,10 @@ Call infinite(const Node& n) {
 
 }  // namespace
 
-#define ONE(Name, first, f, ...) {Name, first, kNewest, AS(f(x[0])), __VA_ARGS__}
-#define TWO(Name, first, f, ...) {Name, first, kNewest, AS(f(x[0], x[1])), __VA_ARGS__}
+#define ONE(Name, first, f, ...) \
+  { Name, first, kNewest, AS(f(x[0])), __VA_ARGS__ }
+#define TWO(Name, first, f, ...) \
+  { Name, first, kNewest, AS(f(x[0], x[1])), __VA_ARGS__ }
 
 std::span<const Operator> elementwise_operators() {
   constexpr Types plain = Types::plain, same = Types::same, ordered = Types::ordered;

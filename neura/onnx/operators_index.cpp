@@ -31,10 +31,12 @@ Call gathered(const Node& n) {
     const Tensor index = x[1];
     if (x.value(0).text) {
       const Text& t = x.text(0);
-      if (t.shape.size() != 1) throw NotImplementedError("Gather of texts of more than one dimension is not implemented");
+      if (t.shape.size() != 1)
+        throw NotImplementedError("Gather of texts of more than one dimension is not implemented");
       Text out{index.shape(), {}};
       for (std::int64_t i : integers_of(from_front(index, t.shape[0]))) {
-        check<IndexError>(i >= 0 && i < t.shape[0], [&] { return "Gather: index " + std::to_string(i) + " is out of range"; });
+        check<IndexError>(i >= 0 && i < t.shape[0],
+                          [&] { return "Gather: index " + std::to_string(i) + " is out of range"; });
         out.items.push_back(t.items[std::size_t(i)]);
       }
       return Value(std::move(out));
@@ -59,7 +61,8 @@ Call gathered_elements(const Node& n) {
 // The places that rows of coordinates mean, over the first dimensions of `shape`.
 Tensor linear_places(const Tensor& coordinates, const Shape& shape, int first) {
   const int depth = int(coordinates.shape().back());
-  Tensor at = zeros(Shape(coordinates.shape().data(), std::size_t(coordinates.dim() - 1)), {int64, coordinates.device(), false});
+  Tensor at = zeros(Shape(coordinates.shape().data(), std::size_t(coordinates.dim() - 1)),
+                    {int64, coordinates.device(), false});
   for (int i = 0; i < depth; ++i)
     at = add(mul(at, shape[first + i]), from_front(select(coordinates, coordinates.dim() - 1, i), shape[first + i]));
   return at;
@@ -71,7 +74,8 @@ void check_places(const char* op, const Tensor& coordinates, const Shape& shape,
     const Tensor c = select(coordinates, coordinates.dim() - 1, i);
     const std::int64_t size = shape[first + i];
     check<IndexError>(amin(c).item<std::int64_t>() >= -size && amax(c).item<std::int64_t>() < size, [&] {
-      return std::string(op) + ": expected indices within " + shape.str() + ", got others; the model or its input is damaged";
+      return std::string(op) + ": expected indices within " + shape.str() +
+             ", got others; the model or its input is damaged";
     });
   }
 }
@@ -93,7 +97,8 @@ Call gathered_nd(const Node& n) {
     const std::int64_t batches = product(s, 0, batch), rows = product(s, batch, batch + depth);
     Tensor at = linear_places(index, s, batch).reshape({batches, -1});
     at = add(at, mul(arange(batches, {int64, t.device(), false}).unsqueeze(1), rows));
-    const Tensor picked = index_select(reshape(t, {batches * rows, product(s, batch + depth, s.size())}), 0, at.reshape({at.numel()}));
+    const Tensor picked =
+        index_select(reshape(t, {batches * rows, product(s, batch + depth, s.size())}), 0, at.reshape({at.numel()}));
     Shape shape(is.data(), std::size_t(is.size() - 1));
     for (int i = batch + depth; i < s.size(); ++i) shape.push_back(s[i]);
     return reshape(picked, shape);
@@ -120,7 +125,8 @@ Call scattered_nd(const Node& n) {
   return [reduce](const Operands& x) -> Results {
     const Tensor t = x[0], index = x[1].to(int64);
     const Shape s = t.shape(), is = index.shape();
-    if (is.empty() || is.back() > s.size()) throw ShapeError("ScatterND: expected indices that fit " + s.str() + ", got " + is.str());
+    if (is.empty() || is.back() > s.size())
+      throw ShapeError("ScatterND: expected indices that fit " + s.str() + ", got " + is.str());
     const int depth = int(is.back());
     check_places("ScatterND", index, s, 0);
     const std::int64_t rows = product(s, 0, depth), width = product(s, depth, s.size());
@@ -219,7 +225,8 @@ Call depth_to_space(const Node& n) {
   if (b <= 0) refuse("DepthToSpace", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
-    if (t.dim() != 4 || t.size(1) % (b * b)) throw ShapeError("DepthToSpace: expected [N, C * block^2, H, W], got " + t.shape().str());
+    if (t.dim() != 4 || t.size(1) % (b * b))
+      throw ShapeError("DepthToSpace: expected [N, C * block^2, H, W], got " + t.shape().str());
     const std::int64_t N = t.size(0), c = t.size(1) / (b * b), H = t.size(2), W = t.size(3);
     const Tensor parts = columns_first ? permute(reshape(t, {N, c, b, b, H, W}), {0, 1, 4, 2, 5, 3})
                                        : permute(reshape(t, {N, b, b, c, H, W}), {0, 3, 4, 1, 5, 2});
@@ -232,10 +239,12 @@ Call space_to_depth(const Node& n) {
   if (b <= 0) refuse("SpaceToDepth", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
-    if (t.dim() != 4 || t.size(2) % b || t.size(3) % b) throw ShapeError("SpaceToDepth: expected [N, C, H * block, W * block], got " + t.shape().str());
+    if (t.dim() != 4 || t.size(2) % b || t.size(3) % b)
+      throw ShapeError("SpaceToDepth: expected [N, C, H * block, W * block], got " + t.shape().str());
     const std::int64_t N = t.size(0), c = t.size(1), H = t.size(2) / b, W = t.size(3) / b;
     const Tensor parts = reshape(t, {N, c, H, b, W, b});
-    return reshape(columns_first ? permute(parts, {0, 1, 3, 5, 2, 4}) : permute(parts, {0, 3, 5, 1, 2, 4}), {N, c * b * b, H, W});
+    return reshape(columns_first ? permute(parts, {0, 1, 3, 5, 2, 4}) : permute(parts, {0, 3, 5, 1, 2, 4}),
+                   {N, c * b * b, H, W});
   };
 }
 

@@ -29,7 +29,8 @@ Call likelihood(const Node& n) {
 // Several tensors share one rate and one count of steps: rate, count, then all tensors, all gradients, all states.
 template <class Step> Results each(const Operands& x, int states, Step step) {
   const std::size_t n = (x.size() - 2) / std::size_t(2 + states);
-  if (n == 0 || 2 + n * std::size_t(2 + states) != x.size()) refuse("optimizer", "a tensor, a gradient and states each", std::to_string(x.size()) + " operands");
+  if (n == 0 || 2 + n * std::size_t(2 + states) != x.size())
+    refuse("optimizer", "a tensor, a gradient and states each", std::to_string(x.size()) + " operands");
   std::vector<Results> all;
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<Tensor> t;

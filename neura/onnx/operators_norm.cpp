@@ -39,7 +39,8 @@ Results normalise_batch(const Operands& x, double eps, double momentum) {
 Call batch(const Node& n) {
   const double eps = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
   const bool asked = n.flag("training_mode");
-  if (!n.flag("spatial", true)) throw NotImplementedError("onnx.load: BatchNormalization with spatial=0 is not implemented");
+  if (!n.flag("spatial", true))
+    throw NotImplementedError("onnx.load: BatchNormalization with spatial=0 is not implemented");
   return [=](const Operands& x) -> Results {
     if (asked) return normalise_batch(x, eps, momentum);
     BatchNormOptions o;
@@ -101,7 +102,8 @@ Call group(const Node& n) {
   const bool of_groups = n.version < 21;
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
-    if (t.dim() < 2 || groups < 1 || t.size(1) % groups) throw ShapeError("GroupNormalization: expected channels in groups, got " + t.shape().str());
+    if (t.dim() < 2 || groups < 1 || t.size(1) % groups)
+      throw ShapeError("GroupNormalization: expected channels in groups, got " + t.shape().str());
     Tensor scale = x[1], bias = x[2];
     if (of_groups) {
       const std::int64_t each = t.size(1) / groups;

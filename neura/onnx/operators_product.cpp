@@ -20,7 +20,8 @@ Call general(const Node& n) {
   const bool ta = n.flag("transA"), tb = n.flag("transB");
   return [=](const Operands& x) -> Results {
     const Tensor a = ta ? x[0].t() : x[0], b = tb ? x[1].t() : x[1];
-    if (a.dim() != 2 || b.dim() != 2) throw ShapeError("Gemm: expected matrices, got " + a.shape().str() + " and " + b.shape().str());
+    if (a.dim() != 2 || b.dim() != 2)
+      throw ShapeError("Gemm: expected matrices, got " + a.shape().str() + " and " + b.shape().str());
     const bool whole = is_integral(a.dtype());
     Tensor y = whole ? integer_product(a, b).to(a.dtype()) : matmul(a, b);
     if (alpha != 1) y = mul(y, alpha).to(a.dtype());

@@ -53,24 +53,36 @@ struct Recurrence {
   std::vector<Function> functions;
 
   explicit Recurrence(const Node& n)
-      : kind(n.op == "DynamicQuantizeLSTM" ? "LSTM" : n.op), hidden(n.integer("hidden_size", 0)), layout(n.integer("layout", 0)),
-        gates(kind == "LSTM" ? 4 : kind == "GRU" ? 3 : 1), before_reset(n.flag("linear_before_reset")),
-        coupled(n.flag("input_forget")), quantised(n.op == "DynamicQuantizeLSTM"), clip(n.real("clip", 0)) {
+      : kind(n.op == "DynamicQuantizeLSTM" ? "LSTM" : n.op),
+        hidden(n.integer("hidden_size", 0)),
+        layout(n.integer("layout", 0)),
+        gates(kind == "LSTM"  ? 4
+              : kind == "GRU" ? 3
+                              : 1),
+        before_reset(n.flag("linear_before_reset")),
+        coupled(n.flag("input_forget")),
+        quantised(n.op == "DynamicQuantizeLSTM"),
+        clip(n.real("clip", 0)) {
     const std::string direction = n.text("direction", "forward");
-    if (direction != "forward" && direction != "reverse" && direction != "bidirectional") refuse(n.op, "a direction of ONNX", direction);
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+      refuse(n.op, "a direction of ONNX", direction);
     directions = direction == "bidirectional" ? 2 : 1, reverse_only = direction == "reverse";
-    const std::vector<std::string> each = kind == "LSTM" ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+    const std::vector<std::string> each = kind == "LSTM"  ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
                                           : kind == "GRU" ? std::vector<std::string>{"Sigmoid", "Tanh"}
                                                           : std::vector<std::string>{"Tanh"};
     std::vector<std::string> names = n.texts("activations"), all;
     for (int d = 0; d < directions; ++d) all.insert(all.end(), each.begin(), each.end());
     usual = names.empty() || names == all;
     if (names.empty()) names = all;
-    if (names.size() != all.size()) refuse(n.op, std::to_string(all.size()) + " activations", std::to_string(names.size()));
+    if (names.size() != all.size())
+      refuse(n.op, std::to_string(all.size()) + " activations", std::to_string(names.size()));
     const std::vector<double> alphas = n.reals("activation_alpha"), betas = n.reals("activation_beta");
     for (std::size_t i = 0; i < names.size(); ++i)
       functions.push_back(activation(names[i], i < alphas.size() ? alphas[i] : usual_alpha(names[i]),
-                                     i < betas.size() ? betas[i] : names[i] == "HardSigmoid" ? 0.5 : names[i] == "ScaledTanh" ? 1 : 0));
+                                     i < betas.size()            ? betas[i]
+                                     : names[i] == "HardSigmoid" ? 0.5
+                                     : names[i] == "ScaledTanh"  ? 1
+                                                                 : 0));
   }
 
   Tensor clipped(const Tensor& x) const { return clip > 0 ? clamp(x, {-clip, clip}) : x; }
@@ -82,9 +94,12 @@ struct Recurrence {
       h = f[0](clipped(add(add(x, matmul(seen, k.r.t())), k.bias_r)));
     } else if (kind == "GRU") {
       const Tensor both = narrow(k.r, 0, 0, 2 * hidden), last = narrow(k.r, 0, 2 * hidden, hidden);
-      const Tensor zr = f[0](clipped(add(add(narrow(x, 1, 0, 2 * hidden), matmul(h, both.t())), narrow(k.bias_r, 0, 0, 2 * hidden))));
-      const Tensor z = narrow(zr, 1, 0, hidden), r = narrow(zr, 1, hidden, hidden), bias = narrow(k.bias_r, 0, 2 * hidden, hidden);
-      const Tensor of_h = before_reset ? mul(r, add(matmul(h, last.t()), bias)) : add(matmul(mul(r, h), last.t()), bias);
+      const Tensor zr =
+          f[0](clipped(add(add(narrow(x, 1, 0, 2 * hidden), matmul(h, both.t())), narrow(k.bias_r, 0, 0, 2 * hidden))));
+      const Tensor z = narrow(zr, 1, 0, hidden), r = narrow(zr, 1, hidden, hidden),
+                   bias = narrow(k.bias_r, 0, 2 * hidden, hidden);
+      const Tensor of_h =
+          before_reset ? mul(r, add(matmul(h, last.t()), bias)) : add(matmul(mul(r, h), last.t()), bias);
       const Tensor candidate = f[1](clipped(add(narrow(x, 1, 2 * hidden, hidden), of_h)));
       h = add(mul(sub(1, z), candidate), mul(z, h));
     } else {
@@ -108,8 +123,8 @@ struct Recurrence {
   }
 
   // One direction over [T, N, I]: Y [T, N, H], and the last h and c.
-  std::array<Tensor, 3> run(const Weights& k, const Function* f, const Tensor& x, Tensor h, Tensor c, const Tensor& lengths,
-                            bool reverse) const {
+  std::array<Tensor, 3> run(const Weights& k, const Function* f, const Tensor& x, Tensor h, Tensor c,
+                            const Tensor& lengths, bool reverse) const {
     const std::int64_t steps = x.size(0);
     const Tensor shares = add(matmul(quantised ? rounded(x) : x, k.w.t()), k.bias_w);
     std::vector<Tensor> out(static_cast<std::size_t>(steps));
@@ -152,7 +167,8 @@ struct Recurrence {
 
   Results operator()(const Operands& x, const std::vector<Weights>& k, const Tensor& peephole) const {
     const Tensor in = layout ? transpose(x[0], 0, 1) : x[0];
-    if (in.dim() != 3 || int(k.size()) != directions) throw ShapeError(kind + ": expected [steps, batch, width], got " + in.shape().str());
+    if (in.dim() != 3 || int(k.size()) != directions)
+      throw ShapeError(kind + ": expected [steps, batch, width], got " + in.shape().str());
     const std::int64_t batch = in.size(1), steps = in.size(0);
     const auto state = [&](std::size_t i) {
       if (!x.has(i)) return zeros({directions, batch, hidden}, {in.dtype(), in.device(), false});
@@ -161,7 +177,8 @@ struct Recurrence {
     const Tensor h = state(5), c = kind == "LSTM" ? state(6) : Tensor();
     Tensor y;
     Results out;
-    const bool plain = usual && !x.has(4) && !peephole && clip == 0 && !coupled && !reverse_only && !quantised && (kind != "GRU" || before_reset);
+    const bool plain = usual && !x.has(4) && !peephole && clip == 0 && !coupled && !reverse_only && !quantised &&
+                       (kind != "GRU" || before_reset);
     if (plain) {
       out = fused(k, in, h.contiguous(), c ? c.contiguous() : c);
       y = transpose(reshape(out[0].tensor, {steps, batch, directions, hidden}), 1, 2);
@@ -169,8 +186,9 @@ struct Recurrence {
       std::vector<Tensor> ys, hs, cs;
       for (int d = 0; d < directions; ++d) {
         const auto at = std::size_t(d);
-        const auto [one, last, cell] = run(k[at], &functions[functions.size() / std::size_t(directions) * at], in, select(h, 0, d),
-                                           c ? select(c, 0, d) : c, x.has(4) ? x[4].to(int64) : Tensor(), reverse_only || d == 1);
+        const auto [one, last, cell] =
+            run(k[at], &functions[functions.size() / std::size_t(directions) * at], in, select(h, 0, d),
+                c ? select(c, 0, d) : c, x.has(4) ? x[4].to(int64) : Tensor(), reverse_only || d == 1);
         ys.push_back(one), hs.push_back(last), cs.push_back(cell);
       }
       y = stack(ys, 1);
@@ -183,28 +201,36 @@ struct Recurrence {
   }
 };
 
-Results recurrent(const Recurrence& given, const Operands& x, const Tensor& w, const Tensor& r, const Tensor& peephole) {
+Results recurrent(const Recurrence& given, const Operands& x, const Tensor& w, const Tensor& r,
+                  const Tensor& peephole) {
   Recurrence k = given;
-  if (w.dim() != 3 || r.dim() != 3) throw ShapeError(k.kind + ": expected weights [directions, gates * hidden, width], got " + w.shape().str());
+  if (w.dim() != 3 || r.dim() != 3)
+    throw ShapeError(k.kind + ": expected weights [directions, gates * hidden, width], got " + w.shape().str());
   k.hidden = r.size(2);
-  if (r.size(1) != k.gates * k.hidden || w.size(1) != r.size(1)) throw ShapeError(k.kind + ": expected weights of " + std::to_string(k.gates) + " gates, got " + r.shape().str());
+  if (r.size(1) != k.gates * k.hidden || w.size(1) != r.size(1))
+    throw ShapeError(k.kind + ": expected weights of " + std::to_string(k.gates) + " gates, got " + r.shape().str());
   std::vector<Weights> weights;
   for (std::int64_t d = 0; d < w.size(0); ++d) {
     const std::int64_t rows = w.size(1);
     const Tensor b = x.has(3) ? select(x[3], 0, d) : zeros({2 * rows}, {w.dtype(), w.device(), false});
-    weights.push_back({select(w, 0, d), select(r, 0, d), narrow(b, 0, 0, rows), narrow(b, 0, rows, rows), peephole ? select(peephole, 0, d) : Tensor()});
+    weights.push_back({select(w, 0, d), select(r, 0, d), narrow(b, 0, 0, rows), narrow(b, 0, rows, rows),
+                       peephole ? select(peephole, 0, d) : Tensor()});
   }
   return k(x, weights, peephole);
 }
 Call recurrence(const Node& n) {
   const bool lstm_form = n.op == "LSTM";
-  return [k = Recurrence(n), lstm_form](const Operands& x) { return recurrent(k, x, x[1], x[2], lstm_form ? x.maybe(7) : Tensor()); };
+  return [k = Recurrence(n), lstm_form](const Operands& x) {
+    return recurrent(k, x, x[1], x[2], lstm_form ? x.maybe(7) : Tensor());
+  };
 }
 // com.microsoft: weights of 8 bits, [directions, width, gates * hidden], with scales and zero points.
 Call quantised_recurrence(const Node& n) {
   return [k = Recurrence(n)](const Operands& x) {
     const auto weight = [&](std::size_t i, std::size_t scale) {
-      const auto spread = [&](const Tensor& t) { return t.dim() == 2 ? t.unsqueeze(1) : t.dim() == 1 ? t.reshape({t.numel(), 1, 1}) : t; };
+      const auto spread = [&](const Tensor& t) {
+        return t.dim() == 2 ? t.unsqueeze(1) : t.dim() == 1 ? t.reshape({t.numel(), 1, 1}) : t;
+      };
       Tensor t = x[i].to(float32);
       if (x.has(scale + 1)) t = sub(t, spread(x[scale + 1].to(float32)));
       return transpose(mul(t, spread(x[scale])), 1, 2).contiguous();

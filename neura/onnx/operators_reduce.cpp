@@ -113,7 +113,8 @@ template <bool products> Call running(const Node& n) {
 }  // namespace
 
 // Axes became an operand in version 18, of sums in 13.
-#define REDUCE(Name, f) {Name, 1, 17, by_attribute<f>}, {Name, 18, kNewest, by_operand<f>}
+#define REDUCE(Name, f) \
+  {Name, 1, 17, by_attribute<f>}, { Name, 18, kNewest, by_operand<f> }
 
 std::span<const Operator> reduce_operators() {
   static const Operator rows[] = {

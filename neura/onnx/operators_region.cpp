@@ -27,7 +27,8 @@ Box box_of(const double* p, bool centred) {
   return {std::min(p[0], p[2]), std::min(p[1], p[3]), std::max(p[0], p[2]), std::max(p[1], p[3])};
 }
 double overlap(const Box& a, const Box& b) {  // intersection over union
-  const double common = Box{std::max(a.y0, b.y0), std::max(a.x0, b.x0), std::min(a.y1, b.y1), std::min(a.x1, b.x1)}.area();
+  const double common =
+      Box{std::max(a.y0, b.y0), std::max(a.x0, b.x0), std::min(a.y1, b.y1), std::min(a.x1, b.x1)}.area();
   const double all = a.area() + b.area() - common;
   return common > 0 && all > 0 ? common / all : 0;
 }
@@ -36,8 +37,11 @@ Call suppressed(const Node& n) {
   const bool centred = n.flag("center_point_box");
   return [centred](const Operands& x) -> Results {
     const Tensor boxes = x[0], scores = x[1];
-    const bool fits = boxes.dim() == 3 && scores.dim() == 3 && boxes.size(2) == 4 && boxes.size(0) == scores.size(0) && boxes.size(1) == scores.size(2);
-    if (!fits) throw ShapeError("NonMaxSuppression: expected boxes [N, B, 4] and scores [N, C, B], got " + boxes.shape().str() + " and " + scores.shape().str());
+    const bool fits = boxes.dim() == 3 && scores.dim() == 3 && boxes.size(2) == 4 && boxes.size(0) == scores.size(0) &&
+                      boxes.size(1) == scores.size(2);
+    if (!fits)
+      throw ShapeError("NonMaxSuppression: expected boxes [N, B, 4] and scores [N, C, B], got " + boxes.shape().str() +
+                       " and " + scores.shape().str());
     const std::int64_t most = x.has(2) ? x.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
     const double iou = x.has(3) ? x.real(3) : 0;
     const std::vector<double> p = reals_of(boxes), s = reals_of(scores);
@@ -48,7 +52,8 @@ Call suppressed(const Node& n) {
         order.clear();
         for (std::int64_t i = 0; i < count; ++i)
           if (!x.has(4) || score[i] > x.real(4)) order.push_back(i);
-        std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
         std::vector<Box> kept;
         for (std::int64_t i : order) {
           if (std::int64_t(kept.size()) >= most) break;
@@ -68,9 +73,12 @@ struct RegionPool {
   bool half_pixel, largest;
 
   explicit RegionPool(const Node& n)
-      : height(n.integer("output_height", 1)), width(n.integer("output_width", 1)), samples(n.integer("sampling_ratio", 0)),
+      : height(n.integer("output_height", 1)),
+        width(n.integer("output_width", 1)),
+        samples(n.integer("sampling_ratio", 0)),
         scale(n.real("spatial_scale", 1)),
-        half_pixel(n.text("coordinate_transformation_mode", n.version < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel"),
+        half_pixel(n.text("coordinate_transformation_mode", n.version < 16 ? "output_half_pixel" : "half_pixel") ==
+                   "half_pixel"),
         largest(n.text("mode", "avg") == "max") {
     if (height < 1 || width < 1 || height > 1 << 15 || width > 1 << 15 || samples < 0 || samples > 1 << 10)
       refuse(n.op, "positive sizes", std::to_string(height));
@@ -116,7 +124,8 @@ struct RegionPool {
   }
   Results operator()(const Operands& x) const {
     const Tensor t = x[0], rois = x[1];
-    if (t.dim() != 4 || rois.dim() != 2 || rois.size(1) != 4) throw ShapeError("RoiAlign: expected an image [N, C, H, W] and regions [R, 4], got " + rois.shape().str());
+    if (t.dim() != 4 || rois.dim() != 2 || rois.size(1) != 4)
+      throw ShapeError("RoiAlign: expected an image [N, C, H, W] and regions [R, 4], got " + rois.shape().str());
     const std::vector<double> r = reals_of(rois);
     const std::vector<std::int64_t> batch = x.integers(2);
     std::vector<Tensor> out;
@@ -135,20 +144,26 @@ struct Deformable {
 
   // [N, C, taps, oh, ow]: what each tap sees.
   Tensor sampled(const Tensor& x, const Tensor& offset, const Tensor& mask, const Shape& kernel) const {
-    const std::int64_t H = x.size(2), W = x.size(3), taps = kernel[0] * kernel[1], oh = offset.size(2), ow = offset.size(3);
+    const std::int64_t H = x.size(2), W = x.size(3), taps = kernel[0] * kernel[1], oh = offset.size(2),
+                       ow = offset.size(3);
     const TensorOptions o{x.dtype(), x.device(), false};
     const auto line = [&](std::int64_t n) { return arange(n, o); };
     const auto at = [&](std::int64_t pad) { return double(w.pads.empty() ? 0 : w.pads.at(std::size_t(pad))); };
     const Tensor rows = sub(mul(line(oh), double(w.stride(0))), at(0)).reshape({1, 1, oh, 1});
     const Tensor columns = sub(mul(line(ow), double(w.stride(1))), at(1)).reshape({1, 1, 1, ow});
-    const Tensor down = expand(mul(line(kernel[0]), double(w.dilation(0))).reshape({kernel[0], 1}), {kernel[0], kernel[1]}).reshape({1, taps, 1, 1});
-    const Tensor right = expand(mul(line(kernel[1]), double(w.dilation(1))), {kernel[0], kernel[1]}).reshape({1, taps, 1, 1});
+    const Tensor down =
+        expand(mul(line(kernel[0]), double(w.dilation(0))).reshape({kernel[0], 1}), {kernel[0], kernel[1]})
+            .reshape({1, taps, 1, 1});
+    const Tensor right =
+        expand(mul(line(kernel[1]), double(w.dilation(1))), {kernel[0], kernel[1]}).reshape({1, taps, 1, 1});
     std::vector<Tensor> parts;
     const std::int64_t each = x.size(1) / offset_groups;
     for (std::int64_t g = 0; g < offset_groups; ++g) {
       const Tensor moved = reshape(narrow(offset, 1, g * taps * 2, taps * 2), {x.size(0), taps, 2, oh, ow});
       const Tensor y = add(add(rows, down), select(moved, 2, 0)), c = add(add(columns, right), select(moved, 2, 1));
-      const auto relative = [](const Tensor& p, std::int64_t size) { return sub(mul(add(p, 0.5), 2 / double(size)), 1.0); };
+      const auto relative = [](const Tensor& p, std::int64_t size) {
+        return sub(mul(add(p, 0.5), 2 / double(size)), 1.0);
+      };
       const Tensor grid = reshape(stack({relative(c, W), relative(y, H)}, 4), {x.size(0), taps * oh, ow, 2});
       Tensor seen = reshape(grid_sample(narrow(x, 1, g * each, each), grid), {x.size(0), each, taps, oh, ow});
       if (mask) seen = mul(seen, narrow(mask, 1, g * taps, taps).unsqueeze(1));
@@ -158,15 +173,21 @@ struct Deformable {
   }
   Results operator()(const Operands& x) const {
     const Tensor t = x[0], weight = x[1], offset = x[2];
-    if (t.dim() != 4 || weight.dim() != 4) throw NotImplementedError("DeformConv of other than two spatial dimensions is not implemented");
+    if (t.dim() != 4 || weight.dim() != 4)
+      throw NotImplementedError("DeformConv of other than two spatial dimensions is not implemented");
     const Shape kernel{weight.size(2), weight.size(3)};
     const std::int64_t taps = kernel[0] * kernel[1], groups = w.group, out = weight.size(0);
-    if (offset_groups < 1 || groups < 1 || t.size(1) % offset_groups || out % groups || weight.size(1) * groups != t.size(1) || offset.size(1) != 2 * taps * offset_groups)
+    if (offset_groups < 1 || groups < 1 || t.size(1) % offset_groups || out % groups ||
+        weight.size(1) * groups != t.size(1) || offset.size(1) != 2 * taps * offset_groups)
       throw ShapeError("DeformConv: expected weights and offsets that fit the groups, got " + offset.shape().str());
-    const Tensor seen = sampled(t, offset, x.maybe(4), kernel);
+    // Where taps lie is computed in double: in float, a place on a border would fall beside it.
+    const Tensor mask = x.maybe(4),
+                 seen =
+                     sampled(t.to(float64), offset.to(float64), mask ? mask.to(float64) : mask, kernel).to(t.dtype());
     const std::int64_t N = t.size(0), oh = offset.size(2), ow = offset.size(3);
     const Tensor columns = reshape(seen, {N, groups, weight.size(1) * taps, oh * ow});
-    Tensor y = reshape(matmul(reshape(weight, {1, groups, out / groups, weight.size(1) * taps}), columns), {N, out, oh, ow});
+    Tensor y =
+        reshape(matmul(reshape(weight, {1, groups, out / groups, weight.size(1) * taps}), columns), {N, out, oh, ow});
     return x.has(3) ? add(y, reshape(x[3], {1, out, 1, 1})) : y;
   }
 };

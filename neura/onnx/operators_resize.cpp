@@ -29,12 +29,18 @@ struct Resizer {
   Integers axes;
 
   explicit Resizer(const Node& n)
-      : mode(n.text("mode", "nearest")), coordinates(n.text("coordinate_transformation_mode", n.version < 11 ? "asymmetric" : "half_pixel")),
+      : mode(n.text("mode", "nearest")),
+        coordinates(n.text("coordinate_transformation_mode", n.version < 11 ? "asymmetric" : "half_pixel")),
         nearest(n.text("nearest_mode", n.version < 11 ? "floor" : "round_prefer_floor")),
-        policy(n.text("keep_aspect_ratio_policy", "stretch")), antialias(n.flag("antialias")), exclude(n.flag("exclude_outside")),
-        has_axes(n.has("axes")), cubic(n.real("cubic_coeff_a", -0.75)), extrapolated(n.real("extrapolation_value", 0)),
+        policy(n.text("keep_aspect_ratio_policy", "stretch")),
+        antialias(n.flag("antialias")),
+        exclude(n.flag("exclude_outside")),
+        has_axes(n.has("axes")),
+        cubic(n.real("cubic_coeff_a", -0.75)),
+        extrapolated(n.real("extrapolation_value", 0)),
         axes(n.integers("axes")) {
-    if (mode != "nearest" && mode != "linear" && mode != "cubic" && mode != "bilinear") refuse(n.op, "the mode nearest, linear or cubic", mode);
+    if (mode != "nearest" && mode != "linear" && mode != "cubic" && mode != "bilinear")
+      refuse(n.op, "the mode nearest, linear or cubic", mode);
     for (const char* known : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                               "tf_crop_and_resize", "tf_half_pixel_for_nn"})
       if (coordinates == known) return;
@@ -55,7 +61,9 @@ struct Resizer {
       return double(a.in) / 2 * (1 - double(a.out) / size) + (y + 0.5) / a.scale - 0.5;
     return (y + 0.5) / a.scale - 0.5;
   }
-  bool outside(const Axis& a, double x) const { return coordinates == "tf_crop_and_resize" && (x < 0 || x > double(a.in - 1)); }
+  bool outside(const Axis& a, double x) const {
+    return coordinates == "tf_crop_and_resize" && (x < 0 || x > double(a.in - 1));
+  }
 
   std::int64_t neighbour(double x) const {
     if (nearest == "floor") return std::int64_t(std::floor(x));
@@ -105,12 +113,14 @@ struct Resizer {
     return where(integers(beyond).to(x.device()).reshape(shape).to(boolean), neura::full_like(y, extrapolated), y);
   }
 
-  Tensor operator()(const Tensor& x, const std::vector<double>& scales, const Integers& sizes, const std::vector<double>& roi) const {
+  Tensor operator()(const Tensor& x, const std::vector<double>& scales, const Integers& sizes,
+                    const std::vector<double>& roi) const {
     Integers dims = axes;
     if (!has_axes)
       for (int i = 0; i < x.dim(); ++i) dims.push_back(i);
     const std::size_t n = dims.size();
-    if (scales.size() != n && sizes.size() != n) refuse("Resize", "one scale or size per axis", std::to_string(std::max(scales.size(), sizes.size())));
+    if (scales.size() != n && sizes.size() != n)
+      refuse("Resize", "one scale or size per axis", std::to_string(std::max(scales.size(), sizes.size())));
     std::vector<Axis> plan;
     for (std::size_t i = 0; i < n; ++i) {
       dims[i] = axis_of("Resize", dims[i], x.dim());
@@ -124,7 +134,8 @@ struct Resizer {
     const bool real = is_floating(x.dtype());
     Tensor y = real || mode == "nearest" ? x : x.to(float32);
     for (std::size_t i = 0; i < n; ++i)
-      if (plan[i].scale != 1 || plan[i].out != plan[i].in || plan[i].start != 0 || plan[i].end != 1) y = along(y, int(dims[i]), plan[i]);
+      if (plan[i].scale != 1 || plan[i].out != plan[i].in || plan[i].start != 0 || plan[i].end != 1)
+        y = along(y, int(dims[i]), plan[i]);
     return real || mode == "nearest" ? y : neura::round(y).to(x.dtype());
   }
   void keep_aspect(std::vector<Axis>& plan) const {
@@ -173,12 +184,9 @@ std::span<const Operator> resize_operators() {
   constexpr Types plain = Types::plain;
   constexpr Folding never = Folding::never;
   static const Operator rows[] = {
-      {"Upsample", 7, 8, upsampled, plain, never},
-      {"Upsample", 9, 10, resized_by_scales, plain, never},
-      {"Resize", 10, 10, resized_by_scales, plain, never},
-      {"Resize", 11, kNewest, resized, plain, never},
-      {"GridSample", 16, kNewest, sampled, plain, never},
-      {"AffineGrid", 20, kNewest, affine, plain, never},
+      {"Upsample", 7, 8, upsampled, plain, never},         {"Upsample", 9, 10, resized_by_scales, plain, never},
+      {"Resize", 10, 10, resized_by_scales, plain, never}, {"Resize", 11, kNewest, resized, plain, never},
+      {"GridSample", 16, kNewest, sampled, plain, never},  {"AffineGrid", 20, kNewest, affine, plain, never},
   };
   return rows;
 }

@@ -63,9 +63,7 @@ Call joined(const Node& n) {
   };
 }
 
-Results has_element(const Operands& x) {
-  return full({}, x.has(0), {boolean, Device(), false});
-}
+Results has_element(const Operands& x) { return full({}, x.has(0), {boolean, Device(), false}); }
 Results optional(const Operands& x) { return x.has(0) ? Results(x.value(0)) : Results(Value()); }
 
 }  // namespace

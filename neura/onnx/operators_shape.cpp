@@ -19,7 +19,9 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Text reshaped_text(const Text& t, const Shape& shape) { return {infer_size("Reshape", shape, t.shape.numel()), t.items}; }
+Text reshaped_text(const Text& t, const Shape& shape) {
+  return {infer_size("Reshape", shape, t.shape.numel()), t.items};
+}
 
 Value with_shape(const Operands& x, Integers sizes, bool allow_zero) {
   const Shape from = x.value(0).shape();
@@ -56,7 +58,8 @@ Tensor without(const Tensor& t, const Integers& axes) {
   std::vector<bool> gone(std::size_t(t.dim()), false);
   for (std::int64_t a : axes) {
     const int i = axis_of("Squeeze", a, t.dim());
-    if (t.size(i) != 1) throw ShapeError("Squeeze: expected size 1 at axis " + std::to_string(a) + ", got " + t.shape().str());
+    if (t.size(i) != 1)
+      throw ShapeError("Squeeze: expected size 1 at axis " + std::to_string(a) + ", got " + t.shape().str());
     gone[std::size_t(i)] = true;
   }
   for (int i = 0; i < t.dim(); ++i)
@@ -99,7 +102,8 @@ Call joined(const Node& n) {
     if (parts.empty()) refuse("Concat", "at least one operand", "none");
     const int dim = axis_of("Concat", axis, parts[0].dim());
     for (const Tensor& t : parts)  // torch leaves empty vectors out; ONNX does not
-      if (t.dim() != parts[0].dim()) throw ShapeError("Concat: expected operands of equal rank, got " + t.shape().str());
+      if (t.dim() != parts[0].dim())
+        throw ShapeError("Concat: expected operands of equal rank, got " + t.shape().str());
     return cat(parts, dim);
   };
 }
@@ -113,8 +117,7 @@ Call divided(const Node& n) {
     Integers sizes = x.has(1) ? x.integers(1) : fixed;
     if (sizes.empty()) {
       const std::int64_t size = t.size(dim), piece = (size + outputs - 1) / outputs;
-      for (std::int64_t i = 0; i < outputs; ++i)
-        sizes.push_back(std::clamp<std::int64_t>(size - i * piece, 0, piece));
+      for (std::int64_t i = 0; i < outputs; ++i) sizes.push_back(std::clamp<std::int64_t>(size - i * piece, 0, piece));
     }
     return split(t, sizes, dim);
   };
@@ -165,7 +168,8 @@ Results expanded(const Operands& x) {
 }
 Results tiled(const Operands& x) {
   const Integers repeats = x.integers(1);
-  if (std::int64_t(repeats.size()) != x[0].dim()) refuse("Tile", "one count per dimension", std::to_string(repeats.size()));
+  if (std::int64_t(repeats.size()) != x[0].dim())
+    refuse("Tile", "one count per dimension", std::to_string(repeats.size()));
   return repeat(x[0], shape_from(repeats));
 }
 
@@ -193,7 +197,8 @@ Tensor padded(Tensor t, const std::string& mode, const Integers& pads, Integers 
     const int dim = int(axes[i]);
     std::int64_t before = pads[i], after = pads[i + axes.size()];
     if (before < 0 || after < 0) {
-      const std::int64_t from = std::max<std::int64_t>(-before, 0), to = t.size(dim) - std::max<std::int64_t>(-after, 0);
+      const std::int64_t from = std::max<std::int64_t>(-before, 0),
+                         to = t.size(dim) - std::max<std::int64_t>(-after, 0);
       t = slice(t, dim, from, std::max(from, to));
       before = std::max<std::int64_t>(before, 0), after = std::max<std::int64_t>(after, 0);
     }
@@ -211,7 +216,8 @@ Call padded_by_attributes(const Node& n) {
   const std::string mode = n.text("mode", "constant");
   const Integers pads = n.integers("pads");
   const double value = n.real("value", 0);
-  return [=](const Operands& x) -> Results { return padded(x[0], mode, pads, counted(std::size_t(x[0].dim())), value); };
+  return
+      [=](const Operands& x) -> Results { return padded(x[0], mode, pads, counted(std::size_t(x[0].dim())), value); };
 }
 Call padded_by_operands(const Node& n) {
   const std::string mode = n.text("mode", "constant");
@@ -264,7 +270,8 @@ Call eye_like(const Node& n) {
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     if (t.dim() != 2) throw ShapeError("EyeLike: expected a matrix, got " + t.shape().str());
-    const Tensor rows = arange(t.size(0), {int64, t.device(), false}), columns = arange(t.size(1), {int64, t.device(), false});
+    const Tensor rows = arange(t.size(0), {int64, t.device(), false}),
+                 columns = arange(t.size(1), {int64, t.device(), false});
     return eq(columns, add(rows.unsqueeze(1), k)).to(given ? dtype : t.dtype());
   };
 }

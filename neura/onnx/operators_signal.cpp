@@ -16,7 +16,8 @@ namespace {
 // [..., 1] of real or [..., 2] of complex numbers.
 Tensor numbers_of(const char* op, const Tensor& x) {
   const std::int64_t parts = x.dim() ? x.shape().back() : 0;
-  if (x.dim() < 2 || (parts != 1 && parts != 2)) throw ShapeError(std::string(op) + ": expected [..., 1] or [..., 2], got " + x.shape().str());
+  if (x.dim() < 2 || (parts != 1 && parts != 2))
+    throw ShapeError(std::string(op) + ": expected [..., 1] or [..., 2], got " + x.shape().str());
   return parts == 1 ? squeeze(x, x.dim() - 1) : view_as_complex(x.contiguous());
 }
 // Halves compute in float.
@@ -85,12 +86,14 @@ Call mel_weights(const Node& n) {
     const std::int64_t bins = x.integer(0), length = x.integer(1), rate = x.integer(2), spectrum = length / 2 + 1;
     const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
     const double low = mel(x.real(3)), step = (mel(x.real(4)) - low) / double(bins + 2);
-    if (bins < 1 || length < 1 || rate < 1 || bins > 1 << 20 || length > 1 << 24) refuse("MelWeightMatrix", "positive sizes", std::to_string(bins));
+    if (bins < 1 || length < 1 || rate < 1 || bins > 1 << 20 || length > 1 << 24)
+      refuse("MelWeightMatrix", "positive sizes", std::to_string(bins));
     std::vector<std::int64_t> edge;
     for (std::int64_t i = 0; i < bins + 2; ++i) {
       const double hertz = 700 * (std::pow(10, (double(i) * step + low) / 2595) - 1);
       edge.push_back(std::int64_t(std::floor(double(length + 1) * hertz / double(rate))));
-      if (edge.back() < 0 || edge.back() >= spectrum) refuse("MelWeightMatrix", "frequencies below half the sample rate", std::to_string(hertz));
+      if (edge.back() < 0 || edge.back() >= spectrum)
+        refuse("MelWeightMatrix", "frequencies below half the sample rate", std::to_string(hertz));
     }
     Tensor m = zeros({spectrum, bins}, {float64, Device(), false});
     for (std::int64_t i = 0; i < bins; ++i) {

@@ -18,9 +18,15 @@
 namespace neura::onnx {
 
 Window::Window(const Node& n)
-    : kernel(n.integers("kernel_shape")), strides(n.integers("strides")), dilations(n.integers("dilations")),
-      pads(n.integers("pads")), output_padding(n.integers("output_padding")), output_shape(n.integers("output_shape")),
-      auto_pad(n.text("auto_pad", "NOTSET")), group(n.integer("group", 1)), ceil(n.flag("ceil_mode")) {
+    : kernel(n.integers("kernel_shape")),
+      strides(n.integers("strides")),
+      dilations(n.integers("dilations")),
+      pads(n.integers("pads")),
+      output_padding(n.integers("output_padding")),
+      output_shape(n.integers("output_shape")),
+      auto_pad(n.text("auto_pad", "NOTSET")),
+      group(n.integer("group", 1)),
+      ceil(n.flag("ceil_mode")) {
   for (const auto* list : {&strides, &dilations, &kernel})
     for (std::int64_t v : *list)
       if (v < 1 || v > INT32_MAX) refuse(n.op, "positive sizes, strides and dilations", std::to_string(v));
@@ -30,9 +36,13 @@ Window::Window(const Node& n)
 
 int Window::dims(const Tensor& x) const {
   const int d = x.dim() - 2;
-  const auto fits = [&](const std::vector<std::int64_t>& v, int each) { return v.empty() || int(v.size()) == each * d; };
-  if (d < 1 || !fits(kernel, 1) || !fits(strides, 1) || !fits(dilations, 1) || !fits(pads, 2) || !fits(output_padding, 1))
-    throw ShapeError("window: expected an input [N, C, ...] with as many dimensions as the attributes, got " + x.shape().str());
+  const auto fits = [&](const std::vector<std::int64_t>& v, int each) {
+    return v.empty() || int(v.size()) == each * d;
+  };
+  if (d < 1 || !fits(kernel, 1) || !fits(strides, 1) || !fits(dilations, 1) || !fits(pads, 2) ||
+      !fits(output_padding, 1))
+    throw ShapeError("window: expected an input [N, C, ...] with as many dimensions as the attributes, got " +
+                     x.shape().str());
   return d;
 }
 
@@ -54,7 +64,9 @@ std::vector<Place> places(const Window& w, const Shape& kernel, const Tensor& x)
       // A window more, unless it begins behind the input and the padding before it.
       if (w.ceil && room >= 0 && room % stride && count * stride < size + before) ++count;
     }
-    if (count < 1) throw ShapeError("window: expected windows that fit, got a span of " + std::to_string(span) + " for " + x.shape().str());
+    if (count < 1)
+      throw ShapeError("window: expected windows that fit, got a span of " + std::to_string(span) + " for " +
+                       x.shape().str());
     out.push_back({before, (count - 1) * stride + span - size - before, count});
   }
   return out;
@@ -92,7 +104,9 @@ Tensor whole_transposed(const Window& w, const Tensor& x, const Tensor& weight) 
   check_dims("ConvTranspose", d);
   ConvTransposeOptions o;
   o.stride = per(w, d, true), o.dilation = per(w, d, false), o.groups = w.group;
-  return d == 1 ? conv_transpose1d(x, weight, {}, o) : d == 2 ? conv_transpose2d(x, weight, {}, o) : conv_transpose3d(x, weight, {}, o);
+  return d == 1   ? conv_transpose1d(x, weight, {}, o)
+         : d == 2 ? conv_transpose2d(x, weight, {}, o)
+                  : conv_transpose3d(x, weight, {}, o);
 }
 Call transposed(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
@@ -115,14 +129,21 @@ Call transposed(const Node& n) {
       cut.push_back({-before, extra - after, 0});
     }
     y = padded(y, cut, 0);
-    return x.has(2) ? add(y, reshape(x[2], [&] { Shape s = Shape::filled(y.dim(), 1); s[1] = x[2].numel(); return s; }())) : y;
+    return x.has(2) ? add(y, reshape(x[2],
+                                     [&] {
+                                       Shape s = Shape::filled(y.dim(), 1);
+                                       s[1] = x[2].numel();
+                                       return s;
+                                     }()))
+                    : y;
   };
 }
 
 // Every window in dimensions of its own behind the others.
 Tensor windows(Tensor t, const Window& w, const Shape& kernel) {
   const int d = t.dim() - 2;
-  if (t.dim() + d > kMaxRank) throw NotImplementedError("pools of more than three spatial dimensions are not implemented");
+  if (t.dim() + d > kMaxRank)
+    throw NotImplementedError("pools of more than three spatial dimensions are not implemented");
   for (int i = 0; i < d; ++i) {
     t = neura::unfold(t, 2 + i, (kernel[i] - 1) * w.dilation(i) + 1, w.stride(i));
     if (w.dilation(i) > 1) t = slice(t, t.dim() - 1, 0, INT64_MAX, w.dilation(i));
@@ -147,7 +168,8 @@ Call averaged(const Node& n) {
   return [w = Window(n), with_padding](const Operands& x) -> Results {
     const Tensor t = x[0];
     const Shape kernel = shape_from(w.kernel);
-    if (kernel.size() != w.dims(t)) throw ShapeError("AveragePool: expected a kernel size per dimension, got " + kernel.str());
+    if (kernel.size() != w.dims(t))
+      throw ShapeError("AveragePool: expected a kernel size per dimension, got " + kernel.str());
     const std::vector<Place> p = places(w, kernel, t);
     const Tensor y = mean_pool(padded(t, p, 0), w, kernel);
     bool uneven = false;
@@ -157,7 +179,8 @@ Call averaged(const Node& n) {
       Place& o = outside[std::size_t(i)];
       std::int64_t size = t.size(2 + i);
       if (with_padding) {
-        const std::int64_t after = w.pads.empty() ? (w.auto_pad[0] == 'S' ? o.after : 0) : w.pads[std::size_t(i + w.dims(t))];
+        const std::int64_t after =
+            w.pads.empty() ? (w.auto_pad[0] == 'S' ? o.after : 0) : w.pads[std::size_t(i + w.dims(t))];
         size += o.before + after, o.after -= after, o.before = 0;
       }
       counted.push_back(size);
@@ -174,7 +197,9 @@ std::array<Tensor, 2> largest(const Tensor& t, const Window& w, const Shape& ker
   check_dims("MaxPool", d);
   MaxPoolOptions o;
   o.stride = per(w, d, true), o.dilation = per(w, d, false);
-  return d == 1 ? max_pool1d_with_indices(t, kernel, o) : d == 2 ? max_pool2d_with_indices(t, kernel, o) : max_pool3d_with_indices(t, kernel, o);
+  return d == 1   ? max_pool1d_with_indices(t, kernel, o)
+         : d == 2 ? max_pool2d_with_indices(t, kernel, o)
+                  : max_pool3d_with_indices(t, kernel, o);
 }
 // Places in the padded planes become places in the whole input.
 Tensor unpadded_places(const Tensor& at, const Tensor& t, const std::vector<Place>& p, bool column_major) {
@@ -202,7 +227,8 @@ Call maximal(const Node& n) {
     const Shape kernel = shape_from(w.kernel);
     const DType dtype = x[0].dtype();
     const Tensor t = is_floating(dtype) ? x[0] : x[0].to(float32);
-    if (kernel.size() != w.dims(t)) throw ShapeError("MaxPool: expected a kernel size per dimension, got " + kernel.str());
+    if (kernel.size() != w.dims(t))
+      throw ShapeError("MaxPool: expected a kernel size per dimension, got " + kernel.str());
     const std::vector<Place> p = places(w, kernel, t);
     const auto [y, at] = largest(padded(t, p, -std::numeric_limits<double>::infinity()), w, kernel);
     if (!indices) return y.to(dtype);
@@ -235,36 +261,53 @@ Dims spatial_dims(const Tensor& t) {
   if (d.empty()) throw ShapeError("pool: expected an input [N, C, ...], got " + t.shape().str());
   return d;
 }
-Tensor norm_of(const Tensor& t, double p, const Dims& d, bool keep) {
-  return pow(sum(pow(abs(t), p), d, keep), 1 / p);
-}
+Tensor norm_of(const Tensor& t, double p, const Dims& d, bool keep) { return pow(sum(pow(abs(t), p), d, keep), 1 / p); }
 Call power_pool(const Node& n) {
   const double p = n.op == "LpPool" || n.op == "GlobalLpPool" ? double(n.integer("p", 2)) : 2;
   return [w = Window(n), p](const Operands& x) -> Results {
     const Shape kernel = shape_from(w.kernel);
     const Tensor t = x[0];
     if (kernel.empty()) return norm_of(t, p, spatial_dims(t), true);
-    if (kernel.size() != w.dims(t)) throw ShapeError("LpPool: expected a kernel size per dimension, got " + kernel.str());
+    if (kernel.size() != w.dims(t))
+      throw ShapeError("LpPool: expected a kernel size per dimension, got " + kernel.str());
     return norm_of(windows(padded(t, places(w, kernel, t), 0), w, kernel), p, last_dims(t), false);
   };
 }
 
+// Every column is a window; where windows overlap, they add up.
 Call folded(const Node& n) {
-  const std::vector<std::int64_t> strides = n.integers("strides"), dilations = n.integers("dilations"), pads = n.integers("pads");
-  return [=](const Operands& x) -> Results {
+  return [w = Window(n)](const Operands& x) -> Results {
     const Shape image = shape_from(x.integers(1)), block = shape_from(x.integers(2));
     const int d = image.size();
-    if (d != 2) throw NotImplementedError("Col2Im of other than two spatial dimensions is not implemented");
-    UnfoldOptions o;
-    if (!strides.empty()) o.stride = shape_from(strides);
-    if (!dilations.empty()) o.dilation = shape_from(dilations);
-    Shape whole = image;  // with its padding, which is cut
-    std::vector<Place> cut(2, Place{0, 0, 0});
-    for (int i = 0; i < d && !pads.empty(); ++i) {
-      whole[i] += pads.at(std::size_t(i)) + pads.at(std::size_t(i + d));
-      cut[std::size_t(i)] = {-pads[std::size_t(i)], -pads[std::size_t(i + d)], 0};
+    Window own = w;
+    own.kernel.clear();
+    Shape sizes{1, 1};
+    for (std::int64_t s : image) sizes.push_back(s);
+    const std::vector<Place> p = places(own, block, Tensor::empty(Spec::dense(DType::boolean, sizes)));
+    std::vector<std::int64_t> at{0};  // of every tap of every window, in the padded image
+    Shape whole{x[0].size(0), x[0].dim() == 3 ? x[0].size(1) / std::max<std::int64_t>(1, block.numel()) : 0};
+    std::vector<Place> cut;
+    for (int i = 0; i < d; ++i) {
+      whole.push_back(image[i] + p[std::size_t(i)].before + std::max<std::int64_t>(0, p[std::size_t(i)].after));
+      cut.push_back({-p[std::size_t(i)].before, image[i] + p[std::size_t(i)].before - whole.back(), 0});
     }
-    return padded(fold(x[0], whole, block, o), cut, 0);
+    for (bool windows : {false, true})
+      for (int i = 0; i < d; ++i) {
+        const std::int64_t count = windows ? p[std::size_t(i)].count : block[i],
+                           step = windows ? w.stride(i) : w.dilation(i);
+        std::int64_t inner = step;
+        for (int k = i + 1; k < d; ++k) inner *= whole[2 + k];
+        std::vector<std::int64_t> next;
+        for (std::int64_t base : at)
+          for (std::int64_t k = 0; k < count; ++k) next.push_back(base + k * inner);
+        at.swap(next);
+      }
+    if (x[0].dim() != 3 || x[0].size(1) * x[0].size(2) != whole[1] * std::int64_t(at.size()))
+      throw ShapeError("Col2Im: expected [N, C * block, windows], got " + x[0].shape().str());
+    const std::int64_t rows = whole[0] * whole[1], plane = rows ? whole.numel() / rows : 0;
+    const Tensor flat = zeros({rows, plane}, {x[0].dtype(), x.device(), false});
+    const Tensor y = index_add(flat, 1, integers(at).to(x.device()), reshape(x[0], {rows, std::int64_t(at.size())}));
+    return padded(reshape(y, whole), cut, 0);
   };
 }
 
@@ -273,7 +316,9 @@ Call folded(const Node& n) {
 Tensor convolve(const Window& w, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const int d = w.dims(x);
   check_dims("Conv", d);
-  if (weight.dim() != x.dim()) throw ShapeError("Conv: expected a weight of " + std::to_string(x.dim()) + " dimensions, got " + weight.shape().str());
+  if (weight.dim() != x.dim())
+    throw ShapeError("Conv: expected a weight of " + std::to_string(x.dim()) + " dimensions, got " +
+                     weight.shape().str());
   const std::vector<Place> p = places(w, spatial(weight), x);
   ConvOptions o;
   o.stride = per(w, d, true), o.dilation = per(w, d, false), o.groups = w.group;

@@ -46,8 +46,12 @@ class Field {
   }
   void read(std::string& to) { expect(wire::bytes), to = reader_.text(); }
   void read(std::string_view& to) { expect(wire::bytes), to = reader_.text(); }
-  template <class T> requires is_number<T> void read(T& to) { expect(wire_type<T>()), to = take<T>(reader_); }
-  template <class T> requires requires(T& t, Field& f) { t.visit(f); } void read(T& to);
+  template <class T>
+  requires is_number<T>
+  void read(T& to) { expect(wire_type<T>()), to = take<T>(reader_); }
+  template <class T>
+  requires requires(T& t, Field& f) { t.visit(f); }
+  void read(T& to);
   template <class T> void read(std::optional<T>& to) {
     if (!to) to.emplace();
     read(*to);
@@ -88,7 +92,9 @@ template <class T> void read_message(std::string_view bytes, T& to, Limits& limi
   --limits.depth;
 }
 
-template <class T> requires requires(T& t, Field& f) { t.visit(f); } void Field::read(T& to) {
+template <class T>
+requires requires(T& t, Field& f) { t.visit(f); }
+void Field::read(T& to) {
   expect(wire::bytes);
   read_message(reader_.text(), to, limits_);
 }
@@ -112,11 +118,15 @@ class Fields {
   }
   void write(std::uint32_t number, const std::string& from) { writer_.field(number, from); }
   void write(std::uint32_t number, const std::string_view& from) { writer_.field(number, from); }
-  template <class T> requires is_number<T> void write(std::uint32_t number, T from) {
+  template <class T>
+  requires is_number<T>
+  void write(std::uint32_t number, T from) {
     writer_.tag(number, wire_type<T>());
     put(from);
   }
-  template <class T> requires requires(T& t, Fields& f) { t.visit(f); } void write(std::uint32_t number, T& from) {
+  template <class T>
+  requires requires(T& t, Fields& f) { t.visit(f); }
+  void write(std::uint32_t number, T& from) {
     Writer inner;
     Fields fields(inner);
     from.visit(fields);

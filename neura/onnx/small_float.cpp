@@ -17,11 +17,16 @@ struct Format {
 
 constexpr Format format_of(Type t) {
   switch (t) {
-    case Type::float8e4m3fn: return {4, 3, 7, Format::one_nan};
-    case Type::float8e5m2: return {5, 2, 15, Format::infinities};
-    case Type::float8e4m3fnuz: return {4, 3, 8, Format::unsigned_nan};
-    case Type::float8e5m2fnuz: return {5, 2, 16, Format::unsigned_nan};
-    default: return {2, 1, 1, Format::finite};  // float4e2m1
+    case Type::float8e4m3fn:
+      return {4, 3, 7, Format::one_nan};
+    case Type::float8e5m2:
+      return {5, 2, 15, Format::infinities};
+    case Type::float8e4m3fnuz:
+      return {4, 3, 8, Format::unsigned_nan};
+    case Type::float8e5m2fnuz:
+      return {5, 2, 16, Format::unsigned_nan};
+    default:
+      return {2, 1, 1, Format::finite};  // float4e2m1
   }
 }
 
@@ -62,9 +67,10 @@ float round_scale(float x, bool saturate) {  // float8e8m0: powers of two alone,
 float round_to(Type type, float x, bool saturate) {
   if (type == Type::float8e8m0) return round_scale(x, saturate);
   const Format f = format_of(type);
-  static const std::array<float, 5> most = {largest(format_of(Type::float8e4m3fn)), largest(format_of(Type::float8e4m3fnuz)),
-                                            largest(format_of(Type::float8e5m2)),
-                                            largest(format_of(Type::float8e5m2fnuz)), largest(format_of(Type::float4e2m1))};
+  static const std::array<float, 5> most = {
+      largest(format_of(Type::float8e4m3fn)), largest(format_of(Type::float8e4m3fnuz)),
+      largest(format_of(Type::float8e5m2)), largest(format_of(Type::float8e5m2fnuz)),
+      largest(format_of(Type::float4e2m1))};
   const float top = most[type == Type::float4e2m1 ? 4 : std::size_t(type) - std::size_t(Type::float8e4m3fn)];
   const bool finite_only = f.special == Format::finite;
   if (std::isnan(x)) return finite_only ? -0.0F : kNan;  // there is no NaN: what ml_dtypes makes of it

@@ -23,12 +23,12 @@ struct Text {
   std::vector<std::string> items;
 };
 
-Type type_of(DType);         // DTypeError for what ONNX does not have
-DType dtype_for(Type);       // of the tensor that holds it; DTypeError for text and unknown numbers
-const char* name(Type);      // "uint16"
-bool is_foreign(Type);       // held by a tensor of another dtype, see above
-bool is_small_float(Type);   // float8 and float4
-int bits_of(Type);           // of one element
+Type type_of(DType);        // DTypeError for what ONNX does not have
+DType dtype_for(Type);      // of the tensor that holds it; DTypeError for text and unknown numbers
+const char* name(Type);     // "uint16"
+bool is_foreign(Type);      // held by a tensor of another dtype, see above
+bool is_small_float(Type);  // float8 and float4
+int bits_of(Type);          // of one element
 
 struct Value {
   Tensor tensor;
@@ -43,7 +43,7 @@ struct Value {
   explicit Value(Sequence s) : sequence(std::make_shared<const Sequence>(std::move(s))) {}
 
   bool present() const { return tensor.defined() || text || sequence; }
-  Shape shape() const;  // ValueError for a sequence or nothing
+  Shape shape() const;      // ValueError for a sequence or nothing
   std::string str() const;  // float32 [2, 3], for messages
 };
 
@@ -61,7 +61,7 @@ TensorProto proto_of(const Value&, std::string name);  // of a tensor or text; r
 // Host numbers.
 std::vector<std::int64_t> integers_of(const Tensor&);
 std::vector<double> reals_of(const Tensor&);
-Tensor integers(const std::vector<std::int64_t>& values);          // int64, one dimension
+Tensor integers(const std::vector<std::int64_t>& values);  // int64, one dimension
 inline Tensor integers(const Shape& s) { return integers(std::vector<std::int64_t>(s.begin(), s.end())); }
 Shape shape_from(const std::vector<std::int64_t>&);
 

@@ -62,10 +62,18 @@ class Reader {
   }
   void skip(Type type) {
     switch (type) {
-      case varint: number(); return;
-      case fixed64: fixed<std::uint64_t>(); return;
-      case fixed32: fixed<std::uint32_t>(); return;
-      case bytes: text(); return;
+      case varint:
+        number();
+        return;
+      case fixed64:
+        fixed<std::uint64_t>();
+        return;
+      case fixed32:
+        fixed<std::uint32_t>();
+        return;
+      case bytes:
+        text();
+        return;
     }
     fail("the wire type " + std::to_string(int(type)));
   }

@@ -240,7 +240,6 @@ NB_MODULE(_neura, m) {
   for (const char* module : {"methods", "functional", "utils", "init"}) watch_keywords(m.attr(module).attr("__dict__"));
   watch_keywords(m.attr("__dict__"));
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here
-    static const bool done = (bind_layers(nn), true);
-    (void)done;
+    [[maybe_unused]] static const bool done = (bind_layers(nn), true);
   });
 }

@@ -65,19 +65,23 @@ Ref<nn::Module> blank() { return nn::make<onnx::Model>(); }
 template <class Get> void property(const LayerType& t, const char* name, const char* doc, Get get) {
   nb::handle(reinterpret_cast<PyObject*>(t.type)).attr(name) =
       nb::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(nb::cpp_function(get, nb::is_method()), nb::none(),
-                                                                 nb::none(), doc);
+                                                                nb::none(), doc);
 }
 
 }  // namespace
 
 void bind_onnx(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("_onnx", "Models of ONNX files.");
-  const LayerType t = new_layer_type(m, {"Model", kModel, typeid(onnx::Model), typeid(nn::Module), &blank, nullptr, "()",
-                                         "(*args, **kwargs)"});
-  property(t, "input_names", "The names of the inputs, in order.", [](const onnx::Model& x) { return names(x.input_names()); });
-  property(t, "output_names", "The names of the outputs, in order.", [](const onnx::Model& x) { return names(x.output_names()); });
-  property(t, "inputs", "By name: kind, element type and sizes.", [](const onnx::Model& x) { return describe_all(x.inputs()); });
-  property(t, "outputs", "By name: kind, element type and sizes.", [](const onnx::Model& x) { return describe_all(x.outputs()); });
+  const LayerType t = new_layer_type(
+      m, {"Model", kModel, typeid(onnx::Model), typeid(nn::Module), &blank, nullptr, "()", "(*args, **kwargs)"});
+  property(t, "input_names", "The names of the inputs, in order.",
+           [](const onnx::Model& x) { return names(x.input_names()); });
+  property(t, "output_names", "The names of the outputs, in order.",
+           [](const onnx::Model& x) { return names(x.output_names()); });
+  property(t, "inputs", "By name: kind, element type and sizes.",
+           [](const onnx::Model& x) { return describe_all(x.inputs()); });
+  property(t, "outputs", "By name: kind, element type and sizes.",
+           [](const onnx::Model& x) { return describe_all(x.outputs()); });
   m.def("load", &load, "path"_a).def("load_bytes", &load_bytes, "data"_a).def("operators", &operators);
 }
 

@@ -16,7 +16,9 @@ namespace {
 
 using namespace onnx;
 
-Tensor numbers(const std::vector<double>& v, const Shape& shape) { return tensor(v, shape, {.dtype = float64}).to(float32); }
+Tensor numbers(const std::vector<double>& v, const Shape& shape) {
+  return tensor(v, shape, {.dtype = float64}).to(float32);
+}
 Tensor counted(std::int64_t n, const Shape& shape) { return arange(n, {.dtype = float32}).reshape(shape); }
 
 TEST(Operators, NamesAndVersionsAreUnique) {
@@ -38,14 +40,16 @@ TEST(Operators, SoftmaxOfOldVersionsFlattens) {
 TEST(Operators, SlicesMayRunBackwards) {
   const Tensor x = counted(6, {6});
   const auto slice = [&](std::int64_t from, std::int64_t to, std::int64_t step) {
-    return one("Slice", {x, integers(Integers{from}), integers(Integers{to}), integers(Integers{0}), integers(Integers{step})});
+    return one("Slice",
+               {x, integers(Integers{from}), integers(Integers{to}), integers(Integers{0}), integers(Integers{step})});
   };
   expect_close(slice(-1, INT64_MIN, -1), std::vector<double>{5, 4, 3, 2, 1, 0});
   expect_close(slice(4, 0, -2), std::vector<double>{4, 2});
   expect_close(slice(100, 1, -3), std::vector<double>{5, 2});
   EXPECT_EQ(slice(0, 5, -1).numel(), 0);
   expect_close(slice(-100, 3, 2), std::vector<double>{0, 2});
-  expect_close(one("Slice", {x}, {attribute("starts", Integers{1}), attribute("ends", Integers{3})}, 9), std::vector<double>{1, 2});
+  expect_close(one("Slice", {x}, {attribute("starts", Integers{1}), attribute("ends", Integers{3})}, 9),
+               std::vector<double>{1, 2});
 }
 
 TEST(Operators, GatherCountsFromTheEnd) {
@@ -55,12 +59,16 @@ TEST(Operators, GatherCountsFromTheEnd) {
 TEST(Operators, ReshapeKeepsSizesAtZeros) {
   const Tensor x = counted(6, {2, 3});
   EXPECT_EQ(one("Reshape", {x, integers(Integers{0, -1, 1})}).shape(), (Shape{2, 3, 1}));
-  EXPECT_EQ(one("Reshape", {zeros({0, 3}), integers(Integers{3, 0})}, {attribute("allowzero", std::int64_t{1})}).shape(), (Shape{3, 0}));
+  EXPECT_EQ(
+      one("Reshape", {zeros({0, 3}), integers(Integers{3, 0})}, {attribute("allowzero", std::int64_t{1})}).shape(),
+      (Shape{3, 0}));
 }
 
 TEST(Operators, PadsMayBeNegativeAndWrap) {
   const Tensor x = counted(4, {4});
-  const auto pad = [&](const char* mode, const Integers& p) { return one("Pad", {x, integers(p)}, {attribute("mode", mode)}); };
+  const auto pad = [&](const char* mode, const Integers& p) {
+    return one("Pad", {x, integers(p)}, {attribute("mode", mode)});
+  };
   expect_close(pad("wrap", {2, 1}), std::vector<double>{2, 3, 0, 1, 2, 3, 0});
   expect_close(pad("reflect", {2, 1}), std::vector<double>{2, 1, 0, 1, 2, 3, 2});
   expect_close(pad("edge", {1, -2}), std::vector<double>{0, 0, 1});
@@ -77,14 +85,17 @@ TEST(Operators, SameLowerPadsTheBeginning) {
 
 TEST(Operators, ACeiledWindowThatBeginsInPaddingIsLeftOut) {
   const Tensor x = counted(3, {1, 1, 3});
-  const std::vector<AttributeProto> a = {attribute("kernel_shape", Integers{1}), attribute("strides", Integers{2}), attribute("pads", Integers{0, 1}), attribute("ceil_mode", std::int64_t{1})};
+  const std::vector<AttributeProto> a = {attribute("kernel_shape", Integers{1}), attribute("strides", Integers{2}),
+                                         attribute("pads", Integers{0, 1}), attribute("ceil_mode", std::int64_t{1})};
   expect_close(one("MaxPool", {x}, a), std::vector<double>{0, 2});
 }
 
 TEST(Operators, AveragesCountPaddingOnlyWhenAsked) {
   const Tensor x = ones({1, 1, 3});
   const auto pool = [&](std::int64_t with) {
-    return one("AveragePool", {x}, {attribute("kernel_shape", Integers{3}), attribute("pads", Integers{1, 1}), attribute("count_include_pad", with)});
+    return one("AveragePool", {x},
+               {attribute("kernel_shape", Integers{3}), attribute("pads", Integers{1, 1}),
+                attribute("count_include_pad", with)});
   };
   expect_close(pool(0), std::vector<double>{1, 1, 1});
   expect_close(pool(1), std::vector<double>{2.0 / 3, 1, 2.0 / 3});
@@ -126,16 +137,21 @@ TEST(Operators, EinsumKnowsCapitals) {
 }
 
 TEST(Operators, TypesThatNeuraHasNotWrapAround) {
-  GraphProto g = graph({node("Cast", {"x"}, {"u"}, {attribute("to", std::int64_t{4})}), node("Add", {"u", "u"}, {"s"}), node("Cast", {"s"}, {"y"}, {attribute("to", std::int64_t{7})})}, {"x"}, {"y"});
-  expect_close(load(model(g))->forward({Value(tensor({40000, 5}, {.dtype = int64}))})[0].tensor, std::vector<double>{80000 - 65536, 10});
+  GraphProto g = graph({node("Cast", {"x"}, {"u"}, {attribute("to", std::int64_t{4})}), node("Add", {"u", "u"}, {"s"}),
+                        node("Cast", {"s"}, {"y"}, {attribute("to", std::int64_t{7})})},
+                       {"x"}, {"y"});
+  expect_close(load(model(g))->forward({Value(tensor({40000, 5}, {.dtype = int64}))})[0].tensor,
+               std::vector<double>{80000 - 65536, 10});
 }
 
 TEST(Operators, SmallFloatsAreRounded) {
   const auto through = [](std::int64_t type, double x, std::int64_t saturate) {
-    GraphProto g = graph({node("Cast", {"x"}, {"u"}, {attribute("to", type), attribute("saturate", saturate)}), node("Cast", {"u"}, {"y"}, {attribute("to", std::int64_t{1})})}, {"x"}, {"y"});
+    GraphProto g = graph({node("Cast", {"x"}, {"u"}, {attribute("to", type), attribute("saturate", saturate)}),
+                          node("Cast", {"u"}, {"y"}, {attribute("to", std::int64_t{1})})},
+                         {"x"}, {"y"});
     return load(model(g))->forward({Value(full({}, x))})[0].tensor.item<double>();
   };
-  EXPECT_EQ(through(17, 1.0625, 1), 1.0);   // e4m3: a tie goes to the even one
+  EXPECT_EQ(through(17, 1.0625, 1), 1.0);  // e4m3: a tie goes to the even one
   EXPECT_EQ(through(17, 1.1875, 1), 1.25);
   EXPECT_EQ(through(17, 1e6, 1), 448);
   EXPECT_TRUE(std::isnan(through(17, 1e6, 0)));
@@ -155,8 +171,10 @@ TEST(Operators, ResizeHasItsCoordinatesFromTheVersion) {
 
 TEST(Operators, ReductionsTakeAxesFromTheVersionOn) {
   const Tensor x = counted(6, {2, 3});
-  expect_close(one("ReduceSum", {x}, {attribute("axes", Integers{1}), attribute("keepdims", std::int64_t{0})}, 11), std::vector<double>{3, 12});
-  expect_close(one("ReduceSum", {x, integers(Integers{1})}, {attribute("keepdims", std::int64_t{0})}, 13), std::vector<double>{3, 12});
+  expect_close(one("ReduceSum", {x}, {attribute("axes", Integers{1}), attribute("keepdims", std::int64_t{0})}, 11),
+               std::vector<double>{3, 12});
+  expect_close(one("ReduceSum", {x, integers(Integers{1})}, {attribute("keepdims", std::int64_t{0})}, 13),
+               std::vector<double>{3, 12});
   expect_close(one("ReduceMax", {x}, {attribute("axes", Integers{-2})}, 13), numbers({3, 4, 5}, {1, 3}));
 }
 
@@ -169,7 +187,8 @@ TEST(Operators, GroupNormalizationScalesGroupsBeforeVersion21) {
 
 TEST(Operators, QuantisationRoundsHalvesToEven) {
   const Tensor x = numbers({-1.5, 0.5, 1.5, 2.5, 300}, {5});
-  expect_close(one("QuantizeLinear", {x, full({}, 1.0), full({}, 2, {.dtype = uint8})}), std::vector<double>{0, 2, 4, 4, 255});
+  expect_close(one("QuantizeLinear", {x, full({}, 1.0), full({}, 2, {.dtype = uint8})}),
+               std::vector<double>{0, 2, 4, 4, 255});
 }
 
 TEST(Operators, TheFirstOfEqualsIsOnTop) {

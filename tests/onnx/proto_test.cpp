@@ -28,8 +28,14 @@ TEST(Wire, WhatIsCutOffIsRefused) {
   const std::string text = "onnx.load: expected a protocol buffer of ONNX, got ";
   expect_refusals<FormatError>({
       {(text + "a number that is cut off").c_str(), [] { wire::Reader(std::string_view("\x80", 1)).number(); }},
-      {(text + "a number of more than 64 bits").c_str(), [] { wire::Reader(std::string_view("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")).number(); }},
-      {(text + "a field of 9 bytes where 1 are left").c_str(), [] { wire::Reader(std::string_view("\x09" "a")).text(); }},
+      {(text + "a number of more than 64 bits").c_str(),
+       [] { wire::Reader(std::string_view("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01")).number(); }},
+      {(text + "a field of 9 bytes where 1 are left").c_str(),
+       [] {
+         wire::Reader(std::string_view("\x09"
+                                       "a"))
+             .text();
+       }},
       {(text + "a number that is cut off").c_str(), [] { wire::Reader(std::string_view("abc")).fixed<float>(); }},
       {(text + "the wire type 3").c_str(), [] { read_model("\x83\x01"); }},
       {(text + "a field of the number 0").c_str(), [] { read_model(std::string_view("\x00", 1)); }},
@@ -38,9 +44,12 @@ TEST(Wire, WhatIsCutOffIsRefused) {
 }
 
 ModelProto sample_model() {
-  GraphProto g = graph({node("Conv", {"x", "w", ""}, {"y"}, {attribute("pads", Integers{1, -1}), attribute("alpha", 0.5), attribute("mode", "same"), attribute("axis", std::int64_t{-3})}),
-                        node("If", {"c"}, {"z"}, {attribute("then_branch", graph({node("Identity", {"y"}, {"i"})}, {}, {"i"}))})},
-                       {"x", "c"}, {"z"});
+  GraphProto g =
+      graph({node("Conv", {"x", "w", ""}, {"y"},
+                  {attribute("pads", Integers{1, -1}), attribute("alpha", 0.5), attribute("mode", "same"),
+                   attribute("axis", std::int64_t{-3})}),
+             node("If", {"c"}, {"z"}, {attribute("then_branch", graph({node("Identity", {"y"}, {"i"})}, {}, {"i"}))})},
+            {"x", "c"}, {"z"});
   TensorProto t;
   t.name = "w", t.dims = {2, 1}, t.data_type = 1, t.float_data = {1.5F, -2};
   g.initializer.push_back(t);
@@ -99,8 +108,9 @@ TEST(Proto, MessagesLieAtMost64Deep) {
   for (int i = 0; i < 20; ++i) g = graph({node("If", {"c"}, {"y"}, {attribute("then_branch", g)})}, {}, {});
   EXPECT_NO_THROW(read_model(write(model(g))));
   for (int i = 0; i < 2; ++i) g = graph({node("If", {"c"}, {"y"}, {attribute("then_branch", g)})}, {}, {});
-  EXPECT_EQ(error_of<FormatError>([&] { read_model(write(model(g))); }),
-            "onnx.load: expected a protocol buffer of ONNX, got messages more than 64 deep; the file is damaged or another");
+  EXPECT_EQ(
+      error_of<FormatError>([&] { read_model(write(model(g))); }),
+      "onnx.load: expected a protocol buffer of ONNX, got messages more than 64 deep; the file is damaged or another");
 }
 
 TEST(Proto, DamagedModelsLoadOrAreRefused) {

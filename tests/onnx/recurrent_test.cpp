@@ -22,7 +22,9 @@ struct Case {
   Vector xs, ws, rs, bs, hs, cs, ps;
   explicit Case(int g) : gates(g) {
     int seed = 0;
-    const auto make = [&](const Shape& s) { return sample(s, float32, {.low = -1, .high = 1, .seed = std::uint64_t(++seed)}); };
+    const auto make = [&](const Shape& s) {
+      return sample(s, float32, {.low = -1, .high = 1, .seed = std::uint64_t(++seed)});
+    };
     x = make({T, N, I}), w = make({1, g * H, I}), r = make({1, g * H, H}), b = make({1, 2 * g * H});
     h0 = make({1, N, H}), c0 = make({1, N, H}), p = make({1, 3 * H});
     const auto flat = [](const Tensor& t) { return t.to(float64).to_vector<double>(); };
@@ -59,7 +61,9 @@ struct Lstm {
         for (std::int64_t j = 0; j < H; ++j) {
           const auto u = std::size_t(j);
           const auto gate = [&](std::int64_t g) { return k.of_x(t, n, g, j) + k.of_h(before, g, j); };  // i, o, f, c
-          const auto peep = [&](std::int64_t at, double of) { return peepholes ? k.ps[std::size_t(at * H + j)] * of : 0; };
+          const auto peep = [&](std::int64_t at, double of) {
+            return peepholes ? k.ps[std::size_t(at * H + j)] * of : 0;
+          };
           const double i = sigmoid_of(cut(gate(0) + peep(0, cell[u]))), f = sigmoid_of(cut(gate(2) + peep(2, cell[u])));
           c[u] = f * cell[u] + i * std::tanh(cut(gate(3)));
           h[u] = sigmoid_of(cut(gate(1) + peep(1, c[u]))) * std::tanh(c[u]);
@@ -85,7 +89,9 @@ TEST(Recurrent, AnLstmMayHavePeepholesClippingLengthsAndRunBackwards) {
   all.peepholes = true, all.clip = 0.4, all.lengths = {2, 4};
   all.run(k, true);
   const Tensor lengths = tensor({2, 4}, {.dtype = int32});
-  expect_close(y_of(run_node("LSTM", {k.x, k.w, k.r, k.b, lengths, k.h0, k.c0, k.p}, {kHidden, attribute("clip", 0.4), attribute("direction", "reverse")}, 14, 3)), all.ys);
+  expect_close(y_of(run_node("LSTM", {k.x, k.w, k.r, k.b, lengths, k.h0, k.c0, k.p},
+                             {kHidden, attribute("clip", 0.4), attribute("direction", "reverse")}, 14, 3)),
+               all.ys);
 }
 
 TEST(Recurrent, ALayoutPutsTheBatchFirst) {
@@ -93,7 +99,8 @@ TEST(Recurrent, ALayoutPutsTheBatchFirst) {
   Lstm plain;
   plain.run(k);
   const auto first = [](const Tensor& t) { return transpose(t, 0, 1).contiguous(); };
-  const Results r = run_node("LSTM", {first(k.x), k.w, k.r, k.b, Tensor(), first(k.h0), first(k.c0)}, {kHidden, attribute("layout", std::int64_t{1})}, 14, 3);
+  const Results r = run_node("LSTM", {first(k.x), k.w, k.r, k.b, Tensor(), first(k.h0), first(k.c0)},
+                             {kHidden, attribute("layout", std::int64_t{1})}, 14, 3);
   expect_close(permute(r[0].tensor, {1, 2, 0, 3}).contiguous().reshape({T, N, H}), plain.ys);
   EXPECT_EQ(r[1].tensor.shape(), (Shape{N, 1, H}));
 }
@@ -106,13 +113,15 @@ Vector gru(const Case& k, bool before_reset) {
       Vector z(H), r(H), reset(H);
       for (std::int64_t j = 0; j < H; ++j) {
         const auto u = std::size_t(j);
-        z[u] = sigmoid_of(k.of_x(t, n, 0, j) + k.of_h(h, 0, j)), r[u] = sigmoid_of(k.of_x(t, n, 1, j) + k.of_h(h, 1, j));
+        z[u] = sigmoid_of(k.of_x(t, n, 0, j) + k.of_h(h, 0, j)),
+        r[u] = sigmoid_of(k.of_x(t, n, 1, j) + k.of_h(h, 1, j));
         reset[u] = r[u] * h[u];
       }
       Vector next(H);
       for (std::int64_t j = 0; j < H; ++j) {
         const auto u = std::size_t(j);
-        const double candidate = std::tanh(k.of_x(t, n, 2, j) + (before_reset ? r[u] * k.of_h(h, 2, j) : k.of_h(reset, 2, j)));
+        const double candidate =
+            std::tanh(k.of_x(t, n, 2, j) + (before_reset ? r[u] * k.of_h(h, 2, j) : k.of_h(reset, 2, j)));
         next[u] = (1 - z[u]) * candidate + z[u] * h[u];
         ys[std::size_t((t * N + n) * H + j)] = next[u];
       }
@@ -124,7 +133,9 @@ Vector gru(const Case& k, bool before_reset) {
 TEST(Recurrent, AGruAppliesItsResetBeforeOrAfterTheProduct) {
   const Case k(3);
   for (std::int64_t before : {0, 1})
-    expect_close(y_of(run_node("GRU", {k.x, k.w, k.r, k.b, Tensor(), k.h0}, {kHidden, attribute("linear_before_reset", before)}, 14, 2)), gru(k, before));
+    expect_close(y_of(run_node("GRU", {k.x, k.w, k.r, k.b, Tensor(), k.h0},
+                               {kHidden, attribute("linear_before_reset", before)}, 14, 2)),
+                 gru(k, before));
 }
 
 }  // namespace
