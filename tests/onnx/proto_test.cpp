@@ -114,7 +114,7 @@ TEST(Proto, MessagesLieAtMost64Deep) {
 }
 
 TEST(Proto, DamagedModelsLoadOrAreRefused) {
-  Dice dice(7);
+  Dice dice{7};
   const std::string whole = write(sample_model());
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {

@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -54,6 +55,8 @@ def test_parameters_are_trained_and_copied():
     assert model(x).sum() < before
     assert neura.equal(twin(x).sum(), before)
     twin.load_state_dict(model.state_dict())
+    with pytest.raises(TypeError, match="save its state_dict"):
+        pickle.dumps(model)
     assert neura.equal(twin(x), model(x))
 
 

@@ -8,6 +8,18 @@ Model = _neura._onnx.Model
 Model.__module__ = __name__
 
 
+def _deepcopy(self, memo):
+    copy = memo[id(self)] = self._copy()
+    return copy
+
+
+def _reduce_ex(self, protocol):
+    raise TypeError("cannot pickle a model of an ONNX file; save its state_dict() and load the file again")
+
+
+Model.__deepcopy__, Model.__reduce_ex__ = _deepcopy, _reduce_ex
+
+
 def load(path):
     """The model of an ONNX file, in evaluation mode, on the cpu.
 
