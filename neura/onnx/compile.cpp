@@ -78,6 +78,9 @@ class Compiler {
       scope.constants[slot] = std::move(v);
       return;
     }
+    add_member(scope, slot, name, v);
+  }
+  void add_member(Scope& scope, int slot, const std::string& name, const Value& v) {
     scope.members[slot] = program_.members.size();
     Member m{name, v, is_floating(v.tensor.dtype()) || is_complex(v.tensor.dtype())};
     for (int i = 2; !member_names_.insert(m.name).second; ++i) m.name = name + "." + std::to_string(i);
@@ -160,15 +163,25 @@ class Compiler {
     }
     for (auto& [name, a] : node.attributes)
       if (a.g) node.graphs[name] = branch(scope, *a.g, step);
-    if (node.op == "BatchNormalization")  // its statistics are no parameters
-      for (std::size_t i = 3; i < std::min<std::size_t>(5, step.in.size()); ++i)
-        if (const auto m = scope.members.find(step.in[i]); m != scope.members.end())
-          program_.members[m->second].trainable = false;
+    if (node.op == "BatchNormalization")
+      for (std::size_t i = 3; i < std::min<std::size_t>(5, step.in.size()); ++i) keep_as_buffer(scope, step.in[i]);
     try {
       step.call = step.op->bound(node);
     } catch (const ValueError& e) {
       throw ValueError(step.where + ": " + e.what());
     }
+  }
+
+  // Statistics are written while training: they belong to the model, however small they are, and are no parameters.
+  void keep_as_buffer(Scope& scope, int slot) {
+    if (const auto c = scope.constants.find(slot); c != scope.constants.end() && c->second.tensor) {
+      const auto named =
+          std::find_if(scope.names.begin(), scope.names.end(), [&](const auto& n) { return n.second == slot; });
+      add_member(scope, slot, named->first, c->second);
+      scope.constants.erase(slot);
+    }
+    if (const auto m = scope.members.find(slot); m != scope.members.end())
+      program_.members[m->second].trainable = false;
   }
 
   Branch branch(Scope& outer, const GraphProto& g, Step& step) {
@@ -178,7 +191,7 @@ class Compiler {
     Branch b;
     for (const ValueInfoProto& v : g.input)
       if (!scope.names.count(v.name)) scope.graph.inputs.push_back(scope.slot(v.name));
-    b.inputs = scope.graph.inputs.size(), b.outputs = g.output.size();
+    b.inputs = scope.graph.inputs.size(), b.outputs = g.output.size(), b.declared = g.output;
     add_nodes(scope, g.node);
     const auto graph = unknown_.empty() ? finish(scope, g.output) : nullptr;
     b.first = step.in.size(), b.captured = scope.captured.size();

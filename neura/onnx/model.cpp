@@ -48,6 +48,21 @@ Model::Model(std::shared_ptr<const Program> program) : program_(std::move(progra
 }
 Ref<nn::Module> Model::blank() const { return nn::make<Model>(program_); }
 
+Ref<Model> Model::copy() const {
+  Ref<Model> out = nn::make<Model>(program_);
+  out->clear_members();
+  visit([&](nn::Member& m) {
+    const std::string name(m.name);
+    if (m.child) out->register_module(name, m.child->clone());
+    if (!m.tensor || !*m.tensor) return;
+    const Tensor t = m.tensor->detach().clone();
+    const bool grad = m.tensor->requires_grad();
+    out->add_tensor(m.kind, name, m.kind == nn::Member::parameter ? nn::Parameter(t, grad) : t, m.persistent);
+  });
+  out->training = training;
+  return out;
+}
+
 std::vector<std::string> Model::input_names() const { return names_of(program_->inputs); }
 std::vector<std::string> Model::output_names() const { return names_of(program_->outputs); }
 std::string Model::extra_repr() const {

@@ -23,6 +23,9 @@ class Model final : public nn::Module {
   // In the order of input_names(). DTypeError and ShapeError for what the file does not declare.
   Results forward(const Results& inputs);
 
+  // The same program over copies of the tensors (clone() of a module that Python holds asks Python, which asks this).
+  Ref<Model> copy() const;
+
   nn::Value forward_boxed(const nn::Args&) override;
   std::string type_name() const override { return "Model"; }
   Ref<nn::Module> blank() const override;

@@ -141,12 +141,12 @@ Call Operator::bound(const Node& n) const {
 namespace {
 using Families = std::vector<std::span<const Operator>>;
 const Families& families() {
-  static const Families all = {elementwise_operators(), activation_operators(), cast_operators(),
-                               shape_operators(),       index_operators(),      reduce_operators(),
-                               product_operators(),     quantised_operators(),  window_operators(),
-                               norm_operators(),        control_operators(),    attention_operators(),
-                               resize_operators(),      recurrent_operators(),  sequence_operators(),
-                               loss_operators(),        signal_operators(),     region_operators()};
+  static const Families all = {
+      elementwise_operators(), activation_operators(), cast_operators(),     shape_operators(),
+      index_operators(),       reduce_operators(),     product_operators(),  quantised_operators(),
+      window_operators(),      norm_operators(),       control_operators(),  attention_operators(),
+      resize_operators(),      recurrent_operators(),  sequence_operators(), loss_operators(),
+      signal_operators(),      region_operators(),     text_operators(),     tree_operators()};
   return all;
 }
 }  // namespace
@@ -172,6 +172,18 @@ const Operator* find_operator(std::string_view domain, std::string_view name, st
 }
 
 int axis_of(const char* op, std::int64_t axis, int rank) { return wrap_dim(op, axis, rank); }
+std::vector<std::int64_t> broadcast_places(const Shape& from, const Shape& to) {
+  std::vector<std::int64_t> out(std::size_t(to.numel()), 0);
+  std::int64_t step = 1, inner = 1;  // of an element in `from` and in `to`
+  for (int i = to.size(); i-- > 0;) {
+    const int own = i - (to.size() - from.size());
+    const bool moves = own >= 0 && from[own] != 1;
+    for (std::size_t k = 0; moves && k < out.size(); ++k) out[k] += std::int64_t(k) / inner % to[i] * step;
+    if (own >= 0) step *= from[own];
+    inner *= to[i];
+  }
+  return out;
+}
 void refuse(const std::string& op, const std::string& expected, const std::string& got) {
   throw ValueError(op + ": expected " + expected + ", got " + got + "; the model is not what this operator takes");
 }

@@ -63,7 +63,8 @@ using Call = std::function<Results(const Operands&)>;
 struct Branch {
   Call call;
   std::size_t inputs = 0, outputs = 0;
-  std::size_t captured = 0, first = 0;  // how many operands of the node, and where they begin
+  std::size_t captured = 0, first = 0;   // how many operands of the node, and where they begin
+  std::vector<ValueInfoProto> declared;  // its outputs
   // Runs it with those of the node's operands that it captured.
   Results operator()(Results given, const Operands& node) const;
 };
@@ -147,8 +148,12 @@ std::span<const Operator> sequence_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> region_operators();
+std::span<const Operator> text_operators();
+std::span<const Operator> tree_operators();
 
 // Shared by the families.
+// Which element of a tensor each element of the broadcast shape is, in order.
+std::vector<std::int64_t> broadcast_places(const Shape& from, const Shape& to);
 int axis_of(const char* op, std::int64_t axis, int rank);
 [[noreturn]] void refuse(const std::string& op, const std::string& expected, const std::string& got);  // ValueError
 

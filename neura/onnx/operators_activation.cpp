@@ -56,7 +56,7 @@ Call gelu_of(const Node& n) {
   const bool tanh_form = n.text("approximate", "none") == "tanh";
   return [tanh_form](const Operands& x) -> Results { return gelu(x[0], {tanh_form ? "tanh" : "none"}); };
 }
-// The slope's shape ends where the input's does; of a single dimension, it is the channels' in old files.
+// The slope broadcasts to the input.
 Results parametric(const Operands& x) {
   const Tensor t = x[0], slope = x[1];
   return where(lt(t, 0), mul(t, slope), t);
@@ -86,7 +86,7 @@ Tensor hard(const Tensor& x, int dim) {
   return eq(places.reshape(shape), argmax(x, dim, true)).to(x.dtype());
 }
 
-// Only a model in training mode drops; from version 12 on, only where the file does not say otherwise.
+// A model in training mode drops; from version 12 on, also one whose file says so.
 Call dropped(const Node& n) {
   const double ratio = n.real("ratio", 0.5);
   const bool mask = n.wants(1), by_operands = n.version >= 12;

@@ -25,9 +25,21 @@ Call branched(const Node& n) {
   };
 }
 
-// What a loop collects of each step, as one tensor; of no steps, an empty one. Sizes of steps may not differ.
-Value collected(const std::vector<Value>& steps, int axis = 0) {
-  if (steps.empty()) return Value(zeros({0}, {float32, Device(), false}));
+// Of no steps, what a loop collects is empty: its type and the sizes of a step are as the body declares them.
+Value nothing_collected(const ValueInfoProto& declared) {
+  Shape shape{0};
+  Type type = Type::float32;
+  if (declared.type && declared.type->tensor_type) {
+    const TensorTypeProto& t = *declared.type->tensor_type;
+    if (t.elem_type) type = Type(t.elem_type);
+    if (t.shape)
+      for (const DimensionProto& d : t.shape->dim) shape.push_back(std::max<std::int64_t>(0, d.dim_value.value_or(0)));
+  }
+  return {zeros(shape, {dtype_for(type), Device(), false}), type};
+}
+// What a loop collects of each step, as one tensor.
+Value collected(const std::vector<Value>& steps, const ValueInfoProto& declared, int axis = 0) {
+  if (steps.empty()) return nothing_collected(declared);
   std::vector<Tensor> tensors;
   for (const Value& v : steps) {
     if (!v.tensor) refuse("loop", "tensors to collect", v.str());
@@ -60,7 +72,8 @@ Call looped(const Node& n) {
       for (std::size_t k = 0; k < steps.size(); ++k) steps[k].push_back(std::move(out[1 + carried + k]));
     }
     Results results(state.begin(), state.end());
-    for (const auto& s : steps) results.push_back(collected(s));
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      results.push_back(collected(steps[k], body.declared[1 + carried + k]));
     return results;
   };
 }
@@ -93,7 +106,7 @@ struct Scanned {
     Results results(state.begin(), state.end());
     for (std::size_t k = 0; k < outputs; ++k) {
       if (or_zero(out_directions, k)) std::reverse(steps[k].begin(), steps[k].end());
-      results.push_back(collected(steps[k], int(or_zero(out_axes, k))));
+      results.push_back(collected(steps[k], body.declared[states + k], int(or_zero(out_axes, k))));
     }
     return results;
   }

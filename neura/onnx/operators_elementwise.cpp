@@ -49,10 +49,12 @@ Call shifted(const Node& n) {
 Results equal_of(const Operands& x) {
   if (!x.value(0).text) return eq(x[0], x[1]);
   const Text &a = x.text(0), &b = x.text(1);
-  if (a.shape != b.shape) throw NotImplementedError("Equal of texts of different shapes is not implemented");
+  const Shape shape = broadcast_shapes("Equal", a.shape, b.shape);
+  const std::vector<std::int64_t> from_a = broadcast_places(a.shape, shape), from_b = broadcast_places(b.shape, shape);
   std::vector<bool> same;
-  for (std::size_t i = 0; i < a.items.size(); ++i) same.push_back(a.items[i] == b.items[i]);
-  return tensor(same, a.shape, {DType::boolean, Device(), false});
+  for (std::size_t i = 0; i < from_a.size(); ++i)
+    same.push_back(a.items[std::size_t(from_a[i])] == b.items[std::size_t(from_b[i])]);
+  return tensor(same, shape, {DType::boolean, Device(), false});
 }
 
 template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const Operands& x) {

@@ -31,7 +31,7 @@ struct Resizer {
   explicit Resizer(const Node& n)
       : mode(n.text("mode", "nearest")),
         coordinates(n.text("coordinate_transformation_mode", n.version < 11 ? "asymmetric" : "half_pixel")),
-        nearest(n.text("nearest_mode", n.version < 11 ? "floor" : "round_prefer_floor")),
+        nearest(n.text("nearest_mode", n.version < 11 ? "simple" : "round_prefer_floor")),
         policy(n.text("keep_aspect_ratio_policy", "stretch")),
         antialias(n.flag("antialias")),
         exclude(n.flag("exclude_outside")),
@@ -49,23 +49,25 @@ struct Resizer {
 
   double source(const Axis& a, std::int64_t i) const {
     const double y = double(i), size = a.scale * double(a.in);
+    // Divisions by the scale are float's, as in the runtimes: 3 / 0.6 is 5 there, and less in double.
+    const auto centre = double((float(i) + 0.5F) / float(a.scale));
     if (coordinates == "align_corners") return size == 1 ? 0 : y * double(a.in - 1) / (size - 1);
-    if (coordinates == "asymmetric") return y / a.scale;
-    if (coordinates == "tf_half_pixel_for_nn") return (y + 0.5) / a.scale;
-    if (coordinates == "pytorch_half_pixel") return a.out == 1 ? -0.5 : (y + 0.5) / a.scale - 0.5;
+    if (coordinates == "asymmetric") return double(float(i) / float(a.scale));
+    if (coordinates == "tf_half_pixel_for_nn") return centre;
+    if (coordinates == "pytorch_half_pixel") return a.out == 1 ? -0.5 : centre - 0.5;
     if (coordinates == "tf_crop_and_resize") {
       const double width = (a.end - a.start) * double(a.in - 1);
       return a.start * double(a.in - 1) + (a.out == 1 ? width / 2 : y * width / double(a.out - 1));
     }
-    if (coordinates == "half_pixel_symmetric")
-      return double(a.in) / 2 * (1 - double(a.out) / size) + (y + 0.5) / a.scale - 0.5;
-    return (y + 0.5) / a.scale - 0.5;
+    if (coordinates == "half_pixel_symmetric") return double(a.in) / 2 * (1 - double(a.out) / size) + centre - 0.5;
+    return centre - 0.5;
   }
   bool outside(const Axis& a, double x) const {
     return coordinates == "tf_crop_and_resize" && (x < 0 || x > double(a.in - 1));
   }
 
-  std::int64_t neighbour(double x) const {
+  std::int64_t neighbour(const Axis& a, double x) const {
+    if (nearest == "simple") return std::int64_t(a.scale < 1 ? std::ceil(x) : std::floor(x));  // before version 11
     if (nearest == "floor") return std::int64_t(std::floor(x));
     if (nearest == "ceil") return std::int64_t(std::ceil(x));
     if (nearest == "round_prefer_ceil") return std::int64_t(std::floor(x + 0.5));
@@ -101,7 +103,7 @@ struct Resizer {
     Integers at, beyond;
     for (std::int64_t i = 0; i < a.out; ++i) {
       const double from = source(a, i);
-      at.push_back(std::clamp<std::int64_t>(neighbour(from), 0, a.in - 1));
+      at.push_back(std::clamp<std::int64_t>(neighbour(a, from), 0, a.in - 1));
       beyond.push_back(outside(a, from));
     }
     Tensor y;

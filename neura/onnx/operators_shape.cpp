@@ -123,7 +123,8 @@ Call divided(const Node& n) {
   };
 }
 
-// As Python slices: what is outside is cut; a negative step walks backwards.
+// What is outside is cut; a negative step walks backwards, and from before the first it starts at the first (in Python,
+// that is nothing).
 Tensor sliced(Tensor t, const Integers& starts, const Integers& ends, const Integers& axes, const Integers& steps) {
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     refuse("Slice", "starts, ends, axes and steps of equal length", "others");
@@ -135,7 +136,8 @@ Tensor sliced(Tensor t, const Integers& starts, const Integers& ends, const Inte
       if (at < 0) at = at < -size ? -1 : at + size;  // -1: before the first
       return step > 0 ? std::clamp<std::int64_t>(at, 0, size) : std::clamp<std::int64_t>(at, -1, size - 1);
     };
-    const std::int64_t start = place(starts[i]), end = place(ends[i]);
+    const std::int64_t end = place(ends[i]),
+                       start = step > 0 || !size ? place(starts[i]) : std::max<std::int64_t>(0, place(starts[i]));
     if (step > 0) {
       t = slice(t, dim, start, std::max(start, end), step);
       continue;

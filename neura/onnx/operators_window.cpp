@@ -274,23 +274,40 @@ Call power_pool(const Node& n) {
   };
 }
 
+// Every column is a window; where windows overlap, they add up.
 Call folded(const Node& n) {
-  const std::vector<std::int64_t> strides = n.integers("strides"), dilations = n.integers("dilations"),
-                                  pads = n.integers("pads");
-  return [=](const Operands& x) -> Results {
+  return [w = Window(n)](const Operands& x) -> Results {
     const Shape image = shape_from(x.integers(1)), block = shape_from(x.integers(2));
     const int d = image.size();
-    if (d != 2) throw NotImplementedError("Col2Im of other than two spatial dimensions is not implemented");
-    UnfoldOptions o;
-    if (!strides.empty()) o.stride = shape_from(strides);
-    if (!dilations.empty()) o.dilation = shape_from(dilations);
-    Shape whole = image;  // with its padding, which is cut
-    std::vector<Place> cut(2, Place{0, 0, 0});
-    for (int i = 0; i < d && !pads.empty(); ++i) {
-      whole[i] += pads.at(std::size_t(i)) + pads.at(std::size_t(i + d));
-      cut[std::size_t(i)] = {-pads[std::size_t(i)], -pads[std::size_t(i + d)], 0};
+    Window own = w;
+    own.kernel.clear();
+    Shape sizes{1, 1};
+    for (std::int64_t s : image) sizes.push_back(s);
+    const std::vector<Place> p = places(own, block, Tensor::empty(Spec::dense(DType::boolean, sizes)));
+    std::vector<std::int64_t> at{0};  // of every tap of every window, in the padded image
+    Shape whole{x[0].size(0), x[0].dim() == 3 ? x[0].size(1) / std::max<std::int64_t>(1, block.numel()) : 0};
+    std::vector<Place> cut;
+    for (int i = 0; i < d; ++i) {
+      whole.push_back(image[i] + p[std::size_t(i)].before + std::max<std::int64_t>(0, p[std::size_t(i)].after));
+      cut.push_back({-p[std::size_t(i)].before, image[i] + p[std::size_t(i)].before - whole.back(), 0});
     }
-    return padded(fold(x[0], whole, block, o), cut, 0);
+    for (bool windows : {false, true})
+      for (int i = 0; i < d; ++i) {
+        const std::int64_t count = windows ? p[std::size_t(i)].count : block[i],
+                           step = windows ? w.stride(i) : w.dilation(i);
+        std::int64_t inner = step;
+        for (int k = i + 1; k < d; ++k) inner *= whole[2 + k];
+        std::vector<std::int64_t> next;
+        for (std::int64_t base : at)
+          for (std::int64_t k = 0; k < count; ++k) next.push_back(base + k * inner);
+        at.swap(next);
+      }
+    if (x[0].dim() != 3 || x[0].size(1) * x[0].size(2) != whole[1] * std::int64_t(at.size()))
+      throw ShapeError("Col2Im: expected [N, C * block, windows], got " + x[0].shape().str());
+    const std::int64_t rows = whole[0] * whole[1], plane = rows ? whole.numel() / rows : 0;
+    const Tensor flat = zeros({rows, plane}, {x[0].dtype(), x.device(), false});
+    const Tensor y = index_add(flat, 1, integers(at).to(x.device()), reshape(x[0], {rows, std::int64_t(at.size())}));
+    return padded(reshape(y, whole), cut, 0);
   };
 }
 

@@ -237,7 +237,6 @@ NB_MODULE(_neura, m) {
   bind_onnx(m);
   watch_keywords(m);
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here
-    static const bool done = (bind_layers(nn), true);
-    (void)done;
+    [[maybe_unused]] static const bool done = (bind_layers(nn), true);
   });
 }

@@ -82,6 +82,7 @@ void bind_onnx(nb::module_& parent) {
            [](const onnx::Model& x) { return describe_all(x.inputs()); });
   property(t, "outputs", "By name: kind, element type and sizes.",
            [](const onnx::Model& x) { return describe_all(x.outputs()); });
+  t.def("_copy", [](const onnx::Model& x) { return x.copy(); });
   m.def("load", &load, "path"_a).def("load_bytes", &load_bytes, "data"_a).def("operators", &operators);
 }
 

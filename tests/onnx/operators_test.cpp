@@ -47,6 +47,7 @@ TEST(Operators, SlicesMayRunBackwards) {
   expect_close(slice(4, 0, -2), std::vector<double>{4, 2});
   expect_close(slice(100, 1, -3), std::vector<double>{5, 2});
   EXPECT_EQ(slice(0, 5, -1).numel(), 0);
+  expect_close(slice(-100, -200, -1), std::vector<double>{0});  // in Python: nothing
   expect_close(slice(-100, 3, 2), std::vector<double>{0, 2});
   expect_close(one("Slice", {x}, {attribute("starts", Integers{1}), attribute("ends", Integers{3})}, 9),
                std::vector<double>{1, 2});
@@ -165,6 +166,7 @@ TEST(Operators, ResizeHasItsCoordinatesFromTheVersion) {
   const Tensor x = counted(2, {1, 1, 2}), none;
   const Tensor old = one("Resize", {x, numbers({1, 1, 2}, {3})}, {attribute("mode", "linear")}, 10);
   expect_close(old, std::vector<double>{0, 0.5, 1, 1});  // asymmetric
+  expect_close(one("Resize", {counted(4, {1, 1, 4}), numbers({1, 1, 0.6}, {3})}, {}, 10), std::vector<double>{0, 2});
   const Tensor now = one("Resize", {x, none, numbers({1, 1, 2}, {3})}, {attribute("mode", "linear")}, 11);
   expect_close(now, std::vector<double>{0, 0.25, 0.75, 1});  // by centres
 }

@@ -106,8 +106,9 @@ class ModuleState:
             modules = set(self._modules)
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
-                    first, *rest = key[len(prefix) :].split(".", 1)
-                    if first not in (modules if rest else own):
+                    name = key[len(prefix) :]  # of a tensor of this module (it may have dots), or behind a child's
+                    first, *rest = name.split(".", 1)
+                    if name not in own and not (rest and first in modules):
                         unexpected_keys.append(key)
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
