@@ -51,8 +51,9 @@ std::set<std::string> compare(const StructCase& c) {
 TEST(Definition, IsWhatTheKernelGives) {
   std::set<std::string> seen;
   for (const StructCase& c : struct_cases()) seen.merge(compare(c)), count_case();
-  for (const char* name : {"layer_norm", "rms_norm", "group_norm", "batch_norm", "cross_entropy", "mse_loss",
-                           "loss_backward", "scaled_dot_product_attention", "recurrent_layer", "ctc_loss", "grid_sample"})
+  for (const char* name :
+       {"layer_norm", "rms_norm", "group_norm", "batch_norm", "cross_entropy", "mse_loss", "loss_backward",
+        "scaled_dot_product_attention", "recurrent_layer", "ctc_loss", "grid_sample"})
     EXPECT_TRUE(seen.count(name)) << name << " stands in no case";
 }
 

@@ -58,7 +58,7 @@ std::string to_paste(const std::string& seen) {
 const char* const kCalls =
     "forward: convolution add batch_norm relu max_pool view linear dropout\n"
     "loss: cross_entropy\n"
-    "backward: full cross_entropy_backward dropout permute linear view view permute matmul sum view view "
+    "backward: full cross_entropy_backward dropout permute linear permute matmul sum view view "
     "max_pool_backward relu_backward batch_norm_backward convolution_backward_weight sum\n"
     "clip: get_total_norm clip_grad_norm_\n"
     "step: adam_step\n"
