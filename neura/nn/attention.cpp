@@ -1,19 +1,8 @@
 #include "neura/nn/attention.h"
 
-#include <cmath>
-#include <limits>
-
 #include "neura/nn/init.h"
-#include "neura/ops/attention.h"
 #include "neura/ops/create.h"
-#include "neura/ops/dropout.h"
-#include "neura/ops/join.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/message.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/multi_head_attention.h"
 #include "neura/ops/view.h"
 
 namespace neura::nn {
@@ -57,112 +46,35 @@ void MultiheadAttention::reset_parameters() {
     if (*p) init::xavier_normal_(*p);
 }
 
-namespace {
-
-Tensor additive(const Tensor& mask, DType dtype) {
-  if (!mask || mask.dtype() != DType::boolean) return mask;
-  return masked_fill(zeros(mask.shape(), {.dtype = dtype, .device = mask.device()}), mask,
-                     -std::numeric_limits<double>::infinity());
-}
-Tensor one_more(const Tensor& mask) { return mask ? pad(mask, {0, 1}) : mask; }
-
-// [T, N, E] -> [N * heads, T, E / heads]
-Tensor by_head(const Tensor& x, std::int64_t heads) {
-  const Shape s = x.shape();
-  return x.contiguous().view({s[0], s[1] * heads, s[2] / heads}).transpose(0, 1);
-}
-
-// Both masks as one that broadcasts to [N * heads, L, S].
-Tensor joined(const Tensor& attention, const Tensor& padding, std::int64_t heads) {
-  Tensor a = attention && attention.dim() == 2 ? attention.unsqueeze(0) : attention;
-  if (!padding) return a;
-  const std::int64_t n = padding.size(0), s = padding.size(1);
-  const Tensor p = padding.view({n, 1, 1, s}).expand({n, heads, 1, s}).reshape({n * heads, 1, s});
-  return a ? a + p : p;
-}
-
-void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, std::int64_t embed_dim) {
-  check<ShapeError>((query.dim() == 2 || query.dim() == 3) && key.dim() == query.dim() && value.dim() == query.dim(),
-                    [&] {
-                      return "MultiheadAttention: expected query, key and value of 2 or 3 dimensions alike, got " +
-                             query.shape().str() + ", " + key.shape().str() + " and " + value.shape().str();
-                    });
-  check<ShapeError>(query.size(-1) == embed_dim, [&] {
-    return "MultiheadAttention: expected a query of width " + std::to_string(embed_dim) + ", got " +
-           query.shape().str();
-  });
-}
-
-void check_mask(const Tensor& mask, const std::vector<Shape>& allowed, const char* name) {
-  if (!mask) return;
-  for (const Shape& s : allowed)
-    if (mask.shape() == s) return;
-  throw ShapeError(std::string("MultiheadAttention: expected ") + name + " of shape " + allowed[0].str() + ", got " +
-                   mask.shape().str());
-}
-
-}  // namespace
-
 std::tuple<Tensor, std::optional<Tensor>> MultiheadAttention::forward(const Tensor& query, const Tensor& key,
                                                                       const Tensor& value,
                                                                       const Tensor& key_padding_mask, bool need_weights,
                                                                       const Tensor& attn_mask,
                                                                       bool average_attn_weights, bool is_causal) {
-  check_inputs(query, key, value, embed_dim);
-  check<ValueError>(!is_causal || attn_mask,
-                    [] { return std::string("MultiheadAttention: expected attn_mask with is_causal, got none"); });
-  const bool batched = query.dim() == 3;
-  auto sequence_first = [&](const Tensor& x) {
-    return !batched ? x.unsqueeze(1) : batch_first ? x.transpose(0, 1) : x;
-  };
-  Tensor q = sequence_first(query), k = sequence_first(key), v = sequence_first(value);
-  const std::int64_t L = q.size(0), N = q.size(1), E = embed_dim, H = num_heads;
-  check_mask(attn_mask, {{L, k.size(0)}, {N * H, L, k.size(0)}}, "attn_mask");
-  Tensor padding = batched || !key_padding_mask ? key_padding_mask : key_padding_mask.unsqueeze(0);
-  check_mask(padding, {{N, k.size(0)}}, "key_padding_mask");
-  padding = additive(padding, q.dtype());
-  Tensor mask = additive(attn_mask, q.dtype());
-
-  auto project = [&](const Tensor& x, const Parameter& own, int part) {
-    if (!own) check_given("MultiheadAttention", "in_proj_weight", in_proj_weight);
-    const Tensor w = own ? static_cast<const Tensor&>(own) : in_proj_weight.slice(0, part * E, (part + 1) * E);
-    return linear(x, w, in_proj_bias ? in_proj_bias.slice(0, part * E, (part + 1) * E) : Tensor());
-  };
-  q = project(q, q_proj_weight, 0), k = project(k, k_proj_weight, 1), v = project(v, v_proj_weight, 2);
-  if (bias_k) {
-    check_given("MultiheadAttention", "bias_v beside bias_k", bias_v);
-    k = cat({k, bias_k.expand({1, N, E})}), v = cat({v, bias_v.expand({1, N, E})});
-    mask = one_more(mask), padding = one_more(padding);
-  }
-  q = by_head(q, H), k = by_head(k, H), v = by_head(v, H);
-  if (add_zero_attn) {
-    const Tensor nothing = zeros({N * H, 1, E / H}, {.dtype = k.dtype(), .device = k.device()});
-    k = cat({k, nothing}, 1), v = cat({v, nothing}, 1);
-    mask = one_more(mask), padding = one_more(padding);
-  }
-  mask = joined(mask, padding, H);
-  const std::int64_t S = k.size(1);
-  const double p = training ? dropout : 0;
-
-  Tensor out, weights;
-  if (need_weights) {
-    const std::int64_t width = E / H;
-    const Tensor scores = bmm(q * std::sqrt(1.0 / double(width)), k.transpose(1, 2));
-    weights = neura::dropout(softmax(mask ? scores + mask : scores, -1), p, training);
-    out = bmm(weights, v).transpose(0, 1).contiguous();
-  } else {
-    auto split = [&](const Tensor& x) { return x.view({N, H, x.size(1), x.size(2)}); };
-    if (mask) mask = mask.size(0) == 1 ? mask.unsqueeze(0) : mask.view({N, H, mask.size(1), S});
-    out = scaled_dot_product_attention(split(q.contiguous()), split(k.contiguous()), split(v.contiguous()),
-                                       {.attn_mask = mask, .dropout_p = p, .scale = {}});
-    out = out.permute({2, 0, 1, 3}).contiguous();
-  }
-  out = out_proj(out.view({L, N, E}));
-  out = !batched ? out.squeeze(1) : batch_first ? out.transpose(0, 1) : out;
-  if (!need_weights) return {out, std::nullopt};
-  weights = weights.view({N, H, L, S});
-  if (average_attn_weights) weights = mean(weights, 1);
-  return {out, batched ? weights : weights.squeeze(0)};
+  check<ValueError>(out_proj.get(), [] { return std::string("MultiheadAttention: expected an out_proj, got none"); });
+  const bool turned = batch_first && query.dim() == 3 && key.dim() == 3 && value.dim() == 3;
+  const auto times_first = [&](const Tensor& x) { return turned ? x.transpose(0, 1) : x; };
+  const auto [out, weights] = multi_head_attention(times_first(query), times_first(key), times_first(value),
+                                                   {.embed_dim = embed_dim,
+                                                    .num_heads = num_heads,
+                                                    .in_proj_weight = in_proj_weight,
+                                                    .q_proj_weight = q_proj_weight,
+                                                    .k_proj_weight = k_proj_weight,
+                                                    .v_proj_weight = v_proj_weight,
+                                                    .in_proj_bias = in_proj_bias,
+                                                    .bias_k = bias_k,
+                                                    .bias_v = bias_v,
+                                                    .add_zero_attn = add_zero_attn,
+                                                    .dropout_p = dropout,
+                                                    .out_proj_weight = out_proj->weight,
+                                                    .out_proj_bias = out_proj->bias,
+                                                    .training = training,
+                                                    .key_padding_mask = key_padding_mask,
+                                                    .need_weights = need_weights,
+                                                    .attn_mask = attn_mask,
+                                                    .average_attn_weights = average_attn_weights,
+                                                    .is_causal = is_causal});
+  return {times_first(out), need_weights ? std::optional(weights) : std::nullopt};
 }
 
 }  // namespace neura::nn

@@ -8,6 +8,7 @@
 #include "neura/nn/fractional_pool.h"
 #include "neura/ops/embedding_bag.h"
 #include "neura/ops/fractional_pool.h"
+#include "neura/ops/multi_head_attention.h"
 
 namespace neura::python {
 
@@ -135,7 +136,6 @@ neura.Size([3]))",
           "Draws the parameters anew.");
 }
 
-// A layer that has what the function is given, without losing its history.
 nb::tuple attention(T query, T key, T value, std::int64_t embed_dim, std::int64_t heads, T weight, T bias, T bias_k,
                     T bias_v, bool add_zero, double dropout, T out_weight, T out_bias, bool training, T padding,
                     bool need_weights, T mask, bool separate, T q, T k, T v, T static_k, T static_v, bool average,
@@ -147,19 +147,25 @@ nb::tuple attention(T query, T key, T value, std::int64_t embed_dim, std::int64_
     return std::string("multi_head_attention_forward: expected ") +
            (separate ? "q_proj_weight, k_proj_weight and v_proj_weight" : "in_proj_weight") + ", got None";
   });
-  check<ValueError>(embed_dim > 0 && heads > 0 && embed_dim % heads == 0, [&] {
-    return "multi_head_attention_forward: expected embed_dim divisible by num_heads, got " + std::to_string(embed_dim) +
-           " and " + std::to_string(heads);
-  });
-  nn::MultiheadAttention m{nn::Blank()};
-  m.embed_dim = embed_dim, m.num_heads = heads, m.dropout = dropout, m.add_zero_attn = add_zero, m.training = training;
-  const auto put = [](Tensor& to, T from) { to = from; };
-  if (separate) put(m.q_proj_weight, q), put(m.k_proj_weight, k), put(m.v_proj_weight, v);
-  else put(m.in_proj_weight, weight);
-  put(m.in_proj_bias, bias), put(m.bias_k, bias_k), put(m.bias_v, bias_v);
-  put(m.out_proj->weight, out_weight), put(m.out_proj->bias, out_bias);
-  const auto [y, weights] = m.forward(query, key, value, padding, need_weights, mask, average, causal);
-  return nb::make_tuple(nb::steal(wrap(y)), nb::steal(wrap(weights.value_or(Tensor()))));
+  MultiHeadAttentionArguments a{.embed_dim = embed_dim,
+                                .num_heads = heads,
+                                .in_proj_bias = bias,
+                                .bias_k = bias_k,
+                                .bias_v = bias_v,
+                                .add_zero_attn = add_zero,
+                                .dropout_p = dropout,
+                                .out_proj_weight = out_weight,
+                                .out_proj_bias = out_bias,
+                                .training = training,
+                                .key_padding_mask = padding,
+                                .need_weights = need_weights,
+                                .attn_mask = mask,
+                                .average_attn_weights = average,
+                                .is_causal = causal};
+  if (separate) a.q_proj_weight = q, a.k_proj_weight = k, a.v_proj_weight = v;
+  else a.in_proj_weight = weight;
+  const auto [y, weights] = multi_head_attention(query, key, value, a);
+  return nb::make_tuple(nb::steal(wrap(y)), nb::steal(wrap(weights)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "neura/ops/grid_sample.h"
 #include "neura/ops/interpolate.h"
 #include "neura/ops/loss.h"
+#include "neura/ops/multi_head_attention.h"
 #include "neura/ops/norm.h"
 #include "neura/ops/pool_more.h"
 #include "neura/ops/recurrent.h"
@@ -96,6 +97,10 @@ std::vector<StructCase> network_cases() {
            any({1, 3, 2}, 2), any({1, 3, 2}, 3)),
       CASE("attention_mask", scaled_dot_product_attention(x[0], x[1], x[2], {.attn_mask = x[3]}), any({1, 2, 2}),
            any({1, 2, 2}, 2), any({1, 2, 2}, 3), any({2, 2}, 4)),
+      CASE("multi_head_attention",
+           multi_head_attention(x[0], x[1], x[1],
+                                {.embed_dim = 2, .num_heads = 2, .in_proj_weight = x[2], .out_proj_weight = x[3]}),
+           any({2, 1, 2}), any({3, 1, 2}, 2), any({6, 2}, 3), any({2, 2}, 4)),
       CASE("rnn_tanh_cell", rnn_tanh_cell(x[0], x[1], {x[2], x[3], x[4], x[5]}), any({2, 3}), any({2, 2}, 2),
            any({2, 3}, 3), any({2, 2}, 4), any({2}, 5), any({2}, 6)),
       CASE("rnn_relu_cell", rnn_relu_cell(x[0], x[1], {x[2], x[3]}), positive({3}), positive({2}, 2),

@@ -47,7 +47,7 @@ TEST(RefusalsOfLayers, OtherLayers) {
        {"RNN: expected sizes", [] { RNN(3, 0); }},
        {"TransformerEncoderLayer: expected the activation",
         [] { TransformerEncoderLayer(4, 2, {.activation = "tanh"}); }},
-       {"MultiheadAttention: expected attn_mask with is_causal", [] {
+       {"multi_head_attention: expected attn_mask with is_causal", [] {
           MultiheadAttention m(4, 2);
           const Tensor q = f({3, 4});
           m.forward(q, q, q, {}, true, {}, true, true);
@@ -63,12 +63,12 @@ TEST(RefusalsOfLayers, OtherLayers) {
                                {"from_pretrained: expected a table", [] { Embedding::from_pretrained(f({3})); }},
                                {"from_pretrained: expected a table", [] { EmbeddingBag::from_pretrained(f({3})); }},
                                {"RNNCell: expected input of 1 or 2", [] { RNNCell(3, 4).forward(f({})); }},
-                               {"MultiheadAttention: expected query, key and value",
+                               {"multi_head_attention: expected query, key and value",
                                 [] {
                                   MultiheadAttention m(4, 2);
                                   m.forward(f({3, 4}), f({2, 3, 4}), f({2, 3, 4}));
                                 }},
-                               {"MultiheadAttention: expected a query of width 4",
+                               {"multi_head_attention: expected a query of width 4",
                                 [] {
                                   MultiheadAttention m(4, 2);
                                   m.forward(f({3, 5}), f({3, 4}), f({3, 4}));
