@@ -204,6 +204,12 @@ void BatchCall::finish(const Row& row, const void* op) {
   if (row.kind == Row::view && out[0].impl()->storage == in[0].impl()->storage)
     level.set_base(call.out[0], call.in[0].tensor);
 }
+void BatchCall::put(const Tensor& value) {
+  if (call.destination == Destination::fresh) return give(0, value);
+  Tensor to = level.mine(call.out[0].impl())->value;
+  copy_(to, value);
+  level.written(call);
+}
 void BatchCall::define() {
   Tensor operands[kMaxInputs];
   for (int i = 0; i < call.inputs; ++i)

@@ -62,6 +62,7 @@ struct BatchCall {
   void finish(const Row&, const void* op);  // the call beneath, to where the results belong
   void define();                            // its definition, of this level's tensors
   void give(int k, Tensor value);           // a result, with the batch in front
+  void put(const Tensor& value);            // the one result, into the destination if there is one
   Tensor beneath(const Row&, const void* op, std::vector<Tensor> operands, int result = 0) const;
 };
 

@@ -69,7 +69,7 @@ const std::set<std::string> kElsewhere = {
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices",
     "_chunk_cat", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "_softmax_backward_data",
     "fractional_max_pool3d_with_indices", "copy_of", "number_of", "unpacked", "zero_gradient", "fit_gradient",
-    "apply_row", "strided_sum",
+    "apply_row", "strided_sum", "exact_slope",
     // rows by other names or over rows (rows_more.h)
     "clip", "true_divide", "absolute", "negative", "fix", "positive", "less", "greater", "less_equal", "greater_equal",
     "not_equal", "rsub", "float_power", "ldexp", "isclose", "mvlgamma",
