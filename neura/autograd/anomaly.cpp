@@ -3,6 +3,7 @@
 #include <string>
 
 #include "neura/core/state.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/record.h"
 #include "neura/ops/reduce.h"
 #include "neura/ops/rows.h"
@@ -38,7 +39,7 @@ bool is_anomaly_check_nan_enabled() { return is_anomaly_enabled() && !(state.act
 void check_anomaly(const Node& n, const Tensor* results, int count) {
   if (state.active & kAnomalyTraceOnly) return;
   for (int i = 0; i < count; ++i)
-    check<AutogradError>(!results[i] || !any(isnan(results[i])).item<bool>(), [&] {
+    check<AutogradError>(!results[i] || !any(isnan(innermost(results[i]))).item<bool>(), [&] {
       return std::string(n.name()) + ": expected a derivative without NaN, got one for operand " + std::to_string(i);
     });
 }

@@ -89,23 +89,22 @@ bool BatchLevel::records_parts(const Call& c) const {
   return c.row->define && !batch_rule(*c.row) && c.destination == Destination::fresh && !c.row->draws_numbers;
 }
 
-bool BatchLevel::prepare_numbers(Call& c) {
-  Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
-  if (numbers->reserved) return apart_.count({numbers->seed, numbers->offset});
+void BatchLevel::announce(const Call& c, const Drawn& numbers) {
   if (randomness_ == Randomness::error)
     throw AutogradError(std::string(c.row->name) +
                         ": expected no random numbers to be drawn inside vmap with randomness='error'; pass "
                         "randomness='different' or 'same' to vmap");
-  const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
-  numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
-  if (randomness_ == Randomness::different) apart_.insert({s.seed, s.offset});
-  return randomness_ == Randomness::different;
+  if (randomness_ == Randomness::different) apart_.insert({numbers.seed, numbers.offset});
+}
+bool BatchLevel::draws_apart(const Call& c) const {
+  const Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
+  return apart_.count({numbers->seed, numbers->offset});
 }
 
 // No operand is batched. Numbers that differ make a batch of what is drawn.
 bool BatchLevel::draw(Call& c) {
-  const bool apart = prepare_numbers(c);
-  if (!apart) return false;
+  reserve(c);
+  if (!draws_apart(c)) return false;
   if (c.destination != Destination::fresh)
     throw InplaceError(std::string(c.row->name) +
                        "_: expected a batched tensor with randomness='different', got one that all samples share");
@@ -121,7 +120,7 @@ void BatchLevel::run(Call& c) {
   if (c.row->is_dynamic)
     throw AutogradError(std::string(c.row->name) +
                         ": expected a result whose size does not depend on values inside vmap; use where() or a mask");
-  const bool apart = c.row->draws_numbers && prepare_numbers(c);
+  const bool apart = c.row->draws_numbers && draws_apart(c);
   BatchCall b(*this, c);
   b.own_numbers = apart;
   bool batched = apart;
@@ -204,6 +203,12 @@ void BatchCall::finish(const Row& row, const void* op) {
   if (row.kind == Row::view && out[0].impl()->storage == in[0].impl()->storage)
     level.set_base(call.out[0], call.in[0].tensor);
 }
+void BatchCall::put(const Tensor& value) {
+  if (call.destination == Destination::fresh) return give(0, value);
+  Tensor to = level.mine(call.out[0].impl())->value;
+  copy_(to, value);
+  level.written(call);
+}
 void BatchCall::define() {
   Tensor operands[kMaxInputs];
   for (int i = 0; i < call.inputs; ++i)
@@ -234,6 +239,8 @@ void run_sample(BatchCall& b, std::int64_t n, std::vector<Operand>& operands, st
     Drawn* numbers = c.row->numbers(op.get());
     const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
     if (n) numbers->seed = s.seed, numbers->offset = s.offset;
+    for (Interceptor* i = b.level.below; i; i = i->below)  // those of this sample are new to the levels below
+      if (auto* level = dynamic_cast<Level*>(i)) level->announce(c, *numbers);
   }
   Call inner{c.row, op.get(), operands.data(), c.inputs, out, c.destination, c.generator};
   apply(inner);

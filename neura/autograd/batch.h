@@ -31,10 +31,10 @@ class BatchLevel final : public Level {
   bool spreads(const Call&) const override;
   Tensor adopted(const Tensor& value) override;
   void run(Call&) override;
-  void reserve(Call& c) override { prepare_numbers(c); }
+  void announce(const Call&, const Drawn&) override;
   bool draw(Call&) override;
   bool records_parts(const Call&) const override;
-  bool prepare_numbers(Call&);  // reserves them; true: each sample has its own part of them
+  bool draws_apart(const Call&) const;  // has each sample its own part of the numbers?
 
   const std::int64_t size_;
   const Randomness randomness_;
@@ -62,6 +62,7 @@ struct BatchCall {
   void finish(const Row&, const void* op);  // the call beneath, to where the results belong
   void define();                            // its definition, of this level's tensors
   void give(int k, Tensor value);           // a result, with the batch in front
+  void put(const Tensor& value);            // the one result, into the destination if there is one
   Tensor beneath(const Row&, const void* op, std::vector<Tensor> operands, int result = 0) const;
 };
 

@@ -34,8 +34,9 @@ void batched_layer_norm(BatchCall& b) {
 // (g, x, mean, rstd, w) -> gradients of x, w, b; of the parameters, a sum over the rows of each sample.
 void batched_layer_norm_backward(BatchCall& b) {
   const Attributes a = Attributes::of(b.row(), b.call.op);
-  if (b.any_of({4})) return loop_over_samples(b);
   for (int i = 0; i < 4; ++i) b.batch(i);
+  Tensor scaled = b.in[0];  // weights of their own are factors of what comes in
+  if (b.any_of({4})) b.pad(4, b.rank(0)), scaled = mul(scaled, b.in[4]), b.in[4] = {};
   b.lay_out();
   const auto first = int(whole(a, "first")) + 1;
   const Tensor &g = b.in[0], &x = b.in[1], &mean = b.in[2], &rstd = b.in[3];
@@ -46,6 +47,7 @@ void batched_layer_norm_backward(BatchCall& b) {
   };
   Edited op(b, kDim);
   std::vector<Operand> operands(b.in.begin(), b.in.end());
+  scaled = contiguous(scaled), operands[0] = Operand(scaled);
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
   apply(inner);
@@ -93,17 +95,38 @@ void batched_batch_norm(BatchCall& b) {
   for (int k = 1; k < 3; ++k) b.give(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }
 
-namespace {
+// (g, x, mean, var, w) -> gradients of x, w, b. Samples are channels side by side here too.
+void batched_channel_norm_backward(BatchCall& b) {
+  b.batch_all();
+  Tensor folded[5], out[3];
+  Operand operands[5];
+  for (int i = 0; i < 5; ++i) {
+    const Tensor& t = b.in[std::size_t(i)];
+    if (!t) continue;
+    folded[i] = contiguous(b.rank(i) > 1 ? fold(t, 1) : reshape(t, {-1}));
+    operands[i] = Operand(folded[i]);
+  }
+  Call inner{&b.row(), b.call.op, operands, 5, out};
+  apply(inner);
+  const bool wanted = out[0].numel() || !folded[1].numel();
+  b.give(0, wanted ? unfold_batch(out[0], 1, b.size()) : reshape(out[0], {b.size(), 0}));
+  for (int k = 1; k < 3; ++k) b.give(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
+}
 
-// Rows of table n lie behind those of the tables before it.
 Tensor in_one_table(const Tensor& indices, std::int64_t rows) {
+  if (indices.device().is_cpu() && indices.numel()) {
+    const auto range = aminmax(innermost(indices));
+    const auto low = range.min.item<std::int64_t>(), high = range.max.item<std::int64_t>();
+    check<IndexError>(low >= 0 && high < rows, [&] {
+      return "vmap: expected indices from 0 to " + std::to_string(rows - 1) + ", got " +
+             std::to_string(low < 0 ? low : high);
+    });
+  }
   Shape sizes = Shape::filled(indices.dim(), 1);
   sizes[0] = indices.size(0);
   const Tensor first = mul(arange(indices.size(0), {.dtype = DType::int64, .device = indices.device()}), rows);
   return add(indices, reshape(first, sizes));
 }
-
-}  // namespace
 
 void batched_embedding(BatchCall& b) {
   const Attributes a = Attributes::of(b.row(), b.call.op);

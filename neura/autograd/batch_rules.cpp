@@ -245,6 +245,7 @@ void layers(Rules& r) {
   r[&op::layer_norm()] = r[&op::rms_norm()] = &batched_layer_norm;
   r[&op::layer_norm_backward()] = r[&op::rms_norm_backward()] = &batched_layer_norm_backward;
   r[&op::group_norm()] = &batched_group_norm;
+  r[&op::group_norm_backward()] = r[&op::batch_norm_backward()] = &batched_channel_norm_backward;
   r[&op::batch_norm()] = r[&op::batch_norm_inference()] = &batched_batch_norm;
   for (const Row* row :
        {&op::max_pool(), &op::max_pool_gather(), &op::max_pool_backward(), &op::avg_pool(), &op::avg_pool_backward()})

@@ -35,6 +35,9 @@ void folded(BatchCall& b);
 Tensor fold(const Tensor& t, int into);  // [b, .., n, ..] -> [.., b * n, ..]: into counts without b
 Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 
+// Indices into tables that stand one behind the other: IndexError where one reaches beyond its own.
+Tensor in_one_table(const Tensor& indices, std::int64_t rows);
+
 void aligned(BatchCall& b);        // pointwise and its slopes: operands that broadcast
 void by_definition(BatchCall& b);  // with this level's tensors
 
@@ -51,6 +54,7 @@ void batched_layer_norm(BatchCall&);
 void batched_layer_norm_backward(BatchCall&);
 void batched_group_norm(BatchCall&);
 void batched_batch_norm(BatchCall&);
+void batched_channel_norm_backward(BatchCall&);
 void batched_index_select(BatchCall&);
 void batched_index_write(BatchCall&);
 void batched_embedding(BatchCall&);

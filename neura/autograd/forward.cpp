@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "neura/core/random.h"
 #include "neura/core/state.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/create.h"
@@ -67,13 +66,6 @@ bool DualLevel::spreads(const Call& c) const {
   for (int i = 0; i < c.inputs; ++i)
     if (c.in[i].is_tensor() && tangent_of(c.in[i].tensor)) return true;
   return false;
-}
-
-void DualLevel::reserve(Call& c) {  // the tangent needs the same numbers
-  Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
-  if (numbers->reserved) return;
-  const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
-  numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
 }
 
 void DualLevel::run(Call& c) {

@@ -23,7 +23,6 @@ class DualLevel final : public Level {
   Tensor tangent_of(const TensorImpl*) const;  // a view's may be a window on what its root has by now
   bool spreads(const Call&) const override;
   Tensor adopted(const Tensor& value) override { return pair(value, {}); }
-  void reserve(Call&) override;
   void run(Call&) override;
   void write(Call&, struct DualCall&);
 };

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/core/random.h"
 #include "neura/core/state.h"
 #include "neura/ops/record.h"
 #include "neura/ops/strided.h"
@@ -62,6 +63,16 @@ Level::Inside::Inside(Level& level) : before_(state.top) { state.top = &level, s
 Level::Inside::~Inside() {
   state.top = before_;
   if (!before_) state.active &= ~std::uint32_t{kIntercepted};
+}
+
+void Level::reserve(Call& c) {
+  Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
+  if (numbers->reserved) return;
+  const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
+  numbers->seed = s.seed, numbers->offset = s.offset;
+  for (Interceptor* i = this; i; i = i->below)
+    if (auto* level = dynamic_cast<Level*>(i)) level->announce(c, *numbers);
+  numbers->reserved = true;
 }
 
 void Level::see(const TensorImpl* t, bool& ours, bool& history) const {

@@ -21,6 +21,8 @@ class Level : public Interceptor {
   void call(Call&) final;
   // t at this level, to be a leaf of its own: itself if it is wrapped here already.
   virtual Tensor lift(const Tensor& t) = 0;
+  // Numbers that a call of a level above, or of this one, draws: whose part they are is said before they are drawn.
+  virtual void announce(const Call&, const Drawn&) {}
 
  protected:
   struct Handle : Wrapped {
@@ -40,7 +42,7 @@ class Level : public Interceptor {
   virtual bool spreads(const Call&) const = 0;
   virtual Tensor adopted(const Tensor& value) = 0;
   virtual void run(Call&) = 0;                // with at least one operand or destination of this level
-  virtual void reserve(Call&) = 0;            // random numbers, before the call is recorded with them
+  void reserve(Call&);                        // announced here and below; before the call is recorded with them
   virtual bool draw(Call&) { return false; }  // of random numbers, with none; false: goes below
   virtual bool records_parts(const Call&) const { return false; }  // the call is recorded as what it is made of
 

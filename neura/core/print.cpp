@@ -1,4 +1,5 @@
 #include "neura/core/print.h"
+#include "neura/core/wrapped.h"
 
 #include <cmath>
 #include <cstdio>
@@ -149,6 +150,10 @@ void set_printoptions(const PrintOptions& o) {
 }
 
 std::string repr(const Tensor& t, const PrintOptions& o, const std::string& prefix) {
+  if (is_wrapped(t)) {
+    const Wrapped& w = *wrapped(t.impl());
+    return (w.is_batch() ? "vmap(" : "transform(") + repr(w.beneath(), o, prefix) + ")";
+  }
   if (!t) return "tensor(undefined)";
   const DType d = t.dtype();
   const std::string dtype = "dtype=" + prefix + name(d);

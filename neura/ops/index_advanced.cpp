@@ -1,5 +1,6 @@
 // Square brackets, flat positions, masks and what is found by them.
 #include "neura/ops/copy.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/create.h"
 #include "neura/ops/expect.h"
 #include "neura/ops/index.h"
@@ -162,7 +163,7 @@ void Brackets::add_tensor(int& dim, const Tensor& t) {
            "; convert it with .to(int64)";
   });
   if (!is_mask(t)) {
-    if (t.dim() == 0) return add(dim, Index(t.item<std::int64_t>()));
+    if (t.dim() == 0 && !is_wrapped(t)) return add(dim, Index(t.item<std::int64_t>()));
     dims.push_back(dim++);
     indices.push_back(t.dtype() == DType::int64 || t.dtype() == DType::int32 ? t : t.to(DType::int64));
     return;

@@ -135,7 +135,7 @@ struct NllLossBackward {
   void gradient(Gradient& g) const;
 };
 struct NllLoss {
-  static constexpr Operation op = operation("nll_loss").optional(in(2)).saves(0, in(1, 2), out(1));
+  static constexpr Operation op = operation("nll_loss").optional(in(2)).saves(0, in(1, 2), out(1)).closed();
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
@@ -145,6 +145,16 @@ struct NllLoss {
   }
   void run(Context& c, View x, View target, View weight, View loss, View total) const {
     c.backend.loss->nll_loss(c, x, target, weight, o, loss, total);
+  }
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
+    const int dim = class_dim(x.spec());
+    const Tensor wide = to(x, accumulation(x.dtype())), there = where(target != o.ignore, target, 0);
+    const Tensor w = weight ? to(weight.detach(), wide.dtype()) : weight;
+    const Tensor at_target = weight_of_target(there, to(target != o.ignore, wide.dtype()), w), total = sum(at_target);
+    Tensor loss = -squeeze(gather(wide, dim, unsqueeze(there, dim)), dim) * at_target;
+    if (o.reduction != Reduction::none) loss = sum(loss);
+    if (o.reduction == Reduction::mean) loss = loss / total;
+    return {to(loss, x.dtype()), total};
   }
   void gradient(Gradient& g) const {
     if (!g.needs(0)) return;

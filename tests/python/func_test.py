@@ -136,6 +136,15 @@ def test_random_numbers():
     assert (r[0] != r[1]).all()
 
 
+@pytest.mark.parametrize("inner, outer", [("same", "different"), ("different", "same"), ("different", "different")])
+@pytest.mark.parametrize("draw", [lambda x: x + neura.rand(5), lambda x: neura.nn.functional.dropout(x + 1, 0.5)])
+def test_random_numbers_of_nested_batches(inner, outer, draw):
+    neura.manual_seed(2)
+    y = vmap(vmap(draw, randomness=inner), randomness=outer)(neura.zeros(2, 3, 5))
+    assert bool((y[:, 0] == y[:, 1]).all()) == (inner == "same")
+    assert bool((y[0] == y[1]).all()) == (outer == "same")
+
+
 @pytest.mark.parametrize("randomness", ["same", "different"])
 def test_a_gradient_draws_the_same_numbers(randomness):
     x = neura.ones(4, 50)
@@ -200,6 +209,36 @@ def test_functions_of_ones_own():
     w = X.clone().requires_grad_()
     with pytest.raises(NotImplementedError, match="Function"):
         vmap(Cube.apply)(w)
+
+
+def test_indices_of_each_sample():
+    at = neura.tensor([1, 0, 1])
+    assert vmap(lambda x, i: x[i])(X, at).tolist() == [2.0, 3.0, 6.0]
+    assert vmap(lambda i: X[i])(at).tolist() == X[at].tolist()
+    rows = neura.tensor([[0, 1], [1, 1], [0, 0]])
+    y = vmap(lambda x, i: x.index_add(0, i, neura.ones(2)))(X, rows)
+    assert y.tolist() == [[2.0, 3.0], [3.0, 6.0], [7.0, 6.0]]
+    with pytest.raises(IndexError, match="from 0 to 1"):
+        vmap(lambda x, i: x.index_add(0, i, neura.ones(2)))(X, rows + 1)
+
+
+def test_checkpoints():
+    from neura.utils.checkpoint import checkpoint
+
+    def f(w, x):
+        return checkpoint(lambda w: neura.tanh(w * x), w, use_reentrant=False).sum()
+
+    x = X.double() / 10
+    g = vmap(grad(f), in_dims=(None, 0))(x[0], x)
+    assert neura.allclose(g, x / neura.cosh(x[0] * x) ** 2)
+    with pytest.raises(RuntimeError, match="left the function"):
+        grad(lambda w: vmap(lambda x: f(w, x))(X).sum())(X[0])
+
+
+def test_printing(capsys):
+    vmap(lambda x: print(x) or x)(X[:2, 0])
+    jvp(lambda x: print(x) or x, (X[0],), (X[0],))
+    assert capsys.readouterr().out == "vmap(tensor([1., 3.]))\ntransform(tensor([1., 2.]))\n"
 
 
 def test_dual_levels_nest():
