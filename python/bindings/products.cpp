@@ -1,5 +1,6 @@
 // Products of matrices, vectors and batches of them.
 #include "common.h"
+#include "neura/ops/autocast.h"
 
 namespace neura::python {
 namespace {
@@ -17,6 +18,7 @@ void add_product(const Names& n, const char* name, const char* first, const char
   n.method(
       in_place.c_str(),
       [](Tensor& x, T a, T b, Scalar beta, Scalar alpha) {
+        const amp::Restored uncast;
         return copy_(x, f(x, a, b, {beta, alpha}));
       },
       "self"_a, nb::arg(first), nb::arg(second), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1));

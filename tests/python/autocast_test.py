@@ -99,6 +99,17 @@ def test_what_cannot_be():
         neura.set_autocast_dtype("cpu", neura.int64)
 
 
+def test_what_has_a_destination_is_not_cast():
+    neura.manual_seed(1)
+    x, y = neura.rand(3, 3), neura.rand(3, 3)
+    exact = x @ y
+    with neura.autocast("cpu"):
+        assert not neura.equal((x @ y).float(), exact)
+        assert neura.equal(neura.zeros(3, 3).addmm_(x, y), exact)
+        assert neura.equal(neura.matmul(x, y, out=neura.empty(3, 3)), exact)
+        assert neura.equal(neura.mm(x, y, out=neura.empty(3, 3)), exact)
+
+
 def test_another_thread_starts_without():
     seen = []
     with neura.autocast("cpu"):
