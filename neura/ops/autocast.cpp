@@ -1,10 +1,13 @@
 #include "neura/ops/autocast.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "neura/core/graph_api.h"
+#include "neura/core/stream_api.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/message.h"
 #include "neura/ops/record.h"
@@ -45,16 +48,28 @@ const Policies* policies_of(const Row& row) {
 struct Shadow {
   std::uint64_t id;
   std::uint32_t version;
-  const void* data;
+  void* stream;  // whose work the cast is; another may come too early
   Tensor bytes;
-  bool is_of(const TensorImpl* t, DType dtype) const {
-    return id == t->id && version == t->storage->version && data == t->data() && bytes.dtype() == dtype;
+  bool is_of(const TensorImpl* t, DType dtype, void* now) const {
+    const Spec &of = t->spec, &is = bytes.spec();
+    const bool lies_alike = is.same_shape(of) && ((is.contiguous && of.contiguous) ||
+                                                  std::equal(is.strides, is.strides + is.rank, of.strides));
+    return lies_alike && id == t->id && version == t->storage->version && is.dtype == dtype && stream == now;
   }
 };
+void* current_stream(Device d) {
+  const StreamApi* streams = d.is_cpu() ? nullptr : device_api(d).streams;
+  return streams ? streams->current(d.index) : nullptr;
+}
+// A replay must cast again, and not read what a capture found.
+bool is_captured(Device d) {
+  const GraphApi* graphs = d.is_cpu() ? nullptr : device_api(d).graphs;
+  return graphs && graphs->capturing(d.index);
+}
 
 constinit thread_local Modes current{};
 constinit thread_local int depth = 0;
-thread_local std::vector<Shadow> shadows;
+thread_local std::unordered_map<const void*, Shadow> shadows;  // by the address of the parameter's elements
 
 constexpr DTypeSet kCast = dtypes::halves | bit(DType::float32);  // what autocast touches
 
@@ -78,12 +93,12 @@ Tensor cast(const Tensor& x, DType dtype) {
   const TensorImpl* t = x.impl();
   if (t->spec.dtype == dtype || !may_cast(t)) return x;
   const bool kept = depth && current.cache && bit(dtype) & dtypes::halves && is_parameter(t);
-  if (!kept) return to(x, dtype);
-  for (const Shadow& s : shadows)
-    if (s.is_of(t, dtype)) return joined(x, s.bytes);
+  if (!kept || is_captured(t->spec.device)) return to(x, dtype);
+  void* const stream = current_stream(t->spec.device);
+  if (const auto found = shadows.find(t->data()); found != shadows.end() && found->second.is_of(t, dtype, stream))
+    return joined(x, found->second.bytes);
   const Tensor y = to(x, dtype);
-  std::erase_if(shadows, [&](const Shadow& s) { return s.id == t->id || s.data == t->data(); });
-  shadows.push_back({t->id, t->storage->version, t->data(), Tensor(y.impl()->alias())});
+  shadows[t->data()] = {t->id, t->storage->version, stream, Tensor(y.impl()->alias())};
   return y;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/ops/autocast.h"
 
 namespace neura::python {
 namespace {
@@ -37,6 +38,8 @@ PyObject* call_out(PyObject* self, PyObject* const* args, std::size_t flagged, P
     for (Py_ssize_t i = 0; i < n; ++i)
       if (i != at) names.append(nb::handle(PyTuple_GET_ITEM(keywords, i)));
     nb::tuple others(names);
+    std::optional<amp::Restored> uncast;  // as in torch, what has a destination keeps its operands' dtypes
+    if (!out.is_none()) uncast.emplace();
     nb::object result =
         nb::steal(PyObject_Vectorcall(f.inner, rest.data(), std::size_t(positional), n > 1 ? others.ptr() : nullptr));
     if (!result.is_valid()) throw nb::python_error();

@@ -1,5 +1,6 @@
 // The public functions: one callable type for all of them, made from the list in neura/surface.
 #include "keywords.h"
+#include "neura/ops/autocast.h"
 #include "out.h"
 #include "reader.h"
 #include "results.h"
@@ -187,6 +188,8 @@ class Calling {
   // The result; nothing where an argument does not fit.
   nb::object attempt(const Function& function) {
     surface::Value value;
+    std::optional<amp::Restored> uncast;  // autocast leaves what is written alone
+    if (f_.in_place || out_) uncast.emplace();
     if (f_.in_place) return written(function, value);
     if (out_ && (function.forms & surface::direct) && is_tensor(out_)) {
       const surface::WriteInto scope(function, tensor_in(out_));

@@ -8,6 +8,7 @@
 #include "neura/ops/loss.h"
 #include "neura/ops/norm.h"
 #include "neura/ops/softmax.h"
+#include "neura/ops/view.h"
 #include "tests/support/close.h"
 #include "tests/support/engine.h"
 #include "tests/support/sample.h"
@@ -77,6 +78,17 @@ TEST(Autocast, AWrittenParameterIsCastAnew) {
   const Tensor after = s.y();
   expect_same(after, linear(s.x, full({2, 4}, 1.0), full({2}, 0.0)));
   EXPECT_FALSE(test::close(after, before));
+}
+
+TEST(Autocast, AParameterThatLiesInAnotherWayIsCastAnew) {
+  Tensor w = test::sample({3, 3}, float32).requires_grad_();
+  const Tensor x = test::sample({2, 3}, float32), t = transpose(w.detach(), 0, 1);
+  const Autocast on("cpu");
+  const Tensor once = matmul(x, w);
+  TensorImpl* p = w.impl();
+  p->spec = t.spec();  // as transpose_ does it
+  expect_same(matmul(x, w), matmul(x, t));
+  EXPECT_FALSE(test::close(matmul(x, w), once));
 }
 
 TEST(Autocast, WhatWasCastWithoutRecordingStillGetsItsGradient) {

@@ -20,6 +20,16 @@ def test_results_have_the_dtypes_of_pytorch(name):
             assert answer(neura, STORED["calls"][name], dtype, neura.bfloat16, "cpu") == want, dtype
 
 
+# Kernels below functions that are tried, and what there is no function for here.
+NOT_TRIED = """_addmm_activation _convolution _grid_sampler_2d_cpu_fallback _lu_with_info _native_multi_head_attention
+fake_quantize_per_tensor_affine mkldnn_rnn_layer multilabel_margin_loss_forward""".split()
+
+
+def test_every_name_of_pytorchs_list_is_tried():
+    tried = {name.split(".")[0] for name in STORED["calls"]}
+    assert set(STORED["cpu_names"]) - tried == set(NOT_TRIED)
+
+
 def product(x=None):
     x = neura.ones(2, 2) if x is None else x
     return (x @ x).dtype
@@ -97,6 +107,17 @@ def test_what_cannot_be():
         assert product() == neura.float32
     with pytest.raises(neura.errors.DTypeError):
         neura.set_autocast_dtype("cpu", neura.int64)
+
+
+def test_what_has_a_destination_is_not_cast():
+    neura.manual_seed(1)
+    x, y = neura.rand(3, 3), neura.rand(3, 3)
+    exact = x @ y
+    with neura.autocast("cpu"):
+        assert not neura.equal((x @ y).float(), exact)
+        assert neura.equal(neura.zeros(3, 3).addmm_(x, y), exact)
+        assert neura.equal(neura.matmul(x, y, out=neura.empty(3, 3)), exact)
+        assert neura.equal(neura.mm(x, y, out=neura.empty(3, 3)), exact)
 
 
 def test_another_thread_starts_without():

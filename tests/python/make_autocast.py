@@ -311,6 +311,11 @@ _cudnn_rnn: n.nn.LSTM(3, 4).to(device)(x(2, 1, 3))[0]
 rnn_tanh_cell: n.nn.RNNCell(3, 4).to(device)(x(2, 3))
 lstm_cell: n.nn.LSTMCell(3, 4).to(device)(x(2, 3))[0]
 gru_cell: n.nn.GRUCell(3, 4).to(device)(x(2, 3))
+cholesky: n.cholesky(square())
+orgqr: n.orgqr(x(3, 2), x(2))
+grid_sampler_2d: n.grid_sampler_2d(x(1, 1, 3, 3), x(1, 2, 2, 2), 0, 0, False)
+grid_sampler_3d: n.grid_sampler_3d(x(1, 1, 3, 3, 3), x(1, 2, 2, 2, 3), 0, 0, False)
+cross_entropy_loss: F.cross_entropy(x(2, 3), of(0, 1))
 """
 
 
@@ -352,6 +357,11 @@ def on_cpu(torch, call):
     return answers
 
 
+def cpu_names(torch):
+    found = torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCPU")
+    return sorted({name.removeprefix("aten::").split(".")[0] for name in found if name.startswith("aten::")})
+
+
 def cuda_lists(torch):
     header = pathlib.Path(torch.__file__).parent / "include/ATen/autocast_mode.h"
     lists = {"refuse": ["binary_cross_entropy"]}
@@ -373,6 +383,7 @@ if __name__ == "__main__":
     stored = {
         "calls": calls,
         "cpu": {name: on_cpu(torch, call) for name, call in calls.items()},
+        "cpu_names": cpu_names(torch),
         "cuda": cuda_lists(torch),
     }
     out = pathlib.Path(__file__).parent / "autocast.json"

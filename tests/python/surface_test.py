@@ -13,7 +13,9 @@ PLACES = (neura, neura.Tensor, neura.nn.functional, neura.fft, neura.linalg, neu
 OTHERWISE = {  # what Python says in another way
     "amax_out": "amax(out=)",
     "amin_out": "amin(out=)",
+    "enter_autocast": "autocast_increment_nesting()",
     "index": "x[...]",
+    "leave_autocast": "autocast_decrement_nesting()",
     "matmul_out": "matmul(out=)",
     "mean_out": "mean(out=)",
     "nonzero_as_tuple": "nonzero(as_tuple=True)",
