@@ -37,6 +37,7 @@ _load, __dir__ = _lazy.names(
     __name__,
     {
         "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ detach_copy fill_ "
+        "from_file "
         "get_deterministic_debug_mode get_device get_device_module get_num_interop_threads index_put_ is_conj "
         "is_deterministic_algorithms_warn_only_enabled "
         "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "

@@ -122,3 +122,31 @@ def test_timers():
     assert neura.get_num_threads() == threads
     with pytest.raises(TypeError, match="expected language 'python'"):
         Timer("x", language="c++")
+
+
+def test_sizes_are_arguments_of_layers():
+    x = neura.randn(1, 2, 9)
+    down, up = nn.Conv1d(2, 3, 3, stride=2, padding=1), nn.ConvTranspose1d(3, 2, 3, stride=2, padding=1)
+    assert up(down(x), output_size=x.size()).shape == x.shape and up(down(x), x.shape).shape == x.shape
+    y, indices = nn.MaxPool1d(2, return_indices=True)(x)
+    assert nn.MaxUnpool1d(2)(y, indices, output_size=x.shape).shape == x.shape
+
+
+def test_a_tensor_in_a_file(tmp_path):
+    path = tmp_path / "numbers"
+    x = neura.from_file(path, shared=True, size=3, dtype=neura.int32)
+    x.copy_(neura.tensor([1, 2, 3]))
+    again = neura.from_file(path, size=3, dtype=neura.int32)
+    assert again.tolist() == [1, 2, 3]
+    again[0] = 9
+    assert x[0] == 1 and path.stat().st_size == 12 and neura.from_file(path).shape == (0,)
+    with pytest.raises(ValueError, match="at least 16 bytes, got 12"):
+        neura.from_file(path, size=4)
+    with pytest.raises(OSError):
+        neura.from_file(tmp_path / "nowhere", size=1)
+
+
+def test_numbers_compare_by_value():
+    neura.testing.assert_close(1.0, 1, check_dtype=False)
+    with pytest.raises(AssertionError, match="expected dtype"):
+        neura.testing.assert_close(1.0, 1)
