@@ -19,15 +19,17 @@ PyTypeObject* result_type(const std::string& name, const std::vector<const char*
   made.emplace_back(name, type);
   return type;
 }
-nb::object of(const SortResult& r) { return values_indices(r.values, r.indices); }
+nb::object of(const char* type, const SortResult& r) {
+  return named_pair(type, "values", "indices", r.values, r.indices);
+}
 
 template <SortResult (*along)(const Tensor&, int, bool), Tensor (*whole)(const Tensor&)>
 void middle(const Names& n, const char* name) {
   n.both(
       name, [](const Tensor& x) { return whole(x); }, "input"_a);
   n.both(
-      name, [](const Tensor& x, int dim, bool keepdim) { return of(along(x, dim, keepdim)); }, "input"_a, "dim"_a,
-      "keepdim"_a = false);
+      name, [name](const Tensor& x, int dim, bool keepdim) { return of(name, along(x, dim, keepdim)); }, "input"_a,
+      "dim"_a, "keepdim"_a = false);
 }
 template <Tensor (*of_number)(const Tensor&, double, std::optional<int>, bool, const char*),
           Tensor (*of_tensor)(const Tensor&, const Tensor&, std::optional<int>, bool, const char*)>
@@ -86,6 +88,13 @@ void bind_search(const Names& n) {
 std::vector<double> range_of(nb::handle h, const char* op) {
   return h.is_none() ? std::vector<double>() : numbers_of(h, op, "range");
 }
+nb::object edges_of(const HistogramDDResult& r) {
+  nb::object o = nb::steal(PyStructSequence_New(result_type("histogramdd", {"hist", "bin_edges"})));
+  if (!o.is_valid()) throw nb::python_error();
+  PyStructSequence_SetItem(o.ptr(), 0, wrap(r.hist));
+  PyStructSequence_SetItem(o.ptr(), 1, tuple_of(r.bin_edges).release().ptr());
+  return o;
+}
 void bind_histograms(const Names& n) {
   n.both(
       "histogram",
@@ -105,14 +114,14 @@ void bind_histograms(const Names& n) {
       "histogramdd",
       [](const Tensor& x, const std::vector<std::int64_t>& bins, nb::handle range, const Tensor& weight, bool density) {
         const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
-        return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
+        return edges_of(r);
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<Tensor>& bins, nb::handle range, const Tensor& weight, bool density) {
         const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
-        return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
+        return edges_of(r);
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
 }
@@ -129,14 +138,12 @@ nb::object named(const char* type, const std::vector<const char*>& fields, std::
 nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b) {
   return named(type, {first, second}, {a, b});
 }
-nb::object values_indices(const Tensor& values, const Tensor& indices) {
-  return named_pair("values_indices", "values", "indices", values, indices);
-}
-
 void bind_order(const Names& n) {
   n.both(
       "sort",
-      [](const Tensor& x, int dim, bool descending, bool stable) { return of(sort(x, dim, descending, stable)); },
+      [](const Tensor& x, int dim, bool descending, bool stable) {
+        return of("sort", sort(x, dim, descending, stable));
+      },
       "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a = false);
   n.both(
       "argsort",
@@ -146,17 +153,19 @@ void bind_order(const Names& n) {
   n.both(
       "topk",
       [](const Tensor& x, std::int64_t k, int dim, bool largest, bool sorted) {
-        return of(topk(x, k, dim, largest, sorted));
+        return of("topk", topk(x, k, dim, largest, sorted));
       },
       "input"_a, "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true);
   n.both(
       "kthvalue",
-      [](const Tensor& x, std::int64_t k, int dim, bool keepdim) { return of(kthvalue(x, k, dim, keepdim)); },
+      [](const Tensor& x, std::int64_t k, int dim, bool keepdim) {
+        return of("kthvalue", kthvalue(x, k, dim, keepdim));
+      },
       "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false);
   middle<median, median>(n, "median"), middle<nanmedian, nanmedian>(n, "nanmedian");
   n.both(
-      "mode", [](const Tensor& x, int dim, bool keepdim) { return of(mode(x, dim, keepdim)); }, "input"_a, "dim"_a = -1,
-      "keepdim"_a = false);
+      "mode", [](const Tensor& x, int dim, bool keepdim) { return of("mode", mode(x, dim, keepdim)); }, "input"_a,
+      "dim"_a = -1, "keepdim"_a = false);
   quantiles<quantile, quantile>(n, "quantile"), quantiles<nanquantile, nanquantile>(n, "nanquantile");
   n.both(
       "unique",
@@ -172,6 +181,12 @@ void bind_order(const Names& n) {
       "input"_a, "return_inverse"_a = false, "return_counts"_a = false, "dim"_a = nb::none());
   bind_search(n);
   bind_histograms(n);
+  n.function("_result_type", [](const std::string& name, const nb::list& fields) {
+    std::vector<const char*> kept;
+    for (nb::handle f : fields)
+      kept.push_back((new std::string(nb::cast<std::string>(f)))->c_str());  // as long as the process
+    return nb::borrow(reinterpret_cast<PyObject*>(result_type(name, kept)));
+  });
 }
 
 }  // namespace neura::python

@@ -63,9 +63,9 @@ void extreme(const Names& n, const char* name) {
       name, [](const Tensor& x) { return whole(x); }, "input"_a);
   n.both(
       name,
-      [](const Tensor& x, int dim, bool keepdim) {
+      [name](const Tensor& x, int dim, bool keepdim) {
         const MaxResult r = along(x, dim, keepdim);
-        return values_indices(r.values, r.indices);
+        return named_pair(name, "values", "indices", r.values, r.indices);
       },
       "input"_a, "dim"_a, "keepdim"_a = false);
   n.both(
@@ -95,14 +95,14 @@ void bind_scans(const Names& n) {
       "cummax",
       [](const Tensor& x, int dim) {
         const CumulativeResult r = cummax(x, dim);
-        return values_indices(r.values, r.indices);
+        return named_pair("cummax", "values", "indices", r.values, r.indices);
       },
       "input"_a, "dim"_a);
   n.both(
       "cummin",
       [](const Tensor& x, int dim) {
         const CumulativeResult r = cummin(x, dim);
-        return values_indices(r.values, r.indices);
+        return named_pair("cummin", "values", "indices", r.values, r.indices);
       },
       "input"_a, "dim"_a);
   n.both("diff", &diff, "input"_a, "n"_a = 1, "dim"_a = -1, "prepend"_a = nb::none(), "append"_a = nb::none());

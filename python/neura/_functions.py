@@ -76,8 +76,10 @@ def detach_copy(input):
 
 
 def is_storage(obj):
-    """Is this object the memory of a tensor, a neura.UntypedStorage?"""
-    return isinstance(obj, _neura.UntypedStorage)
+    """Is this object the memory of a tensor, a neura.UntypedStorage or a neura.TypedStorage?"""
+    from .storage import TypedStorage
+
+    return isinstance(obj, (_neura.UntypedStorage, TypedStorage))
 
 
 def typename(obj):
