@@ -135,6 +135,7 @@ template <class F> bool call(const Function& function, Reader& r, Value& to) {
   };
   if constexpr (std::is_pointer_v<F>) run(reinterpret_cast<F>(function.plain));
   else run(F{});
+  if (Named* named = std::get_if<Named>(&to); named && !named->type) named->type = function.own_name.c_str();
   return true;
 }
 
@@ -142,10 +143,8 @@ template <class F> bool call(const Function& function, Reader& r, Value& to) {
 
 // The function of these arguments among several of one name.
 template <class... A> inline constexpr auto overload = []<class R>(R (*f)(A...)) { return f; };
-// (values, indices) of a result that has both.
-template <class R> Named values_indices(const R& r) {
-  return {"values_indices", {"values", "indices"}, {r.values, r.indices}};
-}
+// (values, indices) of a result that has both, of a type that bears the function's name.
+template <class R> Named values_indices(const R& r) { return {nullptr, {"values", "indices"}, {r.values, r.indices}}; }
 
 class List {  // where a family adds its functions, of one space
  public:

@@ -100,7 +100,6 @@ template <class F> PyObject* guarded(F&& f) {
 }
 
 // Results with names.
-nb::object values_indices(const Tensor& values, const Tensor& indices);
 nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b);
 template <class T> nb::tuple tuple_of(const T& tensors) {
   nb::list l;

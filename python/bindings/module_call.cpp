@@ -2,6 +2,8 @@
 #include "module_parts.h"
 #include "overrides.h"
 
+#include <cstring>
+
 namespace neura::python {
 namespace {
 
@@ -29,12 +31,17 @@ class Filled {
   std::vector<Tensor*> filled_;
 };
 
+// To C++ a Size is the tuple that it is; elsewhere it stays the object that it was.
+nn::Value argument(PyObject* o) {
+  if (!PyTuple_Check(o) || std::strcmp(Py_TYPE(o)->tp_name, "neura.Size") != 0) return to_value(o);
+  return to_value(nb::tuple(nb::list(nb::handle(o))).ptr());
+}
 nn::Args to_args(PyObject* const* args, Py_ssize_t n, PyObject* names) {
   nn::Args a;
-  for (Py_ssize_t i = 0; i < n; ++i) a.positional.push_back(to_value(args[i]));
+  for (Py_ssize_t i = 0; i < n; ++i) a.positional.push_back(argument(args[i]));
   if (names)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
-      a.named.emplace_back(nb::cast<std::string>(nb::handle(PyTuple_GET_ITEM(names, i))), to_value(args[n + i]));
+      a.named.emplace_back(nb::cast<std::string>(nb::handle(PyTuple_GET_ITEM(names, i))), argument(args[n + i]));
   return a;
 }
 

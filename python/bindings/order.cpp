@@ -22,19 +22,26 @@ PyTypeObject* result_type(const std::string& name, const std::vector<const char*
 std::vector<double> range_of(nb::handle h, const char* op) {
   return h.is_none() ? std::vector<double>() : numbers_of(h, op, "range");
 }
+nb::object edges_of(const HistogramDDResult& r) {
+  nb::object o = nb::steal(PyStructSequence_New(result_type("histogramdd", {"hist", "bin_edges"})));
+  if (!o.is_valid()) throw nb::python_error();
+  PyStructSequence_SetItem(o.ptr(), 0, wrap(r.hist));
+  PyStructSequence_SetItem(o.ptr(), 1, tuple_of(r.bin_edges).release().ptr());
+  return o;
+}
 void bind_histograms(const Names& n) {
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<std::int64_t>& bins, nb::handle range, const Tensor& weight, bool density) {
         const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
-        return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
+        return edges_of(r);
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
   n.function(
       "histogramdd",
       [](const Tensor& x, const std::vector<Tensor>& bins, nb::handle range, const Tensor& weight, bool density) {
         const HistogramDDResult r = histogramdd(x, bins, {range_of(range, "histogramdd"), weight, density});
-        return nb::make_tuple(r.hist, tuple_of(r.bin_edges));
+        return edges_of(r);
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
 }
@@ -51,10 +58,14 @@ nb::object named(const char* type, const std::vector<const char*>& fields, const
 nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b) {
   return named(type, {first, second}, {a, b});
 }
-nb::object values_indices(const Tensor& values, const Tensor& indices) {
-  return named_pair("values_indices", "values", "indices", values, indices);
+void bind_order(const Names& n) {
+  bind_histograms(n);
+  n.function("_result_type", [](const std::string& name, const nb::list& fields) {
+    std::vector<const char*> kept;
+    for (nb::handle f : fields)
+      kept.push_back((new std::string(nb::cast<std::string>(f)))->c_str());  // as long as the process
+    return nb::borrow(reinterpret_cast<PyObject*>(result_type(name, kept)));
+  });
 }
-
-void bind_order(const Names& n) { bind_histograms(n); }
 
 }  // namespace neura::python

@@ -36,13 +36,14 @@ del _name
 _load, __dir__ = _lazy.names(
     __name__,
     {
-        "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ detach_copy fill_ "
-        "get_deterministic_debug_mode get_device get_device_module get_num_interop_threads index_put_ is_conj "
-        "is_deterministic_algorithms_warn_only_enabled "
-        "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ select_copy "
-        "set_default_tensor_type set_deterministic_debug_mode set_flush_denormal set_num_interop_threads slice_copy "
-        "split_copy square_ sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes "
-        "view_as_complex_copy view_as_real_copy while_loop zero_",
+        "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ "
+        "detach_copy fill_ from_file get_deterministic_debug_mode get_device get_device_module "
+        "get_num_interop_threads index_put_ is_conj is_deterministic_algorithms_warn_only_enabled "
+        "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ "
+        "select_copy set_default_tensor_type set_deterministic_debug_mode set_flush_denormal "
+        "set_num_interop_threads slice_copy split_copy square_ sym_float sym_int sym_ite sym_max sym_min "
+        "sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes view_as_complex_copy view_as_real_copy "
+        "while_loop zero_",
         "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
         "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
@@ -86,6 +87,7 @@ _load, __dir__ = _lazy.names(
         "overrides": "",
         "optim": "",
         "random": "",
+        "return_types": "",
         "safetensors": "",
         "serialization": "load save",
         "signal": "",

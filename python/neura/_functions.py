@@ -76,8 +76,10 @@ def detach_copy(input):
 
 
 def is_storage(obj):
-    """Is this object the memory of a tensor, a neura.UntypedStorage?"""
-    return isinstance(obj, _neura.UntypedStorage)
+    """Is this object the memory of a tensor, a neura.UntypedStorage or a neura.TypedStorage?"""
+    from .storage import TypedStorage
+
+    return isinstance(obj, (_neura.UntypedStorage, TypedStorage))
 
 
 def typename(obj):
@@ -214,3 +216,33 @@ def _check(cond, message=None):
         raise TypeError(f"_check: expected cond to be a bool, got {type(cond).__name__}")
     if not cond:
         raise RuntimeError("_check: expected a condition to hold" if message is None else str(message()))
+
+
+def from_file(filename, shared=None, size=0, *, dtype=None, device=None, requires_grad=False):
+    """A tensor [size] whose elements lie in the pages of a file, which must hold them.
+
+    shared: writing to the tensor writes to the file, which is made or made longer where needed; else it does not.
+    ValueError for a size below 0 or, unless shared, a file that is too short; OSError where it cannot be opened.
+    """
+    import mmap
+    import os
+
+    dtype = _neura.get_default_dtype() if dtype is None else dtype
+    count = size * _neura.empty(0, dtype=dtype).element_size()
+    if size < 0:
+        raise errors.ValueError(f"from_file: expected a size of 0 or more, got {size}")
+    if not count:
+        return _neura.empty(0, dtype=dtype, device=device)
+    flags = os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY
+    handle = os.open(filename, flags, 0o666)
+    try:
+        there = os.fstat(handle).st_size
+        if there < count and not shared:
+            raise errors.ValueError(f"from_file: expected a file of at least {count} bytes, got {there}")
+        if there < count:
+            os.ftruncate(handle, count)
+        pages = mmap.mmap(handle, count, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+    finally:
+        os.close(handle)
+    made = _neura.frombuffer(pages, dtype=dtype, count=size)
+    return (made if device is None else made.to(device)).requires_grad_(requires_grad)

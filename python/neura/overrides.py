@@ -259,8 +259,8 @@ def get_overridable_functions():
 
 
 def get_ignored_functions():
-    """Public functions that ask for no __torch_function__: those that take no tensor."""
-    return {
+    """Public functions that ask for no __torch_function__: those that take no tensor, and as_subclass."""
+    return {Tensor.as_subclass} | {
         getattr(_neura, name)
         for name in "manual_seed seed initial_seed set_default_dtype get_default_dtype set_num_threads get_num_threads "
         "set_rng_state get_rng_state set_printoptions promote_types can_cast result_type".split()

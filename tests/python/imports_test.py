@@ -2,6 +2,9 @@
 
 import collections
 import importlib
+import pickle
+import subprocess
+import sys
 
 import neura
 import pytest
@@ -122,3 +125,57 @@ def test_timers():
     assert neura.get_num_threads() == threads
     with pytest.raises(TypeError, match="expected language 'python'"):
         Timer("x", language="c++")
+
+
+def test_sizes_are_arguments_of_layers():
+    x = neura.randn(1, 2, 9)
+    down, up = nn.Conv1d(2, 3, 3, stride=2, padding=1), nn.ConvTranspose1d(3, 2, 3, stride=2, padding=1)
+    assert up(down(x), output_size=x.size()).shape == x.shape and up(down(x), x.shape).shape == x.shape
+    y, indices = nn.MaxPool1d(2, return_indices=True)(x)
+    assert nn.MaxUnpool1d(2)(y, indices, output_size=x.shape).shape == x.shape
+
+
+def test_a_tensor_in_a_file(tmp_path):
+    path = tmp_path / "numbers"
+    x = neura.from_file(path, shared=True, size=3, dtype=neura.int32)
+    x.copy_(neura.tensor([1, 2, 3]))
+    again = neura.from_file(path, size=3, dtype=neura.int32)
+    assert again.tolist() == [1, 2, 3]
+    again[0] = 9
+    assert x[0] == 1 and path.stat().st_size == 12 and neura.from_file(path).shape == (0,)
+    with pytest.raises(ValueError, match="at least 16 bytes, got 12"):
+        neura.from_file(path, size=4)
+    with pytest.raises(OSError):
+        neura.from_file(tmp_path / "nowhere", size=1)
+
+
+def test_numbers_compare_by_value():
+    neura.testing.assert_close(1.0, 1, check_dtype=False)
+    with pytest.raises(AssertionError, match="expected dtype"):
+        neura.testing.assert_close(1.0, 1)
+
+
+def test_results_with_names():
+    x = neura.tensor([3.0, 1.0, 2.0])
+    calls = {
+        **{name: getattr(neura, name)(x, 0) for name in "cummax cummin max median min mode nanmedian".split()},
+        "kthvalue": neura.kthvalue(x, 2),
+        "topk": neura.topk(x, 2),
+        "sort": x.sort(),
+        "aminmax": x.aminmax(),
+        "histogram": neura.histogram(x, 3),
+        "histogramdd": neura.histogramdd(neura.stack([x, x], 1), [2, 2]),
+        "linalg_eigh": neura.linalg.eigh(neura.eye(2)),
+        "linalg_slogdet": neura.linalg.slogdet(neura.eye(2)),
+        "linalg_svd": neura.linalg.svd(neura.eye(2)),
+    }
+    for name, result in calls.items():
+        assert type(result) is getattr(neura.return_types, name), name
+        assert pickle.loads(pickle.dumps(result))[0].tolist() == result[0].tolist()
+    assert calls["histogramdd"].hist.sum() == 3 and len(calls["histogramdd"].bin_edges) == 2
+    assert neura.return_types.topk((x, x)).values is x and repr(calls["topk"]).startswith("neura.return_types.topk(")
+    program = "import neura, pickle, sys; print(pickle.loads(sys.stdin.buffer.read()).indices.tolist())"
+    done = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(calls["topk"]), capture_output=True)
+    assert done.stdout.split() == [b"[0,", b"2]"], done.stderr
+    with pytest.raises(AttributeError):
+        neura.return_types.nothing
