@@ -101,8 +101,10 @@ TEST(Program, RefusesBrokenTexts) {
       {"program: expected the end of the line", with("%3 = exp(%1) : float32 [3] and more")},
       {"program: expected a value, a number or none", with("%3 = add(%0, float32) : float32 [3]")},
   };
-  for (const auto& [says, text] : table)
-    EXPECT_EQ(error_of<Error>([&] { parse(text); }).rfind(says, 0), 0u) << error_of<Error>([&] { parse(text); });
+  for (const auto& [says, text] : table) {
+    const std::string got = error_of<Error>([&, t = text] { parse(t); });
+    EXPECT_EQ(got.rfind(says, 0), 0u) << "instead of " << says << ": " << got;
+  }
 }
 TEST(Program, RefusesBrokenPrograms) {
   const std::string v = "verify: node 0 ";
