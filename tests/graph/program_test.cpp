@@ -102,8 +102,8 @@ TEST(Program, RefusesBrokenTexts) {
       {"program: expected a value, a number or none", with("%3 = add(%0, float32) : float32 [3]")},
   };
   for (const auto& [says, text] : table) {
-    const std::string said = error_of<Error>([&t = text] { parse(t); });
-    EXPECT_EQ(said.rfind(says, 0), 0u) << said;
+    const std::string got = error_of<Error>([&t = text] { parse(t); });
+    EXPECT_EQ(got.rfind(says, 0), 0u) << "instead of " << says << ": " << got;
   }
 }
 TEST(Program, RefusesBrokenPrograms) {
@@ -159,7 +159,7 @@ TEST(Program, RefusesBrokenPrograms) {
        "[2]\nreturn\n"},
   };
   for (const auto& [says, text] : table) {
-    const std::string got = error_of<ValueError>([&, t = text] { parse(t); });
+    const std::string got = error_of<ValueError>([&t = text] { parse(t); });
     EXPECT_EQ(got.rfind(says, 0), 0u) << "instead of " << says << ": " << got;
   }
 }
