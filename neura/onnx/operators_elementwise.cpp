@@ -57,6 +57,35 @@ Results equal_of(const Operands& x) {
   return tensor(same, shape, {DType::boolean, Device(), false});
 }
 
+// Before version 7, the second operand was spread only where the node asks for it: its dimensions are the first one's
+// from an axis on, at first the last ones.
+template <Tensor (*f)(const Tensor&, const Tensor&)> Call spread(const Node& n) {
+  const bool asked = n.flag("broadcast"), placed = n.has("axis");
+  const std::int64_t axis = n.integer("axis", 0);
+  const std::string op = n.op;
+  return [=](const Operands& x) -> Results {
+    const Tensor a = x[0];
+    Tensor b = x[1];
+    if (!asked && a.shape() != b.shape())
+      throw ShapeError(op + ": expected operands of one shape without broadcast, got " + b.shape().str());
+    if (asked && placed && b.dim()) {
+      Shape shape = b.shape();
+      while (axis_of("broadcast", axis, a.dim()) + shape.size() < a.dim()) shape.push_back(1);
+      b = b.reshape(shape);
+    }
+    return f(a, b);
+  };
+}
+Tensor plus(const Tensor& a, const Tensor& b) { return add(a, b); }
+Tensor minus(const Tensor& a, const Tensor& b) { return sub(a, b); }
+Tensor times(const Tensor& a, const Tensor& b) { return mul(a, b); }
+Tensor both(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
+Tensor either(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
+Tensor just_one(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
+Tensor alike(const Tensor& a, const Tensor& b) { return eq(a, b); }
+Tensor is_less(const Tensor& a, const Tensor& b) { return lt(a, b); }
+Tensor is_greater(const Tensor& a, const Tensor& b) { return gt(a, b); }
+
 template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const Operands& x) {
   Tensor out = x[0];
   for (std::size_t i = 1; i < x.size(); ++i) out = combine(out, x[i]);
@@ -64,7 +93,6 @@ template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const 
 }
 Tensor larger(const Tensor& a, const Tensor& b) { return maximum(a, b); }
 Tensor smaller(const Tensor& a, const Tensor& b) { return minimum(a, b); }
-Tensor plus(const Tensor& a, const Tensor& b) { return add(a, b); }
 Results average(const Operands& x) { return neura::div(all_of<plus>(x)[0].tensor, double(x.size())); }
 
 // Bounds by attributes, then by operands.
@@ -99,6 +127,17 @@ Call infinite(const Node& n) {
 std::span<const Operator> elementwise_operators() {
   constexpr Types plain = Types::plain, same = Types::same, ordered = Types::ordered;
   static const Operator rows[] = {
+      {"Add", 1, 6, spread<plus>},
+      {"Sub", 1, 6, spread<minus>},
+      {"Mul", 1, 6, spread<times>},
+      {"Div", 1, 6, spread<divided>},
+      {"Pow", 1, 6, spread<power>},
+      {"And", 1, 6, spread<both>},
+      {"Or", 1, 6, spread<either>},
+      {"Xor", 1, 6, spread<just_one>},
+      {"Equal", 1, 6, spread<alike>},
+      {"Less", 1, 6, spread<is_less>},
+      {"Greater", 1, 6, spread<is_greater>},
       TWO("Add", 7, add, same),
       TWO("Sub", 7, sub, same),
       TWO("Mul", 7, mul, same),

@@ -357,7 +357,7 @@ std::span<const Operator> window_operators() {
   static const Operator rows[] = {
       {"Conv", 1, kNewest, convolved, plain, never},
       {"ConvTranspose", 1, kNewest, transposed, plain, never},
-      {"AveragePool", 7, kNewest, averaged, plain, never},
+      {"AveragePool", 1, kNewest, averaged, plain, never},
       {"MaxPool", 1, kNewest, maximal, plain, never},
       {"LpPool", 2, kNewest, power_pool, plain, never},
       {"GlobalAveragePool", 1, kNewest, AS(mean(x[0], spatial_dims(x[0]), true)), plain, never},
