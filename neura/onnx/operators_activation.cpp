@@ -62,6 +62,15 @@ Results parametric(const Operands& x) {
   return where(lt(t, 0), mul(t, slope), t);
 }
 
+// Before version 7, a slope of one dimension is the channels'.
+Results parametric_by_channel(const Operands& x) {
+  const Tensor t = x[0];
+  Tensor slope = x[1];
+  Shape shape = Shape::filled(t.dim(), 1);
+  if (slope.dim() == 1 && slope.numel() > 1 && t.dim() > 1) shape[1] = slope.numel(), slope = slope.reshape(shape);
+  return where(lt(t, 0), mul(t, slope), t);
+}
+
 // One dimension, or (before version 13) all from the axis on, as if they were one.
 template <Tensor (*f)(const Tensor&, int)> Call along(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1);
@@ -156,6 +165,7 @@ std::span<const Operator> activation_operators() {
       {"Mish", 18, kNewest, AS(mish(x[0]))},
       {"HardSigmoid", 6, kNewest, hard_sigmoid},
       {"LeakyRelu", 6, kNewest, leaky},
+      {"PRelu", 1, 6, parametric_by_channel},
       {"PRelu", 7, kNewest, parametric},
       {"Elu", 6, kNewest, exponential_linear},
       {"Celu", 12, kNewest, continuous_linear},

@@ -57,6 +57,35 @@ Results equal_of(const Operands& x) {
   return tensor(same, shape, {DType::boolean, Device(), false});
 }
 
+// Before version 7, the second operand was spread only where the node asks for it: its dimensions are the first one's
+// from an axis on, at first the last ones.
+template <Tensor (*f)(const Tensor&, const Tensor&)> Call spread(const Node& n) {
+  const bool asked = n.flag("broadcast"), placed = n.has("axis");
+  const std::int64_t axis = n.integer("axis", 0);
+  const std::string op = n.op;
+  return [=](const Operands& x) -> Results {
+    const Tensor a = x[0];
+    Tensor b = x[1];
+    if (!asked && a.shape() != b.shape())
+      throw ShapeError(op + ": expected operands of one shape without broadcast, got " + b.shape().str());
+    if (asked && placed && b.dim()) {
+      Shape shape = b.shape();
+      while (axis_of("broadcast", axis, a.dim()) + shape.size() < a.dim()) shape.push_back(1);
+      b = b.reshape(shape);
+    }
+    return f(a, b);
+  };
+}
+Tensor plus(const Tensor& a, const Tensor& b) { return add(a, b); }
+Tensor minus(const Tensor& a, const Tensor& b) { return sub(a, b); }
+Tensor times(const Tensor& a, const Tensor& b) { return mul(a, b); }
+Tensor both(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
+Tensor either(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
+Tensor just_one(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
+Tensor alike(const Tensor& a, const Tensor& b) { return eq(a, b); }
+Tensor is_less(const Tensor& a, const Tensor& b) { return lt(a, b); }
+Tensor is_greater(const Tensor& a, const Tensor& b) { return gt(a, b); }
+
 template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const Operands& x) {
   Tensor out = x[0];
   for (std::size_t i = 1; i < x.size(); ++i) out = combine(out, x[i]);
@@ -64,7 +93,6 @@ template <Tensor (*combine)(const Tensor&, const Tensor&)> Results all_of(const 
 }
 Tensor larger(const Tensor& a, const Tensor& b) { return maximum(a, b); }
 Tensor smaller(const Tensor& a, const Tensor& b) { return minimum(a, b); }
-Tensor plus(const Tensor& a, const Tensor& b) { return add(a, b); }
 Results average(const Operands& x) { return neura::div(all_of<plus>(x)[0].tensor, double(x.size())); }
 
 // Bounds by attributes, then by operands.
@@ -96,62 +124,76 @@ Call infinite(const Node& n) {
 #define TWO(Name, first, f, ...) \
   { Name, first, kNewest, AS(f(x[0], x[1])), __VA_ARGS__ }
 
-std::span<const Operator> elementwise_operators() {
-  constexpr Types plain = Types::plain, same = Types::same, ordered = Types::ordered;
-  static const Operator rows[] = {
-      TWO("Add", 7, add, same),
-      TWO("Sub", 7, sub, same),
-      TWO("Mul", 7, mul, same),
-      TWO("Div", 7, divided, ordered),
-      {"Mod", 10, kNewest, modulo, ordered},
-      TWO("Pow", 7, power, same),
-      {"Max", 6, kNewest, all_of<larger>, ordered},
-      {"Min", 6, kNewest, all_of<smaller>, ordered},
-      {"Sum", 6, kNewest, all_of<plus>},
-      {"Mean", 6, kNewest, average},
-      {"Clip", 1, 10, clipped_by_attributes},
-      {"Clip", 11, kNewest, clipped, ordered},
-      ONE("Abs", 1, abs, ordered),
-      ONE("Neg", 1, neg, plain),
-      ONE("Sign", 9, sign, ordered),
-      ONE("Reciprocal", 1, reciprocal, plain),
-      ONE("Ceil", 1, ceil, plain),
-      ONE("Floor", 1, floor, plain),
-      ONE("Round", 11, neura::round, plain),
-      {"Equal", 7, kNewest, equal_of, Types::any},
-      TWO("Less", 7, lt, ordered),
-      TWO("LessOrEqual", 12, le, ordered),
-      TWO("Greater", 7, gt, ordered),
-      TWO("GreaterOrEqual", 12, ge, ordered),
-      TWO("And", 7, logical_and, plain),
-      TWO("Or", 7, logical_or, plain),
-      TWO("Xor", 7, logical_xor, plain),
-      ONE("Not", 1, logical_not, plain),
-      TWO("BitwiseAnd", 18, bitwise_and, same),
-      TWO("BitwiseOr", 18, bitwise_or, same),
-      TWO("BitwiseXor", 18, bitwise_xor, same),
-      ONE("BitwiseNot", 18, bitwise_not, same),
-      {"BitShift", 11, kNewest, shifted, same},
-      ONE("IsNaN", 9, isnan, Types::any),
-      {"IsInf", 10, kNewest, infinite, Types::any},
-      {"Where", 9, kNewest, AS(where(x[0], x[1], x[2])), same},
-      ONE("Exp", 1, exp, plain),
-      ONE("Log", 1, log, plain),
-      ONE("Sqrt", 1, sqrt, plain),
-      ONE("Erf", 9, erf, plain),
-      ONE("Sin", 7, sin, plain),
-      ONE("Cos", 7, cos, plain),
-      ONE("Tan", 7, tan, plain),
-      ONE("Asin", 7, asin, plain),
-      ONE("Acos", 7, acos, plain),
-      ONE("Atan", 7, atan, plain),
-      ONE("Sinh", 9, sinh, plain),
-      ONE("Cosh", 9, cosh, plain),
-      ONE("Asinh", 9, asinh, plain),
-      ONE("Acosh", 9, acosh, plain),
-      ONE("Atanh", 9, atanh, plain),
-  };
-  return rows;
-}
+namespace {
+
+constexpr Types plain = Types::plain, same = Types::same, ordered = Types::ordered;
+const Operator kRows[] = {
+    {"Add", 1, 6, spread<plus>},
+    {"Sub", 1, 6, spread<minus>},
+    {"Mul", 1, 6, spread<times>},
+    {"Div", 1, 6, spread<divided>},
+    {"Pow", 1, 6, spread<power>},
+    {"And", 1, 6, spread<both>},
+    {"Or", 1, 6, spread<either>},
+    {"Xor", 1, 6, spread<just_one>},
+    {"Equal", 1, 6, spread<alike>},
+    {"Less", 1, 6, spread<is_less>},
+    {"Greater", 1, 6, spread<is_greater>},
+    TWO("Add", 7, add, same),
+    TWO("Sub", 7, sub, same),
+    TWO("Mul", 7, mul, same),
+    TWO("Div", 7, divided, ordered),
+    {"Mod", 10, kNewest, modulo, ordered},
+    TWO("Pow", 7, power, same),
+    {"Max", 6, kNewest, all_of<larger>, ordered},
+    {"Min", 6, kNewest, all_of<smaller>, ordered},
+    {"Sum", 6, kNewest, all_of<plus>},
+    {"Mean", 6, kNewest, average},
+    {"Clip", 1, 10, clipped_by_attributes},
+    {"Clip", 11, kNewest, clipped, ordered},
+    ONE("Abs", 1, abs, ordered),
+    ONE("Neg", 1, neg, plain),
+    ONE("Sign", 9, sign, ordered),
+    ONE("Reciprocal", 1, reciprocal, plain),
+    ONE("Ceil", 1, ceil, plain),
+    ONE("Floor", 1, floor, plain),
+    ONE("Round", 11, neura::round, plain),
+    {"Equal", 7, kNewest, equal_of, Types::any},
+    TWO("Less", 7, lt, ordered),
+    TWO("LessOrEqual", 12, le, ordered),
+    TWO("Greater", 7, gt, ordered),
+    TWO("GreaterOrEqual", 12, ge, ordered),
+    TWO("And", 7, logical_and, plain),
+    TWO("Or", 7, logical_or, plain),
+    TWO("Xor", 7, logical_xor, plain),
+    ONE("Not", 1, logical_not, plain),
+    TWO("BitwiseAnd", 18, bitwise_and, same),
+    TWO("BitwiseOr", 18, bitwise_or, same),
+    TWO("BitwiseXor", 18, bitwise_xor, same),
+    ONE("BitwiseNot", 18, bitwise_not, same),
+    {"BitShift", 11, kNewest, shifted, same},
+    ONE("IsNaN", 9, isnan, Types::any),
+    {"IsInf", 10, kNewest, infinite, Types::any},
+    {"Where", 9, kNewest, AS(where(x[0], x[1], x[2])), same},
+    ONE("Exp", 1, exp, plain),
+    ONE("Log", 1, log, plain),
+    ONE("Sqrt", 1, sqrt, plain),
+    ONE("Erf", 9, erf, plain),
+    ONE("Sin", 7, sin, plain),
+    ONE("Cos", 7, cos, plain),
+    ONE("Tan", 7, tan, plain),
+    ONE("Asin", 7, asin, plain),
+    ONE("Acos", 7, acos, plain),
+    ONE("Atan", 7, atan, plain),
+    ONE("Sinh", 9, sinh, plain),
+    ONE("Cosh", 9, cosh, plain),
+    ONE("Asinh", 9, asinh, plain),
+    ONE("Acosh", 9, acosh, plain),
+    ONE("Atanh", 9, atanh, plain),
+};
+
+}  // namespace
+
+std::span<const Operator> elementwise_operators() { return kRows; }
 
 }  // namespace neura::onnx

@@ -38,7 +38,7 @@ Results normalise_batch(const Operands& x, double eps, double momentum) {
 }
 Call batch(const Node& n) {
   const double eps = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
-  const bool asked = n.flag("training_mode");
+  const bool asked = n.version < 7 ? !n.flag("is_test") : n.flag("training_mode");
   if (!n.flag("spatial", true))
     throw NotImplementedError("onnx.load: BatchNormalization with spatial=0 is not implemented");
   return [=](const Operands& x) -> Results {
@@ -163,7 +163,7 @@ std::span<const Operator> norm_operators() {
   constexpr Types plain = Types::plain;
   constexpr Folding allowed = Folding::allowed, never = Folding::never;
   static const Operator rows[] = {
-      {"BatchNormalization", 7, kNewest, batch, plain, never},
+      {"BatchNormalization", 6, kNewest, batch, plain, never},
       {"InstanceNormalization", 6, kNewest, instance},
       {"LayerNormalization", 1, kNewest, layer},
       {"RMSNormalization", 23, kNewest, root_mean_square},

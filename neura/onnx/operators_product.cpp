@@ -67,7 +67,7 @@ std::span<const Operator> product_operators() {
   constexpr Types plain = Types::plain;
   static const Operator rows[] = {
       {"MatMul", 1, kNewest, product},
-      {"Gemm", 7, kNewest, general},
+      {"Gemm", 1, kNewest, general},
       {"Einsum", 12, kNewest, summed},
       {"MatMulInteger", 10, kNewest, integer_matmul},
       {"Det", 11, kNewest, AS(linalg::det(x[0]))},

@@ -192,14 +192,28 @@ Call averaged(const Node& n) {
   };
 }
 
-std::array<Tensor, 2> largest(const Tensor& t, const Window& w, const Shape& kernel) {
+std::array<Tensor, 2> largest(const Tensor& t, const Window& w, const Shape& kernel, const std::vector<Place>& p,
+                              bool indices) {
   const int d = t.dim() - 2;
   check_dims("MaxPool", d);
   MaxPoolOptions o;
   o.stride = per(w, d, true), o.dilation = per(w, d, false);
-  return d == 1   ? max_pool1d_with_indices(t, kernel, o)
-         : d == 2 ? max_pool2d_with_indices(t, kernel, o)
-                  : max_pool3d_with_indices(t, kernel, o);
+  Shape both;  // the pool pads by itself where both sides are alike
+  for (int i = 0; i < d; ++i) {
+    const Place& at = p[std::size_t(i)];
+    if (!indices && at.before == at.after && at.before >= 0 && 2 * at.before <= kernel[i]) both.push_back(at.before);
+  }
+  const bool alike = both.size() == d;
+  if (alike) o.padding = both;
+  const Tensor in = alike ? t : padded(t, p, -std::numeric_limits<double>::infinity());
+  if (indices)
+    return d == 1   ? max_pool1d_with_indices(in, kernel, o)
+           : d == 2 ? max_pool2d_with_indices(in, kernel, o)
+                    : max_pool3d_with_indices(in, kernel, o);
+  return {d == 1   ? max_pool1d(in, kernel, o)
+          : d == 2 ? max_pool2d(in, kernel, o)
+                   : max_pool3d(in, kernel, o),
+          Tensor()};
 }
 // Places in the padded planes become places in the whole input.
 Tensor unpadded_places(const Tensor& at, const Tensor& t, const std::vector<Place>& p, bool column_major) {
@@ -230,7 +244,7 @@ Call maximal(const Node& n) {
     if (kernel.size() != w.dims(t))
       throw ShapeError("MaxPool: expected a kernel size per dimension, got " + kernel.str());
     const std::vector<Place> p = places(w, kernel, t);
-    const auto [y, at] = largest(padded(t, p, -std::numeric_limits<double>::infinity()), w, kernel);
+    const auto [y, at] = largest(t, w, kernel, p, indices);
     if (!indices) return y.to(dtype);
     return {Value(y.to(dtype)), Value(unpadded_places(at, t, p, column_major))};
   };
@@ -343,7 +357,7 @@ std::span<const Operator> window_operators() {
   static const Operator rows[] = {
       {"Conv", 1, kNewest, convolved, plain, never},
       {"ConvTranspose", 1, kNewest, transposed, plain, never},
-      {"AveragePool", 7, kNewest, averaged, plain, never},
+      {"AveragePool", 1, kNewest, averaged, plain, never},
       {"MaxPool", 1, kNewest, maximal, plain, never},
       {"LpPool", 2, kNewest, power_pool, plain, never},
       {"GlobalAveragePool", 1, kNewest, AS(mean(x[0], spatial_dims(x[0]), true)), plain, never},

@@ -37,6 +37,15 @@ TEST(Operators, SoftmaxOfOldVersionsFlattens) {
   expect_close(now.sum(2), ones({2, 3}));                        // the last alone
 }
 
+TEST(Operators, OldVersionsSpreadFromAnAxisOn) {
+  const Tensor a = zeros({2, 3, 4}), b = numbers({1, 2, 3}, {3});
+  const std::vector<AttributeProto> from_1 = {attribute("broadcast", std::int64_t{1}),
+                                              attribute("axis", std::int64_t{1})};
+  expect_close(one("Add", {a, b}, from_1, 6), expand(b.reshape({3, 1}), {2, 3, 4}));
+  EXPECT_THROW(one("Add", {a, b}, {}, 6), ShapeError);
+  expect_close(one("PRelu", {neg(ones({1, 3, 2})), b}, {}, 6), std::vector<double>{-1, -1, -2, -2, -3, -3});
+}
+
 TEST(Operators, SlicesMayRunBackwards) {
   const Tensor x = counted(6, {6});
   const auto slice = [&](std::int64_t from, std::int64_t to, std::int64_t step) {

@@ -37,6 +37,17 @@ def main():
     nodes = [helper.make_node("TopK", ["x", "k"], ["values", "places"], axis=0)]
     two = numpy_helper.from_array(np.array([2], dtype=np.int64), "k")
     save("top", nodes, [("x", f, ["N"])], [("values", f, [2]), ("places", i, [2])], [two])
+    # Rows flattened by their sizes, the first of each row twice, plus a small constant.
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"], end=1),
+        helper.make_node("Concat", ["s", "rest"], ["sizes"], axis=0),
+        helper.make_node("Reshape", ["x", "sizes"], ["flat"]),
+        helper.make_node("Gather", ["flat", "places"], ["g"], axis=1),
+        helper.make_node("Add", ["g", "half"], ["y"]),
+    ]
+    numbers = {"rest": np.array([-1], np.int64), "places": np.array([0, 0, -1], np.int64), "half": np.float32([0.5])}
+    constants = [numpy_helper.from_array(v, n) for n, v in numbers.items()]
+    save("sizes", nodes, [("x", f, ["N", 2, 3])], [("y", f, ["N", 3])], constants)
     nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name="odd", domain="test")]
     graph = helper.make_graph(nodes, "unknown", [helper.make_tensor_value_info("x", f, [1])], [])
     ids = [helper.make_opsetid("", 17), helper.make_opsetid("test", 1)]

@@ -69,6 +69,11 @@ def test_branches_and_several_outputs():
     assert values.tolist() == [3, 2] and places.tolist() == [1, 2]
 
 
+def test_sizes_are_computed():
+    x = neura.arange(12.0).reshape(2, 2, 3)
+    assert neura.onnx.load(DATA / "sizes.onnx")(x).tolist() == [[0.5, 0.5, 5.5], [6.5, 6.5, 11.5]]
+
+
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(neura.errors.NotImplementedError, match=r'got Frobnicate \(test version 1: "odd"\)'):
         neura.onnx.load(DATA / "unknown.onnx")

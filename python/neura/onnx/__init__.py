@@ -3,6 +3,7 @@
 import os
 
 from .. import _neura
+from .. import nn as _nn  # noqa: F401 - a model has the methods that neura.nn gives to modules
 
 Model = _neura._onnx.Model
 Model.__module__ = __name__
