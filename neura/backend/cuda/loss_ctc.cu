@@ -121,22 +121,24 @@ template <class T> __device__ void link_labels(const Sample<T>& s, int* next, in
   }
 }
 
-// Takes each class's part of all paths at one time off: of the blank by the first warp, of a label by the thread of its
-// first state.
-template <class T>
-__device__ void take_off(const Sample<T>& s, const T* shares, const int* next, const int* first, T g, T* gx) {
+// The gradient of the classes that paths are in at one time, less their part of all paths: of the blank by the first
+// warp, of a label by the thread of its first state.
+template <class T> __device__ void take_off(const Sample<T>& s, int64_t t, const T* shares, const int* next,
+                                            const int* first, T g, T* gx) {
+  const T* const x = s.x + t * s.o.step_time;
   for (int64_t i = threadIdx.x; i < s.states; i += blockDim.x) {
     if (!first[i]) continue;
     T sum = 0;
     for (int64_t k = i; k >= 0; k = next[k]) sum += shares[k];
-    gx[s.label(i)] -= g * sum;
+    const int64_t label = s.label(i);
+    gx[label] = g * (exp(x[label]) - sum);
   }
   if (threadIdx.x >= 32) return;
   T sum = 0;
   for (int64_t i = threadIdx.x; i < s.states; i += 32)
     if (s.label(i) == s.o.blank) sum += shares[i];
   for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
-  if (threadIdx.x == 0) gx[s.o.blank] -= g * sum;
+  if (threadIdx.x == 0) gx[s.o.blank] = g * (exp(x[s.o.blank]) - sum);
 }
 
 template <class T> __global__ void __launch_bounds__(kMostThreads)
@@ -151,11 +153,12 @@ template <class T> __global__ void __launch_bounds__(kMostThreads)
   T* const shares = all_shares + n * width;
   int *const next = links + n * 2 * width, *const first = next + width;
   link_labels(s, next, first);
-  for (int64_t t = s.times; t-- > 0;) {  // row: the logarithm of all ends of paths that begin in each state
-    T *const row = s.rows + t % 2 * width, *const after = s.rows + (t + 1) % 2 * width;
+  for (int64_t turn = 0; turn < s.times; ++turn) {  // row: the logarithm of all ends of paths from each state
+    const int64_t t = s.times - 1 - turn;
+    T *const row = s.rows + turn % 2 * width, *const after = s.rows + (turn + 1) % 2 * width;
     for (int64_t i = threadIdx.x; i < s.states; i += blockDim.x) {
       T there = i + 2 < s.states ? never<T>() : T(0);
-      if (t + 1 < s.times)
+      if (turn)
         there = sum_of(after[i], i + 1 < s.states ? after[i + 1] : never<T>(),
                        i + 2 < s.states && s.passes(i + 2) ? after[i + 2] : never<T>());
       const T score = s.score(t, i), both = in.alphas[(n * o.most_times + t) * width + i] + (there + score);
@@ -163,7 +166,7 @@ template <class T> __global__ void __launch_bounds__(kMostThreads)
       shares[i] = both == never<T>() ? T(0) : exp(both - score + loss);
     }
     __syncthreads();
-    take_off(s, shares, next, first, g, gx + (t * o.samples + n) * o.classes);
+    take_off(s, t, shares, next, first, g, gx + (t * o.samples + n) * o.classes);
     __syncthreads();
   }
 }
