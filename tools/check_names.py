@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""No two files define types of one name in one namespace: the program would have undefined behaviour (the one definition
-rule), and no linker says so. Types in unnamed namespaces, in functions and in classes are their file's own."""
+"""No two files define types of one name in one namespace: that is undefined behaviour (the one definition rule), and no
+linker says so. Types in unnamed namespaces, in functions and in classes are their file's own."""
 import collections
 import pathlib
 import re
