@@ -69,7 +69,7 @@ bool write_window(const Tensor& into, const Tensor& g, const Gradient& c) {
 }
 Tensor spread(const Tensor& g, const Gradient& c) { return strided_sum(c.base, c.window, g); }
 
-Slot& Run::slot_of(Node* n) {
+GradientSlot& Run::slot_of(Node* n) {
   if (int* at = index.find(n)) return slots[std::size_t(*at)];
   int at = int(slots.size());
   if (unused.empty()) slots.emplace_back();
@@ -123,7 +123,7 @@ void Run::leave(const Node& n, Tensor* results, int count) {
 }
 
 Arrived Run::take(int at) {
-  Slot& s = slots[std::size_t(at)];
+  GradientSlot& s = slots[std::size_t(at)];
   index.erase(s.node), unused.push_back(at);
   return std::move(s.g);
 }

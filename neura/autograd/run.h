@@ -18,7 +18,7 @@ struct Run {
     int uses = 0;
   };
   std::unordered_map<Node*, Ahead> ahead;  // only with targets or hooked leaves
-  std::vector<Slot> slots;
+  std::vector<GradientSlot> slots;
   std::vector<int> unused;
   SlotIndex index;
   std::vector<std::pair<std::uint64_t, int>> heap;
@@ -35,7 +35,7 @@ struct Run {
     const auto it = ahead.find(e.node.get());
     return it != ahead.end() && it->second.needed;
   }
-  Slot& slot_of(Node* n);
+  GradientSlot& slot_of(Node* n);
   void deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* windowed = nullptr);
   Arrived take(int at);
   void look_ahead(const std::vector<Edge>& roots);  // which nodes lead to a target, how often each leaf is used

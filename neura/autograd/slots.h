@@ -11,7 +11,7 @@ struct Arrived {  // gradients of a node's results
   std::vector<Tensor> many;  // of a wide node, all of them
   Tensor* data() { return many.empty() ? few : many.data(); }
 };
-struct Slot {
+struct GradientSlot {
   Node* node = nullptr;
   Arrived g;
   Tensor& at(unsigned output) {

@@ -65,12 +65,12 @@ enum Id : std::int64_t {
 enum Number : std::int64_t { scale_id = 16, nothing_id, one_id };
 
 // The mask is added to the scores.
-int masked(Graph& g, int scores, const Lie& all, const Lie& bias) {
+int masked(CudnnGraph& g, int scores, const Lie& all, const Lie& bias) {
   if (!bias.sizes[0]) return scores;
   return g.pointwise(CUDNN_POINTWISE_ADD, scores, g.inner(all), {.b = g.tensor(bias_id, bias)});
 }
 // Scores of the keys that a causal query does not see become -inf.
-int see(Graph& g, int scores, const Lie& all, bool causal) {
+int see(CudnnGraph& g, int scores, const Lie& all, bool causal) {
   if (!causal) return scores;
   const int row = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 2});
   const int column = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 3});
@@ -87,7 +87,7 @@ struct Shapes {
         y(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], k.v.sizes[3]})) {}
 };
 
-void build_forward(Graph& g, const Key& key, cudnnDataType_t type) {
+void build_forward(CudnnGraph& g, const Key& key, cudnnDataType_t type) {
   const Shapes of(key);
   const int q = g.tensor(q_id, key.q), k = g.tensor(k_id, turned(key.k)), v = g.tensor(v_id, key.v);
   const int y = g.tensor(y_id, of.y), sums = g.tensor(sums_id, CUDNN_DATA_FLOAT, of.line);
@@ -105,7 +105,7 @@ void build_forward(Graph& g, const Key& key, cudnnDataType_t type) {
   g.product(shares, v, y);
 }
 
-void build_backward(Graph& g, const Key& key, cudnnDataType_t type) {
+void build_backward(CudnnGraph& g, const Key& key, cudnnDataType_t type) {
   const Shapes of(key);
   const Lie by_keys = turned(of.scores);
   const int q = g.tensor(q_id, key.q), k = g.tensor(k_id, turned(key.k)), v = g.tensor(v_id, turned(key.v));
@@ -143,7 +143,7 @@ void build_backward(Graph& g, const Key& key, cudnnDataType_t type) {
 Plan make_plan(cudnnHandle_t handle, const Key& key) {
   const cudnnDataType_t type = DType(key.dtype) == DType::float16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    Graph g(type);
+    CudnnGraph g(type);
     (key.g.sizes[0] ? build_backward : build_forward)(g, key, type);
     if (!g.finish(handle)) return {};
     Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);

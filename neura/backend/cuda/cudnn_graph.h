@@ -17,10 +17,10 @@ inline Lie turned(Lie x) { return std::swap(x.sizes[2], x.sizes[3]), std::swap(x
 
 // As it grows. A tensor is its place among the parts; those within the graph are in no memory, and get ids of 1000 and
 // up.
-class Graph {
+class CudnnGraph {
  public:
   std::vector<Descriptor> parts;
-  explicit Graph(cudnnDataType_t type) : type_(type) {}
+  explicit CudnnGraph(cudnnDataType_t type) : type_(type) {}
 
   int tensor(std::int64_t id, cudnnDataType_t type, const Lie& l) { return add(describe(id, type, l)); }
   int tensor(std::int64_t id, const Lie& l) { return tensor(id, type_, l); }

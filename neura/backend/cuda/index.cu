@@ -8,7 +8,7 @@ constexpr int kEach = 4;  // pieces of a thread: their loads are in flight toget
 
 struct Read {
   Walk<2> walk;  // index, x; without x's step along the dimension
-  Indices index;
+  IndexOperand index;
   const char* x;
   char* out;
   std::int64_t step, bound;
@@ -46,14 +46,14 @@ void read(Context& c, Read& a, int width) {
 
 void select(Context& c, View x, View index, View out, int dim) {
   if (!out.numel()) return;
-  Read a{{}, Indices(index), x.data, out.data, step_at(x, dim), size_at(x, dim), {}};
+  Read a{{}, IndexOperand(index), x.data, out.data, step_at(x, dim), size_at(x, dim), {}};
   for (int d = 0; d < rank_of(x); ++d)
     a.walk.add(size_at(out, d), {d == dim ? step_at(index, 0) : 0, d == dim ? 0 : step_at(x, d)});
   read(c, a, size_of(out.dtype()));
 }
 void gather(Context& c, View x, View index, View out, int dim) {
   if (!out.numel()) return;
-  Read a{{}, Indices(index), x.data, out.data, step_at(x, dim), size_at(x, dim), {}};
+  Read a{{}, IndexOperand(index), x.data, out.data, step_at(x, dim), size_at(x, dim), {}};
   for (int d = 0; d < rank_of(index); ++d)
     a.walk.add(size_at(index, d), {step_at(index, d), d == dim ? 0 : step_at(x, d)});
   read(c, a, size_of(out.dtype()));

@@ -48,10 +48,10 @@ template <class I, int K> __device__ void locate(const Walk<K>& w, I i, std::int
   }
 }
 
-struct Indices {  // int64 or int32
+struct IndexOperand {  // int64 or int32
   const char* data;
   bool wide;
-  explicit Indices(const View& v) : data(v.data), wide(v.dtype() == DType::int64) {}
+  explicit IndexOperand(const View& v) : data(v.data), wide(v.dtype() == DType::int64) {}
   __device__ std::int64_t operator[](std::int64_t at) const {
     return wide ? *reinterpret_cast<const std::int64_t*>(data + at) : *reinterpret_cast<const std::int32_t*>(data + at);
   }

@@ -8,7 +8,7 @@ namespace {
 
 struct Terms {
   Walk<4> walk;
-  Indices index;
+  IndexOperand index;
   const char* source;
   char* out;
   std::int64_t step, bound;

@@ -77,7 +77,7 @@ Failed find(const Places& p, Scratch& scratch, cudaStream_t stream, std::uint8_t
 
 struct Copies {
   Walk<4> walk;  // index, source, out (without its step along the dimension), number of the index
-  Indices index;
+  IndexOperand index;
   const char* source;
   char* out;
   const std::uint8_t* last;  // by the index's number; null: no two name one place

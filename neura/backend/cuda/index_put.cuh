@@ -10,7 +10,7 @@ struct Places {
   Walk<4> all;      // index, source, out, number among the keyed
   Walk<5> keyed;    // index, source, out, first of the places that it chooses from, coordinate along the dimension
   Walk<2> columns;  // source, out
-  Indices indices;
+  IndexOperand indices;
   std::int64_t depth, dim_step;  // indices along the dimension, and their step
   std::int64_t bound, step;      // places along it, and their step in out
   std::int64_t count = 0;        // of places
