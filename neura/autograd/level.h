@@ -14,8 +14,7 @@ class Level : public Interceptor {
  public:
   Level();
   ~Level() override;
-  // Around the life of a level, which the stack of interceptors takes up first and lets go last: what left an earlier
-  // one unseen is looked after in between.
+  // Before a level is made, and after it is gone: while none is there, a guard refuses tensors that outlived theirs.
   static void open();
   static void closed();
   void call(Call&) final;
