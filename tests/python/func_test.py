@@ -218,6 +218,8 @@ def test_functions_of_ones_own():
     assert vmap(grad(lambda x: Cube.apply(x).sum()))(X).tolist() == (3 * X**2).tolist()
     with pytest.raises(NotImplementedError, match="Function"):
         jvp(Cube.apply, (X,), (X,))
+    with pytest.raises(NotImplementedError, match="Function"), neura.no_grad():
+        jvp(Cube.apply, (X,), (X,))
     w = X.clone().requires_grad_()
     with pytest.raises(NotImplementedError, match="Function"):
         vmap(Cube.apply)(w)
