@@ -141,6 +141,7 @@ void BatchLevel::run(Call& c) {
     if (c.destination != Destination::fresh) return written(c);
     for (int k = 0; k < c.row->outputs; ++k)
       if (out[k]) c.out[k] = make(out[k], false);
+    if (c.row->kind == Row::view && mine(c.in[0])) set_base(c.out[0], c.in[0].tensor);
     return;
   }
   if (c.row->draws_numbers && !apart) return loop_over_samples(b);

@@ -167,8 +167,6 @@ void aligned(BatchCall& b) {
   b.finish(b.row(), b.call.op);
 }
 
-void by_definition(BatchCall& b) { b.define(); }
-
 namespace {
 
 namespace op = operations;

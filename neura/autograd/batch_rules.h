@@ -39,7 +39,6 @@ Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 Tensor in_one_table(const Tensor& indices, std::int64_t rows);
 
 void aligned(BatchCall& b);        // pointwise and its slopes: operands that broadcast
-void by_definition(BatchCall& b);  // with this level's tensors
 
 void batched_expand(BatchCall&);
 void batched_view(BatchCall&);

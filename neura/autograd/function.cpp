@@ -43,12 +43,7 @@ struct FunctionNode final : CustomNode {
 std::vector<Tensor> apply_function(std::shared_ptr<Function> function, const std::vector<Tensor>& inputs) {
   const auto node = Ref<FunctionNode>::adopt(new FunctionNode);
   node->function = std::move(function);
-  for (const Tensor& t : inputs)
-    check<NotImplementedError>(!is_wrapped(t) || !is_grad_enabled() || !has_derivative_beneath(t), [&] {
-      return std::string(node->name()) +
-             ": a function inside vmap or jvp has no derivative for a transform around "
-             "that one; write it of differentiable operations";
-    });
+  check_own_function(node->name(), inputs);
   const bool recorded = node->take(inputs);
   for (const Edge& e : node->edge) node->context.needs_.push_back(bool(e.node));
   CustomNode::Results r;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
@@ -160,6 +161,20 @@ bool has_derivative_beneath(const Tensor& t) {
     if (x.requires_grad()) return true;
   }
   return false;
+}
+
+void check_own_function(const char* name, const std::vector<Tensor>& inputs) {
+  for (const Tensor& t : inputs) {
+    bool hidden = false;
+    for (Tensor x = t; is_wrapped(x); x = Tensor(wrapped(x.impl())->beneath()))
+      hidden |= wrapped(x.impl())->has_tangent();
+    if (t && is_grad_enabled()) hidden |= has_derivative_beneath(t);
+    check<NotImplementedError>(!hidden, [&] {
+      return std::string(name) +
+             ": a Function inside vmap or jvp has no derivative for a transform around that one; "
+             "write it of differentiable operations";
+    });
+  }
 }
 
 bool comes_from_elsewhere(const std::vector<Tensor>& outputs, const std::vector<Tensor>& leaves) {

@@ -14,8 +14,7 @@ class Level : public Interceptor {
  public:
   Level();
   ~Level() override;
-  // Around the life of a level, which the stack of interceptors takes up first and lets go last: what left an earlier
-  // one unseen is looked after in between.
+  // Before a level is made, and after it is gone: while none is there, a guard refuses tensors that outlived theirs.
   static void open();
   static void closed();
   void call(Call&) final;
@@ -72,6 +71,8 @@ Level* top_level();
 Tensor own_leaf(const Tensor& x);
 // Has it, in what it wraps, a tangent or a history of somebody outside?
 bool has_derivative_beneath(const Tensor&);
+// NotImplementedError where a derivative written by hand would hide one that somebody outside of a level follows.
+void check_own_function(const char* name, const std::vector<Tensor>& inputs);
 // Do outputs come from anything but these leaves? Then the gradient has to be differentiable.
 bool comes_from_elsewhere(const std::vector<Tensor>& outputs, const std::vector<Tensor>& leaves);
 

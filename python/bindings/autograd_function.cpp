@@ -185,12 +185,7 @@ nb::object apply(nb::handle cls, const nb::tuple& args) {
     needs.append(inputs.back() && inputs.back().requires_grad());
   }
   c->needs = nb::tuple(needs).release().ptr();
-  for (const Tensor& t : inputs)
-    check<NotImplementedError>(!is_wrapped(t) || !is_grad_enabled() || !has_derivative_beneath(t), [&] {
-      return std::string(node->name()) +
-             ": a Function inside vmap or jvp has no derivative for a transform around "
-             "that one; write it of differentiable operations";
-    });
+  check_own_function(node->name(), inputs);
   const bool recorded = node->take(inputs);
   nb::object output = call_forward(cls, context, args);
   CustomNode::Results r = results_of(c, output, recorded);

@@ -47,7 +47,9 @@ def test_gradients_for_each_sample():
     def loss(p, x, y):
         return neura.nn.functional.cross_entropy(functional_call(m, p, (x.unsqueeze(0),)), y.unsqueeze(0))
 
+    neura._neura._looped_rows()
     each = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
+    assert not neura._neura._looped_rows()  # what makes it as fast as a batch: no row takes the samples one by one
     for i in range(5):
         for k, g in grad(loss)(parameters, x[i], y[i]).items():
             assert neura.allclose(each[k][i], g)
@@ -192,6 +194,16 @@ def test_writes_and_views_inside():
     assert t.tolist() == (2 * X[0] * X[1]).tolist()
 
 
+def test_a_view_of_what_all_samples_share_reaches_its_history():
+    def f(w, x):
+        y = w * 1
+        y[0].mul_(3)
+        return (y * x).sum()
+
+    assert vmap(grad(f), in_dims=(None, 0))(neura.ones(2), X).tolist() == (X * neura.tensor([3.0, 1.0])).tolist()
+    assert vmap(lambda x: grad(lambda w: (w * 1)[0].mul_(3) * x[0])(neura.ones(2)))(X)[1].tolist() == [9.0, 0.0]
+
+
 def test_functions_of_ones_own():
     class Cube(neura.autograd.Function):
         @staticmethod
@@ -205,6 +217,8 @@ def test_functions_of_ones_own():
 
     assert vmap(grad(lambda x: Cube.apply(x).sum()))(X).tolist() == (3 * X**2).tolist()
     with pytest.raises(NotImplementedError, match="Function"):
+        jvp(Cube.apply, (X,), (X,))
+    with pytest.raises(NotImplementedError, match="Function"), neura.no_grad():
         jvp(Cube.apply, (X,), (X,))
     w = X.clone().requires_grad_()
     with pytest.raises(NotImplementedError, match="Function"):
