@@ -113,8 +113,9 @@ def _compare(actual, expected, where, options, allow_subclasses):
                 "assert_close: expected tensors, numbers, arrays, or lists and dictionaries of them, got "
                 f"{type(actual).__name__} and {type(expected).__name__}"
             )
-        numbers = all(isinstance(x, (int, float, complex)) for x in (actual, expected))  # of which dtype is asked below
-        if not (related or numbers) if allow_subclasses else type(actual) is not type(expected):
+        both = all(isinstance(x, (int, float, complex)) for x in (actual, expected))
+        related = related or (both and not options["check_dtype"])
+        if not related if allow_subclasses else type(actual) is not type(expected):
             raise _Difference(f"expected {type(expected).__name__}, got {type(actual).__name__}")
         _compare_tensors(a, b, **options)
     except _Difference as difference:
