@@ -38,7 +38,7 @@ enum Hooks {
 extern const char* const kHookNames[kHookKinds];
 extern PyObject* global_hooks[kHookKinds];  // dictionaries of hooks of every module; null where there can be none
 bool has_global_hooks(Hooks);
-bool has_global_hooks();  // around a call, or backwards
+bool has_global_hooks();                    // around a call, or backwards
 bool has_call_hooks(const PyModule*);       // that see a call: before, after or backwards
 void connect_backward(PyObject* self);      // so that C++ runs the backward hooks of Python
 PyObject* hooks_of(PyObject* self, Hooks);  // borrowed; made if there is none yet

@@ -187,7 +187,7 @@ def make_tensor(
 ):
     """A tensor of random values from low to high (left out): by default -9 to 9, of uint8 0 to 10.
 
-    shape: sizes, or one tuple of them. noncontiguous: with gaps between the elements. exclude_zero: 0 is replaced by the
+    shape: sizes, or one tuple of them. noncontiguous: with gaps between the elements. exclude_zero: not 0, but the
     smallest positive number that differs. ValueError for low above high, or both of noncontiguous and memory_format.
 
     >>> neura.testing.make_tensor(2, 3, dtype=neura.int64, low=0, high=5).shape
