@@ -17,6 +17,11 @@ int run_init(PyObject* maker, PyObject* self, PyObject* args, PyObject* keywords
   std::vector<PyObject*> all{self};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
   watch_function(maker);
+  nb::dict changed;  // bias=None is no bias, as in torch
+  if (keywords && PyDict_GetItemString(keywords, "bias") == Py_None) {
+    changed.update(nb::handle(keywords));
+    changed["bias"] = false, keywords = changed.ptr();
+  }
   PyObject* r = PyObject_VectorcallDict(maker, all.data(), all.size(), keywords);
   Py_XDECREF(r);
   return r ? 0 : -1;

@@ -36,6 +36,7 @@ del _name
 _load, __dir__ = _lazy.names(
     __name__,
     {
+        "_C": "",
         "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ "
         "detach_copy fill_ from_file get_deterministic_debug_mode get_device get_device_module "
         "get_num_interop_threads index_put_ is_conj is_deterministic_algorithms_warn_only_enabled "

@@ -1,4 +1,4 @@
-"""torch's _foreach functions: an operation on each tensor of a list. They are loops; optimizers here do not need them."""
+"""torch's _foreach functions: an operation on each tensor of a list, as a loop. Optimizers here do not need them."""
 
 from . import _neura
 from ._neura import Tensor, errors

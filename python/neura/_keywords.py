@@ -1,12 +1,17 @@
 """Keywords that a function of C++ does not have: NumPy's names, which PyTorch takes too, and mistakes."""
 
-_SAME = {  # NumPy's name and what it is called here
+_SAME = {  # NumPy's name, or another of PyTorch's, and what it is called here
     "axis": ("dim", "dims"),
     "keepdims": ("keepdim",),
     "x": ("input",),
     "a": ("input",),
     "x1": ("input",),
     "x2": ("other",),
+    "split_size_or_sections": ("split_size",),
+    "sections": ("indices_or_sections",),
+    "indices": ("indices_or_sections",),
+    "min_value": ("min_val",),
+    "max_value": ("max_val",),
 }
 _MEANT = {  # what is only a mistake
     "axes": ("dim", "dims"),

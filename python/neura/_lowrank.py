@@ -135,10 +135,10 @@ def lobpcg(
     """The k largest (or smallest) eigenvalues [..., k] and eigenvectors [..., m, k] of A x = value B x.
 
     A [..., m, m] real and symmetric, B the same and positive definite, by default the identity. k: by default the
-    columns of X [..., m, n], where the search begins, or 1; n: how many vectors it moves, at least k. iK: a matrix close to
-    the inverse of A. niter: at most so many iterations, by default 1000; tol: of the residuals, relative to the norms of A
-    and B, by default the root of the dtype's eps. method, 'basic' or 'ortho', and ortho_*params are PyTorch's
-    choice of an algorithm: there is one here, whose basis is made orthonormal at each step. tracker: called as
+    columns of X [..., m, n], where the search begins, or 1; n: how many vectors it moves, at least k. iK: a matrix
+    close to the inverse of A. niter: at most so many iterations, by default 1000; tol: of the residuals, relative to
+    the norms of A and B, by default the root of the dtype's eps. method, 'basic' or 'ortho', and ortho_*params are
+    PyTorch's choice of an algorithm: there is one here, with a basis made orthonormal each step. tracker: called as
     tracker(step, values, vectors, errors), of one matrix at a time. Knyazev, SIAM J. Sci. Comput. 23 (2001).
     ValueError for m < 3 n; NotImplementedError where a gradient is needed (eigh has one).
 

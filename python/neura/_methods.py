@@ -93,7 +93,9 @@ class TensorMethods:
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
         """data without its history as an object of this class, which derives from Tensor."""
-        return data.detach().as_subclass(cls).requires_grad_(require_grad)
+        made = data.detach().as_subclass(cls)
+        made.requires_grad = require_grad
+        return made
 
     def __ipow__(self, exponent):
         return self.pow_(exponent)

@@ -67,7 +67,7 @@ def load_state_dict_from_url(
 ):
     """neura.load of the file at a URL, which is fetched once and kept in model_dir, by default get_dir()/checkpoints.
 
-    check_hash: the name ends with -<beginning of its SHA-256>, which has to be right. file_name: under which it is kept.
+    check_hash: the name ends with -<beginning of its SHA-256>, which has to be right. file_name: its name there.
     Raises what download_url_to_file and neura.load raise; weights_only is PyTorch's word: nothing is ever executed.
     """
     from urllib.parse import urlparse

@@ -26,6 +26,7 @@ __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
     "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
     "handle_torch_function",
@@ -258,9 +259,14 @@ def get_overridable_functions():
     return found
 
 
+def get_default_nowrap_functions():
+    """Functions whose results keep the class they have: as_subclass."""
+    return {Tensor.as_subclass}
+
+
 def get_ignored_functions():
     """Public functions that ask for no __torch_function__: those that take no tensor, and as_subclass."""
-    return {Tensor.as_subclass} | {
+    return get_default_nowrap_functions() | {
         getattr(_neura, name)
         for name in "manual_seed seed initial_seed set_default_dtype get_default_dtype set_num_threads get_num_threads "
         "set_rng_state get_rng_state set_printoptions promote_types can_cast result_type".split()

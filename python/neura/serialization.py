@@ -185,13 +185,13 @@ class _Decoder:
             raise errors.FormatError(f'{self.file}: the metadata entry "{_KEY}" is damaged')
 
 
-def save(obj, f, *, metadata=None):
+def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True, *, metadata=None):
     """Saves tensors, numbers, text, lists, tuples, sets and dicts within each other, as a safetensors file.
 
     `f` is a path, or a file opened for writing bytes. At a path the file appears complete or not at all: it is written
     under another name, synced and renamed. Tensors of any dtype, device and layout; bytes that several of them share,
     also in part, are written once and shared again when they are loaded. `metadata`: texts by name, for whoever reads
-    the file.
+    the file. pickle_module and what follows it are PyTorch's words for another format: they change nothing.
     TypeError for another object, naming where it is; IoError if the system refuses.
 
     >>> import io, neura
@@ -245,14 +245,14 @@ def _open(path):
         raise errors.IoError(f'cannot open "{path}": {e.strerror}') from None
 
 
-def load(f, map_location=None, *, weights_only=True, mmap=None):
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """Loads what `save` wrote, any other safetensors file (a dict of its tensors), or a file of `torch.save`.
 
-    `f` is a path, bytes, or a file opened for reading bytes. Nothing is ever executed, whatever `weights_only` says:
-    of a .pt file, tensors and plain containers are read, anything else is refused by its name. `map_location`: a
-    device, a dict from saved to new devices, or PyTorch's function of (storage, location). `mmap`, with a path: the
-    tensors lie in the file's own pages, which are read when they are first used; writing to them changes no file, and
-    the file must not be shortened meanwhile.
+    `f` is a path, bytes, or a file opened for reading bytes. Nothing is ever executed, whatever `weights_only` and
+    `pickle_module` say: of a .pt file, tensors and plain containers are read, anything else is refused by its name.
+    `map_location`: a device, a dict from saved to new devices, or PyTorch's function of (storage, location). `mmap`,
+    with a path: the tensors lie in the file's own pages, which are read when they are first used; writing to them
+    changes no file, and the file must not be shortened meanwhile.
     FormatError for a damaged or unknown file, IoError if the system refuses, DeviceError where a device is not there.
     """
     if hasattr(f, "read"):

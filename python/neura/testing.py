@@ -113,8 +113,9 @@ def _compare(actual, expected, where, options, allow_subclasses):
                 "assert_close: expected tensors, numbers, arrays, or lists and dictionaries of them, got "
                 f"{type(actual).__name__} and {type(expected).__name__}"
             )
-        numbers = all(isinstance(x, (int, float, complex)) for x in (actual, expected))  # of which dtype is asked below
-        if not (related or numbers) if allow_subclasses else type(actual) is not type(expected):
+        both = all(isinstance(x, (int, float, complex)) for x in (actual, expected))
+        related = related or (both and not options["check_dtype"])
+        if not related if allow_subclasses else type(actual) is not type(expected):
             raise _Difference(f"expected {type(expected).__name__}, got {type(actual).__name__}")
         _compare_tensors(a, b, **options)
     except _Difference as difference:
@@ -186,7 +187,7 @@ def make_tensor(
 ):
     """A tensor of random values from low to high (left out): by default -9 to 9, of uint8 0 to 10.
 
-    shape: sizes, or one tuple of them. noncontiguous: with gaps between the elements. exclude_zero: 0 is replaced by the
+    shape: sizes, or one tuple of them. noncontiguous: with gaps between the elements. exclude_zero: not 0, but the
     smallest positive number that differs. ValueError for low above high, or both of noncontiguous and memory_format.
 
     >>> neura.testing.make_tensor(2, 3, dtype=neura.int64, low=0, high=5).shape

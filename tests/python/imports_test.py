@@ -151,7 +151,7 @@ def test_a_tensor_in_a_file(tmp_path):
 
 def test_numbers_compare_by_value():
     neura.testing.assert_close(1.0, 1, check_dtype=False)
-    with pytest.raises(AssertionError, match="expected dtype"):
+    with pytest.raises(AssertionError, match="expected int, got float"):
         neura.testing.assert_close(1.0, 1)
 
 
@@ -179,3 +179,14 @@ def test_results_with_names():
     assert done.stdout.split() == [b"[0,", b"2]"], done.stderr
     with pytest.raises(AttributeError):
         neura.return_types.nothing
+
+
+def test_words_of_another_format_change_nothing(tmp_path):
+    path = tmp_path / "x.pt"
+    neura.save({"a": 1}, path, pickle, 2, _use_new_zipfile_serialization=False)
+    assert neura.load(path, "cpu", pickle) == neura.load(path, pickle_module=pickle, weights_only=False) == {"a": 1}
+
+
+def test_no_bias_by_another_word():
+    assert nn.Linear(2, 3, bias=None).bias is None and nn.Conv2d(1, 1, 1, bias=None).bias is None
+    assert nn.Linear(2, 3, bias=True).bias is not None

@@ -53,6 +53,12 @@ def test_the_operand_is_x(name):
     assert neura.equal(getattr(neura, name)(x=x), getattr(neura, name)(x))
 
 
+def test_other_names_of_pytorchs():
+    assert [t.shape for t in neura.split(x, split_size_or_sections=2, dim=1)] == [(2, 2), (2, 1)]
+    assert len(neura.tensor_split(x, sections=3, dim=1)) == len(neura.tensor_split(x, indices=(1, 2), dim=1)) == 3
+    assert nn.Hardtanh(min_value=-2.0, max_value=2.0).min_val == -2
+
+
 UNKNOWN = {
     "sum: unknown argument 'axes'; did you mean 'dim'?": lambda: neura.sum(x, axes=1),
     "sum: unknown argument 'keep_dims'; did you mean 'keepdim'?": lambda: x.sum(1, keep_dims=True),
@@ -64,6 +70,10 @@ UNKNOWN = {
     "normal_: unknown argument 'sdt'; did you mean 'std'?": lambda: nn.init.normal_(y.clone(), sdt=1.0),
     "cross_entropy: unknown argument 'labels'; expected one of": lambda: F.cross_entropy(x, labels=y),
     "grad: unknown argument 'retain'; did you mean 'retain_graph'?": lambda: neura.autograd.grad(x, x, retain=True),
+    "fft: unknown argument 'dims'; did you mean 'dim'?": lambda: neura.fft.fft(x, dims=1),
+    "svd: unknown argument 'full_matrixes'; did you mean 'full_matrices'?": lambda: neura.linalg.svd(
+        x, full_matrixes=False
+    ),
     "mul: unknown argument 'zzz'; expected one of input, other, out": lambda: neura.mul(x, y, zzz=1),
 }
 

@@ -190,6 +190,30 @@ def test_a_mode_may_give_another_result_and_ends_after_an_error():
     assert neura.ones(2).tolist() == [1, 1]
 
 
+def test_the_usual_way_to_write_a_subclass():
+    class Tagged(neura.Tensor):
+        @staticmethod
+        def __new__(cls, data, tag):
+            x = neura.Tensor._make_subclass(cls, neura.as_tensor(data))
+            x.tag = tag
+            return x
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            with neura._C.DisableTorchFunctionSubclass():
+                result = func(*args, **(kwargs or {}))
+            if func in overrides.get_default_nowrap_functions() or not isinstance(result, neura.Tensor):
+                return result
+            return Tagged(result, next(a.tag for a in args if isinstance(a, Tagged)))
+
+    class Quiet(neura.Tensor):
+        __torch_function__ = neura._C._disabled_torch_function_impl
+
+    x = Tagged([1.0, 2.0], "t")
+    assert (x * 2).tag == "t" and x.sum().item() == 3 and x[0].tag == "t" and isinstance(x + 1, Tagged)
+    assert type(neura.ones(1).as_subclass(Quiet) + 1) is neura.Tensor
+
+
 def test_overrides_can_be_switched_off():
     x = neura.ones(2).as_subclass(Plain)
     with overrides.DisableTorchFunctionSubclass():

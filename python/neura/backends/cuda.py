@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from .. import _neura
 from .. import get_float32_matmul_precision, set_float32_matmul_precision
 
-__all__ = [
+__all__ = [  # noqa: F822
     "cudnn_sdp_enabled",
     "enable_cudnn_sdp",
     "enable_flash_sdp",

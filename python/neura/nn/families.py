@@ -1,7 +1,7 @@
 """What layers have in common: the classes that PyTorch's layers derive from, such as _BatchNorm and _ConvNd.
 
-`isinstance(layer, nn.modules.batchnorm._BatchNorm)` is true of the layers that C++ makes, too. `_BatchNorm`, `_Loss` and
-`_WeightedLoss` can be derived from; the others only answer isinstance and issubclass.
+`isinstance(layer, nn.modules.batchnorm._BatchNorm)` is true of the layers that C++ makes, too. `_BatchNorm`,
+`_Loss` and `_WeightedLoss` can be derived from; the others only answer isinstance and issubclass.
 """
 
 import sys

@@ -8,7 +8,7 @@
 
 from collections import OrderedDict, defaultdict, deque
 
-_nodes = {}  # type: (flatten, unflatten)
+_nodes = {}  # how to look into a class: (flatten_fn, unflatten_fn)
 
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs):

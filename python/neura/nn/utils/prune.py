@@ -85,7 +85,7 @@ class BasePruningMethod(abc.ABC):
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
         """Prunes the parameter `name` of a module by cls(*args, **kwargs); returns the method.
 
-        importance_scores: of the parameter's shape, by which the least important are chosen; by default its pruned values.
+        importance_scores: of the parameter's shape, by which the least important go; by default its pruned values.
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name

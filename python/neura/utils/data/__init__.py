@@ -50,7 +50,7 @@ __all__ = [
 from types import SimpleNamespace as _Namespace  # noqa: E402
 
 from ... import _lazy  # noqa: E402
-from . import collate as _collate, iterator as _iterator, worker as _worker  # noqa: E402
+from . import collate as _collate, worker as _worker  # noqa: E402
 
 _utils = _Namespace(collate=_collate, worker=_worker)
 _lazy.files(__name__, "_utils", vars(_utils).__getitem__)
