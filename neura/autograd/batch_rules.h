@@ -38,7 +38,7 @@ Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 // Indices into tables that stand one behind the other: IndexError where one reaches beyond its own.
 Tensor in_one_table(const Tensor& indices, std::int64_t rows);
 
-void aligned(BatchCall& b);        // pointwise and its slopes: operands that broadcast
+void aligned(BatchCall& b);  // pointwise and its slopes: operands that broadcast
 
 void batched_expand(BatchCall&);
 void batched_view(BatchCall&);
