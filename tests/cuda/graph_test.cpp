@@ -163,10 +163,10 @@ TEST_F(CudaGraph, WhatWaitsIsRefusedAndTheProcessLivesOn) {
   const std::string reads =
       ": expected nothing that waits for the device or reads its values while a graph is captured, got ";
   const std::string host = ": expected a copy from or to pinned memory while a graph is captured";
-  EXPECT_EQ(refused([&] { x.sum().item<float>(); }).find("to" + host), 0u);
-  EXPECT_EQ(refused([&] { x.to("cpu"); }).find("to" + host), 0u);
-  EXPECT_EQ(refused([&] { h.to(kCuda); }).find("to" + host), 0u);
-  EXPECT_EQ(refused([&] { p.to(kCuda); }).find("to" + reads + "a copy from the cpu"), 0u);
+  EXPECT_EQ(refused([&] { x.sum().item<float>(); }).find("to_device" + host), 0u);
+  EXPECT_EQ(refused([&] { x.to("cpu"); }).find("to_device" + host), 0u);
+  EXPECT_EQ(refused([&] { h.to(kCuda); }).find("to_device" + host), 0u);
+  EXPECT_EQ(refused([&] { p.to(kCuda); }).find("to_device" + reads + "a copy from the cpu"), 0u);
   EXPECT_EQ(refused([] { cuda::synchronize(); }).find("synchronize" + reads + "a wait"), 0u);
   EXPECT_EQ(refused([] { cuda::current_stream().synchronize(); }).find("synchronize" + reads + "a wait"), 0u);
   EXPECT_NE(refused([] {

@@ -72,7 +72,7 @@ struct Sizes {
 
 TEST_F(CudaPaths, AreTheCpusForAnyLengths) {
   for (const DType d : {float32, float64})
-    for (const Sizes& z : {Sizes{12, 4, 6, 5}, {1, 3, 4, 1}, {200, 3, 30, 80}, {50, 2, 5000, 20}, {1500, 2, 8, 600}}) {
+    for (const Sizes& z : {Sizes{12, 4, 6, 5}, {1, 3, 4, 1}, {200, 3, 30, 80}, {50, 2, 5000, 20}}) {
       SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(z.most) + " " + std::to_string(z.classes));
       const Tensor x = log_softmax(randn({z.most, z.samples, z.classes}).to(d), 2);
       const Tensor targets = whole({z.samples, z.length}, 1, z.classes);

@@ -13,21 +13,21 @@ namespace neura::cuda::solver {
 
 // Functions that there are once, with dtypes as arguments; and those that there are for each of four dtypes.
 // clang-format off: one to three names a line
-#define NEURA_CUSOLVER_CALLS(X)                                                                                    \
-  X(cusolverDnCreate)                                                                                              \
-  X(cusolverDnSetStream)                                                                                           \
-  X(cusolverDnCreateParams)                                                                                        \
-  X(cusolverDnCreateGesvdjInfo)                                                                                    \
-  X(cusolverDnXgesvdjSetSortEig)                                                                                   \
-  X(cusolverDnXgetrf_bufferSize)                                                                                   \
-  X(cusolverDnXgetrf)                                                                                              \
-  X(cusolverDnXpotrf_bufferSize)                                                                                   \
-  X(cusolverDnXpotrf)                                                                                              \
-  X(cusolverDnXgeqrf_bufferSize)                                                                                   \
-  X(cusolverDnXgeqrf)                                                                                              \
-  X(cusolverDnXsyevd_bufferSize)                                                                                   \
-  X(cusolverDnXsyevd) X(cusolverDnXsyevBatched_bufferSize) X(cusolverDnXsyevBatched) X(cusolverDnXgeev_bufferSize) \
-      X(cusolverDnXgeev)
+#define NEURA_CUSOLVER_CALLS(X)  \
+  X(cusolverDnCreate)            \
+  X(cusolverDnSetStream)         \
+  X(cusolverDnCreateParams)      \
+  X(cusolverDnCreateGesvdjInfo)  \
+  X(cusolverDnXgesvdjSetSortEig) \
+  X(cusolverDnXgetrf_bufferSize) \
+  X(cusolverDnXgetrf)            \
+  X(cusolverDnXpotrf_bufferSize) \
+  X(cusolverDnXpotrf)            \
+  X(cusolverDnXgeqrf_bufferSize) \
+  X(cusolverDnXgeqrf)            \
+  X(cusolverDnXsyevd_bufferSize) \
+  X(cusolverDnXsyevd)            \
+  X(cusolverDnXsyevBatched_bufferSize) X(cusolverDnXsyevBatched) X(cusolverDnXgeev_bufferSize) X(cusolverDnXgeev)
 #define NEURA_CUSOLVER_TYPED(X, s, q) \
   X(cusolverDn##s##potrfBatched)      \
   X(cusolverDn##s##q##gqr_bufferSize) \

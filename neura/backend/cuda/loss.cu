@@ -1,7 +1,6 @@
 // Losses of classes. Forward, the scores of a sample are read once: maximum and sum of exponentials grow together.
 // Backward, each score is read once and its gradient written once.
 #include "neura/backend/cuda/loss.cuh"
-#include "neura/backend/cuda/loss_ctc.h"
 
 namespace neura::cuda {
 namespace {
@@ -295,9 +294,7 @@ const loss_kernels* loss() {
                                       .nll_loss = nll_loss,
                                       .nll_loss_backward = nll_loss_backward,
                                       .element_loss = element_loss,
-                                      .element_loss_backward = element_loss_backward,
-                                      .ctc_loss = ctc_loss,
-                                      .ctc_loss_backward = ctc_loss_backward};
+                                      .element_loss_backward = element_loss_backward};
   return &table;
 }
 
