@@ -294,7 +294,9 @@ const loss_kernels* loss() {
                                       .nll_loss = nll_loss,
                                       .nll_loss_backward = nll_loss_backward,
                                       .element_loss = element_loss,
-                                      .element_loss_backward = element_loss_backward};
+                                      .element_loss_backward = element_loss_backward,
+                                      .ctc_loss = nullptr,  // its definition runs
+                                      .ctc_loss_backward = nullptr};
   return &table;
 }
 
