@@ -5,6 +5,7 @@
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/error.h"
+#include "neura/core/number_text.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/view.h"
 
@@ -41,17 +42,22 @@ Parameter parameter(std::string_view text, bool by_name_alone) {
   if (text.starts_with('*')) p.rest = true, text.remove_prefix(1);
   const std::size_t equals = text.find('=');
   std::string_view name = text.substr(0, equals);
-  if (equals != text.npos) p.fallback = text.substr(equals + 1);
+  if (equals != std::string_view::npos) p.fallback = text.substr(equals + 1);
   if (name.ends_with('?')) p.may_be_none = true, name.remove_suffix(1);
   if (p.fallback == "None") p.may_be_none = true;
   p.name = name;
   return p;
 }
-template <class T> T number(const Parameter& p, const char* what) {
-  T value{};
+std::int64_t integer(const Parameter& p, const char* what) {
+  std::int64_t value = 0;
   const char* end = p.fallback.data() + p.fallback.size();
   const auto [at, error] = std::from_chars(p.fallback.data(), end, value);
   if (error != std::errc() || at != end) wrong(p, what);
+  return value;
+}
+double number(const Parameter& p) {
+  double value = 0;
+  if (!parse_number(p.fallback, value)) wrong(p, "a number");
   return value;
 }
 
@@ -66,7 +72,7 @@ int Function::place_of(std::string_view name) const {
 void parse(const char* signature, Function& to) {
   std::string_view text = signature;
   const std::size_t open = text.find('(');
-  check<ValueError>(open != text.npos && text.ends_with(')'),
+  check<ValueError>(open != std::string_view::npos && text.ends_with(')'),
                     [&] { return "surface: expected name(arguments), got " + std::string(signature); });
   to.name = text.substr(0, open);
   std::string_view rest = text.substr(open + 1, text.size() - open - 2);
@@ -88,15 +94,15 @@ void fallback(const Parameter& p, Operand& to) {
 }
 void fallback(const Parameter& p, Scalar& to) {
   if (p.fallback == "True" || p.fallback == "False") to = Scalar(p.fallback == "True");
-  else if (p.fallback.find_first_of(".e") == std::string::npos) to = Scalar(number<std::int64_t>(p, "a number"));
-  else to = Scalar(number<double>(p, "a number"));
+  else if (p.fallback.find_first_of(".e") == std::string::npos) to = Scalar(integer(p, "a number"));
+  else to = Scalar(number(p));
 }
 void fallback(const Parameter& p, bool& to) {
   if (p.fallback != "True" && p.fallback != "False") wrong(p, "True or False");
   to = p.fallback == "True";
 }
-void fallback(const Parameter& p, std::int64_t& to) { to = number<std::int64_t>(p, "an integer"); }
-void fallback(const Parameter& p, double& to) { to = number<double>(p, "a number"); }
+void fallback(const Parameter& p, std::int64_t& to) { to = integer(p, "an integer"); }
+void fallback(const Parameter& p, double& to) { to = number(p); }
 void fallback(const Parameter& p, std::string& to) {
   const std::string& f = p.fallback;
   if (f.size() < 2 || f.front() != '\'' || f.back() != '\'') wrong(p, "'text'");
@@ -105,11 +111,11 @@ void fallback(const Parameter& p, std::string& to) {
 void fallback(const Parameter& p, Shape& to) {
   if (p.fallback == "None") return;
   std::string_view text = p.fallback;
-  if (!text.starts_with('(')) return to.push_back(number<std::int64_t>(p, "an integer or a tuple"));
+  if (!text.starts_with('(')) return to.push_back(integer(p, "an integer or a tuple"));
   for (std::string_view rest = text.substr(1, text.size() - 2); !rest.empty();) {
     Parameter one = p;
     one.fallback = next(rest);
-    if (!one.fallback.empty()) to.push_back(number<std::int64_t>(one, "integers"));
+    if (!one.fallback.empty()) to.push_back(integer(one, "integers"));
   }
 }
 void fallback(const Parameter& p, Padding& to) {

@@ -68,7 +68,7 @@ constexpr Alias kAliases[] = {
 RowFunction function_of(const Row& row) {
   const std::string_view name = row.name;
   RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? kTensors : kSecond, false};
-  if (name.find("polynomial") != name.npos) f.operands[1] = "n", f.numbers = kFirst | kSecond;
+  if (name.find("polynomial") != std::string_view::npos) f.operands[1] = "n", f.numbers = kFirst | kSecond;
   for (const Fact& fact : kFacts)
     if (fact.name == name) f.operands = fact.operands, f.numbers = fact.numbers;
   f.takes_inplace = std::find(std::begin(kInPlace), std::end(kInPlace), name) != std::end(kInPlace);
