@@ -60,7 +60,7 @@ _load, __dir__ = _lazy.names(
         "_tensor_str": "",
         "_utils": "",
         "accelerator": "",
-        "amp": "",
+        "amp": "GradScaler",
         "amp.autocast_mode": "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled "
         "set_autocast_dtype set_autocast_enabled",
