@@ -21,7 +21,9 @@ namespace neura::surface {
   FAMILY(linalg_older)                 \
   FAMILY(loss)                         \
   FAMILY(window)                       \
-  FAMILY(functional)
+  FAMILY(functional)                   \
+  FAMILY(fourier)                      \
+  FAMILY(signal)
 #define FAMILY(name) void add_##name(std::deque<Function>&);
 NEURA_SURFACE_FAMILIES(FAMILY)
 #undef FAMILY
@@ -165,8 +167,7 @@ class List {  // where a family adds its functions, of one space
     bind(all_.emplace_back(std::move(made)), f);
     return *this;
   }
-  // The same functions under another name.
-  const List& alias(const char* name, const char* of) const;
+  const List& alias(const char* name, const char* of) const;  // the same functions under another name
 
  private:
   template <class F> static void bind(Function& made, F f) {

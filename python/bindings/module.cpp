@@ -18,7 +18,6 @@ void bind_surface(const Names&);
 void bind_devices(nb::module_&);
 void bind_pinned(const Names&);
 void bind_statistics(const Names&);
-void bind_fourier(const Names&);
 void bind_underscored(const Names&);
 void bind_recurrent(const Names&);
 void bind_more_functions(const Names&);
@@ -209,7 +208,6 @@ NB_MODULE(_neura, m) {
   bind_order(names);
   bind_einsum(names);
   bind_statistics(names);
-  bind_fourier(names);
   bind_underscored(names);
   bind_recurrent(names);
   bind_attributes_of_tensor(names);
@@ -223,6 +221,8 @@ NB_MODULE(_neura, m) {
   bind_files(m);
   bind_devices(m);
   m.def_submodule("linalg", "Linear algebra.");
+  m.def_submodule("fft", "Discrete Fourier transforms.");
+  m.def_submodule("windows", "Windows for signals.");
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
   bind_surface(names);
   bind_out(m);

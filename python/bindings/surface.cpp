@@ -287,10 +287,10 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunctio
 // Where pickle finds it.
 PyObject* module_of(PyObject* self, void*) {
   const std::string_view space = reinterpret_cast<PyFunction*>(self)->overloads->front().function->space;
-  const char* const where = space == "functional" ? "neura.nn.functional"
-                            : space == "linalg"   ? "neura.linalg"
-                                                  : "neura";
-  return PyUnicode_FromString(where);
+  if (space.empty()) return PyUnicode_FromString("neura");
+  if (space == "functional") return PyUnicode_FromString("neura.nn.functional");
+  if (space == "windows") return PyUnicode_FromString("neura.signal.windows");
+  return PyUnicode_FromString(("neura." + std::string(space)).c_str());
 }
 
 PyGetSetDef properties[] = {{"__doc__", doc, nullptr, "", nullptr},

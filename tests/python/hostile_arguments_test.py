@@ -66,7 +66,7 @@ def test_an_empty_tensor_is_filled_by_dirac_whatever_its_groups():
 WRONG = {
     "histogram: expected numbers or None for range, got str": lambda: neura.histogram(x, 3, range="none"),
     "histogramdd: expected range to be numbers": lambda: neura.histogramdd(x, [2, 2, 2], range=["a", "b"]),
-    "general_cosine: expected a to be numbers": lambda: neura.signal.windows.general_cosine(3, a="abc"),
+    "general_cosine: expected numbers for a, got str": lambda: neura.signal.windows.general_cosine(3, a="abc"),
     "__dlpack__: expected stream": lambda: x.__dlpack__(stream=2**70),
     "format: expected format_spec to be a text": lambda: x.__format__(3),
     "grad: expected": lambda: neura.autograd.grad(neura.ones(1, requires_grad=True).sum(), [None]),
