@@ -58,7 +58,8 @@ TEST(Model, ACopyHasTensorsOfItsOwn) {
 }
 
 TEST(Model, InitializersAmongTheInputsAreNoInputs) {  // IR versions below 4
-  ModelProto m = layer(sample({5, 4}), sample({4}));
+  const Tensor w = sample({5, 4}), b = sample({4});   // the model refers to their bytes
+  ModelProto m = layer(w, b);
   m.graph.input.emplace_back().name = "w.0";
   m.graph.input.emplace_back().name = "b";
   EXPECT_EQ(load(m)->input_names(), (std::vector<std::string>{"x"}));
@@ -197,7 +198,8 @@ TEST(Model, DropoutAndBatchNormalizationObeyTrain) {
 TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
   const Folder folder;
   const Tensor w = sample({5, 4});
-  ModelProto m = layer(w, zeros({4}));
+  const Tensor b = zeros({4});
+  ModelProto m = layer(w, b);
   io::write_file(folder / "w.bin",
                  std::string("pad!") + std::string(static_cast<const char*>(w.const_raw_data()), w.nbytes()));
   TensorProto& t = m.graph.initializer[0];
