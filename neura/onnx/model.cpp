@@ -105,7 +105,7 @@ nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unbo
 Ref<Model> load(const std::string& path) {
   const io::Source file(path, true);
   check<FormatError>(file.size() > 0, [&] { return "onnx.load: expected an ONNX file, got an empty one: " + path; });
-  ModelProto model = read_model({reinterpret_cast<const char*>(file.mapping()->data), file.size()});
+  ModelProto model = read_model({reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size())});
   ExternalData external(path);
   external.attach(model);
   return nn::make<Model>(compile(model));
