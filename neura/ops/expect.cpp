@@ -1,4 +1,3 @@
-#include "neura/core/wrapped.h"
 #include "neura/ops/expect.h"
 
 #include <cstdio>
@@ -6,6 +5,7 @@
 #include <memory>
 
 #include "neura/backend/kernels/index.h"
+#include "neura/core/wrapped.h"
 #include "neura/ops/apply.h"
 #include "neura/ops/copy.h"
 #include "neura/ops/reduce.h"

@@ -110,13 +110,12 @@ template <class T> nb::tuple tuple_of(const T& tensors) {
 // x.name(…) is neura.name(x, …): the same callable, bound as a method.
 void add_method(const char* name, nb::handle callable);
 void forget_row(nb::handle scope, const char* name);  // nanobind adds overloads to its own functions alone
-std::string text_of(const std::string& name, bool network = false);  // for help(); empty if there is none
+std::string text_of(const std::string& name);         // for help(); empty if there is none
 struct Names {
   nb::module_ functions, methods;
-  bool network = false;
   template <class F, class... E> const Names& function(const char* name, F&& f, const E&... e) const {
     forget_row(functions, name);
-    nb::module_(functions).def(name, f, text_of(name, network).c_str(), e...);
+    nb::module_(functions).def(name, f, text_of(name).c_str(), e...);
     return *this;
   }
   template <class F, class... E> const Names& method(const char* name, F&& f, const E&... e) const {
@@ -126,7 +125,7 @@ struct Names {
   }
   template <class F, class... E> const Names& both(const char* name, F&& f, const E&... e) const {
     forget_row(functions, name);
-    nb::module_(functions).def(name, f, text_of(name, network).c_str(), e...);
+    nb::module_(functions).def(name, f, text_of(name).c_str(), e...);
     add_method(name, functions.attr(name));
     return *this;
   }

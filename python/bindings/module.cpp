@@ -223,7 +223,7 @@ NB_MODULE(_neura, m) {
   m.def_submodule("linalg", "Linear algebra.");
   m.def_submodule("fft", "Discrete Fourier transforms.");
   m.def_submodule("windows", "Windows for signals.");
-  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods, true};
+  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
   bind_surface(names);
   bind_out(m);
   bind_more_functions(network);

@@ -20,15 +20,13 @@ constexpr Text kTexts[] = {
 #undef TEXT
 };
 
-const char* find(std::string_view name, bool network) {
+const char* find(std::string_view name) {
   static const auto* all = [] {  // outlives the interpreter
-    auto* map = new std::unordered_map<std::string_view, const char*>[2];
-    for (const Text& t : kTexts)  // unfold is two functions: that of networks stands first
-      map[0].try_emplace(t.name, t.text), map[1][t.name] = t.text;
+    auto* map = new std::unordered_map<std::string_view, const char*>;
+    for (const Text& t : kTexts) map->emplace(t.name, t.text);
     return map;
   }();
-  const auto& map = all[network ? 0 : 1];
-  if (const auto it = map.find(name); it != map.end()) return it->second;
+  if (const auto it = all->find(name); it != all->end()) return it->second;
   for (const surface::Function& f : surface::functions())
     if (f.name == name && *f.text) return f.text;
   return nullptr;
@@ -36,10 +34,10 @@ const char* find(std::string_view name, bool network) {
 
 }  // namespace
 
-std::string text_of(const std::string& name, bool network) {
-  if (const char* text = find(name, network)) return text;
+std::string text_of(const std::string& name) {
+  if (const char* text = find(name)) return text;
   if (name.empty() || name.back() != '_') return {};
-  const char* text = find(name.substr(0, name.size() - 1), network);
+  const char* text = find(name.substr(0, name.size() - 1));
   return text ? std::string("In place. ") + text : std::string();
 }
 

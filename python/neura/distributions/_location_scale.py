@@ -7,8 +7,9 @@ from .._limits import finfo
 from . import constraints
 from ._composed import TransformedDistribution
 from ._gamma import Chi2
+from ._half import Half
 from ._sampling import normal, open_uniform, uniform
-from ._transform_elements import AbsTransform, AffineTransform, ExpTransform
+from ._transform_elements import AffineTransform, ExpTransform
 from .distribution import Distribution
 from .utils import broadcast_all, euler_constant
 
@@ -99,7 +100,7 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Half):
     """The distribution of |x|, x Cauchy of median 0 and width `scale`.
 
     >>> from neura.distributions import HalfCauchy
@@ -107,33 +108,11 @@ class HalfCauchy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
     def __init__(self, scale, validate_args=None):
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
 
-    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: _n.full_like(self.scale, math.inf))
-    mode = property(lambda self: _n.zeros_like(self.scale))
     variance = property(lambda self: self.base_dist.variance)
-
-    def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return _n.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value):
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self):
-        return self.base_dist.entropy() - math.log(2)
 
 
 class Uniform(Distribution):

@@ -2,11 +2,11 @@
 
 import math
 
-from .. import _neura as _n
 from . import constraints
 from ._composed import TransformedDistribution
+from ._half import Half
 from ._sampling import normal
-from ._transform_elements import AbsTransform, ExpTransform
+from ._transform_elements import ExpTransform
 from ._transform_vectors import StickBreakingTransform
 from .distribution import ExponentialFamily
 from .utils import broadcast_all
@@ -99,7 +99,7 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
-class HalfNormal(TransformedDistribution):
+class HalfNormal(Half):
     """The distribution of |x|, x normal of mean 0 and standard deviation `scale`.
 
     >>> from neura.distributions import HalfNormal
@@ -107,42 +107,16 @@ class HalfNormal(TransformedDistribution):
     tensor(0.7979)
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
     def __init__(self, scale, validate_args=None):
-        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
-
-    scale = property(lambda self: self.base_dist.scale)
+        super().__init__(Normal(0, scale, validate_args=False), validate_args)
 
     @property
     def mean(self):
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def mode(self):
-        return _n.zeros_like(self.scale)
-
-    @property
     def variance(self):
         return self.scale**2 * (1 - 2 / math.pi)
-
-    def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return _n.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value):
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self):
-        return self.base_dist.entropy() - math.log(2)
 
 
 class LogisticNormal(TransformedDistribution):
