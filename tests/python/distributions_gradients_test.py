@@ -5,7 +5,7 @@ import math
 import neura
 import pytest
 from neura import distributions as D
-from test_distributions_values import STORED
+from distributions_values_test import STORED
 
 # Finite differences change one number of a symmetric matrix; counts; probabilities at the end of their interval.
 WITHOUT = ("[[2.0, 0.5", "Binomial", "[0.0, 0.5, 1.0]", "[4.0, 0.0, 1.0]")

@@ -10,7 +10,7 @@ import neura
 import pytest
 from neura import distributions as D
 from neura.distributions import constraints
-from test_distributions_values import STORED, make
+from distributions_values_test import STORED, make
 
 errors = neura.errors
 

@@ -6,7 +6,7 @@ import neura
 import pytest
 from neura import distributions as D
 from neura.distributions import _sampling, constraints
-from test_distributions_values import STORED, make
+from distributions_values_test import STORED, make
 
 CALLS = [row["call"] for row in STORED["calls"] if "t(" in row["call"]]
 COUNT = 4000
