@@ -1,7 +1,7 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build quick dev demo test bench wheel docs format format-check lint checks asan tsan arm wasm coverage install clean
+.PHONY: help build quick dev demo test bench wheel wheels docs site format format-check lint checks asan tsan arm wasm coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -20,14 +20,16 @@ bench: build  ## runs the C++ benchmarks; BENCH='--benchmark_filter=add' passes 
 	build/release/bin/neura_bench $(BENCH)
 docs: build  ## writes the pages of docs/ that come from the tables
 	tools/docs.sh build/release
+site: build  ## builds the documentation site in build/site, and checks its links and its search
+	tools/site.sh build/release
 format:  ## formats every C++ and Python file
 	tools/format.sh
 format-check:
 	tools/format.sh --check
 lint:  ## clang-tidy and flake8 over what changed; LINT=--all for everything
 	tools/lint.sh $(LINT)
-checks: format-check  ## formatting, include floors, lengths
-	tools/check_floors.py && tools/check_lengths.py
+checks: format-check  ## what CI refuses and takes seconds to see: formatting, floors, names, lengths, links, CUDA's statuses
+	tools/check_floors.py && tools/check_names.py && tools/check_lengths.py && tools/check_links.py && tools/check_cuda_calls.py
 asan:  ## tests under the address and undefined-behaviour sanitizers
 	tools/build.sh asan && tools/test.sh build/asan -L unit
 tsan:  ## the threaded tests under the thread sanitizer
@@ -40,6 +42,8 @@ coverage:  ## which lines and which errors the C++ tests execute
 	tools/coverage.sh
 wheel:  ## the Python package as a wheel, in build/dist, tried in an environment of its own
 	tools/python.sh && tools/wheel.sh
+wheels:  ## a wheel for each Python from 3.9 to 3.13 that is here, and a table of them
+	tools/wheel.sh --all
 install: build  ## installs into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 clean:  ## removes build/

@@ -2,11 +2,11 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

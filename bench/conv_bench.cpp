@@ -2,9 +2,9 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/convolution.h"
-#include "neura/ops/pool.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/conv_ops.h"
+#include "neura/ops/spatial/pool.h"
 
 namespace neura {
 namespace {

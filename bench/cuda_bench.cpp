@@ -3,16 +3,16 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/backend/plugin.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/pool.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/sort.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/sort/sort.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/pool.h"
 
 namespace {
 using namespace neura;

@@ -3,9 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/data/loader.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/random.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/join.h"
 
 namespace neura::data {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "neura/ops/fft.h"
-#include "neura/ops/random.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/signal/fft.h"
 
 namespace neura {
 namespace {

@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/matmul.h"
+#include "neura/ops/product/matmul.h"
 
 namespace neura {
 namespace {

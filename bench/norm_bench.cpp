@@ -1,9 +1,9 @@
 // Normalisations, forward and both ways.
 #include <benchmark/benchmark.h>
 
-#include "neura/ops/create.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/random.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/random/random.h"
 
 namespace neura {
 namespace {

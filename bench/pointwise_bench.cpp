@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 
 namespace neura {
 namespace {

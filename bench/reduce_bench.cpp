@@ -1,10 +1,10 @@
 // Reductions, scans and sorting: sizes that fit a cache and sizes that do not, rows and columns.
 #include <benchmark/benchmark.h>
 
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/sort.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/sort/sort.h"
 
 namespace neura {
 namespace {

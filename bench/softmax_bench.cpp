@@ -1,10 +1,10 @@
 // Softmax and cross entropy: sizes that fit a cache and sizes that do not, rows and columns, forward and both ways.
 #include <benchmark/benchmark.h>
 
-#include "neura/ops/create.h"
-#include "neura/ops/loss.h"
-#include "neura/ops/random.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/loss/loss.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/random/random.h"
 
 namespace neura {
 namespace {

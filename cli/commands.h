@@ -3,39 +3,66 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "cli/graph.h"
+#include <vector>
 
 namespace neura::cli {
 
 inline constexpr int kDone = 0, kFailed = 1, kUsage = 2, kInterrupted = 130;  // 128 + SIGINT, as shells have it
 
-struct TrainOptions {  // what is absent comes from the checkpoint that is resumed, or is the default of `Settings`
+struct FitOptions {  // of neura train; what is absent is the run's that is resumed, or the default
+  std::string task, data;
   std::optional<std::string> model;
   std::optional<std::int64_t> epochs, batch_size;
   std::optional<double> lr;
   std::optional<std::uint64_t> seed;
+  std::vector<std::string> settings;  // KEY=NUMBER
   std::string device = "cpu";
-  GraphMode graph = GraphMode::automatic;
-  std::string data;     // the folder with the four files; empty: Debian's package
-  std::string save;     // empty: fashion-mnist-MODEL.safetensors
-  std::string resume;   // a checkpoint
-  std::string report;   // an HTML page
-  std::string compare;  // a checkpoint whose run the page shows, too
+  std::string out, resume;  // folders of runs
+  std::string target, as;   // of a table: the column, and "classification" or "regression"
+  std::string tokenizer;    // of texts: tokenizer.json; empty: characters
+  bool quick = false;
 };
 struct EvalOptions {
-  std::string file, data, report, compare;
+  std::string run, data, report, compare;  // data: others to test with; compare: another run
   std::string device = "cpu";
 };
 struct PredictOptions {
-  std::string picture;  // a PNG file, or a number: that picture of the test set
-  std::string model, data;
-  std::string device = "cpu";
-  bool invert = false;
+  std::string run, device = "cpu";
+  std::vector<std::string> files;  // pictures, tables, or the words of a prompt; "-": standard input
+  bool json = false;
+  bool invert = false;  // pictures of Fashion-MNIST: dark on light
+  std::int64_t length = 200;
+  std::optional<double> temperature;
+  std::uint64_t seed = 0;
+};
+
+struct FileOptions {
+  std::string file;
+  bool all = false;  // every tensor
+};
+struct RunOptions {
+  std::string model, output, device = "cpu";
+  std::vector<std::string> inputs;  // FILE.npy, or NAME=FILE.npy
+  bool trusted = false;             // a file .neura of one's own
+};
+struct ExportOptions {
+  std::string model, output;
+  std::int64_t opset = 0;  // 0: the usual one
+  std::string weights = "auto";
+};
+struct BenchOptions {
+  std::string model, device = "cpu";
+  std::vector<std::string> inputs, sizes;  // sizes: NAME=N
+  std::int64_t runs = 20;
+  bool trusted = false;
 };
 
 int info();
-int train(const TrainOptions&);
+int file_info(const FileOptions&);
+int run_model(const RunOptions&);
+int export_model(const ExportOptions&);
+int bench_model(const BenchOptions&);
+int train(const FitOptions&);
 int evaluate(const EvalOptions&);
 int predict(const PredictOptions&);
 

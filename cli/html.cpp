@@ -106,6 +106,45 @@ std::string chart(const std::string& title, const std::vector<Series>& series, i
          lines + "</svg></figure>";
 }
 
+std::string figure(const std::string& value, const std::string& text) {
+  return "<div><b>" + escape(value) + "</b><small>" + escape(text) + "</small></div>";
+}
+
+std::string facts(const std::vector<std::pair<std::string, std::string>>& names_and_values) {
+  std::string out = "<dl class=card>";
+  for (const auto& [name, value] : names_and_values) out += "<dt>" + escape(name) + "<dd>" + escape(value);
+  return out + "</dl>";
+}
+
+std::string confusion_table(const std::vector<std::string>& classes,
+                            const std::vector<std::vector<std::int64_t>>& confusion) {
+  std::string out = "<div class=\"card scroll\"><table class=matrix><thead><tr><th>";
+  for (const std::string& name : classes) out += "<th>" + escape(name);
+  out += "</tr></thead>";
+  for (std::size_t is = 0; is < classes.size(); ++is) {
+    const auto& row = confusion[is];
+    std::int64_t all = 0;
+    for (std::int64_t n : row) all += n;
+    out += "<tr><th>" + escape(classes[is]);
+    for (std::size_t said = 0; said < row.size(); ++said) {
+      const double part = all ? double(row[said]) / double(all) : 0;
+      // The eye should find few mistakes beside many hits: their shade grows faster.
+      const double shade = is == said ? 0.1 + 0.6 * part : std::min(0.75, 4 * part);
+      out += std::string("<td style=\"background: rgba(var(--") + (is == said ? "good" : "bad") + "), " +
+             fixed(shade, 3) + ")\" title=\"" + escape(classes[is]) + " taken for " + escape(classes[said]) + ": " +
+             fixed(100 * part, 2) + " %\">" + (row[said] ? std::to_string(row[said]) : "");
+    }
+    out += "</tr>";
+  }
+  return out + "</table><small>Rows: what it is. Columns: what the network says.</small></div>";
+}
+
+std::string html_page(const std::string& title, const std::string& body) {
+  return "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
+         "<title>" +
+         escape(title) + "</title><style>" + kStyle + "</style></head><body>" + body + "</body></html>\n";
+}
+
 const char* const kStyle = R"(
 :root { color-scheme: light dark; --paper: #fbfaf8; --card: #fff; --ink: #1d1f24; --soft: #6b7078; --line: #e4e2dd;
   --one: #2f6fde; --two: #e0662b; --three: #3d9a5f; --good: 47, 111, 222; --bad: 214, 69, 61; }

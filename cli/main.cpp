@@ -4,8 +4,12 @@
 #include <cstdio>
 #include <map>
 #include <new>
+#include <set>
 
 #include "cli/commands.h"
+#include "cli/config.h"
+#include "cli/serve.h"
+#include "cli/task.h"
 #include "neura/core/error.h"
 #include "neura/core/parallel.h"
 #include "neura/core/version.h"
@@ -15,9 +19,14 @@ namespace {
 using namespace neura::cli;
 
 struct Commands {
-  TrainOptions train;
+  FitOptions fit;
   EvalOptions eval;
   PredictOptions predict;
+  FileOptions info;
+  RunOptions run;
+  ExportOptions to_onnx;
+  BenchOptions bench;
+  ServeOptions serve;
   int threads = 0;
 };
 
@@ -30,66 +39,184 @@ void add_device(CLI::App* app, std::string& device) {
   app->add_option("--device", device, "Where to compute: cpu (default), cuda, cuda:1");
 }
 
-void add_report(CLI::App* app, std::string& report, std::string& compare) {
-  auto* page = app->add_option("--report", report, "Write a page about the run, HTML");
-  app->add_option("--compare", compare, "A checkpoint of another run, whose losses the page shows beside")->needs(page);
+void add_trust(CLI::App* app, bool& trusted) {
+  app->add_flag("--trust", trusted, "A file .neura of your own: also operations that are not checked in files");
+}
+
+std::string joined(const std::vector<const char*>& names) {
+  std::string text = names[0] + std::string(" (default)");
+  for (std::size_t i = 1; i < names.size(); ++i) text += std::string(", ") + names[i];
+  return text;
+}
+
+// What all of train have in common.
+CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* text, const char* data) {
+  const TaskKind& kind = kind_of(task);
+  CLI::App* fit = train->add_subcommand(task, text);
+  FitOptions& o = c.fit;
+  fit->add_option(data, o.data,
+                  std::string("What to learn from") + (kind.has_data ? " (default: what is installed)" : "") +
+                      "; with --resume, where it lies now if it has moved");
+  fit->add_option("--model", o.model, joined(kind.models))
+      ->check(CLI::IsMember(std::set<std::string>(kind.models.begin(), kind.models.end())).description(""));
+  fit->add_option("--epochs", o.epochs, "Passes over the data (default " + std::to_string(kind.epochs) + ")")
+      ->check(CLI::Range(1, 100000).description(""));
+  fit->add_option("--batch-size", o.batch_size,
+                  std::string(kind.things) + " per step (default " + std::to_string(kind.batch_size) + ")")
+      ->check(CLI::Range(1, 1000000).description(""));
+  fit->add_option("--lr", o.lr, "Highest learning rate of the cycle (default " + number(kind.lr) + ")")
+      ->check(CLI::Range(1e-12, 1e3).description(""));
+  fit->add_option("--set", o.settings, "KEY=NUMBER: a setting of those below; as often as you like")
+      ->allow_extra_args(false);
+  fit->add_option("--seed", o.seed, "Decides split, first weights, order and chance (default 0)");
+  fit->add_flag("--quick", o.quick, "One epoch of at most 20 batches, to see that all works");
+  fit->add_option("--out", o.out, "The run's folder, a new one (default runs/NAME of the data)");
+  fit->add_option("--resume", o.resume, "A run's folder: go on with it, with its settings");
+  add_device(fit, o.device);
+  add_threads(fit, c);
+  fit->footer(knob_lines(kind.knobs));
+  fit->parse_complete_callback([&o, task] { o.task = task; });
+  return fit;
+}
+
+void add_fits(CLI::App* train, Commands& c) {
+  add_fit(train, c, "images", "Pictures: a folder with a folder of PNG or JPEG files for each class", "DIR");
+  CLI::App* table = add_fit(train, c, "table", "A CSV file: one column from the others", "FILE");
+  table->add_option("--target", c.fit.target, "The column to be said");
+  table->add_option("--as", c.fit.as, "classification or regression (default: what the column looks like)")
+      ->check(CLI::IsMember({"classification", "regression"}).description(""));
+  CLI::App* text = add_fit(train, c, "text", "A text, or a folder of texts: what comes next", "PATH");
+  text->add_option("--tokenizer", c.fit.tokenizer, "A file tokenizer.json (default: characters)");
+  add_fit(train, c, "fashion-mnist",
+          "Pictures of clothes in ten classes, or another set in {train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz]",
+          "DIR");
 }
 
 void add_train(CLI::App& app, Commands& c) {
   CLI::App* train = app.add_subcommand("train", "Train a network, print how it goes, save it");
-  CLI::App* fashion = train->add_subcommand("fashion-mnist", "Pictures of clothes, 28 x 28, in ten classes");
-  TrainOptions& o = c.train;
-  fashion->add_option("--model", o.model, "cnn (default) or mlp")->check(CLI::IsMember({"cnn", "mlp"}));
-  fashion->add_option("--epochs", o.epochs, "Passes over the pictures (default 4)")->check(CLI::Range(1, 100000));
-  fashion->add_option("--batch-size", o.batch_size, "Pictures per step (default 128)")->check(CLI::Range(1, 1000000));
-  fashion->add_option("--lr", o.lr, "Highest learning rate of the cycle (default 0.003)")
-      ->check(CLI::Range(1e-12, 1e3));
-  fashion->add_option("--seed", o.seed, "Decides first weights, order and dropout (default 0)");
-  add_device(fashion, o.device);
-  const std::map<std::string, GraphMode> modes{
-      {"auto", GraphMode::automatic}, {"on", GraphMode::on}, {"off", GraphMode::off}};
-  fashion
-      ->add_option("--graph", o.graph,
-                   "Steps as one CUDA graph: auto (default) where it can be, and says why where not; on; off")
-      ->transform(CLI::Transformer(modes).description("{auto,on,off}"));
-  fashion->add_option("--data", o.data, "Folder with {train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz]");
-  fashion->add_option("--save", o.save,
-                      "Checkpoint to write after every epoch (default fashion-mnist-MODEL.safetensors)");
-  fashion->add_option("--resume", o.resume, "Checkpoint to go on from, with its settings");
-  add_report(fashion, o.report, o.compare);
-  add_threads(fashion, c);
+  add_fits(train, c);
   train->allow_extras();  // after the data sets, which would inherit it
   train->parse_complete_callback([train] {
     if (!train->get_subcommands().empty()) return;
     const std::vector<std::string> rest = train->remaining();
-    throw CLI::ParseError("train: expected a data set, got " + (rest.empty() ? "none" : "\"" + rest[0] + "\"") +
-                              "; there is fashion-mnist",
+    throw CLI::ParseError("train: expected what to train, got " + (rest.empty() ? "none" : "\"" + rest[0] + "\"") +
+                              "; there are images, table, text and fashion-mnist",
                           CLI::ExitCodes::ExtrasError);
   });
 }
 
 void add_others(CLI::App& app, Commands& c) {
-  app.add_subcommand("info", "Version, processor, threads, memory and devices");
-  CLI::App* eval = app.add_subcommand("eval", "Test a saved network");
-  eval->add_option("FILE", c.eval.file, "A checkpoint of neura train")->required();
-  eval->add_option("--data", c.eval.data, "Folder with t10k-{images-idx3,labels-idx1}-ubyte[.gz]");
-  add_report(eval, c.eval.report, c.eval.compare);
+  CLI::App* info = app.add_subcommand("info", "Version, processor, threads, memory and devices; or what a file holds");
+  info->add_option("FILE", c.info.file, "A file .onnx, .neura or .safetensors: operators, tensors, sizes, version");
+  info->add_flag("--all", c.info.all, "Every tensor, not the first 20");
+  CLI::App* eval = app.add_subcommand("eval", "Test a trained network");
+  eval->add_option("RUN", c.eval.run, "A run's folder")->required();
+  eval->add_option("DATA", c.eval.data,
+                   "What to test with, of the kind that the run was given (default: what it held back)");
+  auto* page = eval->add_option("--report", c.eval.report, "Write a page about the run, HTML");
+  eval->add_option("--compare", c.eval.compare, "Another run's folder, whose losses the page shows beside")
+      ->needs(page);
   add_device(eval, c.eval.device);
   add_threads(eval, c);
-  CLI::App* predict = app.add_subcommand("predict", "Say what a picture shows");
-  predict->add_option("PICTURE", c.predict.picture, "A PNG file, or the number of a picture of the test set")
-      ->required();
-  predict->add_option("--model", c.predict.model, "A checkpoint of neura train")->required();
-  predict->add_option("--data", c.predict.data, "Folder with the test set, for a number");
+  CLI::App* predict =
+      app.add_subcommand("predict", "Use a trained network: say what is in pictures or rows, write text");
+  predict->add_option("RUN", c.predict.run, "A run's folder")->required();
+  predict->add_option(
+      "FILE", c.predict.files,
+      "Pictures; a CSV file; the beginning of a text; - is standard input; of fashion-mnist also numbers of "
+      "test pictures");
+  predict->add_flag("--json", c.predict.json, "Answers as lines of JSON");
+  predict->add_option("--length", c.predict.length, "Tokens to write (default 200)")->check(CLI::Range(1, 1000000));
+  predict->add_option("--temperature", c.predict.temperature, "Lower is surer (default: the run's)")
+      ->check(CLI::Range(0.01, 10.0));
+  predict->add_option("--seed", c.predict.seed, "Decides what is written (default 0)");
+  predict->add_flag("--invert", c.predict.invert, "Of fashion-mnist: the picture is dark on light");
   add_device(predict, c.predict.device);
-  predict->add_flag("--invert", c.predict.invert, "The picture is dark on light, unlike those of the data set");
   add_threads(predict, c);
 }
 
-int run(CLI::App& app, const Commands& c) {
+void add_models(CLI::App& app, Commands& c) {
+  CLI::App* run = app.add_subcommand("run", "Run a model of a file once");
+  run->add_option("MODEL", c.run.model, "A file .onnx or .neura")->required();
+  add_trust(run, c.run.trusted);
+  run->add_option("--input", c.run.inputs, "FILE.npy for the next input, or NAME=FILE.npy; once for each input");
+  run->add_option("--output", c.run.output,
+                  "Where results go: FILE.npy for one, else a folder of NAME.npy (default: they are printed)");
+  add_device(run, c.run.device);
+  add_threads(run, c);
+  CLI::App* bench = app.add_subcommand("bench", "Measure how long a model of a file takes");
+  bench->add_option("MODEL", c.bench.model, "A file .onnx or .neura")->required();
+  add_trust(bench, c.bench.trusted);
+  bench->add_option("--runs", c.bench.runs, "How many, after one that is told apart (default 20)")
+      ->check(CLI::Range(1, 1000000));
+  bench->add_option("--size", c.bench.sizes, "NAME=N: an open size of the inputs, such as batch=8 (default 1)");
+  bench->add_option("--input", c.bench.inputs,
+                    "FILE.npy or NAME=FILE.npy (default: random numbers; integers are zero)");
+  add_device(bench, c.bench.device);
+  add_threads(bench, c);
+  CLI::App* to = app.add_subcommand("export", "Write a model as an ONNX file or a program");
+  to->add_option("MODEL", c.to_onnx.model, "A run's folder, or an ONNX file to be written anew")->required();
+  to->add_option("--output", c.to_onnx.output, "The file .onnx or .neura to write")->required();
+  to->add_option("--opset", c.to_onnx.opset, "Version of ONNX's operators (default 18)")->check(CLI::Range(13, 24));
+  to->add_option("--weights", c.to_onnx.weights,
+                 "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
+      ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
+}
+
+#ifdef NEURA_SERVE
+void add_serve(CLI::App& app, Commands& c) {
+  ServeOptions& o = c.serve;
+  CLI::App* serve = app.add_subcommand("serve", "Serve models over HTTP, by the Open Inference Protocol (KServe v2)");
+  serve->add_option("MODELS", o.path, "A folder with NAME/VERSION/model.neura or model.onnx, or one such file")
+      ->required();
+  serve->add_option("--host", o.host, "Address to listen at (default 127.0.0.1; 0.0.0.0: every one of this machine)");
+  serve->add_option("--port", o.port, "0 to 65535; 0: any that is free, which is printed (default 8000)")
+      ->check(CLI::Range(0, 65535).description(""));
+  serve->add_option("--port-file", o.port_file, "A file to write the port to");
+  serve
+      ->add_option("--max-batch", o.max_batch,
+                   "Rows that go through a model together; 1: requests run alone (default 32)")
+      ->check(CLI::Range(1, 65536).description(""));
+  serve
+      ->add_option("--max-delay-ms", o.max_delay_ms,
+                   "How long an idle model waits for requests that are still being read (default 2)")
+      ->check(CLI::Range(0.0, 1e4).description(""));
+  serve
+      ->add_option("--queue", o.queue,
+                   "Requests that may wait for a model; further ones are refused, 429 (default 256)")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+  serve
+      ->add_option("--timeout-ms", o.timeout_ms,
+                   "How long requests may wait that do not say it themselves; then 503 (default 0: without end)")
+      ->check(CLI::Range(0.0, 1e9).description(""));
+  serve->add_option("--max-body-mb", o.max_body_mb, "Largest request, in MiB, also when unpacked (default 64)")
+      ->check(CLI::Range(1, 65536).description(""));
+  serve->add_option("--connections", o.connections, "Connections at once (default 256)")
+      ->check(CLI::Range(1, 65536).description(""));
+  serve
+      ->add_option("--poll-s", o.poll_seconds,
+                   "Seconds between looks for new versions; 0: only when a client asks to load one (default 2)")
+      ->check(CLI::Range(0.0, 86400.0).description(""));
+  serve->add_flag("--verbose", o.verbose, "A line for each request");
+  add_device(serve, o.device);
+  add_threads(serve, c);
+  serve->footer(
+      "Clients: tritonclient[http], kserve, or any other of HTTP, at /v2/models/NAME/infer. Health: /v2/health/ready.\n"
+      "Counters for Prometheus: /metrics. Ctrl-C or SIGTERM: requests that run get their answers, and the program "
+      "ends.");
+}
+#endif
+
+int run(CLI::App& app, Commands& c) {
   if (c.threads) neura::set_num_threads(c.threads);
-  if (app.got_subcommand("info")) return info();
-  if (app.got_subcommand("train")) return train(c.train);
+  if (app.got_subcommand("info")) return c.info.file.empty() ? info() : file_info(c.info);
+  if (app.got_subcommand("run")) return run_model(c.run);
+#ifdef NEURA_SERVE
+  if (app.got_subcommand("serve")) return serve_models(c.serve);
+#endif
+  if (app.got_subcommand("bench")) return bench_model(c.bench);
+  if (app.got_subcommand("export")) return export_model(c.to_onnx);
+  if (app.got_subcommand("train")) return train(c.fit);
   if (app.got_subcommand("eval")) return evaluate(c.eval);
   return predict(c.predict);
 }
@@ -105,6 +232,10 @@ int main(int argc, char** argv) {
     return std::string("neura: ") + e.what() + "; see \"" + a->get_name() + " --help\"\n";
   });
   add_others(app, c);
+  add_models(app, c);
+#ifdef NEURA_SERVE
+  add_serve(app, c);
+#endif
   add_train(app, c);
   try {
     app.parse(argc, argv);

@@ -36,10 +36,8 @@ std::string thousands(std::int64_t n) {
   return text;
 }
 
-std::string bar_line(const std::string& title, double part, double loss, double accuracy, double rate, double left,
-                     int width) {
-  const std::string numbers = print(" %3d %%  loss %.4f  accuracy %.1f %%  ", int(part * 100), loss, 100 * accuracy) +
-                              thousands(std::int64_t(rate)) + " img/s  " + duration(left) + " left";
+std::string bar_line(const std::string& title, double part, const std::string& text, int width) {
+  const std::string numbers = print(" %3d %%  ", int(part * 100)) + text;
   const int room = std::min(40, width - 1 - int(title.size()) - int(numbers.size()) - 1);
   if (width == 0) return title + numbers;
   if (room < 5) return (title + numbers).substr(0, std::size_t(width - 1));  // a narrow terminal: what fits
@@ -49,8 +47,12 @@ std::string bar_line(const std::string& title, double part, double loss, double 
   return title + bar + numbers;
 }
 
-Progress::Progress(std::string title, std::int64_t total, std::int64_t done)
-    : title_(std::move(title)), total_(total), first_(done), terminal_(::isatty(STDOUT_FILENO)) {
+Progress::Progress(std::string title, std::int64_t total, std::int64_t done, std::string unit)
+    : title_(std::move(title)),
+      unit_(std::move(unit)),
+      total_(total),
+      first_(done),
+      terminal_(::isatty(STDOUT_FILENO)) {
   start_ = last_ = std::chrono::steady_clock::now();
 }
 
@@ -69,20 +71,18 @@ void Progress::say(const std::string& text) {
   std::fflush(stdout);
 }
 
-void Progress::update(std::int64_t done, double loss, double accuracy) {
+void Progress::update(std::int64_t done, const std::string& numbers) {
   const auto now = std::chrono::steady_clock::now();
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = double(done - first_) / std::max(seconds, 1e-9);
   const double left = double(total_ - done) / std::max(rate, 1e-9);
   const double part = double(done) / double(std::max<std::int64_t>(total_, 1));
-  if (terminal_) {
-    std::fputs(("\r" + bar_line(title_, part, loss, accuracy, rate, left, terminal_width()) + "\033[K").c_str(),
-               stdout);
-    drawn_ = true;
-  } else {
-    std::fputs((bar_line(title_, part, loss, accuracy, rate, left, 0) + "\n").c_str(), stdout);
-  }
+  const std::string text =
+      numbers + "  " + thousands(std::int64_t(rate)) + " " + unit_ + "/s  " + duration(left) + " left";
+  const std::string line = bar_line(title_, part, text, terminal_ ? terminal_width() : 0);
+  std::fputs((terminal_ ? "\r" + line + "\033[K" : line + "\n").c_str(), stdout);
+  drawn_ = drawn_ || terminal_;
   std::fflush(stdout);
 }
 

@@ -44,15 +44,20 @@ function(neura_library target short_name public private)
   add_library(neura::${short_name} ALIAS ${target})
 endfunction()
 
-# neura::neura is all that was built; neura::static the same as archives.
+# neura::neura is all that was built; neura::static the same as archives. But for the server, which brings what only
+# servers need: OpenSSL, with cpp-httplib.
 macro(neura_umbrella)
+  set(neura_in_all ${neura_components})
+  list(REMOVE_ITEM neura_in_all neura_serve)
   add_library(neura_all INTERFACE)
-  target_link_libraries(neura_all INTERFACE ${neura_components})
+  target_link_libraries(neura_all INTERFACE ${neura_in_all})
   set_target_properties(neura_all PROPERTIES EXPORT_NAME neura)
   add_library(neura::neura ALIAS neura_all)
   if(neura_archives)
     add_library(neura_all_static INTERFACE)
-    target_link_libraries(neura_all_static INTERFACE ${neura_archives})
+    set(neura_in_all ${neura_archives})
+    list(REMOVE_ITEM neura_in_all neura_serve_static)
+    target_link_libraries(neura_all_static INTERFACE ${neura_in_all})
     set_target_properties(neura_all_static PROPERTIES EXPORT_NAME static)
     add_library(neura::static ALIAS neura_all_static)
   endif()

@@ -13,10 +13,10 @@ if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know 
 endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG -compress-mode=size")
-file(GLOB sources CONFIGURE_DEPENDS neura/backend/cuda/*.cpp neura/backend/cuda/*.cu)
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS neura/backend/cuda/*.cpp neura/backend/cuda/*.cu)
 list(FILTER sources EXCLUDE REGEX "family.cu$")
 # A family's kernels in several units of about the same size. The bits of family.cu: values of float 1, double 2, integers
-# 4, complex numbers 8; slopes 16 times those. Each bit is in one unit.
+# 4, complex numbers 8; slopes 16 times those. Each bit is in one unit. A family that is not here is a unit of its own.
 set(units_arithmetic 17 34 4 200)
 set(units_compare 251 4)
 set(units_elementary 21 34 8 192)
@@ -28,6 +28,9 @@ foreach(line IN LISTS families)
   string(REGEX REPLACE "FAMILY\\(([a-z_]+)\\).*" "\\1" family "${line}")
   set(names "")
   set(sum 0)
+  if(NOT DEFINED units_${family})
+    set(units_${family} 255)
+  endif()
   foreach(parts IN LISTS units_${family})
     math(EXPR sum "${sum} + ${parts}")
     string(APPEND names " UNIT(${family}, ${parts})")
@@ -36,7 +39,7 @@ foreach(line IN LISTS families)
     if(family STREQUAL "special")
       string(APPEND defines "#define NEURA_SPECIAL\n")
     endif()
-    file(CONFIGURE OUTPUT ${unit} CONTENT "${defines}#include \"neura/backend/cuda/family.cu\"\n" @ONLY)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${defines}#include \"neura/backend/cuda/pointwise/family.cu\"\n" @ONLY)
     list(APPEND sources ${unit})
   endforeach()
   if(NOT sum EQUAL 255)
@@ -46,11 +49,14 @@ foreach(line IN LISTS families)
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/families/cuda_units.def CONTENT "${all_units}" @ONLY)
 # Random numbers are the cpu's to the last bit: products and sums are rounded one by one.
-set_source_files_properties(neura/backend/cuda/random.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
+set_source_files_properties(neura/backend/cuda/random/random.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 set(shared_with_core backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
 list(TRANSFORM shared_with_core REPLACE "(.+)" "neura/\\1.cpp")
 add_library(neura_cuda SHARED ${sources} ${shared_with_core})
 target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+# For the host's compiler behind nvcc. The structs of kernels' arguments are filled in parts.
+target_compile_options(neura_cuda PRIVATE
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
 target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
 target_link_options(neura_cuda PRIVATE LINKER:--no-undefined)
 # cuDNN: its headers here; the library itself is loaded when something is convolved.

@@ -31,7 +31,8 @@ if(EMSCRIPTEN)
 else()
   # A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
-  add_link_options(LINKER:-Bsymbolic-functions)
+  # Where the compiler links its runtime statically, that stays private: half of std::call_once would be another library's.
+  add_link_options(LINKER:-Bsymbolic-functions LINKER:--exclude-libs,ALL)
 endif()
 if(NEURA_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)

@@ -1,8 +1,9 @@
 // What a training loop needs beside a loss: parameter groups with rates of their own, a schedule, clipped gradients.
 #include <neura/neura.h>
 
-#include <cstdio>
 #include <memory>
+
+#include "example.h"
 
 using namespace neura;
 
@@ -19,11 +20,12 @@ std::vector<optim::ParamGroup> groups_of(const nn::Module& net, double lr) {
   return {{weights, {{"lr", lr}, {"weight_decay", 1e-4}}}, {biases, {{"lr", 2 * lr}, {"weight_decay", 0.0}}}};
 }
 
-bool train(const char* name, double lr,
+void train(const char* name, double lr, Device device,
            const std::function<std::unique_ptr<optim::Optimizer>(std::vector<optim::ParamGroup>)>& make) {
   manual_seed(2);
   Net net;
-  const Tensor x = randn({128, 8}), y = sum(x, 1, true) * 2 + sin(x.slice(1, 0, 1) * 3);
+  net.to(device);
+  const Tensor x = randn({128, 8}).to(device), y = sum(x, 1, true) * 2 + sin(x.slice(1, 0, 1) * 3);
   const auto optimizer = make(groups_of(net, lr));
   optim::lr_scheduler::StepLR scheduler(*optimizer, 25, 0.5);
   const double max_norm = 1;
@@ -54,23 +56,26 @@ bool train(const char* name, double lr,
   const bool scheduled = std::abs(rates[0] - lr / 16) < 1e-12 && std::abs(rates[1] - lr / 8) < 1e-12;
   const bool clipped = highest_norm > max_norm && clipped_norm < max_norm + 1e-4;
   const bool learned = last < first / 2;
-  std::printf("  loss %.3f -> %.3f, rates %s, clipping %s\n", first, last, scheduled ? "as planned" : "wrong",
-              clipped ? "at work" : "idle");
-  return scheduled && clipped && learned;
+  std::printf("  loss %.3f -> %.3f\n", first, last);
+  example::check(learned, "the loss fell to less than half");
+  example::check(scheduled, "the rates are those of the schedule");
+  example::check(clipped, "gradients were clipped");
 }
 
-int main() {
-  bool ok = train("SGD with momentum", 0.05, [](auto groups) {
+int main(int argc, char** argv) {
+  const Device device = example::options(argc, argv, "Parameter groups, a schedule, clipped gradients.").device;
+  train("SGD with momentum", 0.05, device, [](auto groups) {
     return std::make_unique<optim::SGD>(std::move(groups), optim::SGDOptions{.momentum = 0.9});
   });
-  ok &= train("Adam", 0.02, [](auto groups) { return std::make_unique<optim::Adam>(std::move(groups)); });
-  ok &= train("AdamW", 0.02, [](auto groups) { return std::make_unique<optim::AdamW>(std::move(groups)); });
+  train("Adam", 0.02, device, [](auto groups) { return std::make_unique<optim::Adam>(std::move(groups)); });
+  train("AdamW", 0.02, device, [](auto groups) { return std::make_unique<optim::AdamW>(std::move(groups)); });
 
   // Element by element instead: each gradient within [-0.1, 0.1].
   Net net;
-  sum(net(randn({64, 8})) * 100).backward();
+  net.to(device);
+  sum(net(randn({64, 8}).to(device)) * 100).backward();
   nn::utils::clip_grad_value_(net.parameters(), 0.1);
-  for (const Tensor& p : net.parameters()) ok &= max(abs(p.grad())).item<double>() <= 0.1 + 1e-6;
-  std::printf("%s\n", ok ? "ok" : "failed");
-  return ok ? 0 : 1;
+  bool within = true;
+  for (const Tensor& p : net.parameters()) within &= max(abs(p.grad())).item<double>() <= 0.1 + 1e-6;
+  example::check(within, "no gradient is larger than 0.1");
 }

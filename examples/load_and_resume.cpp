@@ -2,8 +2,9 @@
 // loaded into fresh objects, and ends bit for bit like the run that never stopped.
 #include <neura/neura.h>
 
-#include <cstdio>
 #include <filesystem>
+
+#include "example.h"
 
 using namespace neura;
 
@@ -24,6 +25,7 @@ struct Trainer {
   nn::Sequential net{nn::Flatten(), nn::Linear(64, 16), nn::ReLU(), nn::Dropout(0.1), nn::Linear(16, 2)};
   optim::AdamW optimizer{net.parameters(), {.lr = 0.01}};
   optim::lr_scheduler::CosineAnnealingLR scheduler{optimizer, 4};
+  explicit Trainer(Device device) { net.to(device); }
   Checkpoint parts() { return {&net, &optimizer, &scheduler, &default_generator()}; }
 };
 
@@ -32,7 +34,8 @@ double train(Trainer& t, int from, int to) {
   const auto set = data::map(Stripes(), [augment](std::pair<Tensor, std::int64_t> item) {
     return std::pair(augment(item.first), item.second);
   });
-  data::DataLoader loader(set, {.batch_size = 32, .shuffle = true, .num_workers = 2, .seed = 7});
+  data::DataLoader loader(set,
+                          {.batch_size = 32, .shuffle = true, .num_workers = 2, .seed = 7, .device = t.net.device()});
   loader.set_epoch(from);
   double last = 0;
   for (int epoch = from; epoch < to; ++epoch) {
@@ -49,18 +52,18 @@ double train(Trainer& t, int from, int to) {
   return last;
 }
 
-int main() {
+int main(int argc, char** argv) {
+  const Device device = example::options(argc, argv, "A run is stopped half-way and goes on.").device;
   const std::string file = (std::filesystem::temp_directory_path() / "neura-load-and-resume.safetensors").string();
   manual_seed(1);
-  Trainer whole;
+  Trainer whole(device);
   train(whole, 0, 2);
   save_checkpoint(file, whole.parts(), nn::Dict{{{"epoch", 2}}});
   const double unbroken = train(whole, 2, 4);
 
-  Trainer resumed;
+  Trainer resumed(device);
   const nn::Dict extra = load_checkpoint(file, resumed.parts());
   const double again = train(resumed, int(nn::unbox<std::int64_t>(*extra.find("epoch"))), 4);
   std::filesystem::remove(file);
-  std::printf("%s\n", unbroken == again ? "the same, bit for bit" : "different");
-  return unbroken != again;
+  example::check(unbroken == again, "the run that was stopped ends with the same loss, bit for bit");
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on a relative link, in a Markdown page of the repository, to a file that is not there."""
+"""Fails on a relative link, in a Markdown page of the repository, to a file that is not there, and on a page of docs/
+that docs/README.md does not list."""
 import pathlib
 import re
 import subprocess
@@ -17,6 +18,11 @@ def main():
         for target in LINK.findall((root / page).read_text()):
             if "://" not in target and not (root / page).parent.joinpath(target).exists():
                 dead.append(f"{page}: {target} is not there")
+    listed = {target for target in LINK.findall((root / "docs/README.md").read_text())}
+    for page in pages:
+        folder, _, name = page.rpartition("/")
+        if folder == "docs" and name != "README.md" and name not in listed:
+            dead.append(f"{page}: docs/README.md has no row for it, so that nobody finds it")
     print("\n".join(dead + [f"links: {len(pages)} pages, {len(dead)} dead links"]))
     return bool(dead)
 

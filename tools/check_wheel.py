@@ -3,6 +3,8 @@
 
     check_wheel.py WHEEL PYTHON
 """
+import importlib.util
+import os
 import pathlib
 import re
 import statistics
@@ -59,6 +61,20 @@ def libraries(python, folder):
     return f"{own} libraries of its own"
 
 
+def examples(python, folder):
+    """Programs of examples/python, with the wheel's package and this Python's NumPy."""
+    numpy = importlib.util.find_spec("numpy")
+    names = ["training_on_a_device", "serialization_example"]
+    names += ["first_steps", "python_bindings_example"] if numpy else []
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    if numpy:
+        environment["PYTHONPATH"] = str(pathlib.Path(numpy.origin).parents[1])
+    for name in names:
+        command = [python, ROOT / "examples" / "python" / f"{name}.py", "--quick"]
+        subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return "examples: " + ", ".join(names) + (" (the others need NumPy)" if not numpy else "")
+
+
 def main():
     wheel, python = sys.argv[1:]
     readme = (ROOT / "README.md").read_text()
@@ -70,6 +86,7 @@ def main():
         print(f"import neura takes {1e3 * (whole - bare):.1f} ms beyond Python's own {1e3 * bare:.1f} ms")
         for program in re.findall(r"```python\n(.*?)```", readme, re.DOTALL):
             print(run(python, program, folder), end="")
+        print(examples(python, folder))
 
 
 if __name__ == "__main__":

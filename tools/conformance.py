@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs PyTorch's stored cases against the Python package and compares the counts with tests/conformance/expected.json.
 
-    tools/conformance.py SITE [--device cuda] [--update] [--jobs N] [--only NAME,...]
+    tools/conformance.py SITE [--device cuda] [--compiled] [--update] [--jobs N] [--only NAME,...]
 
 SITE is the folder that holds the package `neura`. Fails where a file has fewer passing cases than before, or a crash.
 expected.json: by file, how many cases pass; under "different", by file and case, why our answer is another on purpose;
 under "cuda", by file and case, why a case that passes on the CPU does not on CUDA.
---update raises the counts of the files that ran, and never lowers one.
+--update raises the counts of the files that ran, and never lowers one. --compiled runs each case as a compiled function.
 """
 import argparse
 import collections
@@ -64,10 +64,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--compiled", action="store_true", help="run each case by compile()")
     parser.add_argument("--update", action="store_true", help="write what passes now into expected.json")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="", help="comma-separated beginnings of file names")
     args = parser.parse_args()
+    os.environ["NEURA_TEST_COMPILED"] = str(int(args.compiled))
     rows = run_in_parts(os.path.abspath(args.site), args.only, args.jobs, args.device)
     passing, ends = collections.Counter(), collections.defaultdict(collections.Counter)
     for path, _, _, end, _ in rows:

@@ -20,7 +20,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ["core", "backend", "backend/cpu", "ops", "autograd", "graph", "cuda", "nn", "optim", "data", "io"]
+FOLDERS = (
+    "core backend backend/cpu op ops autograd sparse graph cuda profile nn optim data io onnx text train serve".split()
+)
 SITE = re.compile(r"\b(?:check|fail_with)<[\w:]+>\(|\bthrow\b(?! *;)")
 LAMBDA = re.compile(r"\[[&=]?[\w, &]*\](?=\s*[({])")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of operators on docs/onnx.md from what the built package knows.
+"""Writes the tables of operators on docs/onnx.md from what the built package knows.
 
     onnx_page.py SITE [--check]
 """
@@ -7,7 +7,7 @@ import pathlib
 import sys
 
 PAGE = pathlib.Path(__file__).parents[1] / "docs" / "onnx.md"
-HEAD = "## Operators\n"
+WRITTEN, HEAD = "## Written operations\n", "## Operators\n"
 
 
 def table(operators):
@@ -22,12 +22,21 @@ def table(operators):
     return "\n".join(lines) + "\n"
 
 
+def written(rows):
+    def line(name, operators, since):
+        parts = ([f"{since}–"] if since > 13 else []) + ([operators] if operators else [])
+        return f"{name} ({': '.join(parts)})" if parts else name
+
+    return "\n" + ", ".join(line(*row) for row in sorted(rows)) + ".\n\n"
+
+
 def main():
     sys.path.insert(0, sys.argv[1])
     import neura
 
     old = PAGE.read_text(encoding="utf-8")
-    new = old[: old.index(HEAD) + len(HEAD)] + INTRO + table([("", "Constant", 1, None)] + neura.onnx.operators())
+    new = old[: old.index(WRITTEN) + len(WRITTEN)] + WRITTEN_INTRO + written(neura.onnx.exported())
+    new += HEAD + INTRO + table([("", "Constant", 1, None)] + neura.onnx.operators())
     if "--check" in sys.argv:
         if new != old:
             print("docs/onnx.md is out of date; run: python tools/onnx_page.py SITE")
@@ -36,6 +45,9 @@ def main():
     return 0
 
 
+WRITTEN_INTRO = """
+Of Neura, with the operators that they become; `(14–)` needs that version. This list is made by `tools/onnx_page.py`.
+"""
 INTRO = """
 With the versions of the operators' set for which each is implemented; two spans are two meanings. Functions that a
 model brings along need no line here. This list is made by `tools/onnx_page.py`.

@@ -3,15 +3,15 @@
 #include <iterator>
 #include <string>
 
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/row.h"
 
 namespace neura {
 namespace {
 
 const char* const kFamilies[] = {
 #define FAMILY(name) #name,
-#include "neura/tables/families.def"
-#undef FAMILY
+#include "neura/tables/family_names.h"
 };
 
 std::string dtypes(DTypeSet s) {

@@ -19,7 +19,7 @@ REASONS = (
     (
         r"(to_)?sparse.*|.*sparse.*|s?spmm|d?smm|h?smm|hspmm|dsmm|sspaddmm|saddmm|(ccol|crow|col|row)_indices(_copy)?|"
         r"(indices|values)(_copy)?|coalesce|is_coalesced|to_dense|SparseAdam",
-        "sparse tensors are not there yet",
+        "rarely used functions of sparse tensors",
     ),
     (
         r".*quantize.*|.*quantise.*|q(u?int|scheme|_).*|Q(U?Int).*|quint.*|per_(tensor|channel)_.*|int_repr|fbgemm.*|"
@@ -48,7 +48,7 @@ REASONS = (
         "parts of TorchScript; `neura.graph` captures programs",
     ),
     (r"Sym.*|sym_.*", "sizes without a value, which captured programs of PyTorch have"),
-    (r"compile", "compilation is not there yet; `neura.graph` captures and optimises programs"),
+    (r"compile", "not there yet; `neura.compile(module)` gives one that is compiled"),
     (
         r"batch_norm_(backward_|elemt|gather|stats|update).*|native_norm|slice_inverse|resize_as(_sparse_)?|set_|"
         r"prepare_multi.*|.*vitals?.*|read_vitals|profiler_.*|init_num_threads|classproperty|USE_.*|TYPE_CHECKING|"

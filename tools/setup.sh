@@ -8,9 +8,11 @@ packages=(
   python3-dev python3-venv                      # the Python package; the build works without
   ccache mold                                   # faster builds; the build works without
   libhwy-dev                                    # SIMD: the only library that the core needs
-  zlib1g-dev libpng-dev nlohmann-json3-dev      # data sets and images, files
+  zlib1g-dev libpng-dev libjpeg62-turbo-dev     # data sets and images
+  nlohmann-json3-dev                            # files
   libopenblas0-pthread                          # linear algebra, loaded when first needed
   libcli11-dev                                  # the program neura
+  libcpp-httplib-dev                            # the model server; the build works without
   libgtest-dev libgmock-dev libbenchmark-dev    # tests, benchmarks
   clang-format clang-tidy black flake8          # make format, make lint
   dataset-fashion-mnist                         # make demo

@@ -49,6 +49,7 @@ ATTRIBUTES = {
     "is_leaf": "_b.bool",
     "is_cpu": "_b.bool",
     "is_cuda": "_b.bool",
+    "is_meta": "_b.bool",
     **{name: "_t.Tensor" for name in ("data", "T", "mT", "H", "mH", "real", "imag")},
 }
 TENSOR_NUMBERS = "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()

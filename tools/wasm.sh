@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the library and tests for WebAssembly by Emscripten and runs them in node, on Debian: tools/wasm.sh. Where no package
-# index has the tools, it says so and leaves all of it out. GTEST_FILTER chooses other tests than the selection.
+# index has the tools, it says so and ends with 77. GTEST_FILTER chooses other tests than the selection.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-left_out() { echo "left out: $1"; exit 0; }
+left_out() { echo "left out: $1"; exit 77; }
 
 tools_here() { command -v em++ >/dev/null && command -v node >/dev/null && [ -e /usr/src/googletest/googletest ]; }
 tools_here || timeout 600 tools/setup.sh --also emscripten googletest || true

@@ -2,11 +2,12 @@
 
 #include <string>
 
+#include "neura/core/meta.h"
 #include "neura/core/state.h"
 #include "neura/core/wrapped.h"
-#include "neura/ops/record.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/record.h"
+#include "neura/ops/reduce/reduce.h"
 
 namespace neura {
 namespace {
@@ -38,10 +39,12 @@ bool is_anomaly_check_nan_enabled() { return is_anomaly_enabled() && !(state.act
 
 void check_anomaly(const Node& n, const Tensor* results, int count) {
   if (state.active & kAnomalyTraceOnly) return;
-  for (int i = 0; i < count; ++i)
-    check<AutogradError>(!results[i] || !any(isnan(innermost(results[i]))).item<bool>(), [&] {
+  for (int i = 0; i < count; ++i) {
+    if (!results[i] || is_meta(results[i].device())) continue;
+    check<AutogradError>(!any(isnan(innermost(results[i]))).item<bool>(), [&] {
       return std::string(n.name()) + ": expected a derivative without NaN, got one for operand " + std::to_string(i);
     });
+  }
 }
 
 void rethrow_with_trace(const Error& e, const Node& n) {

@@ -14,8 +14,8 @@ class DetectAnomaly {  // on this thread while it lives; slows everything down
   std::uint32_t before_;
 };
 void set_detect_anomaly(bool on, bool check_nan = true);  // the same from now on
-bool is_anomaly_enabled();
-bool is_anomaly_check_nan_enabled();
+bool is_anomaly_enabled();                                // of this thread
+bool is_anomaly_check_nan_enabled();                      // whether NaN in a derivative is an error, too
 
 struct Error;
 struct Node;

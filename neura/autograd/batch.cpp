@@ -3,13 +3,13 @@
 #include <string>
 
 #include "neura/core/state.h"
-#include "neura/ops/attributes.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/join.h"
-#include "neura/ops/message.h"
-#include "neura/ops/pointwise.h"
-#include "neura/ops/view.h"
+#include "neura/op/attributes.h"
+#include "neura/op/message.h"
+#include "neura/op/pointwise/pointwise.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 
@@ -106,8 +106,8 @@ bool BatchLevel::draw(Call& c) {
   reserve(c);
   if (!draws_apart(c)) return false;
   if (c.destination != Destination::fresh)
-    throw InplaceError(std::string(c.row->name) +
-                       "_: expected a batched tensor with randomness='different', got one that all samples share");
+    throw InplaceError(in_place_name(c.row->name) +
+                       ": expected a batched tensor with randomness='different', got one that all samples share");
   BatchCall b(*this, c);
   b.own_numbers = true;
   const BatchRule rule = c.inputs && b.in[0] ? batch_rule(*c.row) : nullptr;
@@ -126,8 +126,8 @@ void BatchLevel::run(Call& c) {
   bool batched = apart;
   for (const bool each : b.batched) batched |= each;
   if (c.destination != Destination::fresh && batched && !is_batched(c.out[0]))
-    throw InplaceError(std::string(c.row->name) +
-                       "_: expected the tensor that is written inside vmap to be batched as what is written, got one "
+    throw InplaceError(in_place_name(c.row->name) +
+                       ": expected the tensor that is written inside vmap to be batched as what is written, got one "
                        "that all samples share; use the form that returns a new tensor");
   if (c.destination != Destination::fresh) batched |= is_batched(c.out[0]);
   if (!batched) {  // handles of what is one for all

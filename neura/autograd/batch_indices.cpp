@@ -1,9 +1,9 @@
 // vmap of views with sizes of their own, of windows, and of indices.
 #include "neura/autograd/batch_rules.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/index_ops.h"
-#include "neura/ops/strided.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/index/index_ops.h"
+#include "neura/ops/shape/strided.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 Shape sizes_of(const Attributes& a) {  // its first list
   Shape sizes;
   std::size_t i = 0;
-  while (a.fields()[i].kind != Attributes::group) ++i;
+  while (a.fields()[i].kind != Attributes::Kind::group) ++i;
   for (std::size_t k = 1; k <= a.fields()[i].fields; ++k) sizes.push_back(a.fields()[i + k].whole);
   return sizes;
 }

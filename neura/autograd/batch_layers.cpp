@@ -1,10 +1,10 @@
 // vmap of layers: normalisation, embeddings, dropout and random numbers.
 #include "neura/autograd/batch_rules.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

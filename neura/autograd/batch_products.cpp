@@ -1,16 +1,34 @@
 // vmap of products and convolutions. Where only one side is batched, the batch becomes more rows, samples or channels
 // of one product; where both are, a product for each sample, in one call.
 #include "neura/autograd/batch_rules.h"
-#include "neura/ops/convolution.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/product.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/core/extension.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/product/matmul_ops.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/spatial/conv_ops.h"
 
 namespace neura {
+namespace {
+
+bool has_layout(const Tensor& t) { return t && extension(t.impl()); }
+
+// One side is a sparse matrix that all samples share: their columns, or their rows, stand side by side in one product.
+bool shared_sparse(BatchCall& b) {
+  if (b.call.destination != Destination::fresh || b.any_of({0}) == b.any_of({1})) return false;
+  const int dense = b.any_of({0}) ? 0 : 1;
+  if (!has_layout(b.in[1 - dense]) || b.rank(dense) != 2) return false;
+  const Tensor side = fold(b.in[dense], dense);
+  const Tensor y = dense ? matmul(b.in[0], side) : matmul(side, b.in[1]);
+  b.give(0, unfold_batch(y, dense, b.size()));
+  return true;
+}
+
+}  // namespace
 
 void batched_matmul(BatchCall& b) {
+  if (shared_sparse(b)) return;
   const int rank = std::max(b.rank(0), b.rank(1));
   b.pad(0, rank), b.pad(1, rank);
   const auto& op = *static_cast<const MatmulOp*>(b.call.op);

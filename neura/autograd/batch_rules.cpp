@@ -4,15 +4,15 @@
 #include <string>
 #include <unordered_map>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/pointwise.h"
-#include "neura/ops/registry.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/pointwise.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace operations {
 #define NEURA_OPERATION(identifier, ...) const Row& identifier();
-#include "neura/ops/all_ops.def"
+#include "neura/op/all_ops.def"
 #undef NEURA_OPERATION
 }  // namespace operations
 

@@ -1,7 +1,7 @@
 // What the rules of vmap are made of.
 #pragma once
 #include "neura/autograd/batch.h"
-#include "neura/ops/attributes.h"
+#include "neura/op/attributes.h"
 
 namespace neura {
 

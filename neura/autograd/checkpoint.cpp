@@ -7,15 +7,23 @@
 #include "neura/autograd/custom.h"
 #include "neura/autograd/function.h"
 #include "neura/autograd/grad_mode.h"
+#include "neura/autograd/recompute.h"
 #include "neura/autograd/run.h"
 #include "neura/core/random.h"
-#include "neura/ops/autocast.h"
-#include "neura/ops/defer.h"
+#include "neura/op/autocast.h"
+#include "neura/op/defer.h"
 
 namespace neura {
 namespace {
 
 using Body = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+thread_local int recomputations = 0;  // that are under way: they nest
+struct Counted {
+  Counted() { ++recomputations; }
+  ~Counted() { --recomputations; }
+  Counted(const Counted&) = delete;
+};
 
 struct Pushed {
   explicit Pushed(SavedHooks& h) { h.push(); }
@@ -90,6 +98,7 @@ std::vector<Tensor> Frame::recompute() {
   if (options.preserve_random) default_generator().set_state(random);
   Collect collect(*this);
   const Recomputation second_time;
+  const Counted under_way;
   try {
     const Pushed hooks(collect);
     const EnableGrad on;
@@ -122,6 +131,8 @@ Tensor Frame::value(std::size_t i) {
 }
 
 }  // namespace
+
+bool is_recomputing() { return recomputations > 0; }
 
 std::vector<Tensor> checkpoint(Body f, const std::vector<Tensor>& inputs, CheckpointOptions options) {
   if (!is_grad_enabled()) return f(inputs);

@@ -4,7 +4,7 @@
 #include "neura/autograd/grad_mode.h"
 #include "neura/autograd/run.h"
 #include "neura/core/state.h"
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura {
 

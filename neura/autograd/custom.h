@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "neura/ops/record.h"
+#include "neura/op/record.h"
 
 namespace neura {
 

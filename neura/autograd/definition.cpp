@@ -2,8 +2,8 @@
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/run.h"
 #include "neura/core/state.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

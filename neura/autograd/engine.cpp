@@ -5,13 +5,13 @@
 #include "neura/autograd/run.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
-#include "neura/ops/autocast.h"
+#include "neura/op/autocast.h"
 #include "neura/core/wrapped.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/message.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/strided.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/op/message.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/shape/strided.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {
@@ -143,6 +143,10 @@ void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> gr
     check<DeviceError>(g.device() == outputs[i].device(), [&] {
       return "backward: expected a gradient on " + outputs[i].device().str() + ", got " + g.spec().str() +
              "; move it with .to()";
+    });
+    check<DTypeError>(!is_complex(g.dtype()) || is_complex(outputs[i].dtype()), [&] {
+      return "backward: expected a gradient of real numbers like " + outputs[i].spec().str() + ", got " +
+             g.spec().str() + "; take its real part";
     });
     if (g.dtype() != outputs[i].dtype()) g = to(g, outputs[i].dtype());
     if (roots[i].node->leaf && run.to_leaves && roots[i].node->hooks) ++run.ahead[roots[i].node.get()].uses;

@@ -3,10 +3,11 @@
 #include <string>
 
 #include "neura/core/state.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/strided.h"
-#include "neura/ops/view.h"
+#include "neura/op/message.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/strided.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 
@@ -105,8 +106,8 @@ void DualLevel::write(Call& c, DualCall& d) {
                         ": expected no tangents with out=, got some; use the form that returns a new tensor");
   auto* h = mine_as<Dual>(c.out[0].impl());
   check<InplaceError>(h, [&] {
-    return std::string(c.row->name) +
-           "_: expected the tensor that is written to be of this forward-mode level, got "
+    return in_place_name(c.row->name) +
+           ": expected the tensor that is written to be of this forward-mode level, got "
            "one made outside; use the form that returns a new tensor";
   });
   TensorImpl* root = c.out[0].impl()->base;

@@ -4,13 +4,13 @@
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/forward.h"
 #include "neura/core/state.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/message.h"
-#include "neura/ops/pointwise.h"
-#include "neura/ops/product.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/message.h"
+#include "neura/op/pointwise/pointwise.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul_ops.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

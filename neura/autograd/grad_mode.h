@@ -33,8 +33,8 @@ class InferenceMode {
 inline constexpr std::uint32_t kModeNoGrad = 1, kModeInference = 4, kModeAnomaly = 8, kModeTraceOnly = 32;
 std::uint32_t exchange_modes(std::uint32_t mask, std::uint32_t value);
 
-bool is_grad_enabled();
-void set_grad_enabled(bool on);
-bool is_inference_mode_enabled();
+bool is_grad_enabled();            // of this thread; the same holds for the next two
+void set_grad_enabled(bool on);    // until it is set again, where no guard is at hand
+bool is_inference_mode_enabled();  // inside an InferenceMode
 
 }  // namespace neura

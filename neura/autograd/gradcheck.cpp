@@ -4,7 +4,8 @@
 #include <string>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
+#include "neura/core/extension.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura {
 namespace {
@@ -109,6 +110,7 @@ struct Check {
 
 bool gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, GradcheckOptions o) {
   EnableGrad on;
+  for (const Tensor& t : inputs) check_dense("gradcheck", t);
   bool any = false;
   for (const Tensor& t : inputs) any |= t.defined() && t.requires_grad();
   check<ValueError>(

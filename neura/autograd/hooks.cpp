@@ -3,7 +3,7 @@
 
 #include "neura/autograd/run.h"
 #include "neura/core/memory.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 
 namespace neura {
 namespace {

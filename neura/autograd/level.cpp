@@ -6,11 +6,12 @@
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/core/extension.h"
 #include "neura/core/random.h"
 #include "neura/core/state.h"
-#include "neura/ops/record.h"
-#include "neura/ops/strided.h"
-#include "neura/ops/view.h"
+#include "neura/op/record.h"
+#include "neura/ops/shape/strided.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {
@@ -32,7 +33,7 @@ std::vector<std::uint64_t>& open_levels() {
 struct Guard final : Interceptor {
   void call(Call& c) override {
     for (int i = 0; i < c.inputs; ++i)
-      if (c.in[i].is_tensor() && wrapped(c.in[i].tensor)) refuse_escaped();
+      if (c.in[i].is_tensor() && wrapped(c.in[i].tensor) && !extension(c.in[i].tensor)) refuse_escaped();
     apply(c);
   }
 };

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "neura/core/wrapped.h"
-#include "neura/ops/apply.h"
+#include "neura/op/apply.h"
 
 namespace neura {
 

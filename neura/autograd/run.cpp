@@ -6,9 +6,9 @@
 #include "neura/autograd/anomaly.h"
 #include "neura/core/state.h"
 #include "neura/core/wrapped.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/strided.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/strided.h"
 
 namespace neura {
 namespace {

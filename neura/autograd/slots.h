@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "neura/ops/record.h"
+#include "neura/op/record.h"
 
 namespace neura {
 

@@ -1,6 +1,7 @@
 #include "neura/backend/backend.h"
 
 #include "neura/backend/plugin.h"
+#include "neura/backend/registered.h"
 #include "neura/core/memory.h"
 
 namespace neura {
@@ -18,6 +19,8 @@ void Context::release() {
     else device_api(device).release(device.index, b.data);
 }
 
-const Backend& backend_of(Device device) { return device.is_cpu() ? cpu_backend() : plugin_of(device).backend; }
+const Backend& backend_of(Device device) {
+  return device.is_cpu() ? cpu_backend() : is_registered(device) ? registered_backend() : plugin_of(device).backend;
+}
 
 }  // namespace neura

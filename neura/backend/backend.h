@@ -15,8 +15,7 @@ template <class R, class... A> struct Entry<R(A...)> {
 
 enum class Family : unsigned char {  // files of tables/ with pointwise rows
 #define FAMILY(name) name,
-#include "neura/tables/families.def"
-#undef FAMILY
+#include "neura/tables/family_names.h"
   count
 };
 

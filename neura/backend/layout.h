@@ -28,16 +28,12 @@ constexpr std::uint64_t layout_of_tables() {
   const auto add = [&h](const char* text) {
     for (; *text; ++text) h = (h ^ std::uint64_t(static_cast<unsigned char>(*text))) * 1099511628211u;
   };
+#define FAMILY(name) add(#name);
 #define ROW1(name, ...) add(#name);
 #define ROW2 ROW1
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"
-#include "neura/tables/arithmetic.def"
-#include "neura/tables/compare.def"
-#include "neura/tables/elementary.def"
-#include "neura/tables/activation.def"
-#include "neura/tables/special.def"
-#include "neura/tables/select.def"
+#include "neura/tables/families.def"
 #include "neura/tables/end_kinds.h"
   const auto add_size = [&h](std::size_t size) { h = (h ^ size) * 1099511628211u; };
 #define KERNELS(name) add(#name), add_size(sizeof(name##_kernels));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "neura/backend/layout.h"
+#include "neura/backend/registered.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_api.h"
 #include "neura/core/pinned_api.h"
@@ -68,7 +69,10 @@ const Loaded& cuda() {
 }
 
 [[maybe_unused]] const bool known = (
-    detail::find_device_api = [](Device d) -> const DeviceApi& { return plugin_of(d).device; }, true);
+    detail::find_device_api = [](Device d) -> const DeviceApi& {
+      return is_registered(d) ? registered_api(d) : plugin_of(d).device;
+    },
+    true);
 
 }  // namespace
 
@@ -82,6 +86,6 @@ const Plugin& plugin_of(Device device) {
   });
   return *c.plugin;
 }
-std::string unavailable(DeviceType type) { return type == DeviceType::cpu ? "" : cuda().why; }
+std::string unavailable(DeviceType type) { return type == DeviceType::cuda ? cuda().why : ""; }
 
 }  // namespace neura

@@ -2,6 +2,7 @@
 
 #include "neura/backend/backend.h"
 #include "neura/core/host.h"
+#include "neura/core/meta.h"
 #include "neura/core/pinned_api.h"
 #include "neura/core/storage.h"
 
@@ -20,12 +21,18 @@ struct Staging {  // dense memory of a device for one copy
 
 void assign_on(Device device, const View& to, const View& from) {
   if (device.is_cpu()) return assign_on_cpu(to, from);
+  if (is_meta(device)) return;
   throw_failure(backend_of(device).assign(to, from), "copy");
 }
 
 // Bytes cross as they are, densely; strides and conversions are each device's own work, and the narrower dtype travels.
 void cross(const View& to, const View& from, bool non_blocking) {
   const Device there = to.spec->device, here = from.spec->device;
+  if (!here.is_cpu() && !there.is_cpu() && here.type != there.type) {  // through the host
+    const Staging arrived(from.dtype(), *from.spec, Device());
+    cross(arrived.view(), from, false);
+    return assign(to, arrived.view());
+  }
   const bool narrows = size_of(to.dtype()) < size_of(from.dtype());
   const DType travels = narrows ? to.dtype() : from.dtype();
   if (!from.spec->contiguous || from.dtype() != travels) {
@@ -50,7 +57,8 @@ void assign(const View& to, const View& from, bool non_blocking) {
   const Device there = to.spec->device, here = from.spec->device;
   // A number of the host goes as an argument of the kernel: no copy, no waiting, and a graph can capture it.
   if (there == here || (here.is_cpu() && from.numel() == 1)) return assign_on(there, to, from);
-  if (to.numel()) cross(to, from, non_blocking);
+  check_values("copy", here, *from.spec);
+  if (to.numel() && !is_meta(there)) cross(to, from, non_blocking);
 }
 
 }  // namespace neura

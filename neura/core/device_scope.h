@@ -10,7 +10,7 @@
 
 namespace neura {
 
-Device default_device();
+Device default_device();                // the innermost scope's, else the one that was set, else the cpu
 std::optional<Device> chosen_device();  // the same, where a scope or a set default chose it
 // Of this thread, outside of its scopes; none: the cpu again.
 void set_default_device(std::optional<Device>);

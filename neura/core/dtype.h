@@ -8,12 +8,12 @@ enum class DType : unsigned char {
 #include "neura/tables/dtypes.def"
 #undef DTYPE
 };
+// In order of promotion. `storage`: the 8-bit floats, which convert but take part in no arithmetic.
+enum class Category : unsigned char { boolean, integer, floating, complex, storage };
+
 #define DTYPE(id, ...) inline constexpr DType id = DType::id;
 #include "neura/tables/dtypes.def"
 #undef DTYPE
-
-// In order of promotion. `storage`: the 8-bit floats, which convert but take part in no arithmetic.
-enum class Category : unsigned char { boolean, integer, floating, complex, storage };
 
 struct DTypeInfo {
   const char* name;

@@ -1,18 +1,21 @@
 #include "neura/core/error_details.h"
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
+#include <typeinfo>
 
 namespace neura {
 namespace {
 
+using Operands = std::shared_ptr<const std::vector<Spec>>;  // shared: copies of an exception must not throw
+
 struct Detailed {
-  std::shared_ptr<const std::vector<Spec>> operands;  // shared: copies of an exception must not throw
+  Operands operands;
   virtual ~Detailed() = default;
 };
 template <class E> struct With final : E, Detailed {
-  With(const std::string& text, std::vector<Spec> specs) : E(text) {
-    operands = std::make_shared<const std::vector<Spec>>(std::move(specs));
-  }
+  With(const std::string& text, Operands specs) : E(text) { operands = std::move(specs); }
 };
 
 std::string op_of(const std::string& text) {
@@ -20,18 +23,18 @@ std::string op_of(const std::string& text) {
   return end == std::string::npos ? "" : text.substr(0, end);
 }
 
-template <class... E> [[noreturn]] void rethrow_as(const char* op, std::vector<Spec>& operands) {
-  try {
-    throw;
-  } catch (const Error& e) {
-    if (dynamic_cast<const Detailed*>(&e)) throw;
-    std::string text = e.what();
-    const std::string said = op_of(text);
-    if (said == "allocate" || said == "scratch" || said == "copy") text.replace(0, said.size(), op);
-    const auto& type = typeid(e);
-    ((type == typeid(E) ? throw With<E>(text, std::move(operands)) : void()), ...);
-    throw;
-  }
+template <class... E> void throw_like_one_of(const Error& e, const std::string& text, const Operands& operands) {
+  const auto& type = typeid(e);
+  ((type == typeid(E) || type == typeid(With<E>) ? throw With<E>(text, operands) : void()), ...);
+}
+// Returns only of a type that has no details.
+void throw_like(const Error& e, const std::string& text, const Operands& operands) {
+  throw_like_one_of<ShapeError, UnsupportedDTypeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError,
+                    InplaceError, NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(e, text, operands);
+}
+bool is_name(const std::string& said) {
+  return !said.empty() &&
+         std::all_of(said.begin(), said.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
 }
 
 }  // namespace
@@ -42,8 +45,31 @@ ErrorDetails details_of(const Error& e) {
 }
 
 void rethrow_with_details(const char* op, std::vector<Spec> operands) {
-  rethrow_as<ShapeError, UnsupportedDTypeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError,
-             InplaceError, NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(op, operands);
+  try {
+    throw;
+  } catch (const Error& e) {
+    if (dynamic_cast<const Detailed*>(&e)) throw;
+    std::string text = e.what();
+    const std::string said = op_of(text);
+    if (said == "allocate" || said == "scratch" || said == "copy") text.replace(0, said.size(), op);
+    throw_like(e, text, std::make_shared<const std::vector<Spec>>(std::move(operands)));
+    throw;
+  }
+}
+
+void rethrow_of(const std::string& called, const std::string& own) {
+  try {
+    throw;
+  } catch (const Error& e) {
+    std::string text = e.what();
+    const std::string said = op_of(text);
+    if (said == called || said == own || said + "_" == called || said == "device" || said == "layout") throw;
+    if (is_name(said) && said != "reduction") text.replace(0, said.size(), called);
+    else text = called + ": " + text;
+    const auto* detailed = dynamic_cast<const Detailed*>(&e);
+    throw_like(e, text, detailed ? detailed->operands : std::make_shared<const std::vector<Spec>>());
+    throw;
+  }
 }
 
 }  // namespace neura

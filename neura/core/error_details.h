@@ -25,4 +25,9 @@ ErrorDetails details_of(const Error&);
 // inside of this one.
 [[noreturn]] void rethrow_with_details(const char* op, std::vector<Spec> operands);
 
+// The exception that is being handled again, of its type and with its operands, which bears the name of the function
+// `called` where it bore that of a step of it, or none. `own` is what its operation is called. Sentences about a device
+// or a layout name these, and one about a reduction keeps the word.
+[[noreturn]] void rethrow_of(const std::string& called, const std::string& own);
+
 }  // namespace neura

@@ -7,6 +7,7 @@ std::string_view FieldNames::next() {
   std::string_view name = rest.substr(0, comma);
   rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
   while (name.starts_with(' ')) name.remove_prefix(1);
+  while (name.ends_with(' ')) name.remove_suffix(1);
   constexpr std::string_view varying = "varying(";
   if (name.starts_with(varying)) name = name.substr(varying.size(), name.size() - varying.size() - 1);
   return name;

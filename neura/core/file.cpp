@@ -20,6 +20,14 @@ namespace {
   throw IoError(action + " \"" + path + "\": " + std::strerror(code));
 }
 
+// The system's functions would take what comes before the byte 0 for the whole.
+const std::string& checked(const std::string& path) {
+  check<ValueError>(path.find('\0') == std::string::npos, [&] {
+    return "file: expected a path without a byte 0, got \"" + path.substr(0, path.find('\0')) + "\\0...\"";
+  });
+  return path;
+}
+
 // One call moves at most this much; Linux itself stops at 2 GiB.
 constexpr std::size_t kPiece = std::size_t{1} << 30;
 
@@ -45,7 +53,7 @@ Mapping::~Mapping() {
 }
 
 Source::Source(const std::string& path, bool mmap) : name_(path) {
-  file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
+  file_ = ::open(checked(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
   if (file_ < 0) system_error("cannot open", path, errno);
   struct stat status;
   const bool known = ::fstat(file_, &status) == 0;
@@ -101,7 +109,7 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(resolve(path)) {
+AtomicFile::AtomicFile(const std::string& path) : path_(checked(path)), target_(resolve(path)) {
   struct stat old;
   const bool exists = ::stat(target_.c_str(), &old) == 0;
   if (exists && S_ISDIR(old.st_mode)) system_error("cannot write", path, EISDIR);

@@ -22,4 +22,10 @@ struct GraphApi {
   bool (*capturing)(int index);  // does this thread's current stream record?
 };
 
+// Does this thread record what is done there?
+inline bool is_captured(Device d) {
+  const GraphApi* graphs = d.is_cpu() ? nullptr : device_api(d).graphs;
+  return graphs && graphs->capturing(d.index);
+}
+
 }  // namespace neura

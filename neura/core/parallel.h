@@ -16,7 +16,7 @@ template <class F> void parallel_for(std::int64_t n, std::int64_t grain, F&& f) 
       const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-int get_num_threads();
+int get_num_threads();        // how many threads a kernel may use
 void set_num_threads(int n);  // 1 and up; ValueError otherwise. At first: as many as processors this process may use
                               // (or the environment variable NEURA_NUM_THREADS)
 

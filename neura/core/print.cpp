@@ -1,5 +1,7 @@
 #include "neura/core/print.h"
-#include "neura/core/wrapped.h"
+#include "neura/core/extension.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
 
 #include <cmath>
 #include <cstdio>
@@ -54,7 +56,7 @@ class Notation {
 
 class Printer {
  public:
-  Printer(const Tensor& t, const PrintOptions& o) : s_(t.spec()), data_(t.impl()->data()), o_(o) {
+  Printer(const Tensor& t, const PrintOptions& o) : s_(t.spec()), data_((settled(t.impl()), t.impl()->data())), o_(o) {
     summary_ = s_.numel > o.threshold;
     if (is_complex(s_.dtype)) {
       std::vector<double> real, imag;
@@ -150,6 +152,7 @@ void set_printoptions(const PrintOptions& o) {
 }
 
 std::string repr(const Tensor& t, const PrintOptions& o, const std::string& prefix) {
+  if (const Extension* e = t ? extension(t.impl()) : nullptr) return e->repr(t, o, prefix);
   if (is_wrapped(t)) {
     const Wrapped& w = *wrapped(t.impl());
     return (w.is_batch() ? "vmap(" : "transform(") + repr(w.beneath(), o, prefix) + ")";
@@ -161,7 +164,11 @@ std::string repr(const Tensor& t, const PrintOptions& o, const std::string& pref
   if (!t.device().is_cpu()) facts.push_back("device='" + t.device().str() + "'");
   std::string text = "tensor(";
   const int indent = int(text.size());
-  if (t.numel() == 0) {
+  if (is_meta(t.device())) {
+    facts.push_back("size=" + tuple(t.shape()));
+    if (d != default_dtype()) facts.push_back(dtype);
+    text += "...";
+  } else if (t.numel() == 0) {
     if (t.dim() != 1) facts.push_back("size=" + tuple(t.shape()));
     if (d != default_dtype()) facts.push_back(dtype);
     text += "[]";

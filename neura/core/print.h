@@ -14,7 +14,7 @@ struct PrintOptions {
   int linewidth = 80;
   std::optional<bool> sci_mode = {};  // scientific notation always, never, or where the numbers differ widely
 };
-PrintOptions get_printoptions();
+PrintOptions get_printoptions();             // what set_printoptions set
 void set_printoptions(const PrintOptions&);  // ValueError for negative numbers
 
 // tensor([1., 2.], dtype=float64); `prefix` stands before the dtype's name ("torch.", "neura.").

@@ -40,7 +40,7 @@ class Scalar {
   double imag_ = 0;
 };
 
-DType default_dtype();
+DType default_dtype();          // of floating numbers where none is said: float32 at first
 void set_default_dtype(DType);  // float16, bfloat16, float32 or float64; DTypeError otherwise
 
 }  // namespace neura

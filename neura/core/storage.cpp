@@ -8,6 +8,8 @@
 #include "neura/core/error.h"
 #include "neura/core/memory_fast.h"
 #include "neura/core/parallel.h"
+#include "neura/core/pending.h"
+#include "neura/core/storage_lock.h"
 
 namespace neura {
 namespace {
@@ -29,15 +31,6 @@ void let_go(Storage* s) {
   delete &sharers(s);
 }
 
-struct Hold {  // two threads may clone one storage, or write to parts of it
-  std::atomic<Storage::Sharing>& sharing;
-  Storage::Sharing now;
-  explicit Hold(std::atomic<Storage::Sharing>& s) : sharing(s) {
-    while ((now = sharing.exchange(Storage::changing, std::memory_order_acquire)) == Storage::changing) sched_yield();
-  }
-  ~Hold() { sharing.store(now, std::memory_order_release); }
-};
-
 Storage* make_on(Device device, std::size_t bytes) {
   const DeviceApi& api = device_api(device);
   void* data = nullptr;
@@ -50,6 +43,10 @@ Storage* make_on(Device device, std::size_t bytes) {
 }
 
 }  // namespace
+
+StorageLock::StorageLock(Storage& s) : sharing(s.sharing) {
+  while ((now = sharing.exchange(Storage::changing, std::memory_order_acquire)) == Storage::changing) sched_yield();
+}
 
 // Small bytes follow the Storage in its block. Bigger ones have a block of their own: behind a Storage, a power of two
 // would need the next class of blocks, a quarter larger.
@@ -70,7 +67,9 @@ Storage* Storage::make(std::size_t bytes, Device device) {
 
 Storage* Storage::wrap(void* data, std::size_t bytes, void (*release)(Storage*), void* context) {
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
-  s->data = data, s->bytes = bytes, s->capacity = bytes, s->release = release, s->context = context;
+  // No bytes without an address get one, which nobody reads: an operand without would be an absent one.
+  s->data = data || bytes ? data : s;
+  s->bytes = bytes, s->capacity = bytes, s->release = release, s->context = context;
   return s;
 }
 
@@ -86,18 +85,19 @@ void Storage::destroy(Storage* s) {
 }
 
 Storage* Storage::lazy_clone() {
-  Hold hold(sharing);
+  StorageLock hold(*this);
   if (exposed || capacity <= kInline || (release && hold.now == alone)) return nullptr;
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
   if (hold.now == alone) context = new Sharers(1), release = let_go, hold.now = lazy;
   sharers(this).fetch_add(1, std::memory_order_relaxed);
   s->data = data, s->bytes = bytes, s->capacity = capacity, s->device = device;
-  s->release = release, s->context = context, s->sharing = lazy;
+  s->release = &let_go, s->context = context, s->sharing = lazy;
   return s;
 }
 
 [[gnu::cold, gnu::noinline]] bool Storage::part() {
-  Hold hold(sharing);
+  if (is_promise(this)) return settle(this), true;
+  StorageLock hold(*this);
   const bool last = hold.now == lazy && sharers(this).load(std::memory_order_acquire) == 1;
   if (hold.now == alone) return true;  // another thread was first
   if (last) {

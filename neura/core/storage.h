@@ -20,8 +20,10 @@ struct alignas(64) Storage {
   enum Sharing : std::uint8_t { alone, lazy, changing };
   std::atomic<Sharing> sharing{alone};  // lazy: a lazy clone has the same bytes, until either of the two is written
   Relaxed<bool> exposed = false;        // somebody holds a pointer to the bytes, and may write without being seen
-  void (*release)(Storage*) = nullptr;  // of foreign and of lazily cloned memory; null: ours alone
-  void* context = nullptr;              // release's
+  // Of foreign and of lazily cloned memory; null: ours alone. It also says what the storage is (a waiting one, a
+  // tensor's extension), which threads ask while another settles it or moves its bytes.
+  Relaxed<void (*)(Storage*)> release = nullptr;
+  void* context = nullptr;  // release's
 
   static Storage* make(std::size_t bytes, Device = {});
   // Wraps memory that belongs to somebody else; `release` is called once, when the last tensor lets go.

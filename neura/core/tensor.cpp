@@ -2,6 +2,8 @@
 
 #include "neura/core/host.h"
 #include "neura/core/memory_fast.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
 #include "neura/core/state.h"
 #include "neura/core/walk.h"
 #include "neura/core/wrapped.h"
@@ -68,10 +70,17 @@ const void* Tensor::const_checked_data(DType wanted) const {
     return std::string("data: expected a tensor of ") + name(wanted) + ", got " + spec().str() +
            "; convert it with .to()";
   });
+  check_values("data", device(), spec());
   check<DeviceError>(device().is_cpu(), [&] {
     return "data: expected a tensor on the cpu, got " + spec().str() + "; move it with .to(\"cpu\")";
   });
   check_readable("data", *this);
+  settled(&there());
+  return p_->data();
+}
+
+const void* Tensor::const_raw_data() const {
+  settled(&there());
   return p_->data();
 }
 
@@ -80,7 +89,8 @@ Scalar Tensor::item() const {
   if (is_wrapped(*this)) return agreed_item(*this);
   if (state.active & kDeferred) [[unlikely]]
     state.reader->reads(&there());
-  if (!device().is_cpu()) return to(Device()).item();
+  if (!device().is_cpu()) return check_values("item", device(), spec()), to(Device()).item();
+  settled(p_.get());
   return Scalar::load(dtype(), p_->data());
 }
 template <> bool Tensor::item<bool>() const {
@@ -133,7 +143,7 @@ bool exclusive(const Tensor& t) {
   const auto one = [](auto* p) { return p->count.load(std::memory_order_acquire); };
   TensorImpl* p = t.impl();
   if (one(p) != 1 || p->hosted || !p->spec.dense() || p->spec.bytes() != p->storage->bytes ||
-      p->storage->sharing != Storage::alone)
+      (p->storage->sharing != Storage::alone && !is_promise(p->storage)))
     return false;
   if (wrapped(p)) return false;
   return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds

@@ -99,12 +99,12 @@ class Tensor {
   template <class T> T* data() const { return static_cast<T*>(checked_data(dtype_of<T>)); }
   template <class T> const T* const_data() const { return static_cast<const T*>(const_checked_data(dtype_of<T>)); }
   void* raw_data() const { return there().storage->expose(), p_->data(); }
-  const void* const_raw_data() const { return there().data(); }
+  const void* const_raw_data() const;
   Scalar item() const;                                  // of one element; ValueError otherwise
   template <class T> T item() const;                    // converted; ValueError if there is more than one element
   template <class T> std::vector<T> to_vector() const;  // a copy in logical order; DTypeError if T is not the dtype's
 
-  // Views: share bytes; see ops/view.h for the rest
+  // Views: share bytes; see ops/shape/view.h for the rest
   Tensor view(const Shape&) const;     // ShapeError where no view is possible; one size may be -1
   Tensor reshape(const Shape&) const;  // a view where possible, else of a copy
   Tensor flatten(int start_dim = 0, int end_dim = -1) const;

@@ -1,6 +1,7 @@
 #include "neura/cuda/compile.h"
 
 #include <charconv>
+#include <future>
 #include <map>
 #include <mutex>
 
@@ -37,9 +38,10 @@ template <class> __global__ void shown() {}
 }
 )";
 
+using Compiled = std::shared_ptr<const CompiledKernel>;
 struct Cache {
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const CompiledKernel>> kernels;
+  std::map<std::string, std::shared_future<Compiled>> kernels;
   CompileCounts counts{};
 };
 Cache& cache() {
@@ -53,9 +55,11 @@ const Nvrtc& nvrtc() {
 
 class Program {
  public:
-  Program(const std::string& source, const std::string& name) : name_(name) {
-    demand(nvrtc().nvrtcCreateProgram(&program_, (source + kEpilogue).c_str(), (name + ".cu").c_str(), 0, nullptr,
-                                      nullptr));
+  Program(const std::string& source, const std::string& name, std::span<const KernelHeader> headers) : name_(name) {
+    std::vector<const char*> texts, names;
+    for (const KernelHeader& h : headers) texts.push_back(h.text), names.push_back(h.name);
+    demand(nvrtc().nvrtcCreateProgram(&program_, (source + kEpilogue).c_str(), (name + ".cu").c_str(),
+                                      int(headers.size()), texts.data(), names.data()));
   }
   Program(const Program&) = delete;
   ~Program() { nvrtc().nvrtcDestroyProgram(&program_); }
@@ -119,8 +123,10 @@ class Program {
 };
 
 // What is compiled, in one text: two kernels with the same one are the same.
-std::string key_of(const std::string& source, const std::string& name, const std::vector<std::string>& options) {
+std::string key_of(const std::string& source, const std::string& name, const std::vector<std::string>& options,
+                   std::span<const KernelHeader> headers) {
   std::string key = nvrtc_version();
+  for (const KernelHeader& h : headers) key += hash_of(h.text);
   for (const std::string* part : {&name, &source}) key += '\0' + *part;
   for (const std::string& o : options) key += '\0' + o;
   return key;
@@ -154,25 +160,48 @@ CompileCounts compile_counts() {
 
 std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name,
                                                      const std::vector<std::string>& options,
-                                                     const std::string& architecture) {
+                                                     const std::string& architecture,
+                                                     std::span<const KernelHeader> headers) {
   check<CudaError>(nvrtc().why.empty(), [&] {
     return name + ": expected NVRTC, which compiles kernels, got none (" + nvrtc().why +
            "); install cuda-nvrtc-13-0 or nvidia-cuda-nvrtc, or let NEURA_NVRTC_LIBRARY name libnvrtc.so.13";
   });
   std::vector<std::string> all = options;
   if (!begins_with(options, {"-arch", "--gpu-architecture"})) all.push_back("--gpu-architecture=" + architecture);
-  const std::string key = key_of(source, name, all);
+  const std::string key = key_of(source, name, all, headers);
   const Unlocked unlocked(true);
   Cache& c = cache();
-  const std::lock_guard lock(c.mutex);
-  std::shared_ptr<const CompiledKernel>& kernel = c.kernels[key];
-  if (kernel) return ++c.counts.remembered, kernel;
-  const KernelFile file(includes_files(source, options) ? "" : key);
-  if ((kernel = file.read())) return ++c.counts.read, kernel;
-  if (!nvrtc().folder.empty()) all.push_back("-I" + nvrtc().folder);
-  kernel = Program(source, name).compile(all);
-  file.write(*kernel);
-  return ++c.counts.compiled, kernel;
+  std::promise<Compiled> mine;
+  {
+    std::unique_lock lock(c.mutex);
+    std::shared_future<Compiled>& known = c.kernels[key];
+    if (known.valid()) {
+      const std::shared_future<Compiled> kernel = known;
+      ++c.counts.remembered;
+      lock.unlock();
+      return kernel.get();
+    }
+    known = mine.get_future().share();
+  }
+  try {
+    const KernelFile file(headers.empty() && includes_files(source, options) ? "" : key);
+    Compiled kernel = file.read();
+    const bool read = kernel != nullptr;
+    if (!read) {
+      if (!nvrtc().folder.empty()) all.push_back("-I" + nvrtc().folder);
+      kernel = Program(source, name, headers).compile(all);
+      file.write(*kernel);
+    }
+    mine.set_value(kernel);
+    const std::lock_guard lock(c.mutex);
+    ++(read ? c.counts.read : c.counts.compiled);
+    return kernel;
+  } catch (...) {
+    mine.set_exception(std::current_exception());
+    const std::lock_guard lock(c.mutex);
+    c.kernels.erase(key);
+    throw;
+  }
 }
 
 }  // namespace neura::cuda

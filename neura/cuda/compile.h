@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,17 @@ struct ParameterKind {
 };
 
 // The kernel `name` of the source (a template's with its arguments: "scale<float>") for an architecture such as
-// "sm_90", unless `options` (of NVRTC) choose another one. What was compiled before is found in memory, or in the
-// folder that NEURA_CACHE_DIR names; code that includes files of the program's own is not kept there, since these may
-// change. CudaError with the compiler's words, or where there is no NVRTC.
+// "sm_90", unless `options` (of NVRTC) choose another one. headers: what the source may include by name. What was
+// compiled before is found in memory, or in a file (kernel_file.h); code that includes files of the program's own is
+// not kept in one, since these may change. Threads compile different kernels at one time, and wait for equal ones.
+// CudaError with the compiler's words, or where there is no NVRTC.
+struct KernelHeader {
+  const char *name, *text;
+};
 std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, const std::string& name,
                                                      const std::vector<std::string>& options,
-                                                     const std::string& architecture);
+                                                     const std::string& architecture,
+                                                     std::span<const KernelHeader> headers = {});
 
 struct CompileCounts {
   std::int64_t compiled, remembered, read;  // so far: by NVRTC; found in memory; found in a file

@@ -5,7 +5,7 @@
 
 namespace neura::cuda {
 
-bool is_available();
+bool is_available();                          // a device can be used; unavailable() says why not
 int device_count();                           // 0 where none can be used
 Device current_device();                      // what "cuda" means to this thread
 void set_device(Device);                      // DeviceError where it does not exist

@@ -61,7 +61,7 @@ class Graph {
   std::unique_ptr<Parts> parts_;
 };
 
-bool is_current_stream_capturing(Device = current_device());
+bool is_current_stream_capturing(Device = current_device());  // calls are recorded, not run
 // For the graph that this thread captures now: `f` is called at the beginning of every replay, on the host, with the
 // replay's stream current. It may copy new numbers to memory that the capture reads. ValueError outside of a capture.
 void on_replay(std::function<void()> f);

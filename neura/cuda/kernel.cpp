@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "neura/core/error.h"
+#include "neura/core/extension.h"
 #include "neura/core/host.h"
 #include "neura/core/state.h"
 #include "neura/core/storage.h"
@@ -18,12 +19,6 @@ namespace neura::cuda {
 namespace {
 
 using Kind = ParameterKind;
-
-std::string architecture_of(Device d) {
-  DeviceInfo i;
-  throw_failure(device_api(d).info(d.index, &i), "kernel");
-  return "sm_" + std::to_string(i.major * 10 + i.minor);
-}
 
 std::string words_of(int parameter) {
   if (parameter >= Kind::pointer) {
@@ -117,6 +112,7 @@ class Arguments {
     if (a.kind == KernelArgument::address) return store(i, a.p);
     demand<ValueError>(a.kind == KernelArgument::tensor && a.t, i, parameter, a, "; pass a tensor");
     demand<DTypeError>(points_to(parameter, a.t.dtype()), i, parameter, a, "; convert it with .to()");
+    check_dense("kernel", a.t);
     Storage* const storage = a.t.impl()->storage;
     storage->own();  // it may be written
     store(i, static_cast<void*>(a.t.impl()->data()));
@@ -170,6 +166,12 @@ LaunchShape shape_of(const std::string& name, const LaunchSize& s) {
 }
 
 }  // namespace
+
+std::string architecture_of(Device d) {
+  DeviceInfo i;
+  throw_failure(device_api(d).info(d.index, &i), "kernel");
+  return "sm_" + std::to_string(i.major * 10 + i.minor);
+}
 
 struct Kernel::Parts {
   std::string source, name;

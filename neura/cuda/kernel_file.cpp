@@ -36,12 +36,20 @@ std::string_view take(std::string_view& file) {
   return piece;
 }
 
+std::string folder() {
+  if (const char* chosen = std::getenv("NEURA_CACHE_DIR")) return chosen;
+  if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches) return std::string(caches) + "/neura";
+  const char* const home = std::getenv("HOME");
+  return home && *home ? std::string(home) + "/.cache/neura" : "";
+}
+
 }  // namespace
 
+std::string hash_of(std::string_view text) { return hash(text); }
+
 KernelFile::KernelFile(std::string key) : key_(std::move(key)) {
-  const char* const folder = std::getenv("NEURA_CACHE_DIR");
-  if (folder && *folder && !key_.empty())
-    path_ = std::string(folder) + "/kernels/" + hash(key_) + hash(key_, kBasis + 2);
+  if (const std::string at = folder(); !at.empty() && !key_.empty())
+    path_ = at + "/kernels/" + hash(key_) + hash(key_, kBasis + 2);
 }
 
 std::shared_ptr<const CompiledKernel> KernelFile::read() const {

@@ -1,8 +1,13 @@
-// A compiled kernel in the folder that NEURA_CACHE_DIR names.
+// A compiled kernel in a folder of the user: the one that NEURA_CACHE_DIR names, or neura in $XDG_CACHE_HOME or
+// ~/.cache. None where NEURA_CACHE_DIR is empty.
 #pragma once
+#include <string_view>
+
 #include "neura/cuda/compile.h"
 
 namespace neura::cuda {
+
+std::string hash_of(std::string_view);  // 16 digits; what differs has another one, but for accidents
 
 class KernelFile {
  public:

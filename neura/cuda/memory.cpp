@@ -6,7 +6,7 @@
 #include "neura/backend/plugin.h"
 #include "neura/core/host.h"
 #include "neura/cuda/tables.h"
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::cuda {
 namespace {

@@ -11,7 +11,7 @@
 namespace neura::cuda {
 
 struct MemoryStats : DeviceMemory, MemoryCounts {};
-MemoryStats memory_stats(Device = current_device());
+MemoryStats memory_stats(Device = current_device());  // bytes held and in use, now and at most
 
 struct MemorySegment {  // what was taken from the device at once
   struct Block {
@@ -25,8 +25,8 @@ struct MemorySegment {  // what was taken from the device at once
   std::uint64_t pool;  // 0, or the one of captured graphs
   std::vector<Block> blocks;
 };
-std::vector<MemorySegment> memory_snapshot(Device = current_device());
-std::string memory_summary(Device = current_device());  // a table for people
+std::vector<MemorySegment> memory_snapshot(Device = current_device());  // all segments
+std::string memory_summary(Device = current_device());                  // a table for people
 
 // The most that this process takes of the device's memory; ValueError outside of (0, 1].
 void set_per_process_memory_fraction(double fraction, Device = current_device());

@@ -5,7 +5,7 @@
 
 #include "neura/core/host.h"
 #include "neura/cuda/tables.h"
-#include "neura/ops/to.h"
+#include "neura/ops/create/to.h"
 
 namespace neura::cuda {
 

@@ -31,13 +31,13 @@ class Stream {
   std::shared_ptr<const Held> held_;
 };
 
-Stream current_stream(Device = current_device());
-Stream default_stream(Device = current_device());
-void set_stream(const Stream&);  // current for this thread, on its device
+Stream current_stream(Device = current_device());  // of this thread
+Stream default_stream(Device = current_device());  // the one that threads begin with
+void set_stream(const Stream&);                    // current for this thread, on its device
 struct Priorities {
   int least, greatest;
 };
-Priorities stream_priorities(Device = current_device());
+Priorities stream_priorities(Device = current_device());  // what the device offers
 
 class StreamGuard {  // makes a stream current for this thread, and the old one again
  public:

@@ -1,5 +1,7 @@
 // The tables behind neura/cuda. NotImplementedError where a device comes without.
 #pragma once
+#include <string>
+
 #include "neura/core/device_api.h"
 #include "neura/core/graph_api.h"
 #include "neura/core/library_api.h"
@@ -14,5 +16,6 @@ inline const MemoryApi& memory_of(Device d) { return *streams_of(d).memory; }
 const PinnedApi& pinned();
 const GraphApi& graphs_of(Device);
 const LibraryApi& libraries_of(Device);
+std::string architecture_of(Device);  // "sm_90"
 
 }  // namespace neura::cuda

@@ -23,7 +23,91 @@ std::vector<std::string_view> fields(std::string_view line, char delimiter) {
   }
 }
 
+// One cell after the other.
+class CellReader {
+ public:
+  CellReader(std::string_view text, char delimiter, const std::string& name)
+      : text_(text), delimiter_(delimiter), name_(name) {
+    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+  }
+  bool more() const { return at_ < text_.size(); }
+  std::size_t line() const { return line_; }
+
+  // The cells of a line; none of an empty one.
+  std::vector<std::string> row() {
+    std::vector<std::string> cells;
+    bool quoted = false;
+    do {
+      cells.push_back(cell(quoted));
+    } while (take(delimiter_));
+    take('\n');
+    if (cells.size() == 1 && cells[0].empty() && !quoted) cells.clear();
+    return cells;
+  }
+  [[noreturn]] void fail(const std::string& what, std::size_t line) const {
+    throw FormatError(name_ + ": line " + std::to_string(line) + ": " + what);
+  }
+
+ private:
+  bool take(char c) {
+    if (!more() || text_[at_] != c) return false;
+    ++at_;
+    line_ += c == '\n';
+    return true;
+  }
+  std::string cell(bool& quoted) {
+    while (more() && (text_[at_] == ' ' || (text_[at_] == '\t' && delimiter_ != '\t'))) ++at_;
+    if (more() && text_[at_] == '"') return quoted = true, in_quotes();
+    const std::size_t begin = at_;
+    while (more() && text_[at_] != delimiter_ && text_[at_] != '\n') ++at_;
+    return std::string(trim(text_.substr(begin, at_ - begin)));
+  }
+  std::string in_quotes() {
+    const std::size_t first = line_;
+    std::string out;
+    for (++at_; more(); ++at_) {
+      if (text_[at_] != '"') {
+        line_ += text_[at_] == '\n';
+        out += text_[at_];
+      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+        out += text_[at_++];
+      } else {
+        ++at_;
+        while (more() && (text_[at_] == ' ' || text_[at_] == '\r')) ++at_;
+        if (more() && text_[at_] != delimiter_ && text_[at_] != '\n')
+          fail("expected the end of a cell behind its quotes, got \"" + std::string(1, text_[at_]) + '"', line_);
+        return out;
+      }
+    }
+    fail("expected a quote at the end of the cell, got the end of the text", first);
+  }
+
+  std::string_view text_;
+  char delimiter_;
+  const std::string& name_;
+  std::size_t at_ = 0, line_ = 1;
+};
+
 }  // namespace
+
+Cells parse_cells(std::string_view text, CsvOptions o, const std::string& name) {
+  CellReader reader(text, o.delimiter, name);
+  Cells all;
+  std::size_t columns = 0;
+  while (reader.more()) {
+    const std::size_t line = reader.line();
+    std::vector<std::string> cells = reader.row();
+    if (cells.empty()) continue;
+    if (!columns) columns = cells.size();
+    if (cells.size() != columns)
+      reader.fail("expected " + std::to_string(columns) + " cells, got " + std::to_string(cells.size()), line);
+    if (o.header && all.names.empty()) all.names = std::move(cells);
+    else all.rows.push_back(std::move(cells));
+  }
+  return all;
+}
+
+Cells read_cells(const std::string& path, CsvOptions o) { return parse_cells(read_text(path), o, path); }
 
 Table parse_csv(std::string_view text, CsvOptions o, const std::string& name) {
   Table table;

@@ -8,9 +8,9 @@
 #include "neura/data/combine.h"
 #include "neura/data/placement.h"
 #include "neura/data/random.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/defer.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/shape/join.h"
+#include "neura/op/defer.h"
 
 namespace neura::data {
 namespace {

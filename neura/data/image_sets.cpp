@@ -6,15 +6,19 @@
 
 namespace neura::data {
 
-ImageFolder::ImageFolder(const std::string& root, ImageMode mode) : mode_(mode) {
-  const std::string endings[] = {".png", ".PNG"};
-  all_ = files_by_class(root, endings);
+std::span<const std::string> picture_endings() {
+  static const std::vector<std::string> endings = {".jpg", ".jpeg", ".png", ".ppm", ".pgm",
+                                                   ".JPG", ".JPEG", ".PNG", ".PPM", ".PGM"};
+  return endings;
 }
+
+ImageFolder::ImageFolder(const std::string& root, ImageMode mode)
+    : mode_(mode), all_(files_by_class(root, picture_endings())) {}
 
 std::pair<Tensor, std::int64_t> ImageFolder::get(std::int64_t i) const {
   check_index(i, size());
   const auto& [file, label] = all_.files[std::size_t(i)];
-  return {read_png(file, mode_), label};
+  return {read_image(file, mode_), label};
 }
 
 CIFAR10::CIFAR10(const std::string& root, bool train) {

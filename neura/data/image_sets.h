@@ -7,12 +7,15 @@
 
 #include "neura/data/dataset.h"
 #include "neura/data/folder.h"
-#include "neura/data/png.h"
+#include "neura/data/image.h"
 
 namespace neura::data {
 
-// root/CLASS/NAME.png: classes and pictures in the order of their names. Pictures are read when they are asked for:
-// uint8 [channels, height, width] and the number of the class. IoError where there is no picture.
+std::span<const std::string> picture_endings();  // of names of files that read_image reads
+
+// root/CLASS/NAME.jpg, .jpeg, .png, .ppm or .pgm: classes and pictures in the order of their names. Pictures are read
+// when they are asked for: uint8 [channels, height, width] and the number of the class. IoError where there is no
+// picture.
 class ImageFolder {
  public:
   explicit ImageFolder(const std::string& root, ImageMode mode = ImageMode::rgb);

@@ -1,5 +1,8 @@
 #include "neura/data/random.h"
 
+#include <cmath>
+#include <numbers>
+
 namespace neura::data {
 
 Generator& generator() { return default_generator(); }
@@ -26,6 +29,25 @@ std::int64_t Draws::below(std::int64_t n) {
   std::uint64_t x = next64();
   while (x < rest) x = next64();
   return std::int64_t(x % range);
+}
+
+double Draws::normal() {  // Box and Muller, A note on the generation of random normal deviates, 1958
+  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
+
+double Draws::gamma(double a) {  // Marsaglia and Tsang, A simple method for generating gamma variables, 2000
+  if (a < 1) return gamma(a + 1) * std::pow(1 - uniform(), 1 / a);
+  const double d = a - 1. / 3, c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = normal(), v = std::pow(1 + c * x, 3);
+    if (v > 0 && std::log(1 - uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+  }
+}
+
+double Draws::beta(double a, double b) {
+  const double x = gamma(a), y = gamma(b);
+  return x + y > 0 ? x / (x + y) : double(uniform() < a / (a + b));  // both vanish where a and b are tiny
 }
 
 }  // namespace neura::data

@@ -23,13 +23,20 @@ class Draws {
   std::uint32_t next();
   double uniform();                    // in [0, 1)
   std::int64_t below(std::int64_t n);  // in [0, n), all equally likely
+  double between(double low, double high) { return low + (high - low) * uniform(); }
+  double normal();
+  double beta(double a, double b);  // in [0, 1]; both above 0
 
  private:
+  double gamma(double a);
   std::uint64_t next64() { return std::uint64_t(next()) << 32 | next(); }
   GeneratorState state_;
   std::uint64_t block_ = 0;
   std::array<std::uint32_t, 4> numbers_{};
   unsigned used_ = 4;
 };
+
+// Of a transform: its own generator's, or the scope's.
+inline Draws draws_of(Generator* own) { return Draws(own ? *own : generator()); }
 
 }  // namespace neura::data

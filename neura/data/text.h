@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "neura/core/utf8.h"
 #include "neura/data/dataset.h"
 #include "neura/data/folder.h"
 
@@ -12,8 +13,7 @@ namespace neura::data {
 
 // The whole file. IoError; FormatError, with the place, where it is no UTF-8.
 std::string read_text(const std::string& path);
-// The place of the first byte that is not part of UTF-8 text; its size if there is none.
-std::size_t utf8_prefix(std::string_view text);
+using neura::utf8_prefix;
 
 // root/CLASS/NAME.txt: classes and texts in the order of their names. Texts are read when they are asked for. With
 // classes given, only theirs: TextFolder("aclImdb/train", {"neg", "pos"}).

@@ -1,49 +1,18 @@
 #include "neura/data/transforms.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
-#include "neura/data/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
+#include "neura/data/image_ops.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/shape/shape.h"
 
 namespace neura::data {
-namespace {
-
-double largest(DType d) {
-  switch (d) {
-    case DType::uint8:
-      return 255;
-    case DType::int8:
-      return 127;
-    case DType::int16:
-      return 32767;
-    case DType::int32:
-      return 2147483647.;
-    case DType::int64:
-      return 9223372036854775807.;
-    default:
-      return 1;
-  }
-}
-
-Draws draws_of(Generator* own) { return Draws(own ? *own : generator()); }
-
-// One number per channel, in the shape that broadcasts against a picture.
-Tensor per_channel(const std::vector<double>& values, const Tensor& image) {
-  Tensor t = Tensor::empty(Spec::dense(float64, Shape{std::int64_t(values.size()), 1, 1}));
-  std::copy(values.begin(), values.end(), t.data<double>());
-  return t.to(image.dtype()).to(image.device());
-}
-
-}  // namespace
 
 Tensor ToFloat::operator()(const Tensor& image) const {
   check<DTypeError>(is_floating(dtype),
                     [&] { return std::string("ToFloat: expected a floating dtype, got ") + name(dtype); });
-  const double scale = largest(image.dtype());
-  const Tensor x = image.to(dtype);
-  return scale == 1 ? x : div(x, scale);
+  return to_dtype(image, dtype, true);
 }
 
 Tensor Normalize::operator()(const Tensor& image) const {
@@ -64,8 +33,7 @@ Tensor Normalize::operator()(const Tensor& image) const {
 }
 
 Tensor RandomHorizontalFlip::operator()(const Tensor& image) const {
-  check<ValueError>(p >= 0 && p <= 1,
-                    [&] { return "RandomHorizontalFlip: expected p in [0, 1], got " + Scalar(p).str(); });
+  check_probability("RandomHorizontalFlip", p);
   return draws_of(generator).uniform() < p ? flip(image, -1) : image;
 }
 
@@ -85,6 +53,54 @@ Tensor RandomCrop::operator()(const Tensor& image) const {
   const std::int64_t top = draws.below(down + 1), left = draws.below(right + 1);
   const Tensor padded = padding ? pad(image, {padding, padding, padding, padding}, "constant", Scalar(fill)) : image;
   return padded.narrow(-2, top, height).narrow(-1, left, width);
+}
+
+Tensor RandomVerticalFlip::operator()(const Tensor& image) const {
+  check_probability("RandomVerticalFlip", p);
+  return draws_of(generator).uniform() < p ? flip(image, -2) : image;
+}
+
+Tensor RandomGrayscale::operator()(const Tensor& image) const {
+  check_probability("RandomGrayscale", p);
+  return draws_of(generator).uniform() < p ? rgb_to_grayscale(image, image.size(-3)) : image;
+}
+
+void RandomResizedCrop::check_options() const {
+  check<ValueError>(height >= 1 && width >= 1, [&] {
+    return "RandomResizedCrop: expected a height and width above 0, got " + std::to_string(height) + " and " +
+           std::to_string(width);
+  });
+  for (const auto* range : {&scale, &ratio})
+    check<ValueError>((*range)[0] > 0 && (*range)[0] <= (*range)[1] && std::isfinite((*range)[1]), [&] {
+      return std::string("RandomResizedCrop: expected a ") + (range == &scale ? "scale" : "ratio") +
+             " of two rising numbers above 0, got " + Scalar((*range)[0]).str() + " and " + Scalar((*range)[1]).str();
+    });
+}
+
+Window RandomResizedCrop::draw(std::int64_t rows, std::int64_t columns, Draws& draws) const {
+  for (int i = 0; i < 10; ++i) {
+    const double area = double(rows) * double(columns) * draws.between(scale[0], scale[1]);
+    const double shape = std::exp(draws.between(std::log(ratio[0]), std::log(ratio[1])));
+    const auto w = std::int64_t(std::lround(std::min(std::sqrt(area * shape), 1e9)));
+    const auto h = std::int64_t(std::lround(std::min(std::sqrt(area / shape), 1e9)));
+    if (w < 1 || h < 1 || w > columns || h > rows) continue;
+    const std::int64_t top = draws.below(rows - h + 1);
+    return {top, draws.below(columns - w + 1), h, w};
+  }
+  const double shape = double(columns) / double(rows);
+  std::int64_t h = rows, w = columns;
+  if (shape < ratio[0]) h = std::int64_t(std::lround(double(w) / ratio[0]));
+  else if (shape > ratio[1]) w = std::int64_t(std::lround(double(h) * ratio[1]));
+  h = std::clamp<std::int64_t>(h, 1, rows), w = std::clamp<std::int64_t>(w, 1, columns);
+  return {(rows - h) / 2, (columns - w) / 2, h, w};
+}
+
+Tensor RandomResizedCrop::operator()(const Tensor& image) const {
+  check_options();
+  check_picture("RandomResizedCrop", image);
+  Draws draws = draws_of(generator);
+  const Window w = draw(image.size(-2), image.size(-1), draws);
+  return resize(image.narrow(-2, w.top, w.height).narrow(-1, w.left, w.width), height, width, interpolation);
 }
 
 }  // namespace neura::data

@@ -2,11 +2,14 @@
 // a lambda, hand them to data::map. Random ones decide once per call and draw from data::generator(), so that a
 // loader's epochs repeat with any number of workers, or from a generator of the caller.
 #pragma once
+#include <array>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "neura/core/random.h"
 #include "neura/core/tensor.h"
+#include "neura/data/random.h"
 
 namespace neura::data {
 
@@ -29,6 +32,20 @@ struct RandomHorizontalFlip {
   Tensor operator()(const Tensor& image) const;
 };
 
+// Top becomes bottom with probability p.
+struct RandomVerticalFlip {
+  double p = 0.5;
+  Generator* generator = nullptr;
+  Tensor operator()(const Tensor& image) const;
+};
+
+// Gray, in as many channels, with probability p.
+struct RandomGrayscale {
+  double p = 0.1;
+  Generator* generator = nullptr;
+  Tensor operator()(const Tensor& image) const;
+};
+
 // A window of height x width at a random place, after `padding` pixels of `fill` on every side. ShapeError if it does
 // not fit.
 struct RandomCrop {
@@ -36,6 +53,23 @@ struct RandomCrop {
   std::int64_t padding = 0;
   double fill = 0;
   Generator* generator = nullptr;
+  Tensor operator()(const Tensor& image) const;
+};
+
+// Where a random part of a picture lies.
+struct Window {
+  std::int64_t top, left, height, width;
+};
+
+// A part of a random area (`scale`, of the picture's) and shape (`ratio`, width over height, evenly by its logarithm),
+// resized to height x width; the middle where ten tries find none that fits.
+struct RandomResizedCrop {
+  std::int64_t height, width;
+  std::array<double, 2> scale = {0.08, 1}, ratio = {3. / 4, 4. / 3};
+  std::string_view interpolation = "bilinear";
+  Generator* generator = nullptr;
+  void check_options() const;  // ValueError
+  Window draw(std::int64_t height, std::int64_t width, Draws& draws) const;
   Tensor operator()(const Tensor& image) const;
 };
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "neura/graph/passes.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/registry.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/strided.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/strided.h"
 
 namespace neura::graph {
 namespace {

@@ -5,7 +5,7 @@
 #include "neura/graph/fused.h"
 #include "neura/graph/names.h"
 #include "neura/graph/passes.h"
-#include "neura/ops/registry.h"
+#include "neura/op/registry.h"
 
 namespace neura::graph {
 namespace {
@@ -14,19 +14,18 @@ constexpr std::size_t kMostOperands = 24, kMostCalls = 32;
 
 class Fuser {
  public:
-  explicit Fuser(const Program& p) : p_(p), maker_(p.values.size(), -1), group_(p.nodes.size(), -1) {
+  explicit Fuser(const Program& p)
+      : p_(p), maker_(p.values.size(), -1), group_(p.nodes.size(), -1), members_(p.nodes.size()) {
     uses_.resize(p.values.size());
-    const auto rows = all_operations();
-    for (std::size_t i = 0; i < rows.size(); ++i) number_.emplace(rows[i], i);
     for (std::size_t i = 0; i < p.nodes.size(); ++i) {
       const Node& n = p.nodes[i];
       for (const Arg& a : n.in)
         if (a.is_value()) uses_[a.id].push_back(int(i));
-      if (n.into != kNoValue) uses_[n.into].push_back(-1);
+      if (n.into != kNoValue) uses_[n.into].push_back(int(i));
       for (const ValueId v : n.out) maker_[v] = int(i);
     }
-    for (const ValueId v : p.outputs) uses_[v].push_back(-1);
-    for (const Update& u : p.updates) uses_[u.value].push_back(-1);
+    for (const ValueId v : p.outputs) uses_[v].push_back(int(p.nodes.size()));
+    for (const Update& u : p.updates) uses_[u.value].push_back(int(p.nodes.size()));
   }
 
   Program run() {
@@ -36,71 +35,100 @@ class Fuser {
     to.nodes.clear();
     for (std::size_t i = 0; i < p_.nodes.size(); ++i) {
       if (group_[i] < 0) to.nodes.push_back(p_.nodes[i]);
-      else if (group_[i] == int(i)) to.nodes.push_back(together(members(int(i))));
+      else if (group_[i] == int(i)) to.nodes.push_back(together(members_[i]));
     }
     return without_dead(to);  // and without the values between
   }
 
  private:
-  // A row on contiguous values, which checks none of them.
+  // A row, or the slope of one, that checks none of its values, with a contiguous result.
   bool can(const Node& n) const {
-    if (n.row->kind != Row::pointwise || n.destination != Destination::fresh || !number_.count(n.row)) return false;
+    if (n.row->kind != Row::pointwise && n.row->kind != Row::slope) return false;
+    if (n.destination != Destination::fresh || find_operation(n.row->name) != n.row) return false;
     const Spec& y = p_.values[n.out[0]];
-    if (!y.contiguous || !y.device.is_cpu() || y.numel < 2) return false;
-    const Dtypes d = dtypes_of(p_, n);
+    if (!y.contiguous || y.numel < 2) return false;
+    const FusedCall d = dtypes_of_call(n);
     if (n.row->cls.divides && is_integral(d.computed)) return false;
+    if (is_integral(d.natural) && d.natural != d.result) return false;  // bounds that the result may not hold
+    if (is_complex(d.computed) && (n.row->kind == Row::slope || !y.device.is_cpu())) return false;
+    if (!y.device.is_cpu() && (!y.device.is_cuda() || formulas_of(*n.row).own)) return false;
+    bool any = false;  // the slope of a step reads nothing
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
-      if (a.kind == Arg::number) {
-        if (!in_range(a.scalar, n.row->cls.mask_first && !i ? DType::boolean : d.computed)) return false;
-      } else {
-        const Spec& s = p_.values[a.id];
-        if (!s.device.is_cpu() || !s.contiguous || !(s.same_shape(y) || (s.numel == 1 && s.rank <= y.rank)))
-          return false;
-      }
+      any |= reads(n, i);
+      if (a.kind == Arg::number && !in_range(a.scalar, wanted(*n.row, int(i), d.computed))) return false;
+      if (reads(n, i) && !can_read(p_.values[a.id], y)) return false;
     }
-    return true;
+    return any;
   }
+  // All of a call but its operands and attributes.
+  FusedCall dtypes_of_call(const Node& n) const {
+    const std::int64_t row = row_number(*n.row);
+    if (n.row->kind == Row::slope) {
+      const DType result = p_.values[n.out[0]].dtype, computed = accumulation(result);
+      return {row, computed, computed, result, {}, {}};
+    }
+    const Dtypes d = dtypes_of(p_, n);
+    return {row, d.computed, d.natural, d.result, {}, {}};
+  }
+  // Is operand i a value, and not there for its sizes alone?
+  static bool reads(const Node& n, std::size_t i) {
+    return n.in[i].is_value() && (n.row->kind != Row::slope || i || n.row->of->slopes[n.row->operand].reads_g);
+  }
+  static bool can_read(const Spec& s, const Spec& y) {
+    if (s.device != y.device) return false;
+    return y.device.is_cuda() || (s.contiguous && (s.same_shape(y) || (s.numel == 1 && s.rank <= y.rank)));
+  }
+  bool is_in(int node, int last) const { return node < int(group_.size()) && group_[std::size_t(node)] == last; }
   // All that reads v is in the group of `last`.
   bool is_inner(ValueId v, int last) const {
-    return std::all_of(uses_[v].begin(), uses_[v].end(),
-                       [&](int i) { return i >= 0 && group_[std::size_t(i)] == last; });
+    return std::all_of(uses_[v].begin(), uses_[v].end(), [&](int i) { return is_in(i, last); });
+  }
+  // Or behind it: then v is a result of the group. On the cpu a group has one.
+  bool may_join(ValueId v, int last) const {
+    if (is_inner(v, last)) return true;
+    if (!p_.values[v].device.is_cuda() || also(last).size() + 1 >= std::size_t(kMaxOutputs)) return false;
+    return std::all_of(uses_[v].begin(), uses_[v].end(), [&](int i) { return i > last || is_in(i, last); });
+  }
+  std::vector<int> also(int last) const {  // members whose values are read by others, but the last
+    std::vector<int> all;
+    for (const int i : members_[std::size_t(last)])
+      if (i != last && !is_inner(p_.nodes[std::size_t(i)].out[0], last)) all.push_back(i);
+    return all;
   }
   void grow(int last) {
-    std::vector<int> group{last};
+    std::vector<int>& group = members_[std::size_t(last)];
+    group = {last};
     group_[std::size_t(last)] = last;
     const Node& end = p_.nodes[std::size_t(last)];
     bool more = true;
     while (more && group.size() < kMostCalls) {
       more = false;
       for (std::size_t k = 0; k < group.size() && group.size() < kMostCalls; ++k)
-        for (const Arg& a : p_.nodes[std::size_t(group[k])].in) {
-          const int m = a.is_value() ? maker_[a.id] : -1;
-          if (m < 0 || group_[std::size_t(m)] >= 0 || !is_inner(a.id, last)) continue;
+        for (std::size_t i = 0; i < p_.nodes[std::size_t(group[k])].in.size(); ++i) {
+          const Arg& a = p_.nodes[std::size_t(group[k])].in[i];
+          const int m = reads(p_.nodes[std::size_t(group[k])], i) ? maker_[a.id] : -1;
+          if (m < 0 || group_[std::size_t(m)] >= 0 || !may_join(a.id, last)) continue;
           const Node& n = p_.nodes[std::size_t(m)];
           if (!can(n) || n.region != end.region || !p_.values[a.id].same_shape(p_.values[end.out[0]])) continue;
-          group_[std::size_t(m)] = last;
-          if (operands(members(last)).size() > kMostOperands) {
-            group_[std::size_t(m)] = -1;
+          group.push_back(m), group_[std::size_t(m)] = last;
+          if (operands(group).size() > kMostOperands) {
+            group.pop_back(), group_[std::size_t(m)] = -1;
             continue;
           }
-          group.push_back(m), more = true;
+          more = true;
           break;
         }
     }
+    std::sort(group.begin(), group.end());
     if (group.size() == 1) group_[std::size_t(last)] = -1;
-  }
-  std::vector<int> members(int last) const {  // in order
-    std::vector<int> all;
-    for (int i = 0; i <= last; ++i)
-      if (group_[std::size_t(i)] == last) all.push_back(i);
-    return all;
   }
   std::vector<ValueId> operands(const std::vector<int>& group) const {
     std::vector<ValueId> all;
-    for (const int i : group)
-      for (const Arg& a : p_.nodes[std::size_t(i)].in) {
-        if (!a.is_value() || std::find(all.begin(), all.end(), a.id) != all.end()) continue;
+    for (const int g : group)
+      for (std::size_t i = 0; i < p_.nodes[std::size_t(g)].in.size(); ++i) {
+        const Arg& a = p_.nodes[std::size_t(g)].in[i];
+        if (!reads(p_.nodes[std::size_t(g)], i) || std::find(all.begin(), all.end(), a.id) != all.end()) continue;
         const int m = maker_[a.id];
         if (m < 0 || std::find(group.begin(), group.end(), m) == group.end()) all.push_back(a.id);
       }
@@ -120,25 +148,39 @@ class Fuser {
     const auto first_call = std::int64_t(in.size() + op.numbers.size());
     for (std::size_t k = 0; k < group.size(); ++k) {
       const Node& n = p_.nodes[std::size_t(group[k])];
-      const Dtypes d = dtypes_of(p_, n);
-      FusedCall call{std::int64_t(number_.at(n.row)), d.computed, d.natural, d.result, {}, {}};
-      for (const Arg& a : n.in) call.in.push_back(a.is_value() ? slot.at(a.id) : next_number++);
+      FusedCall call = dtypes_of_call(n);
+      for (std::size_t i = 0; i < n.in.size(); ++i)
+        call.in.push_back(reads(n, i) ? slot.at(n.in[i].id) : n.in[i].kind == Arg::number ? next_number++ : -1);
       const auto* attributes = static_cast<const double*>(n.op->get());
-      call.attributes.assign(attributes, attributes + n.row->attributes.count);
+      call.attributes.assign(attributes, attributes + formulas_of(*n.row).attributes.count);
       slot[n.out[0]] = first_call + std::int64_t(k);
       op.calls.push_back(std::move(call));
     }
     Node node;
-    node.row = &row_of<Fused>, node.op = std::make_shared<OpMemory>(*node.row, &op);
+    for (const int i : also(group.back())) op.also.push_back(std::find(group.begin(), group.end(), i) - group.begin());
     for (const ValueId v : in) node.in.emplace_back(v);
     node.out = end.out, node.region = end.region;
+    for (const std::int64_t i : op.also) node.out.push_back(p_.nodes[std::size_t(group[std::size_t(i)])].out[0]);
+    switch (node.out.size()) {
+      case 1:
+        return with(std::move(node), op);
+      case 2:
+        return with(std::move(node), FusedOf<2>{std::move(op)});
+      case 3:
+        return with(std::move(node), FusedOf<3>{std::move(op)});
+      default:
+        return with(std::move(node), FusedOf<4>{std::move(op)});
+    }
+  }
+  template <class Op> static Node with(Node node, const Op& op) {
+    node.row = &row_of<Op>, node.op = std::make_shared<OpMemory>(*node.row, &op);
     return node;
   }
 
   const Program& p_;
-  std::vector<std::vector<int>> uses_;  // by value; -1: what is no operand
-  std::vector<int> maker_, group_;      // by value; by node: the last node of its group, -1: none
-  std::unordered_map<const Row*, std::size_t> number_;
+  std::vector<std::vector<int>> uses_;     // by value: nodes, and behind them what a run gives
+  std::vector<int> maker_, group_;         // by value; by node: the last node of its group, -1: none
+  std::vector<std::vector<int>> members_;  // of groups, by their last node: in order
 };
 
 }  // namespace

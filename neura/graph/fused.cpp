@@ -1,15 +1,41 @@
 #include "neura/graph/fused.h"
 
+#include <unordered_map>
+
 #include "neura/backend/fused.h"
-#include "neura/ops/registry.h"
+#include "neura/graph/fused_cuda.h"
+#include "neura/op/registry.h"
 
 namespace neura::graph {
+
+std::int64_t row_number(const Row& row) {  // FNV-1a
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const char* c = row.name; *c; ++c) h = (h ^ static_cast<unsigned char>(*c)) * 0x100000001b3u;
+  return std::int64_t(h >> 1);
+}
+const Row* row_of_number(std::int64_t number) {
+  static const auto& known = *new std::unordered_map<std::int64_t, const Row*>([] {
+    std::unordered_map<std::int64_t, const Row*> all;
+    for (const Row* row : all_operations()) all.emplace(row_number(*row), row);
+    return all;
+  }());
+  if (const auto found = known.find(number); found != known.end()) return found->second;
+  for (const Row* row : all_operations())  // one that was registered since
+    if (row_number(*row) == number) return row;
+  return nullptr;
+}
+
 namespace {
 
 const Row* row_of_call(const FusedCall& c) {
-  const auto rows = all_operations();
-  const bool known = c.row >= 0 && c.row < std::int64_t(rows.size());
-  return known && rows[std::size_t(c.row)]->kind == Row::pointwise ? rows[std::size_t(c.row)] : nullptr;
+  const Row* row = row_of_number(c.row);
+  return row && (row->kind == Row::pointwise || row->kind == Row::slope) ? row : nullptr;
+}
+bool may_be_unread(const Row& row, std::size_t i) {
+  if (row.kind != Row::slope) return false;
+  const Slope& s = row.of->slopes[row.operand];
+  if (i == 0) return !s.reads_g;
+  return !(i + 1 == row.inputs ? s.reads >> 8 & 1 : s.reads >> (i - 1) & 1);
 }
 bool is_dtype(DType d) { return unsigned(d) < unsigned(kDTypes); }
 
@@ -20,11 +46,19 @@ void check_call(const FusedCall& c, std::size_t slots) {
   };
   const Row* row = row_of_call(c);
   need(row, "pointwise operations of the registry, got another number");
-  need(c.in.size() == row->inputs && c.attributes.size() == std::size_t(row->attributes.count),
+  const Row& formulas = formulas_of(*row);
+  need(c.in.size() == row->inputs && c.attributes.size() == std::size_t(formulas.attributes.count),
        "as many operands and attributes as the operation has, got others");
-  for (const std::int64_t s : c.in) need(s >= 0 && s < std::int64_t(slots), "operands made before, got a later one");
-  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) && row->cls.has_kernel(c.computed),
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    need(c.in[i] < std::int64_t(slots) && (c.in[i] >= 0 || (c.in[i] == -1 && may_be_unread(*row, i))),
+         "operands made before, got a later one");
+  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) && formulas.cls.has_kernel(c.computed),
        "a dtype that the operation is computed in, got another");
+  if (row->kind == Row::slope) {
+    const Slope& s = row->of->slopes[row->operand];
+    return need(s.exists && !s.passes && is_floating(c.computed) && c.natural == c.computed,
+                "slopes of real numbers that have a kernel, got another");
+  }
   const bool real = row->cls.makes_real() && is_complex(c.computed);
   need(c.natural == (row->cls.comes == Comes::as_bool ? DType::boolean
                      : real                           ? to_real(c.computed)
@@ -32,23 +66,45 @@ void check_call(const FusedCall& c, std::size_t slots) {
        "the dtype that the kernel writes, got another");
 }
 
+void check_operand(const Spec& s, const Shape& size) {
+  if (s.device.is_cuda()) {
+    bool fits = s.rank <= size.size();
+    for (int d = 0; fits && d < s.rank; ++d) fits = s.shape[d] == 1 || s.shape[d] == size[d + size.size() - s.rank];
+    check<ShapeError>(fits,
+                      [&] { return "fused: expected operands that broadcast to " + size.str() + ", got " + s.str(); });
+    return check<NotImplementedError>(!is_complex(s.dtype), [&] {
+      return "fused: expected real numbers on cuda, got " + std::string(name(s.dtype));
+    });
+  }
+  check<ShapeError>(s.contiguous && (s.numel == 1 || s.sizes() == size), [&] {
+    return "fused: expected contiguous operands of " + size.str() + " or of one element, got " + s.str();
+  });
+}
+
 }  // namespace
 
-void Fused::infer(std::span<const Spec* const> operands, Spec& y) const {
+void Fused::infer_all(std::span<const Spec* const> operands, std::span<Spec> y) const {
   check<ValueError>(!calls.empty() && !operands.empty(), [] { return "fused: expected calls and operands, got none"; });
   std::size_t slots = operands.size() + numbers.size();
   for (const FusedCall& c : calls) check_call(c, slots++);
-  for (const Spec* s : operands) {
-    check<NotImplementedError>(s->device.is_cpu(),
-                               [&] { return "fused: expected operands on the cpu, got " + s->str(); });
-    check<ShapeError>(s->contiguous && (s->numel == 1 || s->sizes() == size), [&] {
-      return "fused: expected contiguous operands of " + size.str() + " or of one element, got " + s->str();
-    });
-  }
-  y = Spec::dense(calls.back().result, size);
+  for (const Spec* s : operands) check_operand(*s, size);
+  if (operands[0]->device.is_cuda())
+    for (const FusedCall& c : calls)
+      check<NotImplementedError>(!is_complex(c.computed), [&] {
+        return std::string("fused: expected real numbers on cuda, got ") + name(c.computed);
+      });
+  bool fits = y.size() == 1 + also.size() && (also.empty() || operands[0]->device.is_cuda());
+  for (std::size_t i = 0; i < also.size(); ++i)
+    fits = fits && also[i] > (i ? also[i - 1] : -1) && also[i] + 1 < std::int64_t(calls.size());
+  check<ValueError>(fits, [] { return "fused: expected results of calls in order, several on cuda, got others"; });
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = Spec::dense(result_of(*this, i).result, size, operands[0]->device);
 }
-
-void Fused::run(Context& c, std::span<const View> operands, const View& y) const {
+void Fused::run_all(Context& c, std::span<const View> operands, std::span<const View> results) const {
+  if (c.device.is_cuda()) {
+    if (!run_compiled(*this, c, operands, results)) run_apart(*this, c, operands, results);
+    return;
+  }
+  const View& y = results[0];
   std::vector<FusedInput> inputs;
   for (const View& v : operands) inputs.push_back({v.data, v.dtype(), v.numel() == 1});
   std::vector<std::array<char, 16>> stored(numbers.size());
@@ -57,7 +113,7 @@ void Fused::run(Context& c, std::span<const View> operands, const View& y) const
   FusedPlan plan{y.numel(), 0, {}, {}, y.data};
   for (const FusedCall& call : calls) {
     const Row& row = *row_of_call(call);
-    FusedStep s{row.kernel(c.backend).value[int(call.computed)],
+    FusedStep s{kernel_of(row, c.backend, call.computed),
                 call.attributes.data(),
                 int(call.in.size()),
                 {},
@@ -66,14 +122,14 @@ void Fused::run(Context& c, std::span<const View> operands, const View& y) const
                 call.result};
     for (int k = 0; k < s.operands; ++k) {
       s.in[k] = int(call.in[std::size_t(k)]);
-      s.wanted[k] = row.cls.mask_first && k == 0 ? DType::boolean : call.computed;
+      s.wanted[k] = wanted(row, k, call.computed);
       const std::int64_t number = s.in[k] - std::int64_t(operands.size());
       if (number < 0 || number >= std::int64_t(numbers.size())) continue;
       numbers[std::size_t(number)].store(s.wanted[k], stored[std::size_t(number)].data());
       inputs[std::size_t(s.in[k])].dtype = s.wanted[k];
     }
     NEURA_ASSERT(s.fn);
-    plan.cost += row.cost;
+    plan.cost += formulas_of(row).cost;
     steps.push_back(s);
   }
   plan.inputs = inputs, plan.steps = steps;
@@ -83,3 +139,6 @@ void Fused::run(Context& c, std::span<const View> operands, const View& y) const
 }  // namespace neura::graph
 
 NEURA_DEFINE_OPERATION(fused, graph::Fused);
+NEURA_DEFINE_OPERATION(fused_2, graph::FusedOf<2>);
+NEURA_DEFINE_OPERATION(fused_3, graph::FusedOf<3>);
+NEURA_DEFINE_OPERATION(fused_4, graph::FusedOf<4>);

@@ -1,26 +1,58 @@
-// Several pointwise calls as one operation, on the cpu.
+// Several pointwise calls as one operation: on the cpu line by line, on CUDA by a kernel that is compiled for them.
 #pragma once
-#include "neura/ops/apply.h"
+#include "neura/op/apply.h"
 
 namespace neura::graph {
 
 struct FusedCall {
-  std::int64_t row;  // its place in all_operations()
+  std::int64_t row;  // row_number()
   DType computed, natural, result;
-  std::vector<std::int64_t> in;  // operands of the whole, then its numbers, then the results of the calls before
+  std::vector<std::int64_t> in;  // operands of the whole, its numbers, results of the calls before; -1: not read
   std::vector<double> attributes;
   NEURA_FIELDS(row, computed, natural, result, in, attributes)
 };
-// Operands are contiguous, of this size or of one element. The result is the last call's.
+// Operands are contiguous, of this size or of one element; on CUDA they are real and broadcast to it. The result is the
+// last call's; FusedOf<n>, on CUDA, has n: the last call's and those of `also`.
 struct Fused {
   static constexpr Operation op = operation("fused").list(1);
   Shape size;
   std::vector<Scalar> numbers;  // each is read once
   std::vector<FusedCall> calls;
-  NEURA_FIELDS(size, numbers, calls)
+  std::vector<std::int64_t> also;  // calls, in order
+  NEURA_FIELDS(size, numbers, calls, also)
 
-  void infer(std::span<const Spec* const> operands, Spec& y) const;
-  void run(Context&, std::span<const View> operands, const View& y) const;
+  void infer(std::span<const Spec* const> operands, Spec& y) const { infer_all(operands, {&y, 1}); }
+  void run(Context& c, std::span<const View> operands, const View& y) const { run_all(c, operands, {&y, 1}); }
+  void infer_all(std::span<const Spec* const> operands, std::span<Spec> y) const;
+  void run_all(Context&, std::span<const View> operands, std::span<const View> y) const;
 };
+template <int n> struct FusedOf : Fused {
+  static constexpr int results = n;
+  static constexpr Operation op = operation(n == 2 ? "fused_2" : n == 3 ? "fused_3" : "fused_4").list(1);
+  void infer(std::span<const Spec* const> operands, Spec& y) const { infer_all(operands, {&y, std::size_t(n)}); }
+  void run(Context& c, std::span<const View> operands, const View& y) const {
+    run_all(c, operands, {&y, std::size_t(n)});
+  }
+};
+// What a call stands for in a program that is kept: made from the operation's name, so that it is the same in every
+// build. Null where no operation has that number.
+std::int64_t row_number(const Row&);
+const Row* row_of_number(std::int64_t);
+
+// The call of a fused one that is the i-th result.
+inline const FusedCall& result_of(const Fused& f, std::size_t i) {
+  return i ? f.calls[std::size_t(f.also[i - 1])] : f.calls.back();
+}
+
+// Calls are of rows and of their slopes. The row whose formulas it has; what its kernel reads as operand i.
+inline const Row& formulas_of(const Row& row) { return row.kind == Row::slope ? *row.of : row; }
+inline bool is_condition(const Row& row, int i) {
+  return formulas_of(row).cls.mask_first && i == int(row.kind == Row::slope);
+}
+inline DType wanted(const Row& row, int i, DType computed) { return is_condition(row, i) ? DType::boolean : computed; }
+inline LineFn* kernel_of(const Row& row, const Backend& b, DType computed) {
+  const RowKernel& k = formulas_of(row).kernel(b);
+  return row.kind == Row::slope ? k.slope[row.operand][int(computed)] : k.value[int(computed)];
+}
 
 }  // namespace neura::graph

@@ -1,14 +1,23 @@
 // A program's parts, for the graph's own files: how they are written, and run alone.
 #pragma once
+#include "neura/core/state.h"
 #include "neura/graph/program.h"
-#include "neura/ops/pointwise.h"
+#include "neura/op/pointwise/pointwise.h"
 
 namespace neura::graph {
 
+struct Unrecorded {  // what runs while it lives
+  std::uint32_t before = state.active;
+  Unrecorded() { state.active |= kNoGrad; }
+  Unrecorded(const Unrecorded&) = delete;
+  ~Unrecorded() { state.active = before; }
+};
+
 std::string name_of(const Row&);
-const Row* row_of_name(std::string_view);       // null if there is none
 std::string text_of(const Node&);               // without its results
 Dtypes dtypes_of(const Program&, const Node&);  // of a pointwise one
+// Runs p with the numbers of optimizers' steps from a device's memory: by node, operand 0 of those that have them.
+std::vector<Tensor> run(const Program&, std::span<const Tensor> inputs, std::span<const Tensor> steps);
 // The results of a node that writes nothing, from the tensors of all values.
 std::vector<Tensor> evaluated(const Node&, std::span<const Tensor> values);
 

@@ -2,12 +2,24 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "neura/core/exact.h"
+#include "neura/graph/foreign.h"
 #include "neura/graph/names.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::graph {
 namespace {
+
+bool fits_into_memory(const Spec& s) {
+  Exact last = s.offset;
+  for (int d = 0; d < s.rank; ++d) {
+    if (s.strides[d] < 0) return false;
+    last = last + Exact(s.shape[d]) * s.strides[d];
+  }
+  return s.offset >= 0 && (last * 16).fits();
+}
 
 class Parser {
  public:
@@ -101,6 +113,7 @@ class Parser {
       std::copy(strides.begin(), strides.end(), s.strides), s.finish();
     }
     if (skip("offset")) s.offset = integer();
+    if (!fits_into_memory(s)) refuse("strides and an offset that fit into memory; then");
     if (skip("on")) s.device = Device(up_to(" ;", "a device"));
     return s;
   }
@@ -154,6 +167,7 @@ class Parser {
     }
     need(":");
     const Spec s = spec();
+    if (given && (!s.dense() || s.offset)) refuse("a dense value at offset 0; then");
     if (given) e.tensor = tensor(s, bytes);
     p_.values.push_back(s), p_.externals.push_back(std::move(e));
     end();
@@ -180,15 +194,15 @@ class Parser {
                                                      : std::min(line_.find_first_of(",)"), line_.size());
     const std::string_view word = line_.substr(0, close);
     const Attributes a = Attributes::parse(word);
-    if (a.fields().size() != 1 || a.fields()[0].kind > Attributes::complex) refuse("a value, a number or none");
+    if (a.fields().size() != 1 || a.fields()[0].kind > Attributes::Kind::complex) refuse("a value, a number or none");
     const Attributes::Field& f = a.fields()[0];
     line_.remove_prefix(close), skip_spaces();
     switch (f.kind) {
-      case Attributes::boolean:
+      case Attributes::Kind::boolean:
         return Arg(Scalar(f.whole != 0));
-      case Attributes::integer:
+      case Attributes::Kind::integer:
         return Arg(Scalar(f.whole));
-      case Attributes::real:
+      case Attributes::Kind::real:
         return Arg(Scalar(f.number));
       default:
         return Arg(Scalar(std::complex<double>(f.number, f.imag)));
@@ -205,7 +219,7 @@ class Parser {
   void node(std::vector<ValueId> out) {
     Node n;
     const std::string_view word = up_to("( ", "an operation");
-    n.row = row_of_name(word);
+    n.row = find_operation(word);
     if (!n.row) refuse("an operation, not " + std::string(word) + "; then");
     need("(");
     while (!skip(")")) {
@@ -233,10 +247,12 @@ class Parser {
 
 }  // namespace
 
-Program parse(std::string_view text) {
+Program parse(std::string_view text, const std::function<void(Program&)>& inspect) {
   Program p = Parser(text).all();
+  if (inspect) inspect(p);
   verify(p);
   return p;
 }
+Program parse(std::string_view text) { return parse(text, {}); }
 
 }  // namespace neura::graph

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "neura/graph/names.h"
+#include "neura/op/registry.h"
 
 namespace neura::graph {
 namespace {
@@ -40,15 +41,19 @@ Program kept(const Program& p, const std::vector<bool>& nodes) {
   return to;
 }
 
-}  // namespace
+bool checks_values(const Node& n) {
+  static const Row* const expect = find_operation("expect");
+  return n.row == expect;
+}
 
-Program without_dead(const Program& p) {
+Program without_dead(const Program& p, bool checks) {
   std::vector<bool> live(p.values.size()), nodes(p.nodes.size());
   for (const ValueId v : p.outputs) live[v] = true;
   for (const Update& u : p.updates) live[u.value] = true;
   for (std::size_t i = p.nodes.size(); i-- > 0;) {
     const Node& n = p.nodes[i];
     nodes[i] = n.row->numbers && !n.row->numbers(n.op->get())->reserved;  // later draws keep their places
+    nodes[i] = nodes[i] || (checks && checks_values(n));
     for (const ValueId v : n.out) nodes[i] = nodes[i] || live[v];
     if (!nodes[i]) continue;
     for (const Arg& a : n.in)
@@ -57,8 +62,6 @@ Program without_dead(const Program& p) {
   }
   return kept(p, nodes);
 }
-
-namespace {
 
 // Drawing, writing or varying: never another call's equal.
 bool is_pure(const Node& n) { return !n.row->numbers && !n.writes() && !n.varies && n.row->kind != Row::lazy; }
@@ -100,6 +103,9 @@ std::vector<bool> changed(const Program& p) {
 }
 
 }  // namespace
+
+Program without_dead(const Program& p) { return without_dead(p, true); }
+Program without_checks(const Program& p) { return without_dead(p, false); }
 
 Program without_repeats(const Program& given) {
   Program p = given;

@@ -4,14 +4,17 @@
 
 namespace neura::graph {
 
-// Calls whose results nobody reads are dropped; what draws random numbers stays.
+// Calls whose results nobody reads are dropped; what draws random numbers and what checks values (`expect`) stays.
 Program without_dead(const Program&);
+// What checks values goes, too: for formats that have no such call.
+Program without_checks(const Program&);
 // Of equal calls on the same values the first is kept. Not of calls that draw, write or vary, nor across regions.
 Program without_repeats(const Program&);
 // What depends on constants alone is computed now, up to 64 KiB a value; views of constants stay.
 Program folded(const Program&);
-// Pointwise calls on contiguous values of one size on the cpu become one call that goes over memory once (fused.h),
-// where nobody else reads what lies between.
+// Pointwise calls, and their slopes, with contiguous results of one size become one call that goes over memory once
+// (fused.h), where nobody else reads what lies between. On the cpu operands are contiguous, too; on CUDA numbers are
+// real, and values that others read later are further results.
 Program fused(const Program&);
 // All of these, in a good order; the bits stay.
 Program optimized(const Program&);

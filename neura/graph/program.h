@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "neura/ops/attributes.h"
-#include "neura/ops/defer.h"
+#include "neura/op/attributes.h"
+#include "neura/op/defer.h"
 
 namespace neura::graph {
 

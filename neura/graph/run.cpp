@@ -2,23 +2,17 @@
 #include <map>
 #include <optional>
 
-#include "neura/core/state.h"
 #include "neura/graph/names.h"
 #include "neura/graph/program.h"
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::graph {
 namespace {
 
-struct Unrecorded {
-  std::uint32_t before = state.active;
-  Unrecorded() { state.active |= kNoGrad; }
-  ~Unrecorded() { state.active = before; }
-};
-
 class Run {
  public:
-  Run(const Program& p, std::span<const Tensor> inputs) : p_(p), last_(last_uses(p)), values_(p.values.size()) {
+  Run(const Program& p, std::span<const Tensor> inputs, std::span<const Tensor> steps)
+      : p_(p), steps_(steps), last_(last_uses(p)), values_(p.values.size()) {
     updated_.resize(p.externals.size(), kNoValue);
     for (const Update& u : p.updates) updated_[u.external] = u.value;
     bind(inputs);
@@ -61,10 +55,12 @@ class Run {
   // As the program has it.
   Tensor fitted(std::size_t i, const Tensor& t) {
     const Spec& want = p_.values[i];
-    const std::string name = "run: expected " + want.str() + " as input " + p_.externals[i].name;
-    check<ValueError>(t.defined(), [&] { return name + ", got none"; });
+    const auto text = [&] {
+      return "run: expected " + want.str() + " as input " + p_.externals[i].name + ", got " +
+             (t ? t.spec().str() : "none");
+    };
+    check<ValueError>(t.defined(), text);
     const Spec& got = t.spec();
-    const auto text = [&] { return name + ", got " + got.str(); };
     check<DTypeError>(got.dtype == want.dtype, text);
     check<DeviceError>(got.device == want.device, text);
     check<ShapeError>(got.same_shape(want), text);
@@ -98,7 +94,8 @@ class Run {
   }
 
   // The attributes of this run: a copy where they are others than the program's.
-  void* attributes_of(const Node& n, std::optional<OpMemory>& own) {
+  void* attributes_of(const Node& n, std::size_t at, std::optional<OpMemory>& own) {
+    if (has_steps(at)) return n.op->get();
     check<NotImplementedError>(n.renewal || !n.varies, [&] {
       return std::string(n.row->name) +
              ": expected numbers that vary from run to run, got a program from a text, which has none; trace it again";
@@ -114,7 +111,7 @@ class Run {
   }
   void node(const Node& n, std::size_t at) {
     std::optional<OpMemory> own;
-    void* const op = attributes_of(n, own);
+    void* const op = attributes_of(n, at, own);
     std::vector<Tensor> written;
     if (n.writes())
       for (const ValueId v : written_by(n)) written.push_back(writable(v, at));
@@ -127,6 +124,7 @@ class Run {
       else if (!a.is_value()) operands_[i] = Operand();
       else operands_[i] = n.row->writes_input(int(i)) ? Operand(written[next++]) : operand(n, a.id, written);
     }
+    if (has_steps(at)) operands_[0] = Operand(steps_[at]);
     Tensor out[kMaxOutputs];
     if (!fresh) out[0] = written[0];
     Call call{n.row, op, operands_.data(), int(n.in.size()), out, n.destination};
@@ -182,7 +180,10 @@ class Run {
     return false;
   }
 
+  bool has_steps(std::size_t at) const { return at < steps_.size() && steps_[at]; }
+
   const Program& p_;
+  const std::span<const Tensor> steps_;
   const std::vector<std::size_t> last_;
   std::vector<Tensor> values_, memory_;  // of values that are still read; of externals
   std::vector<ValueId> updated_;         // by external: its new value
@@ -192,8 +193,9 @@ class Run {
 
 }  // namespace
 
-std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs) {
-  Run run(p, inputs);
+std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs) { return run(p, inputs, {}); }
+std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs, std::span<const Tensor> steps) {
+  Run run(p, inputs, steps);
   const Unrecorded guard;
   return run.all();
 }

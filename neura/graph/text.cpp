@@ -4,8 +4,8 @@
 #include "neura/core/number_text.h"
 #include "neura/graph/names.h"
 #include "neura/graph/program.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/registry.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::graph {
 namespace {
@@ -85,25 +85,10 @@ std::string str(const Program& p, bool with_values) {
   return text + "return" + (p.outputs.empty() ? "" : " " + list(p.outputs)) + "\n";
 }
 
-// Several operations may bear a name: the second is to:1.
 std::string name_of(const Row& row) {
   if (find_operation(row.name) == &row) return row.name;
-  int before = 0;
-  for (const Row* other : all_operations()) {
-    if (other == &row) return std::string(row.name) + ":" + std::to_string(before);
-    before += std::string_view(other->name) == row.name;
-  }
   throw ValueError(std::string("program: expected an operation of the registry, got ") + row.name +
                    "; call register_operation");
-}
-const Row* row_of_name(std::string_view name) {
-  const std::size_t colon = name.find(':');
-  if (colon == name.npos) return find_operation(name);
-  double which = 0;
-  if (!parse_number(name.substr(colon + 1), which)) return nullptr;
-  for (const Row* row : all_operations())
-    if (row->name == name.substr(0, colon) && which-- == 0) return row;
-  return nullptr;
 }
 
 }  // namespace neura::graph

@@ -5,7 +5,7 @@
 
 #include "neura/graph/passes.h"
 #include "neura/graph/tracer.h"
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::graph {
 namespace {

@@ -1,9 +1,10 @@
 #include "neura/graph/tracer.h"
 
 #include "neura/backend/transfer.h"
-#include "neura/ops/create.h"
-#include "neura/ops/registry.h"
-#include "neura/ops/strided.h"
+#include "neura/core/extension.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/strided.h"
 
 namespace neura::graph {
 namespace {
@@ -12,6 +13,7 @@ Tensor on(const Spec& s, Storage* storage) {
   return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, Ref<Storage>::share(storage).leave())));
 }
 Tensor snapshot_of(const Tensor& t) {  // no call
+  check_dense("trace", t);
   Tensor copy = Tensor::empty(t.spec());
   assign({copy.impl()->data(), &copy.spec()}, {t.impl()->data(), &t.spec()});
   return copy;
@@ -27,7 +29,7 @@ const Recording::Outside* Recording::find(const Storage* s) const {
 }
 
 Tracer::Tracer(Recording& to, const Recording* before, std::span<const Tensor> inputs)
-    : to_(to), program_(to.program), before_(before), numbers_(default_generator().state()) {
+    : Deferral(true), to_(to), program_(to.program), before_(before), numbers_(default_generator().state()) {
   for (const Tensor& t : inputs) capture(t.impl(), true);
 }
 
@@ -168,12 +170,15 @@ bool Tracer::is_done(const Call& call) {
 }
 
 bool Tracer::is_known(const Call& call) const {
+  int results = 0;
   for (int k = 0; k < call.row->outputs; ++k) {
     const TensorImpl* out = call.out[k].impl();
-    const auto at = out ? memory_.find(out->storage) : memory_.end();
+    if (!out) continue;  // a definition leaves out what the kernel alone keeps for its derivative
+    const auto at = memory_.find(out->storage);
     if (at == memory_.end() || !known(at->second, out->spec)) return false;
+    ++results;
   }
-  return call.row->outputs > 0;
+  return results > 0;
 }
 
 // A run draws in the same order.

@@ -1,7 +1,7 @@
 #include <unordered_set>
 
 #include "neura/graph/program.h"
-#include "neura/ops/strided.h"
+#include "neura/ops/shape/strided.h"
 
 namespace neura::graph {
 namespace {
@@ -103,7 +103,8 @@ class Verifier {
       if (!a.is_value()) continue;
       known(a.id);
       const Spec& s = p_.values[a.id];
-      if (row.across_devices || (row.kind == Row::pointwise && s.rank == 0 && s.device.is_cpu())) continue;
+      const bool number = (row.kind == Row::pointwise || row.kind == Row::slope) && s.rank == 0 && s.device.is_cpu();
+      if (row.across_devices || number) continue;
       if (!first) first = &s;
       expect(s.device == first->device,
              "operands on one device, got " + first->device.str() + " and " + s.device.str());

@@ -76,7 +76,9 @@ void save_checkpoint(const std::string& path, const Checkpoint& run, const Dict&
 }
 
 Dict load_checkpoint(const std::string& path, const Checkpoint& run, const MapLocation& map_location) {
-  const Value file = load_value(path, map_location);
+  return restore_checkpoint(load_value(path, map_location), path, run);
+}
+Dict restore_checkpoint(const Value& file, const std::string& path, const Checkpoint& run) {
   const Dict* all = file.get<Dict>();
   check<ValueError>(all, [&] { return path + ": expected a checkpoint, got " + file.type_name(); });
   const Dict extra = part<Dict>(&entry(path, *all, "extra"));

@@ -26,6 +26,8 @@ void save_checkpoint(const std::string& path, const Checkpoint& run, const nn::D
 // Brings everything back and returns `extra`. What the file lacks, or does not fit, is a ValueError before anything is
 // changed by it.
 nn::Dict load_checkpoint(const std::string& path, const Checkpoint& run, const MapLocation& map_location = {});
+// The same of a file that was read; `path` is for its errors.
+nn::Dict restore_checkpoint(const nn::Value& file, const std::string& path, const Checkpoint& run);
 
 nn::Value to_value(const optim::StateDict&);
 optim::StateDict to_optimizer_state(const nn::Value&);  // ValueError

@@ -226,7 +226,12 @@ Header read_header(const Source& source) {
   Header header;
   header.data = 8 + length;
   Reader reader(file, header);
-  json::sax_parse(text, &reader);
+  json::sax_parse(text, &reader);  // takes a NUL for the end, and any white space
+  const std::size_t last = text.find_last_not_of(' '), other = std::min(text.find('\0'), last + 1);
+  check<FormatError>(text[last] == '}' && other == last + 1, [&] {
+    return file + ": expected nothing but spaces behind the header's JSON, got another byte at byte " +
+           std::to_string(8 + (other <= last ? other : last));
+  });
   check_places(file, header, size - header.data);
   return header;
 }

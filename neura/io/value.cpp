@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "neura/ops/view.h"
-#include "neura/ops/view_dtype.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/shape/view_dtype.h"
 
 namespace neura {
 namespace {

@@ -1,15 +1,15 @@
 #include "neura/nn/activation.h"
 
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/gated.h"
-#include "neura/ops/noise.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/random_activation.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
 
 namespace neura::nn {
 
-#define FIELD(name, fallback) name,
+#define FIELD(name, function) name,
 #define ACTIVATION(Name, function) \
   NEURA_LAYER_BODY(Name)           \
   Tensor Name::forward(const Tensor& input) const { return function(input); }
@@ -35,7 +35,7 @@ namespace neura::nn {
 #undef ACTIVATION_INPLACE
 #undef ACTIVATION_INPLACE_WITH
 
-#define FIELD(name, fallback) .add(std::string_view(#name) == "lambd" ? "" : #name, name)  // PyTorch prints 0.5 alone
+#define FIELD(name, function) .add(std::string_view(#name) == "lambd" ? "" : #name, name)  // PyTorch prints 0.5 alone
 #define ACTIVATION(Name, function) \
   std::string Name::extra_repr() const { return {}; }
 #define ACTIVATION_INPLACE(Name, function) \

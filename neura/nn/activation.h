@@ -4,10 +4,11 @@
 #pragma once
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
+#include "neura/ops/pointwise/composed.h"
 
 namespace neura::nn {
 
-#define FIELD(name, fallback) Number name = double(fallback);
+#define FIELD(name, function) Number name = double(function##_options().name);
 #define ACTIVATION(Name, function) ACTIVATION_WITH(Name, function, )
 #define ACTIVATION_INPLACE(Name, function) ACTIVATION_INPLACE_WITH(Name, function, )
 #define ACTIVATION_WITH(Name, function, fields) \
@@ -23,7 +24,7 @@ namespace neura::nn {
 #undef ACTIVATION_WITH
 #undef ACTIVATION_INPLACE_WITH
 
-#define FIELD(name, fallback) , name
+#define FIELD(name, function) , name
 #define ACTIVATION_WITH(Name, function, ...)                                             \
   struct Name final : Module, Name##Options {                                            \
     Name(const Name##Options& o = {}) : Name##Options(o) {}                              \

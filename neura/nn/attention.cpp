@@ -1,9 +1,9 @@
 #include "neura/nn/attention.h"
 
 #include "neura/nn/init.h"
-#include "neura/ops/create.h"
-#include "neura/ops/multi_head_attention.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/multi_head_attention.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::nn {
 

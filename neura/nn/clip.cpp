@@ -5,11 +5,11 @@
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/gradient_norm.h"
-#include "neura/ops/join.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/training/gradient_norm.h"
 
 namespace neura::nn::utils {
 namespace {

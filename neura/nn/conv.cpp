@@ -4,8 +4,8 @@
 
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/shape.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/shape.h"
 
 namespace neura::nn {
 

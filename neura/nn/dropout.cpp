@@ -1,7 +1,7 @@
 #include "neura/nn/dropout.h"
 
 #include "neura/nn/repr.h"
-#include "neura/ops/dropout.h"
+#include "neura/ops/random/dropout.h"
 
 namespace neura::nn {
 

@@ -2,8 +2,8 @@
 
 #include "neura/nn/repr.h"
 #include "neura/nn/table.h"
-#include "neura/ops/create.h"
-#include "neura/ops/embedding.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/embedding.h"
 
 namespace neura::nn {
 

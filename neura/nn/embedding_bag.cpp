@@ -2,8 +2,8 @@
 
 #include "neura/nn/repr.h"
 #include "neura/nn/table.h"
-#include "neura/ops/create.h"
-#include "neura/ops/embedding_bag.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/embedding_bag.h"
 
 namespace neura::nn {
 

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "neura/core/meta.h"
 #include "neura/nn/blank_scope.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/random/random.h"
 
 namespace neura::nn {
 
@@ -163,7 +164,7 @@ Tensor kaiming_normal_(const Tensor& tensor, const KaimingOptions& o) {
 
 Tensor orthogonal_(const Tensor& tensor, double gain, Generator* generator) {
   needs_rank("orthogonal_", tensor, 2, kMaxRank);
-  if (tensor.numel() == 0) return tensor;
+  if (tensor.numel() == 0 || is_meta(tensor.device())) return tensor;
   const std::int64_t rows = tensor.size(0), columns = tensor.numel() / rows;
   const std::int64_t tall = std::max(rows, columns), narrow = std::min(rows, columns);
   const Tensor random =
@@ -179,6 +180,7 @@ Tensor sparse_(const Tensor& tensor, double sparsity, double std, Generator* gen
   needs_rank("sparse_", tensor, 2, 2);
   init::normal_(tensor, 0, std, generator);
   Tensor t = tensor.detach();
+  if (is_meta(t.device())) return tensor;
   const std::int64_t rows = t.size(0), zeros = std::min(rows, std::int64_t(std::ceil(sparsity * double(rows))));
   for (std::int64_t c = 0; c < t.size(1); ++c) {
     const auto order = randperm(rows, {.generator = from(generator), .device = Device()}).to_vector<std::int64_t>();

@@ -8,8 +8,8 @@
 
 namespace neura::nn::init {
 
-Tensor uniform_(const Tensor& tensor, double a = 0, double b = 1, Generator* generator = nullptr);
-Tensor normal_(const Tensor& tensor, double mean = 0, double std = 1, Generator* generator = nullptr);
+Tensor uniform_(const Tensor& tensor, double a = 0, double b = 1, Generator* generator = nullptr);      // [a, b)
+Tensor normal_(const Tensor& tensor, double mean = 0, double std = 1, Generator* generator = nullptr);  // mean, std
 // Normal, drawn again outside [a, b].
 Tensor trunc_normal_(const Tensor& tensor, double mean = 0, double std = 1, double a = -2, double b = 2,
                      Generator* generator = nullptr);

@@ -4,11 +4,11 @@
 
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/gated.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::nn {
 

@@ -1,15 +1,15 @@
 #include "neura/nn/loss.h"
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::nn {
 
-#define FIELD(type, name, ...) .name = name,
-#define LOSS(Name, function, fields) \
-  NEURA_LAYER_BODY(Name)             \
+#define FIELD(name) .name = name,
+#define LOSS(Name, function, Taken, fields) \
+  NEURA_LAYER_BODY(Name)                    \
   Tensor Name::forward(const Tensor& input, const Tensor& target) const { return function(input, target, {fields}); }
-#define LOSS3(Name, function, na, nb, nc, fields) \
-  NEURA_LAYER_BODY(Name)                          \
+#define LOSS3(Name, function, na, nb, nc, Taken, fields) \
+  NEURA_LAYER_BODY(Name)                                 \
   Tensor Name::forward(const Tensor& a, const Tensor& b, const Tensor& c) const { return function(a, b, c, {fields}); }
 #include "neura/nn/losses.def"
 

@@ -1,8 +1,8 @@
 // Loss layers, those of losses.def: nn::CrossEntropyLoss({.label_smoothing = 0.1})(scores, classes).
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/ops/ctc_loss.h"
-#include "neura/ops/loss.h"
+#include "neura/ops/loss/ctc_loss.h"
+#include "neura/ops/loss/loss.h"
 
 namespace neura::nn {
 
@@ -11,26 +11,17 @@ template <> struct BoxedAs<Reduction> {  // "none", "mean", "sum", as in torch
   static Reduction back(const Value& v) { return to_reduction(unbox<std::string>(v)); }
 };
 
-#define FIELD(type, name, ...) type name = __VA_ARGS__;
-#define LOSS(Name, function, fields) \
-  struct Name##Options {             \
-    fields                           \
-  };
-#define LOSS3(Name, function, a, b, c, fields) LOSS(Name, function, fields)
-#include "neura/nn/losses.def"
-#undef FIELD
-#undef LOSS
-#undef LOSS3
-
-#define FIELD(type, name, ...) , name
-#define LOSS(Name, function, fields)                                 \
+#define FIELD(name) , name
+#define LOSS(Name, function, Taken, fields)                          \
+  using Name##Options = neura::Taken;                                \
   struct Name final : Module, Name##Options {                        \
     Name(const Name##Options& o = {}) : Name##Options(o) {}          \
     Tensor forward(const Tensor& input, const Tensor& target) const; \
     NEURA_LAYER(Name fields)                                         \
     NEURA_FORWARD("input", "target")                                 \
   };
-#define LOSS3(Name, function, a, b, c, fields)                         \
+#define LOSS3(Name, function, a, b, c, Taken, fields)                  \
+  using Name##Options = neura::Taken;                                  \
   struct Name final : Module, Name##Options {                          \
     Name(const Name##Options& o = {}) : Name##Options(o) {}            \
     Tensor forward(const Tensor&, const Tensor&, const Tensor&) const; \

@@ -1,9 +1,10 @@
 #include "neura/nn/norm.h"
 
+#include "neura/autograd/recompute.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/norm.h"
 
 namespace neura::nn {
 
@@ -44,11 +45,11 @@ void BatchNormNd::reset_parameters() {
 }
 
 // The running statistics are the means of all batches' so far. Their number is the device's.
-static Tensor averaged(BatchNormNd& m, const Tensor& input) {
-  Tensor mean = zeros_like(m.running_mean), var = zeros_like(m.running_var);
+static Tensor averaged(const BatchNormNd& m, const Tensor& input, Tensor running_mean, Tensor running_var) {
+  Tensor mean = zeros_like(running_mean), var = zeros_like(running_var);
   const Tensor y = batch_norm(input, mean, var, m.weight, m.bias, {.training = true, .momentum = 1, .eps = m.eps});
-  add_(m.running_mean, (mean - m.running_mean) / m.num_batches_tracked);
-  add_(m.running_var, (var - m.running_var) / m.num_batches_tracked);
+  add_(running_mean, (mean - running_mean) / m.num_batches_tracked);
+  add_(running_var, (var - running_var) / m.num_batches_tracked);
   return y;
 }
 
@@ -59,20 +60,23 @@ Tensor BatchNormNd::forward(const Tensor& input) {
            input.shape().str();
   });
   const double factor = momentum.value_or(0);
+  const bool again = training && is_recomputing();  // this batch has been counted: what is written now, nobody keeps
+  const Tensor mean = again && running_mean ? running_mean.clone() : running_mean;
+  const Tensor var = again && running_var ? running_var.clone() : running_var;
   if (per_sample_) {
     const bool alone = input.dim() == least_;  // without a batch
     const Tensor y =
-        instance_norm(alone ? input.unsqueeze(0) : input, running_mean, running_var, weight, bias,
+        instance_norm(alone ? input.unsqueeze(0) : input, mean, var, weight, bias,
                       {.use_input_stats = training || !track_running_stats, .momentum = factor, .eps = eps});
     return alone ? y.squeeze(0) : y;
   }
   if (training && track_running_stats && num_batches_tracked) {
-    add_(num_batches_tracked, 1);
-    if (!momentum && running_mean && running_var) return averaged(*this, input);
+    if (!again) add_(num_batches_tracked, 1);
+    if (!momentum && mean && var) return averaged(*this, input, mean, var);
   }
-  const bool by_batch = training || (!running_mean && !running_var);
+  const bool by_batch = training || (!mean && !var);
   const bool running = !training || track_running_stats;
-  return batch_norm(input, running ? running_mean : Tensor(), running ? running_var : Tensor(), weight, bias,
+  return batch_norm(input, running ? mean : Tensor(), running ? var : Tensor(), weight, bias,
                     {.training = by_batch, .momentum = factor, .eps = eps});
 }
 std::string BatchNormNd::extra_repr() const {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/shape/join.h"
 
 namespace neura::nn::utils::rnn {
 namespace {

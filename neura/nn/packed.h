@@ -34,7 +34,7 @@ std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, bo
                                               Scalar padding_value = 0.0,
                                               std::optional<std::int64_t> total_length = {});
 
-PackedSequence pack_sequence(const std::vector<Tensor>& sequences, bool enforce_sorted = true);
-std::vector<Tensor> unpack_sequence(const PackedSequence& sequence);
+PackedSequence pack_sequence(const std::vector<Tensor>& sequences, bool enforce_sorted = true);  // of [length, ...]
+std::vector<Tensor> unpack_sequence(const PackedSequence& sequence);  // and back, in the order that was packed
 
 }  // namespace neura::nn::utils::rnn

@@ -1,7 +1,7 @@
 #include "neura/nn/padding.h"
 
 #include "neura/nn/repr.h"
-#include "neura/ops/shape.h"
+#include "neura/ops/shape/shape.h"
 
 namespace neura::nn {
 

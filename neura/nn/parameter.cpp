@@ -1,8 +1,8 @@
 #include "neura/nn/parameter.h"
 
-#include "neura/ops/join.h"
-#include "neura/ops/record.h"
-#include "neura/ops/view.h"
+#include "neura/op/record.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::nn {
 

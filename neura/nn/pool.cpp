@@ -2,7 +2,7 @@
 
 #include "neura/nn/fractional_pool.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/fractional_pool.h"
+#include "neura/ops/spatial/fractional_pool.h"
 
 namespace neura::nn {
 

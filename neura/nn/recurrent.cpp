@@ -5,9 +5,9 @@
 #include "neura/core/exact.h"
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::nn {
 

@@ -4,7 +4,7 @@
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
 #include "neura/nn/packed.h"
-#include "neura/ops/recurrent.h"
+#include "neura/ops/nn/recurrent.h"
 
 namespace neura::nn {
 

@@ -1,8 +1,8 @@
 // Sizes per dimension as boxed values: one number for all is an int, as in torch; a size that is kept is None.
 #pragma once
 #include "neura/nn/value.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/pool.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/pool.h"
 
 namespace neura::nn {
 

@@ -4,10 +4,10 @@
 
 #include "neura/core/exact.h"
 #include "neura/nn/init.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/shape.h"
 
 namespace neura::nn {
 

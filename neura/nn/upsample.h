@@ -2,7 +2,7 @@
 #pragma once
 #include "neura/nn/module.h"
 #include "neura/nn/sizes.h"
-#include "neura/ops/interpolate.h"
+#include "neura/ops/spatial/interpolate.h"
 
 namespace neura::nn {
 

@@ -1,6 +1,6 @@
 #include "neura/onnx/boxes.h"
 
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::onnx {
 namespace {

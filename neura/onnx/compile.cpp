@@ -4,7 +4,7 @@
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/onnx/graph.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::onnx {
 namespace {
@@ -15,6 +15,16 @@ constexpr int kMaxSteps = 1 << 20, kMaxCalls = 64;
 
 using Versions = std::map<std::string, std::int64_t>;
 using Attributes = std::map<std::string, AttributeProto>;
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+// What fills tensors of computed sizes is a part of the computation.
+Host host_of(const Operator& op) {
+  if (is_one_of(op.name, {"Range", "ConstantOfShape", "Expand", "EyeLike", "Tile"})) return Host::never;
+  if (is_one_of(op.name, {"Shape", "Size"})) return Host::always;
+  return op.folding == Folding::allowed ? Host::follows : Host::never;
+}
 
 // One graph while it is compiled.
 struct Scope {
@@ -163,6 +173,7 @@ class Compiler {
     }
     for (auto& [name, a] : node.attributes)
       if (a.g) node.graphs[name] = branch(scope, *a.g, step);
+    step.host = host_of(*step.op);
     if (node.op == "BatchNormalization")
       for (std::size_t i = 3; i < std::min<std::size_t>(5, step.in.size()); ++i) keep_as_buffer(scope, step.in[i]);
     try {

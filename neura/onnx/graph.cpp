@@ -1,7 +1,10 @@
 #include "neura/onnx/graph.h"
 
-#include "neura/ops/rows.h"
-#include "neura/ops/reduce.h"
+#include <algorithm>
+
+#include "neura/op/defer.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/reduce.h"
 
 namespace neura::onnx {
 namespace {
@@ -53,10 +56,19 @@ void give_types(const Operator& op, std::span<const Value> given, Results& resul
   }
 }
 
+bool is_host(const Step& step, std::span<const Value> given) {
+  return step.host == Host::always ||
+         (step.host == Host::follows && !given.empty() &&
+          std::all_of(given.begin(), given.end(), [](const Value& v) { return v.host || !v.present(); }));
+}
+
 Results run_step(const Step& step, std::span<const Value> given, const State& state) {
   return located(step.where, [&] {
     if (step.op) check_types(*step.op, given);
+    const bool host = is_host(step, given);
+    const Untraced alone(host);
     Results results = step.call(Operands(given, state));
+    for (Value& r : results) r.host = host;
     if (step.op) give_types(*step.op, given, results);
     check<ValueError>(results.size() >= step.out.size(), [&] {
       return "expected at most " + std::to_string(results.size()) + " outputs, got " + std::to_string(step.out.size()) +
@@ -76,7 +88,7 @@ Results Graph::run(std::span<const Value> given, const State& state) const {
   std::vector<Value> slot(static_cast<std::size_t>(slots));
   const auto at = [&](int i) -> Value& { return slot[static_cast<std::size_t>(i)]; };
   for (std::size_t i = 0; i < inputs.size(); ++i) at(inputs[i]) = given[i];
-  for (const auto& [i, value] : constants) at(i) = value;
+  for (const auto& [i, value] : constants) at(i) = value, at(i).host = true;
   for (const auto& [i, member] : members) {
     Value& v = at(i);
     v.tensor = state.owned[member];

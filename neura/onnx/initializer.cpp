@@ -4,11 +4,11 @@
 
 #include "neura/onnx/small_float.h"
 #include "neura/onnx/value.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {

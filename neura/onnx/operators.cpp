@@ -1,5 +1,7 @@
 #include "neura/onnx/operators.h"
 
+#include "neura/op/defer.h"
+
 namespace neura::onnx {
 
 Operands::Operands(std::span<const Value> values, const State& state) : values_(values), state_(state) {
@@ -32,12 +34,14 @@ std::vector<std::int64_t> Operands::integers(std::size_t i) const {
   const Value& v = value(i);
   check<ValueError>(v.tensor && is_integral(v.tensor.dtype()) && v.tensor.numel() <= 1 << 20,
                     [&] { return "expected integers as operand " + std::to_string(i) + ", got " + v.str(); });
+  const Untraced alone(v.host);
   return integers_of(v.tensor);
 }
 std::vector<double> Operands::reals(std::size_t i) const {
   const Value& v = value(i);
   check<ValueError>(v.tensor && v.tensor.numel() <= 1 << 20,
                     [&] { return "expected numbers as operand " + std::to_string(i) + ", got " + v.str(); });
+  const Untraced alone(v.host);
   return reals_of(v.tensor);
 }
 std::int64_t Operands::integer(std::size_t i) const {

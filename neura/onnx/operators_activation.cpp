@@ -2,14 +2,14 @@
 #include <cmath>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/create.h"
-#include "neura/ops/dropout.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/softmax.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/random/dropout.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {

@@ -1,9 +1,9 @@
 // Arithmetic, comparison, bits: element by element, with broadcasting.
 #include "neura/onnx/operators.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/reduce.h"
 
 namespace neura::onnx {
 namespace {

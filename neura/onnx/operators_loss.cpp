@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/loss.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/softmax.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/loss/loss.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {

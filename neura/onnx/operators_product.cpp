@@ -3,14 +3,14 @@
 
 #include "neura/onnx/operators.h"
 #include "neura/onnx/quantised.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/einsum.h"
-#include "neura/ops/linalg.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/einsum.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {
@@ -51,9 +51,7 @@ Call summed(const Node& n) {
     return einsum(equation, operands);
   };
 }
-Results integer_matmul(const Operands& x) {
-  return integer_product(without_zero_point(x, 0, 2, -2), without_zero_point(x, 1, 3, -1)).to(int32);
-}
+Results integer_matmul(const Operands& x) { return product_without_zero_points(x, 0, 2, 1, 3).to(int32); }
 
 // a gated by itself, times b.
 Call gated(const Node& n) {

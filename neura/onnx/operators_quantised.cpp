@@ -3,14 +3,15 @@
 
 #include "neura/onnx/quantised.h"
 #include "neura/onnx/window.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/quant/integer_product.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 
@@ -27,10 +28,28 @@ Tensor along_axis(const Tensor& parameter, std::int64_t axis, int rank) {
 }
 
 Tensor without_zero_point(const Operands& x, std::size_t i, std::size_t zero, int axis) {
-  const Tensor t = x[i].to(float64);
+  Tensor t = x[i].to(float64);
   if (!x.has(zero)) return t;
   const Tensor z = x[zero].to(float64);
   return sub(t, z.dim() == 1 && t.dim() > 1 ? along_axis(z, axis, t.dim()) : z);
+}
+
+Tensor product_without_zero_points(const Operands& x, std::size_t a, std::size_t a_zero, std::size_t b,
+                                   std::size_t b_zero) {
+  const auto is_bytes = [](const Tensor& t) { return t.dim() >= 2 && (t.dtype() == int8 || t.dtype() == uint8); };
+  const Tensor &left = x[a], &right = x[b];
+  if (!is_bytes(left) || !is_bytes(right))
+    return integer_product(without_zero_point(x, a, a_zero, -2), without_zero_point(x, b, b_zero, -1));
+  // (a - z) (b - w) = a b - z (sums of b's columns) - (sums of a's rows) w + k z w
+  const auto zero = [&](std::size_t i, int axis, int rank) {
+    const Tensor z = x[i].to(int32);
+    return z.dim() == 1 ? along_axis(z, axis, rank) : z;
+  };
+  Tensor y = integer_matmul(left, right), z, w;
+  if (x.has(a_zero)) z = zero(a_zero, -2, left.dim()), y = sub(y, mul(z, sum(right, {-2}, true).to(int32)));
+  if (x.has(b_zero)) w = zero(b_zero, -1, right.dim()), y = sub(y, mul(sum(left, {-1}, true).to(int32), w));
+  if (z && w) y = add(y, mul(mul(z, w), Scalar(left.size(-1))));
+  return y;
 }
 
 std::pair<double, double> range_of(Type t) {
@@ -97,9 +116,9 @@ Results quantise_by_range(const Operands& x) {
 
 // a, its scale and zero point, b with its own, and those of the result.
 Results product(const Operands& x) {
-  const Tensor a = without_zero_point(x, 0, 2, -2), b = without_zero_point(x, 3, 5, -1);
+  const Tensor sums = product_without_zero_points(x, 0, 2, 3, 5).to(float64);
   const Tensor scale_a = x[1].to(float64), scale_b = x[4].to(float64);
-  Tensor y = mul(matmul(a, b), scale_a.numel() == 1 ? reshape(scale_a, {}) : along_axis(scale_a, -2, a.dim()));
+  Tensor y = mul(sums, scale_a.numel() == 1 ? reshape(scale_a, {}) : along_axis(scale_a, -2, x[0].dim()));
   y = mul(y, along_axis(scale_b, -1, y.dim()));
   return quantised(y, x[6].to(float64), x[7], x.type(7));
 }

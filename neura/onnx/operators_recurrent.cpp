@@ -5,16 +5,16 @@
 
 #include "neura/onnx/operators.h"
 #include "neura/onnx/quantised.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/join.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/recurrent.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/recurrent.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {
@@ -48,7 +48,7 @@ struct Recurrence {
   std::string kind;  // RNN, GRU, LSTM
   std::int64_t hidden, layout;
   int gates, directions;
-  bool reverse_only, before_reset, coupled, usual = true, quantised = false;
+  bool reverse_only, before_reset, coupled, usual = true, rectified = false, quantised = false;
   double clip;
   std::vector<Function> functions;
 
@@ -72,7 +72,8 @@ struct Recurrence {
                                                           : std::vector<std::string>{"Tanh"};
     std::vector<std::string> names = n.texts("activations"), all;
     for (int d = 0; d < directions; ++d) all.insert(all.end(), each.begin(), each.end());
-    usual = names.empty() || names == all;
+    rectified = kind == "RNN" && names == std::vector<std::string>(std::size_t(directions), "Relu");
+    usual = names.empty() || names == all || rectified;
     if (names.empty()) names = all;
     if (names.size() != all.size())
       refuse(n.op, std::to_string(all.size()) + " activations", std::to_string(names.size()));
@@ -151,7 +152,9 @@ struct Recurrence {
     return kind == "GRU" ? cat({g[1], g[0], g[2]}) : cat({g[0], g[2], g[3], g[1]});
   }
   // The recurrences of Neura, where nothing is unusual.
-  Results fused(const std::vector<Weights>& k, const Tensor& x, const Tensor& h, const Tensor& c) const {
+  Results fused(const std::vector<Weights>& k, const Tensor& given, const Tensor& h, const Tensor& c) const {
+    const Tensor x = reverse_only ? flip(given, {0}) : given;
+    const auto turned = [&](const Tensor& y) { return Value(reverse_only ? flip(y, {0}) : y); };
     std::vector<Tensor> params;
     for (const Weights& one : k)
       for (const Tensor& t : {one.w, one.r, one.bias_w, one.bias_r}) params.push_back(reordered(t));
@@ -159,10 +162,12 @@ struct Recurrence {
     o.bidirectional = directions == 2;
     if (kind == "LSTM") {
       const LstmResult r = lstm(x, {h, c}, params, o);
-      return {Value(r.output), Value(r.h), Value(r.c)};
+      return {turned(r.output), Value(r.h), Value(r.c)};
     }
-    const RecurrentResult r = kind == "GRU" ? gru(x, h, params, o) : rnn_tanh(x, h, params, o);
-    return {Value(r.first), Value(r.second)};
+    const RecurrentResult r = kind == "GRU" ? gru(x, h, params, o)
+                              : rectified   ? rnn_relu(x, h, params, o)
+                                            : rnn_tanh(x, h, params, o);
+    return {turned(r.first), Value(r.second)};
   }
 
   Results operator()(const Operands& x, const std::vector<Weights>& k, const Tensor& peephole) const {
@@ -177,8 +182,8 @@ struct Recurrence {
     const Tensor h = state(5), c = kind == "LSTM" ? state(6) : Tensor();
     Tensor y;
     Results out;
-    const bool plain = usual && !x.has(4) && !peephole && clip == 0 && !coupled && !reverse_only && !quantised &&
-                       (kind != "GRU" || before_reset);
+    const bool plain =
+        usual && !x.has(4) && !peephole && clip == 0 && !coupled && !quantised && (kind != "GRU" || before_reset);
     if (plain) {
       out = fused(k, in, h.contiguous(), c ? c.contiguous() : c);
       y = transpose(reshape(out[0].tensor, {steps, batch, directions, hidden}), 1, 2);

@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/grid_sample.h"
-#include "neura/ops/index.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/spatial/grid_sample.h"
 
 namespace neura::onnx {
 namespace {

@@ -1,8 +1,8 @@
 // Sequences and optionals.
 #include "neura/onnx/operators.h"
-#include "neura/ops/create.h"
-#include "neura/ops/join.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {

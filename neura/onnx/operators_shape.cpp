@@ -4,15 +4,15 @@
 #include <numeric>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::onnx {
 namespace {
@@ -254,15 +254,15 @@ Call constant_of_shape(const Node& n) {
   };
 }
 Results range(const Operands& x) {
-  const Tensor start = x[0], step = x[2];
+  const Tensor start = x[0];
   const TensorOptions o{start.dtype(), Device(), false};
   const DType wide = is_floating(start.dtype()) ? float64 : int64;
   const auto count_of = [&](double from, double to, double by) { return std::max(0.0, std::ceil((to - from) / by)); };
-  if (step.reshape({}).item().real() == 0) refuse("Range", "a step other than 0", "0");
+  if (x.real(2) == 0) refuse("Range", "a step other than 0", "0");
   const double count = count_of(x.real(0), x.real(1), x.real(2));
   if (!(count < double(std::int64_t{1} << 40))) refuse("Range", "fewer than 2^40 numbers", std::to_string(count));
+  if (wide == int64 && count > 0) return arange(x.integer(0), x.integer(1), x.integer(2), {int64}).to(start.dtype());
   const Tensor places = arange(std::int64_t(count), {wide, Device(), false});
-  if (wide == int64) return add(mul(places, x.integer(2)), x.integer(0)).to(start.dtype());
   return add(mul(places, x.real(2)), x.real(0)).to(*o.dtype);
 }
 Call eye_like(const Node& n) {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::onnx {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "neura/onnx/small_float.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
 
 namespace neura::onnx {
 namespace {

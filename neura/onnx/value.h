@@ -35,6 +35,7 @@ struct Value {
   Type type = Type::undefined;
   std::shared_ptr<const Text> text;
   std::shared_ptr<const Sequence> sequence;
+  bool host = false;  // it follows from constants and sizes: a trace need not know that it is read
 
   Value() = default;
   Value(const Tensor& t) : tensor(t), type(t ? type_of(t.dtype()) : Type::undefined) {}

@@ -3,8 +3,9 @@
 #include <string>
 
 #include "neura/autograd/grad_mode.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/sparse/sparse.h"
 
 namespace neura::amp {
 namespace {
@@ -64,7 +65,7 @@ void GradScaler::unscale(optim::Optimizer& optimizer, Progress& p) {
             "unscale_: expected gradients that hold what the scale is taken off, got float16; keep "
             "parameters in float32 and let autocast cast them");
       });
-      by_device[number_of(grad.device())].push_back(grad.detach());
+      by_device[number_of(grad.device())].push_back(is_sparse(grad) ? sparse::_values(grad) : grad.detach());
     }
   for (auto& [number, grads] : by_device) {
     const Device device = grads[0].device();

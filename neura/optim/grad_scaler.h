@@ -4,7 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "neura/ops/loss_scale.h"
+#include "neura/ops/training/loss_scale.h"
 #include "neura/optim/optimizer.h"
 
 namespace neura::amp {

@@ -1,15 +1,15 @@
 #include "neura/optim/lr_scheduler.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
 namespace neura::optim::lr_scheduler {
 
-using std::numbers::pi;
-
-LRScheduler::LRScheduler(Optimizer& o) : optimizer_(&o) {
-  for (ParamGroup& g : o.param_groups()) LRScheduler::admit(g);
+LRScheduler::LRScheduler(Optimizer& o, std::int64_t last_epoch) : optimizer_(&o), last_epoch_(last_epoch) {
+  for (ParamGroup& g : o.param_groups()) {
+    check<ValueError>(last_epoch == -1 || g.options.find("initial_lr"), [&] {
+      return "scheduler: expected \"initial_lr\" in every group to resume at epoch " + std::to_string(last_epoch) +
+             ", got none; load the optimizer's state first";
+    });
+    LRScheduler::admit(g);
+  }
 }
 
 void LRScheduler::admit(ParamGroup& g) {
@@ -24,7 +24,9 @@ void LRScheduler::admit_new() {
 
 void LRScheduler::begin() {
   step_count_ = 0;
+  initial_ = true;
   LRScheduler::step();
+  initial_ = false;
 }
 
 void LRScheduler::write(const std::vector<double>& lr) {
@@ -38,13 +40,17 @@ void LRScheduler::write(const std::vector<double>& lr) {
 }
 
 void LRScheduler::step(StepOptions o) {
-  admit_new();
   ++step_count_;
-  if (!o.epoch) {
+  update_lr(o.epoch);
+}
+
+void LRScheduler::update_lr(std::optional<double> epoch) {
+  admit_new();
+  if (!epoch) {
     ++last_epoch_;
     return write(get_lr());
   }
-  last_epoch_ = *o.epoch;
+  last_epoch_ = std::int64_t(*epoch);
   const auto closed = closed_form();
   write(closed ? *closed : get_lr());
 }
@@ -53,6 +59,7 @@ void LRScheduler::visit(Fields& f) {
   f("base_lrs", base_lrs_);
   f("last_epoch", last_epoch_);
   f("_step_count", step_count_);
+  f("_is_initial", initial_);
   f("_last_lr", last_lr_);
 }
 
@@ -69,181 +76,17 @@ void LRScheduler::load_state_dict(const Dict& state) {
   visit(fields);
 }
 
-static void expect_positive(const char* name, const char* what, std::int64_t n) {
-  check<ValueError>(n > 0,
-                    [&] { return std::string(name) + ": expected a positive " + what + ", got " + std::to_string(n); });
-}
-
-// ---- Steps
-
-StepLR::StepLR(Optimizer& o, std::int64_t step_size, double gamma)
-    : LRScheduler(o), step_size_(step_size), gamma_(gamma) {
-  expect_positive("StepLR", "step_size", step_size);
-  StepLR::begin();
-}
-std::vector<double> StepLR::get_lr() {
-  const bool now = last_epoch_ > 0 && last_epoch_ % step_size_ == 0;
-  return each([&](double lr, double) { return now ? lr * gamma_ : lr; });
-}
-std::optional<std::vector<double>> StepLR::closed_form() {
-  return each([&](double, double base) { return base * std::pow(gamma_, double(last_epoch_ / step_size_)); });
-}
-void StepLR::visit(Fields& f) {
-  f("step_size", step_size_), f("gamma", gamma_);
-  LRScheduler::visit(f);
-}
-
-MultiStepLR::MultiStepLR(Optimizer& o, std::vector<std::int64_t> milestones, double gamma)
-    : LRScheduler(o), milestones_(std::move(milestones)), gamma_(gamma) {
-  std::sort(milestones_.begin(), milestones_.end());
-  MultiStepLR::begin();
-}
-std::vector<double> MultiStepLR::get_lr() {
-  const auto times = std::count(milestones_.begin(), milestones_.end(), last_epoch_);
-  return each([&](double lr, double) { return times ? lr * std::pow(gamma_, double(times)) : lr; });
-}
-std::optional<std::vector<double>> MultiStepLR::closed_form() {
-  const auto passed = std::upper_bound(milestones_.begin(), milestones_.end(), last_epoch_) - milestones_.begin();
-  return each([&](double, double base) { return base * std::pow(gamma_, double(passed)); });
-}
-void MultiStepLR::visit(Fields& f) {
-  f("milestones", milestones_), f("gamma", gamma_);
-  LRScheduler::visit(f);
-}
-
-ConstantLR::ConstantLR(Optimizer& o, double factor, std::int64_t total_iters)
-    : LRScheduler(o), factor_(factor), total_iters_(total_iters) {
-  check<ValueError>(factor >= 0 && factor <= 1,
-                    [&] { return "ConstantLR: expected a factor in [0, 1], got " + Scalar(factor).str(); });
-  ConstantLR::begin();
-}
-std::vector<double> ConstantLR::get_lr() {
-  return each([&](double lr, double) {
-    return last_epoch_ == 0 ? lr * factor_ : last_epoch_ == total_iters_ ? lr / factor_ : lr;
-  });
-}
-std::optional<std::vector<double>> ConstantLR::closed_form() {
-  return each([&](double, double base) { return last_epoch_ < total_iters_ ? base * factor_ : base; });
-}
-void ConstantLR::visit(Fields& f) {
-  f("factor", factor_), f("total_iters", total_iters_);
-  LRScheduler::visit(f);
-}
-
-// ---- Smooth ones. The recursive forms start from the current rate, so that schedulers can be chained.
-
-LinearLR::LinearLR(Optimizer& o, double start_factor, double end_factor, std::int64_t total_iters)
-    : LRScheduler(o), start_factor_(start_factor), end_factor_(end_factor), total_iters_(total_iters) {
-  check<ValueError>(start_factor > 0 && start_factor <= 1 && end_factor >= 0 && end_factor <= 1, [&] {
-    return "LinearLR: expected a start_factor in (0, 1] and an end_factor in [0, 1], got " +
-           Scalar(start_factor).str() + " and " + Scalar(end_factor).str();
-  });
-  LinearLR::begin();
-}
-std::vector<double> LinearLR::get_lr() {
-  const double rise = end_factor_ - start_factor_;
-  return each([&](double lr, double) {
-    if (last_epoch_ == 0) return lr * start_factor_;
-    if (last_epoch_ > total_iters_) return lr;
-    return lr * (1 + rise / (double(total_iters_) * start_factor_ + double(last_epoch_ - 1) * rise));
-  });
-}
-std::optional<std::vector<double>> LinearLR::closed_form() {
-  const double part = double(std::min(total_iters_, last_epoch_)) / double(total_iters_);
-  return each([&](double, double base) { return base * (start_factor_ + (end_factor_ - start_factor_) * part); });
-}
-void LinearLR::visit(Fields& f) {
-  f("start_factor", start_factor_), f("end_factor", end_factor_), f("total_iters", total_iters_);
-  LRScheduler::visit(f);
-}
-
-ExponentialLR::ExponentialLR(Optimizer& o, double gamma) : LRScheduler(o), gamma_(gamma) { ExponentialLR::begin(); }
-std::vector<double> ExponentialLR::get_lr() {
-  return each([&](double lr, double) { return last_epoch_ == 0 ? lr : lr * gamma_; });
-}
-std::optional<std::vector<double>> ExponentialLR::closed_form() {
-  return each([&](double, double base) { return base * std::pow(gamma_, double(last_epoch_)); });
-}
-void ExponentialLR::visit(Fields& f) {
-  f("gamma", gamma_);
-  LRScheduler::visit(f);
-}
-
-PolynomialLR::PolynomialLR(Optimizer& o, std::int64_t total_iters, double power)
-    : LRScheduler(o), total_iters_(total_iters), power_(power) {
-  PolynomialLR::begin();
-}
-std::vector<double> PolynomialLR::get_lr() {
-  const double n = double(total_iters_), e = double(last_epoch_);
-  return each([&](double lr, double) {
-    if (last_epoch_ == 0 || last_epoch_ > total_iters_) return lr;
-    return lr * std::pow((1 - e / n) / (1 - (e - 1) / n), power_);
-  });
-}
-std::optional<std::vector<double>> PolynomialLR::closed_form() {
-  const double left = 1 - double(std::min(total_iters_, last_epoch_)) / double(total_iters_);
-  return each([&](double, double base) { return base * std::pow(left, power_); });
-}
-void PolynomialLR::visit(Fields& f) {
-  f("total_iters", total_iters_), f("power", power_);
-  LRScheduler::visit(f);
-}
-
-CosineAnnealingLR::CosineAnnealingLR(Optimizer& o, std::int64_t T_max, double eta_min)
-    : LRScheduler(o), T_max_(T_max), eta_min_(eta_min) {
-  expect_positive("CosineAnnealingLR", "T_max", T_max);
-  CosineAnnealingLR::begin();
-}
-std::vector<double> CosineAnnealingLR::get_lr() {
-  const double n = double(T_max_), e = double(last_epoch_);
-  if (last_epoch_ > 0 && step_count_ == 1) return *closed_form();
-  return each([&](double lr, double base) {
-    if (last_epoch_ == 0) return lr;
-    // From the bottom the recursion would divide by zero.
-    if ((last_epoch_ - 1 - T_max_) % (2 * T_max_) == 0) return lr + (base - eta_min_) * (1 - std::cos(pi / n)) / 2;
-    return (1 + std::cos(pi * e / n)) / (1 + std::cos(pi * (e - 1) / n)) * (lr - eta_min_) + eta_min_;
-  });
-}
-std::optional<std::vector<double>> CosineAnnealingLR::closed_form() {
-  const double wave = 1 + std::cos(pi * double(last_epoch_) / double(T_max_));
-  return each([&](double, double base) { return eta_min_ + (base - eta_min_) * wave / 2; });
-}
-void CosineAnnealingLR::visit(Fields& f) {
-  f("T_max", T_max_), f("eta_min", eta_min_);
-  LRScheduler::visit(f);
-}
-
-CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(Optimizer& o, std::int64_t T_0, std::int64_t T_mult,
-                                                         double eta_min)
-    : LRScheduler(o), T_0_(T_0), T_i_(T_0), T_mult_(T_mult), eta_min_(eta_min) {
-  expect_positive("CosineAnnealingWarmRestarts", "T_0", T_0);
-  expect_positive("CosineAnnealingWarmRestarts", "T_mult", T_mult);
-  T_cur_ = 0;
-  CosineAnnealingWarmRestarts::begin();
-}
-void CosineAnnealingWarmRestarts::step(StepOptions o) {
-  admit_new();
-  ++step_count_;
-  last_epoch_ = o.epoch.value_or(last_epoch_ + 1);
-  check<ValueError>(last_epoch_ >= 0, [&] {
-    return "CosineAnnealingWarmRestarts: expected an epoch from 0 up, got " + std::to_string(last_epoch_);
-  });
-  if (!o.epoch) {
-    if (++T_cur_ >= T_i_) T_cur_ -= T_i_, T_i_ *= T_mult_;
-  } else {
-    T_cur_ = last_epoch_, T_i_ = T_0_;
-    while (T_cur_ >= T_i_) T_cur_ -= T_i_, T_i_ *= T_mult_;
-  }
-  write(get_lr());
-}
-std::vector<double> CosineAnnealingWarmRestarts::get_lr() {
-  const double wave = 1 + std::cos(pi * double(T_cur_) / double(T_i_));
-  return each([&](double, double base) { return eta_min_ + (base - eta_min_) * wave / 2; });
-}
-void CosineAnnealingWarmRestarts::visit(Fields& f) {
-  f("T_0", T_0_), f("T_i", T_i_), f("T_mult", T_mult_), f("eta_min", eta_min_), f("T_cur", T_cur_);
-  LRScheduler::visit(f);
-}
+#define OPTION(type, name, ...) , type name
+#define REQUIRED(type, name) , type name
+#define SCHEDULE(Name, options, ...)                                \
+  Name::Name(Optimizer& optimizer options, std::int64_t last_epoch) \
+      : ScheduleOf(optimizer, {__VA_ARGS__}, last_epoch) {}
+#define SCHEDULE_OPTIONS(Name, options)
+#include "neura/optim/schedules.def"
+#undef OPTION
+#undef REQUIRED
+#undef SCHEDULE
+#undef SCHEDULE_OPTIONS
 
 // ---- By a function
 
@@ -260,21 +103,21 @@ static const Factor& of_group(const std::vector<Factor>& f, std::size_t group) {
   });
   return f[f.size() == 1 ? 0 : group];
 }
-LambdaLR::LambdaLR(Optimizer& o, std::vector<Factor> f)
-    : LRScheduler(o), factors_(one_per_group(std::move(f), o.param_groups().size())) {
+LambdaLR::LambdaLR(Optimizer& o, std::vector<Factor> f, std::int64_t last_epoch)
+    : LRScheduler(o, last_epoch), factors_(one_per_group(std::move(f), o.param_groups().size())) {
   LambdaLR::begin();
 }
 std::vector<double> LambdaLR::get_lr() {
   std::size_t i = 0;
   return each([&](double, double base) { return base * of_group(factors_, i++)(last_epoch_); });
 }
-MultiplicativeLR::MultiplicativeLR(Optimizer& o, std::vector<Factor> f)
-    : LRScheduler(o), factors_(one_per_group(std::move(f), o.param_groups().size())) {
+MultiplicativeLR::MultiplicativeLR(Optimizer& o, std::vector<Factor> f, std::int64_t last_epoch)
+    : LRScheduler(o, last_epoch), factors_(one_per_group(std::move(f), o.param_groups().size())) {
   MultiplicativeLR::begin();
 }
 std::vector<double> MultiplicativeLR::get_lr() {
   std::size_t i = 0;
-  return each([&](double lr, double) { return last_epoch_ > 0 ? lr * of_group(factors_, i++)(last_epoch_) : lr; });
+  return each([&](double lr, double) { return initial_ ? lr : lr * of_group(factors_, i++)(last_epoch_); });
 }
 
 }  // namespace neura::optim::lr_scheduler

@@ -3,15 +3,14 @@
 //
 //   optim::lr_scheduler::StepLR scheduler(optimizer, 30, 0.1);
 #pragma once
-#include <limits>
-
 #include "neura/optim/optimizer.h"
+#include "neura/optim/schedules.h"
 
 namespace neura::optim::lr_scheduler {
 
 struct StepOptions {
-  std::optional<std::int64_t> epoch = {};  // go there, instead of one further
-  std::optional<double> metrics = {};      // what ReduceLROnPlateau watches
+  std::optional<double> epoch = {};    // go there, instead of one further; a part of one for warm restarts alone
+  std::optional<double> metrics = {};  // what ReduceLROnPlateau watches
 };
 
 class Fields {  // of a scheduler, saved to or loaded from a Dict: listed once
@@ -42,10 +41,13 @@ class LRScheduler {
   virtual void begin();  // epoch 0; the last thing a constructor does
 
  protected:
-  explicit LRScheduler(Optimizer&);
+  // last_epoch resumes: ValueError if a group has no "initial_lr" then. -1 is the beginning.
+  explicit LRScheduler(Optimizer&, std::int64_t last_epoch = -1);
   virtual std::vector<double> get_lr() = 0;  // of every group, at last_epoch_
   // The same from the first rates alone, for a jump; nothing where there is no such form.
   virtual std::optional<std::vector<double>> closed_form() { return {}; }
+  virtual void update_lr(std::optional<double> epoch);  // what step() does, uncounted
+  virtual void undo() { --last_epoch_; }                // the step that the constructor took
   virtual void visit(Fields&);
   virtual void admit(ParamGroup&);  // a group that was added later takes part from its own rate on
   void admit_new();
@@ -60,110 +62,58 @@ class LRScheduler {
   Optimizer* optimizer_;
   std::vector<double> base_lrs_, last_lr_;
   std::int64_t last_epoch_ = -1, step_count_ = 0;
+  bool initial_ = false;  // inside begin()
   friend class SequentialLR;
+  friend class ChainedScheduler;
 };
 
-class StepLR : public LRScheduler {  // times gamma every step_size epochs
- public:
-  StepLR(Optimizer&, std::int64_t step_size, double gamma = 0.1);
-
+template <class O> class ScheduleOf : public LRScheduler {  // of the numbers O
  protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  std::int64_t step_size_;
-  double gamma_;
+  ScheduleOf(Optimizer& o, O options, std::int64_t last_epoch)
+      : LRScheduler((check_schedule(options), o), last_epoch), o_(std::move(options)) {
+    begin();
+  }
+  std::vector<double> get_lr() override {
+    const Moment now{double(last_epoch_), step_count_, initial_};
+    return each([&](double lr, double base) { return next_rate(o_, now, lr, base); });
+  }
+  std::optional<std::vector<double>> closed_form() override {
+    return each([&](double, double base) { return rate_at(o_, double(last_epoch_), base); });
+  }
+  void visit(Fields& f) override {
+    each_option(o_, f);
+    LRScheduler::visit(f);
+  }
+  O o_;
 };
 
-class MultiStepLR : public LRScheduler {  // times gamma at each milestone
- public:
-  MultiStepLR(Optimizer&, std::vector<std::int64_t> milestones, double gamma = 0.1);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  std::vector<std::int64_t> milestones_;
-  double gamma_;
-};
-
-class ConstantLR : public LRScheduler {  // times factor until total_iters
- public:
-  explicit ConstantLR(Optimizer&, double factor = 1.0 / 3, std::int64_t total_iters = 5);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  double factor_;
-  std::int64_t total_iters_;
-};
-
-class LinearLR : public LRScheduler {  // the factor goes from start_factor to end_factor: warm-up
- public:
-  explicit LinearLR(Optimizer&, double start_factor = 1.0 / 3, double end_factor = 1, std::int64_t total_iters = 5);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  double start_factor_, end_factor_;
-  std::int64_t total_iters_;
-};
-
-class ExponentialLR : public LRScheduler {  // times gamma every epoch
- public:
-  ExponentialLR(Optimizer&, double gamma);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  double gamma_;
-};
-
-class PolynomialLR : public LRScheduler {  // times (1 - epoch / total_iters)^power, until 0
- public:
-  explicit PolynomialLR(Optimizer&, std::int64_t total_iters = 5, double power = 1);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  std::int64_t total_iters_;
-  double power_;
-};
-
-class CosineAnnealingLR : public LRScheduler {  // half a cosine down to eta_min in T_max epochs, and up again
- public:
-  CosineAnnealingLR(Optimizer&, std::int64_t T_max, double eta_min = 0);
-
- protected:
-  std::vector<double> get_lr() override;
-  std::optional<std::vector<double>> closed_form() override;
-  void visit(Fields&) override;
-  std::int64_t T_max_;
-  double eta_min_;
-};
-
-class CosineAnnealingWarmRestarts : public LRScheduler {  // down in T_0 epochs, then from the top in T_0 * T_mult, …
- public:
-  CosineAnnealingWarmRestarts(Optimizer&, std::int64_t T_0, std::int64_t T_mult = 1, double eta_min = 0);
-  void step(StepOptions = {}) override;
-
- protected:
-  std::vector<double> get_lr() override;
-  void visit(Fields&) override;
-  std::int64_t T_0_, T_i_, T_mult_;
-  double eta_min_;
-  std::int64_t T_cur_ = -1;
-};
+// StepLR: times gamma every step_size epochs.
+// MultiStepLR: times gamma at each of the milestones; twice where one occurs twice.
+// ConstantLR: times factor until epoch total_iters.
+// LinearLR: the factor goes from start_factor to end_factor in total_iters epochs: warm-up.
+// ExponentialLR: times gamma every epoch.
+// PolynomialLR: times (1 - epoch / total_iters)^power, until 0.
+// CosineAnnealingLR: half a cosine down to eta_min in T_max epochs, and up again.
+#define OPTION(type, name, ...) , type name = __VA_ARGS__
+#define REQUIRED(type, name) , type name
+#define SCHEDULE(Name, options, ...)                                           \
+  class Name : public ScheduleOf<Name##Options> {                              \
+   public:                                                                     \
+    explicit Name(Optimizer& optimizer options, std::int64_t last_epoch = -1); \
+  };
+#define SCHEDULE_OPTIONS(Name, options)
+#include "neura/optim/schedules.def"
+#undef OPTION
+#undef REQUIRED
+#undef SCHEDULE
+#undef SCHEDULE_OPTIONS
 
 using Factor = std::function<double(std::int64_t epoch)>;
 class LambdaLR : public LRScheduler {  // the first rate times f(epoch); one f, or one per group. f is not saved.
  public:
-  LambdaLR(Optimizer&, std::vector<Factor> lr_lambda);
-  LambdaLR(Optimizer& o, Factor f) : LambdaLR(o, std::vector<Factor>{std::move(f)}) {}
+  LambdaLR(Optimizer&, std::vector<Factor> lr_lambda, std::int64_t last_epoch = -1);
+  LambdaLR(Optimizer& o, Factor f, std::int64_t last_epoch = -1)
+      : LambdaLR(o, std::vector<Factor>{std::move(f)}, last_epoch) {}
 
  protected:
   std::vector<double> get_lr() override;
@@ -171,8 +121,9 @@ class LambdaLR : public LRScheduler {  // the first rate times f(epoch); one f, 
 };
 class MultiplicativeLR : public LRScheduler {  // times f(epoch) every epoch
  public:
-  MultiplicativeLR(Optimizer&, std::vector<Factor> lr_lambda);
-  MultiplicativeLR(Optimizer& o, Factor f) : MultiplicativeLR(o, std::vector<Factor>{std::move(f)}) {}
+  MultiplicativeLR(Optimizer&, std::vector<Factor> lr_lambda, std::int64_t last_epoch = -1);
+  MultiplicativeLR(Optimizer& o, Factor f, std::int64_t last_epoch = -1)
+      : MultiplicativeLR(o, std::vector<Factor>{std::move(f)}, last_epoch) {}
 
  protected:
   std::vector<double> get_lr() override;
@@ -181,4 +132,4 @@ class MultiplicativeLR : public LRScheduler {  // times f(epoch) every epoch
 
 }  // namespace neura::optim::lr_scheduler
 
-#include "neura/optim/lr_scheduler_more.h"
+#include "neura/optim/lr_scheduler_settings.h"

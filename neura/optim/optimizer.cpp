@@ -3,17 +3,13 @@
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/ops/create/copy.h"
 #include "neura/optim/step.h"
 
 namespace neura::optim {
 namespace {
 
-const Value& option(const ParamGroup& g, std::string_view name) {
-  const Value* v = g.options.find(name);
-  check<ValueError>(v, [&] { return "param group: expected an option \"" + std::string(name) + "\", got none"; });
-  return *v;
-}
-
+bool is_number(const Value& v) { return v.is<double>() || v.is<std::int64_t>() || v.is<bool>(); }
 Tensor scalar(double value, DType dtype) {
   Tensor t = Tensor::empty(Spec::dense(dtype, Shape()));
   t.fill_(value);
@@ -22,15 +18,29 @@ Tensor scalar(double value, DType dtype) {
 
 }  // namespace
 
-double ParamGroup::number(std::string_view name) const { return option(*this, name).number(); }
-bool ParamGroup::flag(std::string_view name) const { return option(*this, name).number() != 0; }
-Pair ParamGroup::pair(std::string_view name) const {
-  const Value& v = option(*this, name);
+const Value& ParamGroup::option(std::string_view name) const {
+  const Value* v = options.find(name);
+  check<ValueError>(v, [&] { return "param group: expected an option \"" + std::string(name) + "\", got none"; });
+  return *v;
+}
+double ParamGroup::number(std::string_view name) const { return option(name).number(); }
+bool ParamGroup::flag(std::string_view name) const { return option(name).number() != 0; }
+void ParamGroup::numbers(std::string_view name, std::size_t n, double* to) const {
+  const Value& v = option(name);
   const nn::List* l = v.get<nn::List>();
-  check<ValueError>(l && l->items.size() == 2, [&] {
-    return "param group: expected two numbers for \"" + std::string(name) + "\", got " + v.type_name();
+  check<ValueError>(l && l->items.size() == n, [&] {
+    return "param group: expected " +
+           std::string(n == 2   ? "two"
+                       : n == 3 ? "three"
+                                : std::to_string(n)) +
+           " numbers for \"" + std::string(name) + "\", got " + v.type_name();
   });
-  return {l->items[0].number(), l->items[1].number()};
+  for (std::size_t i = 0; i < n; ++i) to[i] = l->items[i].number();
+}
+Pair ParamGroup::pair(std::string_view name) const {
+  Pair out;
+  numbers(name, 2, out.data());
+  return out;
 }
 
 // A loaded state has tensors without dimensions where a number was saved.
@@ -118,7 +128,7 @@ StateDict Optimizer::state_dict() const {
         Dict d;
         // As in torch: the step is float32. The other numbers keep all their digits.
         for (const auto& [name, v] : found->second.values.items)
-          d[name] = v.is<Tensor>() ? v : Value(scalar(v.number(), name == "step" ? DType::float32 : DType::float64));
+          d[name] = is_number(v) ? Value(scalar(v.number(), name == "step" ? DType::float32 : DType::float64)) : v;
         out.state.emplace_back(number, std::move(d));
       }
       to.params.push_back(number++);
@@ -152,17 +162,21 @@ void Optimizer::load_state_dict(const StateDict& from) {
       } else if (t->dim() == 0 && (name == "step" || p.dim() != 0)) {
         state.values[name] = t->item<double>();
       } else {
-        check<ValueError>(t->shape() == p.shape(), [&, &what = name] {
+        check<ValueError>(may_have_shape(t->shape(), p.shape()), [&, &what = name] {
           return "load_state_dict: expected state \"" + what + "\" of shape " + p.shape().str() + ", got " +
                  t->shape().str();
         });
-        if (values.find(detail::kMaster)) {  // all of it is float32
+        const bool master = values.find(detail::kMaster);  // all of it is float32
+        if (t->shape() != p.shape()) {
+          const DType dtype = master ? DType::float32 : is_complex(p.dtype()) ? t->dtype() : p.dtype();
+          state.values[name] = clone(t->detach().to(dtype).to(p.device()));
+        } else if (master) {
           state.values[name] = detail::master_beside(*t, p);
-          continue;
+        } else {
+          Tensor own = detail::empty_beside(p);
+          own.copy_(t->detach().to(p.device()));
+          state.values[name] = own;
         }
-        Tensor own = detail::empty_beside(p);
-        own.copy_(t->detach().to(p.device()));
-        state.values[name] = own;
       }
     }
   }

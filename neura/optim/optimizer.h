@@ -27,6 +27,8 @@ struct ParamGroup {
   double number(std::string_view name) const;  // ValueError if there is none
   bool flag(std::string_view name) const;
   Pair pair(std::string_view name) const;
+  void numbers(std::string_view name, std::size_t n, double* to) const;  // exactly n
+  const Value& option(std::string_view name) const;
 };
 
 class State {  // of one parameter: numbers and tensors by name, made when first asked for
@@ -57,10 +59,11 @@ class Optimizer {
 
   // Updates every parameter that has a gradient, in place and unrecorded.
   void step();
-  Tensor step(const std::function<Tensor()>& closure);  // the closure computes loss and gradients again; its result
+  virtual Tensor step(
+      const std::function<Tensor()>& closure);  // the closure computes loss and gradients again; its result
   void zero_grad(bool set_to_none = true);
   // ValueError for a parameter that is there already, or is no leaf.
-  void add_param_group(ParamGroup);
+  virtual void add_param_group(ParamGroup);
   std::vector<ParamGroup>& param_groups() { return groups_; }
   const std::vector<ParamGroup>& param_groups() const { return groups_; }
   const Dict& defaults() const { return defaults_; }
@@ -79,6 +82,8 @@ class Optimizer {
   // One step of a group's parameters, with recording off. The gradient may be missing.
   virtual void update(ParamGroup&) = 0;
   virtual void check_group(const ParamGroup&) const {}  // ValueError for hyperparameters out of range
+  // Of a state that is loaded: may it have this shape?
+  virtual bool may_have_shape(const Shape& state, const Shape& parameter) const { return state == parameter; }
 
  private:
   std::vector<ParamGroup> groups_;

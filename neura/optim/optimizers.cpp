@@ -1,33 +1,12 @@
 #include "neura/optim/optimizers.h"
 
 #include "neura/optim/options.h"
-#include "neura/optim/rules.h"
+#include "neura/optim/sparse_step.h"
 #include "neura/optim/step.h"
 
 namespace neura::optim {
-namespace {
-
-Value to_value(double x) { return x; }
-Value to_value(bool x) { return x; }
-Value to_value(const Pair& x) { return nn::List{{x[0], x[1]}, true}; }
-void from_group(const ParamGroup& g, const char* name, double& x) { x = g.number(name); }
-void from_group(const ParamGroup& g, const char* name, bool& x) { x = g.flag(name); }
-void from_group(const ParamGroup& g, const char* name, Pair& x) { x = g.pair(name); }
-
-template <class O> Dict dict_of(const O& options) {
-  Dict d;
-  detail::each_option(options, [&](const char* name, const auto& field) { d[name] = to_value(field); });
-  return d;
-}
-template <class O> O options_of(const ParamGroup& g) {
-  O options;
-  detail::each_option(options, [&](const char* name, auto& field) { from_group(g, name, field); });
-  return options;
-}
-
-}  // namespace
-
 namespace detail {
+
 struct Stepping {  // a parameter's state, and where its step goes
   State& state;
   Batch& batch;
@@ -47,7 +26,7 @@ template <class... T> void take_step(Stepping& s, const T&... arguments) { apply
 namespace {
 
 template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group) {
-  const O options = options_of<O>(group);
+  const O options = detail::options_of<O>(group);
   const bool master = group.options.find("master") && group.flag("master");
   detail::Batch batch;
   detail::Masters masters;
@@ -59,9 +38,9 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
     if (master && detail::takes_master(p)) {
       const Tensor wide = detail::master_of(s, p);
       masters.add(p, wide);
-      detail::step_of(wide, g.detach().to(DType::float32), s, options);
+      detail::any_step(wide, g.detach().to(DType::float32), s, options);
     } else {
-      detail::step_of(p, g.detach(), s, options);
+      detail::any_step(p, g.detach(), s, options);
     }
     if (batch.recorded()) recorded.push_back(p);
   }
@@ -71,7 +50,7 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
     check<ValueError>(!alive.expired(), [] {
       return std::string("optimizer: expected the one of a captured step to live as long as its graph, got none");
     });
-    const O now = options_of<O>(optimizer.param_groups()[number]);
+    const O now = detail::options_of<O>(optimizer.param_groups()[number]);
     for (const Tensor& p : recorded) {
       detail::Stepping s{optimizer.state(p), next};
       const Tensor q = master && detail::takes_master(p) ? detail::master_of(s, p) : p;
@@ -81,16 +60,33 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
   masters.write();
 }
 
+// Where a state need not lie as its parameter does: each size is the parameter's, or 1.
+template <class O> bool fits(const O&, const Shape& state, const Shape& parameter) { return state == parameter; }
+bool fits(const AdafactorOptions&, const Shape& state, const Shape& parameter) {
+  bool all = state.size() == parameter.size();
+  for (int i = 0; all && i < state.size(); ++i) all = state[i] == parameter[i] || state[i] == 1;
+  return all;
+}
+template <class O> void check_whole_group(const char* name, const ParamGroup& g) {
+  const O options = detail::options_of<O>(g);
+  detail::check_options(name, options);
+  for (const Tensor& p : g.params) detail::check_parameter(name, options, p);
+}
+
 }  // namespace
 
-#define OPTIMIZER(Name, options)                                                                                    \
-  Name::Name(std::vector<Tensor> params, const Name##Options& o) : Name(one_group(std::move(params)), o) {}         \
-  Name::Name(std::vector<ParamGroup> groups, const Name##Options& o) : Optimizer(std::move(groups), dict_of(o)) {   \
-    for (const ParamGroup& g : param_groups()) Name::check_group(g);                                                \
-  }                                                                                                                 \
-  void Name::check_group(const ParamGroup& g) const { detail::check_options(#Name, options_of<Name##Options>(g)); } \
-  void Name::update(ParamGroup& group) { take_steps<Name##Options>(*this, group); }
-#include "neura/optim/optimizers.def"
-#undef OPTIMIZER
+#define OPTIMIZER(Name, ...)                                                                                \
+  Name::Name(std::vector<Tensor> params, const Name##Options& o) : Name(one_group(std::move(params)), o) {} \
+  Name::Name(std::vector<ParamGroup> groups, const Name##Options& o)                                        \
+      : Optimizer(std::move(groups), detail::dict_of(o)) {                                                  \
+    for (const ParamGroup& g : param_groups()) Name::check_group(g);                                        \
+  }                                                                                                         \
+  void Name::check_group(const ParamGroup& g) const { check_whole_group<Name##Options>(#Name, g); }         \
+  void Name::update(ParamGroup& group) { take_steps<Name##Options>(*this, group); }                         \
+  bool Name::may_have_shape(const Shape& state, const Shape& parameter) const {                             \
+    return fits(Name##Options(), state, parameter);                                                         \
+  }
+#define MATRIX_OPTIMIZER OPTIMIZER
+#include "neura/tables/optimizers.def"
 
 }  // namespace neura::optim

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "neura/backend/kernels/optim.h"
-#include "neura/optim/optimizers.h"
+#include "neura/optim/matrix.h"
 
 namespace neura::optim::detail {
 
@@ -126,6 +126,31 @@ template <class S> void step_of(const Tensor& p, const Tensor& g, S& state, cons
   const RpropStep s{o.etas[0], o.etas[1], o.step_sizes[0], o.step_sizes[1], sign_of(o.maximize)};
   const Tensor before = state.tensor("prev", p);
   take_step(state, p, g, s, before, state.tensor("step_size", p, o.lr));
+}
+
+// A state whose shape is not the parameter's.
+template <class S> Tensor state_of(S& state, const char* name, const Shape& shape, const Tensor& like) {
+  const Tensor kept = state.saved(name);
+  if (kept && kept.dtype() == like.dtype() && kept.device() == like.device() && kept.shape() == shape) return kept;
+  Tensor made = Tensor::empty(Spec::dense(like.dtype(), shape, like.device()));
+  if (kept) made.copy_(kept);
+  else made.zero_();
+  return state.put(name, made), made;
+}
+
+template <class S> void step_of(const Tensor& p, const Tensor& g, S& state, const AdafactorOptions& o) {
+  refuse_recording("Adafactor", p);
+  const double t = count(state);
+  if (p.dim() < 2) return adafactor_step(p, g, t, o, state.tensor("variance", p), {});
+  Shape rows = p.shape(), columns = p.shape();
+  rows[p.dim() - 1] = 1, columns[p.dim() - 2] = 1;
+  const Tensor by_row = state_of(state, "row_var", rows, p);
+  adafactor_step(p, g, t, o, by_row, state_of(state, "col_var", columns, p));
+}
+
+template <class S> void step_of(const Tensor& p, const Tensor& g, S& state, const MuonOptions& o) {
+  refuse_recording("Muon", p);
+  muon_step(p, g, o, state.tensor("momentum_buffer", p));
 }
 
 }  // namespace neura::optim::detail

@@ -6,8 +6,9 @@
 #include <thread>
 
 #include "neura/core/graph_api.h"
+#include "neura/core/pending.h"
 #include "neura/cuda/graph.h"
-#include "neura/ops/copy.h"
+#include "neura/ops/create/copy.h"
 
 namespace neura::optim::detail {
 
@@ -21,11 +22,6 @@ Tensor empty_beside(const Tensor& like) {
 }
 
 namespace {
-bool is_captured(Device d) {
-  if (d.is_cpu()) return false;
-  const GraphApi* graphs = device_api(d).graphs;
-  return graphs && graphs->capturing(d.index);
-}
 // What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
 // graph's, which what stood before it in the capture may write in every replay. A thread of its own captures nothing.
 template <class F> Tensor beside_captures(Device device, F make) {
@@ -205,7 +201,7 @@ bool Batch::apart() const {
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < kept_.size(); ++i)
     if (const Tensor& t = kept_[i])
-      ranges.push_back({t.impl()->data(), t.impl()->data() + t.spec().bytes(), !is_grad(i)});
+      settled(t.impl()), ranges.push_back({t.impl()->data(), t.impl()->data() + t.spec().bytes(), !is_grad(i)});
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   const char *end = nullptr, *written = nullptr;
   for (const Range& r : ranges) {

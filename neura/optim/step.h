@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "neura/ops/defer.h"
-#include "neura/ops/optimizer_step.h"
+#include "neura/op/defer.h"
+#include "neura/ops/training/optimizer_step.h"
 
 namespace neura::optim::detail {
 

@@ -6,8 +6,8 @@
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/error.h"
 #include "neura/core/number_text.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::surface {
 namespace {
@@ -48,6 +48,15 @@ Parameter parameter(std::string_view text, bool by_name_alone) {
   p.name = name;
   return p;
 }
+// Behind a star, parameters are given by name alone. A group's own parameters follow it: see List::bind.
+void parse_parameters(std::string_view rest, bool by_name_alone, std::vector<Parameter>& to) {
+  while (!trimmed(rest).empty()) {
+    const std::string_view part = next(rest);
+    if (part.starts_with("**")) continue;
+    if (part == "*") by_name_alone = true;
+    else by_name_alone |= to.emplace_back(parameter(part, by_name_alone)).rest;
+  }
+}
 std::int64_t integer(const Parameter& p, const char* what) {
   std::int64_t value = 0;
   const char* end = p.fallback.data() + p.fallback.size();
@@ -69,19 +78,14 @@ int Function::place_of(std::string_view name) const {
   return -1;
 }
 
-void parse(const char* signature, Function& to) {
-  std::string_view text = signature;
+void parse(std::string_view text, Function& to) {
   const std::size_t open = text.find('(');
   check<ValueError>(open != std::string_view::npos && text.ends_with(')'),
-                    [&] { return "surface: expected name(arguments), got " + std::string(signature); });
+                    [&] { return "surface: expected name(arguments), got " + std::string(text); });
   to.name = text.substr(0, open);
-  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-  for (bool by_name_alone = false; !trimmed(rest).empty();) {
-    const std::string_view part = next(rest);
-    if (part == "*") by_name_alone = true;
-    else by_name_alone |= to.parameters.emplace_back(parameter(part, by_name_alone)).rest;
-  }
+  parse_parameters(text.substr(open + 1, text.size() - open - 2), false, to.parameters);
 }
+void List::append(Function& to, std::string_view group) { parse_parameters(group, true, to.parameters); }
 
 void fallback(const Parameter& p, Tensor&) {
   if (p.fallback != "None") wrong(p, "None");
@@ -133,9 +137,18 @@ void fallback(const Parameter& p, Numbers&) {
   if (p.fallback != "None") wrong(p, "None");
 }
 void fallback(const Parameter& p, Shapes&) {
-  if (p.fallback != "None") wrong(p, "None");
+  if (p.fallback != "None" && p.fallback != "()") wrong(p, "None or ()");
 }
 void fallback(const Parameter&, Ignored&) {}
+void fallback(const Parameter& p, Generator*&) {
+  if (p.fallback != "None") wrong(p, "None");
+}
+void fallback(const Parameter& p, MemoryFormat&) {
+  if (p.fallback != "None") wrong(p, "None");
+}
+void fallback(const Parameter& p, Sublists&) {
+  if (p.fallback != "None") wrong(p, "None");
+}
 void fallback(const Parameter& p, DType&) { wrong(p, "None, which wants an optional dtype,"); }
 void fallback(const Parameter& p, Device&) { wrong(p, "None, which wants an optional device,"); }
 
@@ -157,10 +170,18 @@ const List& List::alias(const char* name, const char* of) const {
     if (all_[i].space == space_ &&
         (all_[i].name == of || (all_[i].in_place && all_[i].name == of + std::string("_")))) {
       Function copy = all_[i];
+      copy.also = {};
       copy.name = copy.in_place ? std::string(name) + "_" : name;
       all_.push_back(std::move(copy));
     }
   check<ValueError>(all_.size() > n, [&] { return "surface: expected a function, got " + std::string(of); });
+  return *this;
+}
+
+const List& List::also(const char* space) const {
+  const std::string name = all_.back().name;
+  for (Function& f : all_)
+    if (f.space == space_ && f.name == name) f.also = space;
   return *this;
 }
 

@@ -14,6 +14,7 @@ constexpr Forms operator|(Forms a, Forms b) { return Forms(unsigned(a) | unsigne
 
 struct Function {
   std::string_view space;      // "", "linalg", "functional", ...: where it is found
+  std::string_view also;       // a second such place, or none
   std::string name, own_name;  // own: without aliases, the name of its operation
   std::vector<Parameter> parameters;
   const char* text;
@@ -27,8 +28,9 @@ struct Function {
   int place_of(std::string_view name) const;  // -1: no such argument
 };
 
-// "sum(input, dim=None, *, dtype=None)". `input?` may be None; `*sizes` takes what is left, as numbers or as one list.
-void parse(const char* signature, Function&);
+// "sum(input, dim=None, *, dtype=None)". `input?` may be None; `*sizes` takes what is left, as numbers or as one list;
+// `**options`, at the end, stands for the arguments of the group (options.h) that the C++ function takes last.
+void parse(std::string_view signature, Function&);
 // All functions, overloads one behind the other in the order they are tried.
 const std::deque<Function>& functions();
 

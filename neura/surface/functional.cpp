@@ -1,16 +1,16 @@
 // neura.nn.functional: normalisation, dropout, activations, attention, interpolation, arrangements.
-#include "neura/ops/attention.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/dropout.h"
-#include "neura/ops/embedding.h"
-#include "neura/ops/gated.h"
-#include "neura/ops/interpolate.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/noise.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/attention.h"
+#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/embedding.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/nn/random_activation.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/dropout.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/interpolate.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -28,9 +28,10 @@ void add_norms(const List& s) {
       [](T x, const Shape& shape, T w, T b, double eps) { return layer_norm(x, shape, w, b, {eps}); }, function,
       "By mean and variance over the last dimensions, normalized_shape, then times weight plus bias.");
   s.add(
-      "rms_norm(input, normalized_shape, weight=None, eps=None)",
-      [](T x, const Shape& shape, T w, std::optional<double> eps) { return rms_norm(x, shape, w, {eps}); }, function,
-      "By the root of the mean square over the last dimensions, normalized_shape, then times weight.");
+       "rms_norm(input, normalized_shape, weight=None, eps=None)",
+       [](T x, const Shape& shape, T w, std::optional<double> eps) { return rms_norm(x, shape, w, {eps}); }, function,
+       "By the root of the mean square over the last dimensions, normalized_shape, then times weight.")
+      .also("neura");
   s.add(
       "group_norm(input, num_groups, weight=None, bias=None, eps=1e-5)",
       [](T x, int groups, T w, T b, double eps) { return group_norm(x, groups, w, b, {eps}); }, function,
@@ -57,9 +58,11 @@ void add_norms(const List& s) {
       },
       function, "x / (k + alpha * the mean of squares over size neighbouring channels) ** beta.");
   s.add("native_layer_norm(input, normalized_shape, weight?, bias?, eps)", &native_layer_norm, function,
-        "layer_norm with what its gradient needs: (result, mean, reciprocal deviation).");
+        "layer_norm with what its gradient needs: (result, mean, reciprocal deviation).")
+      .also("neura");
   s.add("native_batch_norm(input, weight?, bias?, running_mean?, running_var?, training, momentum, eps)",
-        &native_batch_norm, function, "batch_norm with what its gradient needs: (result, mean, reciprocal deviation).");
+        &native_batch_norm, function, "batch_norm with what its gradient needs: (result, mean, reciprocal deviation).")
+      .also("neura");
 }
 
 template <Tensor (*f)(T, double, bool)> Tensor drop(Tensor x, double p, bool on, bool in_place) {
@@ -81,16 +84,18 @@ void add_dropouts(const List& s) {
   s.add("feature_alpha_dropout(input, p=0.5, training=False, inplace=False)", &drop<feature_alpha_dropout>, function,
         "alpha_dropout of whole channels.");
   s.add(
-      "rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False)",
-      [](Tensor x, double lower, double upper, bool training, bool in_place) {
-        const Tensor y = rrelu(x, lower, upper, training);
-        return in_place ? x.copy_(y) : y;
-      },
-      function, "x where positive, otherwise x times a slope drawn from [lower, upper) in training, else their mean.");
+       "rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False)",
+       [](Tensor x, double lower, double upper, bool training, bool in_place) {
+         const Tensor y = rrelu(x, lower, upper, training);
+         return in_place ? x.copy_(y) : y;
+       },
+       function, "x where positive, otherwise x times a slope drawn from [lower, upper) in training, else their mean.")
+      .also("neura");
   s.add(
-      "rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False)",
-      [](Tensor& x, double lower, double upper, bool training) { x.copy_(rrelu(x, lower, upper, training)); }, function,
-      "rrelu, in place.");
+       "rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False)",
+       [](Tensor& x, double lower, double upper, bool training) { x.copy_(rrelu(x, lower, upper, training)); },
+       function, "rrelu, in place.")
+      .also("neura");
   s.add(
       "gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1)",
       [](T x, double tau, bool hard, double, int dim) { return gumbel_softmax(x, tau, hard, dim); }, function,
@@ -120,14 +125,16 @@ void add_activations(const List& s) {
       },
       function, "hardtanh, in place.");
   s.add(
-      "threshold(input, threshold, value, inplace=False)",
-      [](Tensor x, Scalar at, Scalar v, bool in_place) {
-        return in_place ? threshold_(x, at, v) : threshold(x, at, v);
-      },
-      function, "x where it exceeds threshold, else value.");
+       "threshold(input, threshold, value, inplace=False)",
+       [](Tensor x, Scalar at, Scalar v, bool in_place) {
+         return in_place ? threshold_(x, at, v) : threshold(x, at, v);
+       },
+       function, "x where it exceeds threshold, else value.")
+      .also("neura");
   s.add(
-      "threshold_(input, threshold, value)", [](Tensor& x, Scalar at, Scalar v) { threshold_(x, at, v); }, function,
-      "threshold, in place.");
+       "threshold_(input, threshold, value)", [](Tensor& x, Scalar at, Scalar v) { threshold_(x, at, v); }, function,
+       "threshold, in place.")
+      .also("neura");
   s.add(
       "celu(input, alpha=1, inplace=False)",
       [](Tensor x, double alpha, bool in_place) { return in_place ? celu_(x, {alpha}) : celu(x, {alpha}); }, function,
@@ -198,7 +205,8 @@ void add_products(const List& s) {
   s.add("linear(input, weight, bias=None)", &linear, function,
         "x weight^T + bias: [..., in] with weight [out, in] and bias [out] -> [..., out].");
   s.add("bilinear(input1, input2, weight, bias=None)", &bilinear, function,
-        "x1^T weight x2 + bias: [..., in1] and [..., in2] with weight [out, in1, in2] -> [..., out].");
+        "x1^T weight x2 + bias: [..., in1] and [..., in2] with weight [out, in1, in2] -> [..., out].")
+      .also("neura");
   s.add(
       "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0, is_causal=False, *, scale=None, "
       "enable_gqa=False)",
@@ -232,13 +240,17 @@ void add_arrangements(const List& s) {
       function,
       "Adds elements at the sides: pad is (before, after) of the last dimension, then of the one before, ...; mode "
       "'constant' (value), 'reflect', 'replicate' or 'circular'.");
-  s.add("constant_pad_nd(input, pad, value=0)", &constant_pad_nd, function, "pad with mode 'constant'.");
+  s.add("constant_pad_nd(input, pad, value=0)", &constant_pad_nd, function, "pad with mode 'constant'.").also("neura");
   s.add("pixel_shuffle(input, upscale_factor)", &pixel_shuffle, function,
-        "[..., C r^2, H, W] -> [..., C, H r, W r], r = upscale_factor.");
+        "[..., C r^2, H, W] -> [..., C, H r, W r], r = upscale_factor.")
+      .also("neura");
   s.add("pixel_unshuffle(input, downscale_factor)", &pixel_unshuffle, function,
-        "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.");
+        "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.")
+      .also("neura");
   s.add("channel_shuffle(input, groups)", &channel_shuffle, function, "The channels of groups of [N, C, *] by turns.")
-      .alias("native_channel_shuffle", "channel_shuffle");
+      .also("neura")
+      .alias("native_channel_shuffle", "channel_shuffle")
+      .also("neura");
   s.add(
       "unfold(input, kernel_size, dilation=1, padding=0, stride=1)",
       [](T x, P kernel, P dilation, P padding, P stride) {

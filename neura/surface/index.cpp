@@ -1,5 +1,6 @@
 // Functions that read and write by index.
-#include "neura/ops/index.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/index/segment.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -65,6 +66,23 @@ void add_masks(const List& s) {
         "The indices of all elements other than 0, as rows: int64, [n, dimensions].");
 }
 
+void add_segments(const List& s) {
+  s.add(
+       "segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None)",
+       [](T data, const std::string& reduce, T lengths, T indices, T offsets, int axis, bool unsafe,
+          std::optional<double> initial) {
+         check<NotImplementedError>(!indices, [] {
+           return std::string("segment_reduce: expected indices to be None; give lengths or offsets");
+         });
+         return segment_reduce(data, reduce, {lengths, offsets, axis, unsafe, initial});
+       },
+       function,
+       "The sum, mean, max, min or prod of consecutive pieces along axis: lengths [..., pieces], or offsets [..., "
+       "pieces + 1]. initial: what each piece starts from. [..., size of axis, ...] -> [..., pieces, ...]; the mean of "
+       "nothing is NaN. ValueError unless the lengths add up to the size of the axis, or unsafe.")
+      .alias("_segment_reduce", "segment_reduce");
+}
+
 }  // namespace
 
 void add_index(std::deque<Function>& all) {
@@ -72,6 +90,7 @@ void add_index(std::deque<Function>& all) {
   add_along(s);
   add_scatters(s);
   add_masks(s);
+  add_segments(s);
   s.add("take(input, index)", &take, both | out,
         "The elements that index names, counted through all of input; the shape is that of index.");
   s.add("put(input, index, source, accumulate=False)", &put, both,

@@ -1,8 +1,8 @@
 // Several tensors into one, and one into several.
-#include "neura/ops/copy.h"
-#include "neura/ops/join.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {

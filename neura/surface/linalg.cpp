@@ -1,7 +1,13 @@
 // Linear algebra: neura.linalg.
-#include "neura/ops/linalg.h"
+#include "neura/ops/linalg/linalg.h"
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/statistics.h"
+#include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -9,6 +15,7 @@ namespace {
 
 using T = const Tensor&;
 using O = const Operand&;
+using D = std::optional<DType>;
 using Word = const std::string&;
 using Driver = const std::optional<std::string>&;
 namespace la = neura::linalg;
@@ -209,6 +216,78 @@ void add_ranks(const List& s) {
       function | out);
 }
 
+void check_norm(T A, const Dims& dim) {
+  check<ShapeError>(!dim.empty() || A.dim() == 1 || A.dim() == 2, [&] {
+    return "norm: expected a tensor of one or two dimensions where ord is given and dim is not, got " +
+           std::to_string(A.dim());
+  });
+}
+Tensor norm_by_number(T A, const std::optional<double>& ord, const Dims& dim, bool keepdim, D dtype) {
+  if (ord) check_norm(A, dim);
+  if (ord && (dim.empty() ? A.dim() : dim.size()) == 2)
+    return matrix_norm(A, {ord, dim.empty() ? Dims{0, 1} : dim, keepdim, dtype});
+  return vector_norm(A, ord.value_or(2), dim, keepdim, dtype);
+}
+Tensor matrix_norm_by_name(T A, Word ord, const Dims& dim, bool keepdim, D dtype) {
+  check<ValueError>(ord == "fro" || ord == "nuc",
+                    [&] { return "matrix_norm: expected ord to be 'fro', 'nuc' or a number, got '" + ord + "'"; });
+  if (ord == "nuc") return la::nuclear_norm(dtype ? to(A, *dtype) : A, dim, keepdim);
+  return matrix_norm(A, {{}, dim, keepdim, dtype});
+}
+void add_norms(const List& s) {
+  s.add("matrix_norm(A, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None)", &matrix_norm_by_name, function | out,
+        R"(The norm of matrices, by default over the last two dimensions; floating or complex, the result is real.
+
+ord: 'fro', the root of the sum of squares; 1 or -1, the largest or smallest sum over a column; inf or -inf, over a
+row; 2 or -2, the largest or smallest singular value; 'nuc', the sum of all of them. ValueError for another.
+
+>>> neura.linalg.matrix_norm(neura.tensor([[1.0, -2.0], [3.0, 4.0]]), ord=1)
+tensor(6.))");
+  s.add(
+      "matrix_norm(A, ord, dim=(-2, -1), keepdim=False, *, dtype=None)",
+      [](T A, double ord, const Dims& dim, bool keepdim, D dtype) {
+        return matrix_norm(A, {ord, dim, keepdim, dtype});
+      },
+      function | out);
+  s.add(
+      "norm(A, ord=None, dim=None, keepdim=False, *, dtype=None)", &norm_by_number, function | out,
+      R"(The norm of vectors (one dimension, or ord None) or of matrices (two dimensions); see vector_norm, matrix_norm.
+
+Without dim and ord, the 2-norm of all elements; without dim, A has one or two dimensions, else ShapeError.
+
+>>> neura.linalg.norm(neura.tensor([3.0, 4.0]))
+tensor(5.))");
+  s.add(
+      "norm(A, ord, dim=None, keepdim=False, *, dtype=None)",
+      [](T A, Word ord, const Dims& dim, bool keepdim, D dtype) {
+        check_norm(A, dim);
+        return matrix_norm_by_name(A, ord, dim.empty() ? Dims{0, 1} : dim, keepdim, dtype);
+      },
+      function | out);
+  s.add(
+      "vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)",
+      [](T x, double ord, const Dims& dim, bool k, D d) { return vector_norm(x, ord, dim, k, d); }, function | out,
+      "The ord-norm of all elements or along dim; ord may be inf, -inf and 0.");
+}
+void add_parts(const List& s) {
+  s.add(
+      "diagonal(A, *, offset=0, dim1=-2, dim2=-1)",
+      [](T A, int offset, int dim1, int dim2) { return diagonal(A, offset, dim1, dim2); }, function,
+      R"(The diagonal of matrices, as a view: neura.diagonal of the last two dimensions.
+
+>>> neura.linalg.diagonal(neura.tensor([[1.0, 2.0], [3.0, 4.0]]))
+tensor([1., 4.]))");
+  s.add(
+      "cross(input, other, *, dim=-1)", [](T a, T b, int dim) { return cross(a, b, dim); }, function | out,
+      "The cross product along dim, of size 3; both broadcast.");
+  s.add("vecdot(x, y, *, dim=-1)", &vecdot, function | out, "The sum of conj(x) * y along dim; both broadcast.");
+  s.add("vander(x, *, N=None)", &vander, function,
+        "Rows of powers 0 to N - 1 of each element: [..., n] gives [..., n, N].");
+  s.add(
+      "multi_dot(tensors)", [](const Tensors& l) { return multi_dot(l); }, function | out,
+      "The product of matrices (the first and last may be vectors), in the order that costs least.");
+}
+
 }  // namespace
 
 void add_linalg(std::deque<Function>& all) {
@@ -217,6 +296,8 @@ void add_linalg(std::deque<Function>& all) {
   add_factors(s);
   add_spectral(s);
   add_ranks(s);
+  add_norms(s);
+  add_parts(s);
 }
 
 }  // namespace neura::surface

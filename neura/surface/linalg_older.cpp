@@ -1,10 +1,10 @@
 // Linear algebra under the older names, which stand in neura and at Tensor.
-#include "neura/ops/create.h"
-#include "neura/ops/linalg.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -61,7 +61,7 @@ void add_solvers(const List& s) {
         const auto r = la::lu_factor_ex(A, pivot, !get_infos);
         return get_infos ? Tensors{r.LU, r.pivots, r.info} : Tensors{r.LU, r.pivots};
       },
-      both, "(LU, pivots) of linalg.lu_factor; with get_infos, its info as well.");
+      both | out, "(LU, pivots) of linalg.lu_factor; with get_infos, its info as well.");
   s.add(
       "lu_solve(input, LU_data, LU_pivots)", [](T b, T LU, T pivots) { return la::lu_solve(LU, pivots, b); },
       both | out, "X with A X = B, from what lu_factor gives of A.");

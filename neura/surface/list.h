@@ -1,14 +1,16 @@
 // How a family puts its functions on the list. Included by the sources of the families alone.
 #pragma once
-#include <type_traits>
-#include <utility>
-
-#include "neura/surface/function.h"
+#include "neura/surface/call.h"
 
 namespace neura::surface {
 
 // The families, each in a source of its name.
 #define NEURA_SURFACE_FAMILIES(FAMILY) \
+  FAMILY(create)                       \
+  FAMILY(random)                       \
+  FAMILY(conversion)                   \
+  FAMILY(facts)                        \
+  FAMILY(geometry)                     \
   FAMILY(pointwise)                    \
   FAMILY(products)                     \
   FAMILY(reduce)                       \
@@ -17,131 +19,23 @@ namespace neura::surface {
   FAMILY(join)                         \
   FAMILY(shape)                        \
   FAMILY(statistics)                   \
+  FAMILY(functions)                    \
   FAMILY(linalg)                       \
   FAMILY(linalg_older)                 \
   FAMILY(loss)                         \
   FAMILY(window)                       \
   FAMILY(functional)                   \
   FAMILY(fourier)                      \
-  FAMILY(signal)
+  FAMILY(signal)                       \
+  FAMILY(audio)                        \
+  FAMILY(sampling)                     \
+  FAMILY(recurrent)                    \
+  FAMILY(sparse)                       \
+  FAMILY(attention)                    \
+  FAMILY(underscored)
 #define FAMILY(name) void add_##name(std::deque<Function>&);
 NEURA_SURFACE_FAMILIES(FAMILY)
 #undef FAMILY
-
-// An argument's type as the tuple of a call holds it.
-template <class T> struct Held { using type = T; };
-template <> struct Held<int> { using type = std::int64_t; };
-template <> struct Held<const char*> { using type = std::string; };
-template <> struct Held<std::string_view> { using type = std::string; };
-template <class T> struct Held<std::optional<T>> { using type = std::optional<typename Held<T>::type>; };
-template <class T> using held = typename Held<std::remove_cvref_t<T>>::type;
-template <class T> inline constexpr bool is_optional = false;
-template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
-
-int to_int(std::int64_t);  // ValueError outside the range of int
-template <class To, class From> decltype(auto) pass(From& from) {
-  using T = std::remove_cvref_t<To>;
-  if constexpr (std::is_same_v<T, int>) return to_int(from);
-  else if constexpr (std::is_same_v<T, const char*>) return from.c_str();
-  else if constexpr (std::is_same_v<T, std::string_view>) return std::string_view(from);
-  else if constexpr (std::is_same_v<T, std::optional<int>>)
-    return from ? std::optional<int>(to_int(*from)) : std::nullopt;
-  else return (from);
-}
-namespace detail {
-
-template <class F> struct Signature : Signature<decltype(&F::operator())> {};
-template <class R, class... A> struct Signature<R (*)(A...)> {
-  using Result = R;
-  using Arguments = std::tuple<held<A>...>;
-  static constexpr bool writes_self = [] {
-    bool first = true, writes = false;
-    ((writes = first ? std::is_same_v<A, Tensor&> : writes, first = false), ...);
-    return writes;
-  }();
-  template <class F> static R call(const F& f, Arguments& a) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>)->R { return f(pass<A>(std::get<i>(a))...); }
-    (std::index_sequence_for<A...>());
-  }
-};
-template <class R, class C, class... A> struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
-
-struct Words {
-  const char *type, *words;
-};
-template <class T> constexpr Words words_of();
-#define TYPE(T, text, words) \
-  template <> constexpr Words words_of<T>() { return {text, words}; }
-NEURA_SURFACE_TYPES(TYPE)
-#undef TYPE
-
-template <class T> void fill(const Parameter& p, T& to) {
-  if constexpr (is_optional<T>) {
-    if (p.fallback == "None") return;
-    fallback(p, to.emplace());
-  } else if constexpr (std::is_base_of_v<Shape, T>) {
-    Shape s;
-    fallback(p, s);
-    to = T(s);
-  } else fallback(p, to);
-}
-template <class T> bool take(Reader& r, int i, const Parameter& p, const T& otherwise, T& to) {
-  switch (r.given(i)) {
-    case Reader::absent:
-      if (p.fallback.empty()) return false;
-      to = otherwise;
-      return true;
-    case Reader::none:
-      if (!p.may_be_none) return false;
-      if constexpr (!is_optional<T>) to = p.fallback == "None" ? otherwise : T{};
-      return true;
-    case Reader::some:
-      break;
-  }
-  if constexpr (is_optional<T>) return r.read(i, to.emplace());
-  else return r.read(i, to);
-}
-
-template <class R> void give(R&& r, Value& to) {
-  using T = std::remove_cvref_t<R>;
-  if constexpr (std::is_same_v<T, int> || std::is_same_v<T, std::size_t>) to = std::int64_t(r);
-  else if constexpr (requires { std::tuple_size<T>::value; } && !std::is_same_v<T, Tensor>)
-    to = Tensors(r.begin(), r.end());
-  else to = std::forward<R>(r);
-}
-template <class T> constexpr const char* result_of() {
-  if constexpr (std::is_same_v<T, bool>) return "bool";
-  else if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, int> || std::is_same_v<T, std::size_t>)
-    return "int";
-  else if constexpr (std::is_same_v<T, Tensor>) return "neura.Tensor";
-  else if constexpr (std::is_same_v<T, Tensors> || std::is_same_v<T, Named> || std::is_same_v<T, Shape>) return "tuple";
-  else if constexpr (std::is_void_v<T>) return "None";
-  else if constexpr (requires { std::tuple_size<T>::value; }) return "tuple";
-  else return "object";
-}
-
-template <class F> bool call(const Function& function, Reader& r, Value& to) {
-  using S = Signature<F>;
-  using Arguments = typename S::Arguments;
-  const auto& otherwise = *static_cast<const Arguments*>(function.fallbacks.get());
-  Arguments a;
-  const bool fits = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return (take(r, int(i), function.parameters[i], std::get<i>(otherwise), std::get<i>(a)) && ...);
-  }
-  (std::make_index_sequence<std::tuple_size_v<Arguments>>());
-  if (!fits) return false;
-  const auto run = [&](const auto& f) {
-    if constexpr (S::writes_self) S::call(f, a), to = Self{};
-    else if constexpr (std::is_void_v<typename S::Result>) S::call(f, a);
-    else give(S::call(f, a), to);
-  };
-  if constexpr (std::is_pointer_v<F>) run(reinterpret_cast<F>(function.plain));
-  else run(F{});
-  if (Named* named = std::get_if<Named>(&to); named && !named->type) named->type = function.own_name.c_str();
-  return true;
-}
-
-}  // namespace detail
 
 // The function of these arguments among several of one name.
 template <class... A> inline constexpr auto overload = []<class R>(R (*f)(A...)) { return f; };
@@ -163,11 +57,12 @@ class List {  // where a family adds its functions, of one space
   // The method name_(...) of the function added last, with its arguments; f writes its first one.
   template <class F> const List& writes(F f) const {
     Function made = all_.back();
-    made.name += "_", made.forms = method, made.in_place = true;
+    made.name += "_", made.also = {}, made.forms = method, made.in_place = true;
     bind(all_.emplace_back(std::move(made)), f);
     return *this;
   }
   const List& alias(const char* name, const char* of) const;  // the same functions under another name
+  const List& also(const char* space) const;                  // what was added last stands there, too
 
  private:
   template <class F> static void bind(Function& made, F f) {
@@ -175,14 +70,26 @@ class List {  // where a family adds its functions, of one space
     static_assert(std::is_pointer_v<G> || std::is_empty_v<G>, "a lambda of the list captures nothing");
     using S = detail::Signature<G>;
     using Arguments = typename S::Arguments;
-    check_count(made, std::tuple_size_v<Arguments>);
+    constexpr std::size_t n = std::tuple_size_v<Arguments>;
+    if constexpr (n > 0) {
+      using Last = std::tuple_element_t<n - 1, Arguments>;
+      if constexpr (Group<Last>) {
+        append(made, Last::kSignature);
+        check_count(made, n - 1 + std::tuple_size_v<decltype(Last::kMembers)>);
+      } else check_count(made, n);
+    } else check_count(made, n);
     auto otherwise = std::make_shared<Arguments>();
-    [&]<std::size_t... i>(std::index_sequence<i...>) { (describe(made.parameters[i], std::get<i>(*otherwise)), ...); }
-    (std::make_index_sequence<std::tuple_size_v<Arguments>>());
+    [&]<std::size_t... i>(std::index_sequence<i...>) { (describe(made, i, std::get<i>(*otherwise)), ...); }
+    (std::make_index_sequence<n>());
     made.fallbacks = std::move(otherwise);
     if constexpr (std::is_pointer_v<G>) made.plain = reinterpret_cast<void (*)()>(f);
     made.call = &detail::call<G>;
     made.result = S::writes_self ? "neura.Tensor" : detail::result_of<std::remove_cvref_t<typename S::Result>>();
+  }
+  template <class T> static void describe(Function& f, std::size_t i, T& otherwise) {
+    if constexpr (Group<T>)
+      std::apply([&](auto... member) { (describe(f.parameters[i++], otherwise.*member), ...); }, T::kMembers);
+    else describe(f.parameters[i], otherwise);
   }
   template <class T> static void describe(Parameter& p, T& otherwise) {
     if constexpr (is_optional<T>) {
@@ -192,6 +99,7 @@ class List {  // where a family adds its functions, of one space
     if (!p.fallback.empty()) detail::fill(p, otherwise);
   }
   static void describe(Parameter& p, detail::Words w) { p.type = w.type, p.words = w.words; }
+  static void append(Function&, std::string_view group);
   static void check_count(const Function&, std::size_t arguments);
   std::deque<Function>& all_;
   std::string_view space_;

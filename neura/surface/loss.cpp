@@ -1,10 +1,10 @@
 // neura.nn.functional: losses and distances.
-#include "neura/ops/loss.h"
+#include "neura/ops/loss/loss.h"
 
-#include "neura/ops/create.h"
-#include "neura/ops/ctc_loss.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/loss/ctc_loss.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/pointwise/composed.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -177,10 +177,12 @@ void add_triples(const List& s) {
       },
       function, "max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.");
   s.add("cosine_similarity(x1, x2, dim=1, eps=1e-8)", &cosine_similarity, function,
-        "The cosine of the angle between x1 and x2 along dim.");
+        "The cosine of the angle between x1 and x2 along dim.")
+      .also("neura");
   s.add("pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False)", &pairwise_distance, function,
-        "The p-norm of x1 - x2 + eps over the last dimension.");
-  s.add("normalize(input, p=2, dim=1, eps=1e-12)", &normalize, function,
+        "The p-norm of x1 - x2 + eps over the last dimension.")
+      .also("neura");
+  s.add("normalize(input, p=2, dim=1, eps=1e-12)", &normalize, function | out,
         "input over its p-norm along dim, which is at least eps.");
 }
 

@@ -1,5 +1,5 @@
 // Order: sorting, selection, search, counting.
-#include "neura/ops/sort.h"
+#include "neura/ops/sort/sort.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -92,8 +92,10 @@ void add_search(const List& s) {
         "For each element, the index of the boundary it lies before: right says whether equal ones lie behind it.");
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<Scalar, T, bool, bool>(&bucketize),
         function | out);
-  s.add("bincount(input, weights=None, minlength=0)", &bincount, both,
-        "How often each integer 0, 1, ... occurs in a 1-d tensor, or the sum of its weights.");
+  s.add(
+      "bincount(input, weights=None, minlength=0)", &bincount, both,
+      "How often each integer 0, 1, ... occurs in a 1-d tensor, or the sum of its weights: in float32 of such weights, "
+      "else in float64, and without a gradient.");
   s.add("histc(input, bins=100, min=0, max=0)", &histc, both | out,
         "How many elements lie in each of bins equal intervals from min to max (both 0: of the data).");
 }

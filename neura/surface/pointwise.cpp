@@ -1,8 +1,8 @@
 // Pointwise functions whose arguments are more than a row's.
 #include "neura/nn/value.h"
-#include "neura/ops/index.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -56,21 +56,26 @@ void add_arithmetic(const List& s) {
   s.add(
        "igamma(input, other)", [](T a, T b) { return igamma(a, b); }, both | out | in_place,
        "The regularised lower incomplete gamma function of input at other.")
-      .alias("gammainc", "igamma");
+      .alias("gammainc", "igamma")
+      .also("special");
   s.add(
        "igammac(input, other)", [](T a, T b) { return igammac(a, b); }, both | out | in_place,
        "The regularised upper incomplete gamma function of input at other.")
-      .alias("gammaincc", "igammac");
+      .alias("gammaincc", "igammac")
+      .also("special");
   s.add(
-      "zeta(input, other)", [](O a, O b) { return some_tensor("zeta", a, b), zeta(a, b); }, function | out,
-      "The Hurwitz zeta function of input and other.");
+       "zeta(input, other)", [](O a, O b) { return some_tensor("zeta", a, b), zeta(a, b); }, function | out,
+       "The Hurwitz zeta function of input and other.")
+      .also("special");
   s.add("square(input)", overload<T>(&square), both | out, "input * input.").writes(overload<Tensor&>(&square_));
   s.add(
-      "polygamma(n, input)", [](int k, T x) { return polygamma(k, x); }, both | out | in_place,
-      "The n-th derivative of digamma, n >= 0.");
+       "polygamma(n, input)", [](int k, T x) { return polygamma(k, x); }, both | out | in_place,
+       "The n-th derivative of digamma, n >= 0.")
+      .also("special");
   s.add("mvlgamma(input, p)", &mvlgamma, both | out | in_place,
         "The logarithm of the multivariate gamma function of dimension p.")
-      .alias("multigammaln", "mvlgamma");
+      .alias("multigammaln", "mvlgamma")
+      .also("special");
   s.add("prelu(input, weight)", &prelu, both,
         "input where it is positive, else weight * input; weight has one element or one per channel (dimension 1).");
 }
@@ -79,6 +84,7 @@ void add_bounds(const List& s) {
   s.add(
        "round(input, *, decimals=0)", [](T x, int decimals) { return round(x, {decimals}); }, both | out,
        "Rounded to the nearest, halves to even; decimals digits behind the point.")
+      .also("special")
       .writes([](Tensor& x, int decimals) { round_(x, {decimals}); });
   s.add(
        "clamp(input, min=None, max=None)",

@@ -1,11 +1,11 @@
 // Reductions, scans and softmax.
-#include "neura/ops/linalg.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/softmax.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/to.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/to.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/sort/sort.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -43,14 +43,13 @@ void add_sums(const List& s) {
       [](T x, const Dims& d, bool k, D t) { return prod(x, d, k, t); }, both | out | direct,
       "The product of all elements or along dim; of integers in int64.");
   s.add(
-      "logsumexp(input, dim, keepdim=False)", [](T x, const Dims& d, bool k) { return logsumexp(x, d, k); },
-      both | out | direct, "log of the sum of exp along dim, without overflow.");
+       "logsumexp(input, dim, keepdim=False)", [](T x, const Dims& d, bool k) { return logsumexp(x, d, k); },
+       both | out | direct, "log of the sum of exp along dim, without overflow.")
+      .also("special");
   s.add("all(input, dim=None, keepdim=False)", &truth_of<all>, both | out | direct,
         "Is every element other than 0, of all or along dim? bool; True of none.");
   s.add("any(input, dim=None, keepdim=False)", &truth_of<any>, both | out | direct,
         "Is any element other than 0, of all or along dim? bool; False of none.");
-  s.add("count_nonzero(input, dim=None)", &count_nonzero, both,
-        "How many elements are other than 0, of all or along dim: int64.");
 }
 
 template <auto f> auto spread(T x, const Dims& dim, std::optional<double> correction, bool keepdim) {
@@ -84,12 +83,6 @@ void add_extreme(const List& s, const std::string& name, const char* text) {
   s.add((name + "(input, other)").c_str(), [](T x, T y) { return between(x, y); }, both | out);
 }
 void add_extremes(const List& s) {
-  s.add(
-      "amax(input, dim=None, keepdim=False)", [](T x, const Dims& d, bool k) { return amax(x, d, k); },
-      both | out | direct, "The largest element, of all or along dim; its gradient is shared among equal ones.");
-  s.add(
-      "amin(input, dim=None, keepdim=False)", [](T x, const Dims& d, bool k) { return amin(x, d, k); },
-      both | out | direct, "The smallest element, of all or along dim; its gradient is shared among equal ones.");
   add_extreme<max, max, maximum>(s, "max",
                                  "The largest element; with dim, (values, indices) along it; with another tensor, the "
                                  "larger of both.");
@@ -143,11 +136,13 @@ void add_scans(const List& s) {
         "The integral so far along dim by the trapezoidal rule, over points x or with steps dx.");
   s.add("cumulative_trapezoid(y, *, dx=1, dim=-1)", overload<T, double, int>(&cumulative_trapezoid), function);
   s.add(
-      "softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return softmax(x, dim, d); }, both | out | direct,
-      "exp of the elements, divided by its sum along dim. dtype: converted first.");
+       "softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return softmax(x, dim, d); }, both | out | direct,
+       "exp of the elements, divided by its sum along dim. dtype: converted first.")
+      .also("special");
   s.add(
-      "log_softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return log_softmax(x, dim, d); },
-      both | out | direct, "log of softmax along dim, without overflow. dtype: converted first.");
+       "log_softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return log_softmax(x, dim, d); },
+       both | out | direct, "log of softmax along dim, without overflow. dtype: converted first.")
+      .also("special");
 }
 
 Tensor norm_by_name(T x, const std::optional<std::string>& p, const Dims& dim, bool keepdim, D d) {
@@ -161,13 +156,6 @@ void add_norms(const List& s) {
   s.add(
       "norm(input, p, dim=None, keepdim=False, dtype=None)",
       [](T x, double p, const Dims& dim, bool k, D d) { return norm(x, p, dim, k, d); }, both | out);
-  s.add(
-      "_vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, double ord, const Dims& dim, bool k, D d) { return vector_norm(x, ord, dim, k, d); }, function | out,
-      "The ord-norm of all elements or along dim; ord may be inf, -inf and 0.");
-  s.add("dist(input, other, p=2)", &dist, both, "The p-norm of input - other.");
-  s.add("renorm(input, p, dim, maxnorm)", &renorm, both | out | in_place,
-        "Each slice along dim scaled down so that its p-norm is at most maxnorm.");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 
 namespace neura::surface {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"
 constexpr std::string_view kNames[] = {
-#include "neura/ops/all_tables.h"
+#include "neura/tables/families.def"
 };
 #include "neura/tables/end_kinds.h"
 
@@ -58,20 +58,39 @@ constexpr Fact kFacts[] = {
 };
 constexpr std::string_view kInPlace[] = {"relu", "relu6", "elu",         "selu",     "leaky_relu",
                                          "silu", "mish",  "hardsigmoid", "hardswish"};
-constexpr Alias kAliases[] = {
-    {"absolute", "abs"},  {"negative", "neg"},  {"fix", "trunc"},        {"less", "lt"},
-    {"greater", "gt"},    {"less_equal", "le"}, {"greater_equal", "ge"}, {"not_equal", "ne"},
-    {"arccos", "acos"},   {"arcsin", "asin"},   {"arctan", "atan"},      {"arccosh", "acosh"},
-    {"arcsinh", "asinh"}, {"arctanh", "atanh"}, {"arctan2", "atan2"},    {"multiply", "mul"},
-    {"expit", "sigmoid"}, {"psi", "digamma"},   {"gammaln", "lgamma"},   {"special_xlogy", "xlogy"}};
+// Beside the family of special functions; lgamma is gammaln there.
+constexpr std::string_view kSpecial[] = {"erf",   "erfc",  "erfinv", "exp2",    "expm1",
+                                         "log1p", "logit", "sinc",   "xlog1py", "xlogy"};
+constexpr Alias kAliases[] = {{"absolute", "abs"},
+                              {"negative", "neg"},
+                              {"fix", "trunc"},
+                              {"less", "lt"},
+                              {"greater", "gt"},
+                              {"less_equal", "le"},
+                              {"greater_equal", "ge"},
+                              {"not_equal", "ne"},
+                              {"arccos", "acos"},
+                              {"arcsin", "asin"},
+                              {"arctan", "atan"},
+                              {"arccosh", "acosh"},
+                              {"arcsinh", "asinh"},
+                              {"arctanh", "atanh"},
+                              {"arctan2", "atan2"},
+                              {"multiply", "mul"},
+                              {"expit", "sigmoid", true},
+                              {"psi", "digamma", true},
+                              {"gammaln", "lgamma", true},
+                              {"special_xlogy", "xlogy"}};
 
 RowFunction function_of(const Row& row) {
   const std::string_view name = row.name;
-  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? kTensors : kSecond, false};
+  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? kTensors : kSecond, false, false};
   if (name.find("polynomial") != std::string_view::npos) f.operands[1] = "n", f.numbers = kFirst | kSecond;
   for (const Fact& fact : kFacts)
     if (fact.name == name) f.operands = fact.operands, f.numbers = fact.numbers;
   f.takes_inplace = std::find(std::begin(kInPlace), std::end(kInPlace), name) != std::end(kInPlace);
+  f.special = (row.family == Family::special && name != "lgamma") ||
+              std::find(std::begin(kSpecial), std::end(kSpecial), name) != std::end(kSpecial);
   return f;
 }
 

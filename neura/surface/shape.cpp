@@ -1,12 +1,12 @@
 // Views, and arrangements of the elements of one tensor.
-#include "neura/ops/copy.h"
-#include "neura/ops/index.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/strided.h"
-#include "neura/ops/view.h"
-#include "neura/ops/view_dtype.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/strided.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/shape/view_dtype.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {

@@ -1,5 +1,5 @@
 // Windows for signals: neura.signal.windows, and the older functions, which are periodic.
-#include "neura/ops/window.h"
+#include "neura/ops/signal/window.h"
 
 #include "neura/surface/list.h"
 

@@ -1,9 +1,12 @@
 // Measures over several variables, distances, products in space, parts of numbers.
-#include "neura/ops/statistics.h"
+#include "neura/ops/reduce/statistics.h"
 
-#include "neura/ops/linalg.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/nn/value.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/ops/reduce/hash.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -19,26 +22,54 @@ Tensor vander_of_vector(T x, std::optional<std::int64_t> N, bool increasing) {
   return increasing ? v : flip(v, 1);
 }
 
+Tensor tensor_of(const Operand& o, const Operand& other) {
+  if (o.is_tensor()) return Tensor(Ref<TensorImpl>::share(o.tensor));
+  check<nn::ArgumentError>(other.is_tensor(),
+                           [] { return std::string("isin: expected at least one tensor, got numbers"); });
+  return tensor(o.scalar, {.device = other.tensor->spec.device});
+}
+template <class S> std::vector<Tensor> along(T x, const std::vector<S>& spacing, const Dims& dim, int edge_order) {
+  std::vector<Spacing> given(spacing.begin(), spacing.end());
+  if (given.empty()) given.emplace_back(1.0);
+  return gradient(x, given, dim, edge_order);
+}
+void add_more(const List& s) {
+  s.add(
+      "gradient(input, *, spacing=None, dim=None, edge_order=1)", &along<double>, function,
+      "The derivative of samples along each dimension, by differences: a tuple. spacing: their distance or distances, "
+      "or vectors of their coordinates.");
+  s.add("gradient(input, *, spacing, dim=None, edge_order=1)", &along<Tensor>, function);
+  s.add(
+      "gradient(input, *, spacing, dim=None, edge_order=1)",
+      [](T x, T spacing, const Dims& dim, int order) { return along(x, Tensors{spacing}, dim, order); }, function);
+  s.add(
+      "isin(elements, test_elements, *, assume_unique=False, invert=False)",
+      [](const Operand& e, const Operand& tests, bool, bool invert) {
+        return isin(tensor_of(e, tests), tensor_of(tests, e), invert);
+      },
+      function | out, "Is each element among the test elements? One of both may be a number; bool.");
+  s.add(
+      "hash_tensor(input, dim=None, *, keepdim=False, mode=0)",
+      [](T x, const Dims& dim, bool keepdim, std::int64_t mode) {
+        return hash_tensor(x, dim, {keepdim, mode});
+      },
+      both,
+      R"(The exclusive or of the elements' 64 bits along dim, or of all: a fingerprint that their order does not change.
+
+Floating elements are taken as float64, whole ones as int64. The bits come as int64, where torch has uint64.
+DTypeError for complex numbers.
+
+>>> neura.hash_tensor(neura.tensor([5, 6])).item()
+3)");
+}
+
 }  // namespace
 
 void add_statistics(std::deque<Function>& all) {
   const List s(all, "");
-  s.add("cov(input, *, correction=1, fweights=None, aweights=None)", &cov, both,
-        "The covariance matrix of the rows of `input`: a variable per row, an observation per column.");
-  s.add("corrcoef(input)", &corrcoef, both, "Pearson's correlation of the rows of `input`, within [-1, 1].");
   s.add(
       "cdist(x1, x2, p=2, compute_mode=None)", [](T a, T b, double p, Ignored) { return cdist(a, b, p); }, function,
       "The p-norm distance of each row of x1 [..., P, M] from each of x2 [..., R, M].");
-  s.add("pdist(input, p=2)", &pdist, function,
-        "The p-norm of the difference of every two rows of [n, m]: n (n - 1) / 2 numbers, row 0 first.");
-  s.add("cross(input, other, dim=None)", &cross, both | out,
-        "The cross product along a dimension of size 3; without `dim`, the first of that size.");
-  s.add(
-      "_linalg_cross(input, other, *, dim=-1)", [](T a, T b, int dim) { return cross(a, b, dim); }, function | out,
-      "The cross product along dim, of size 3; both broadcast.");
-  s.add("_vecdot(x, y, *, dim=-1)", &vecdot, function | out, "The sum of conj(x) * y along dim; both broadcast.");
-  s.add("_vander(x, *, N=None)", &vander, function,
-        "Rows of powers 0 to N - 1 of each element: [..., n] gives [..., n, N].");
   s.add("vander(x, N=None, increasing=False)", &vander_of_vector, function,
         "Powers of the elements of a vector, the highest first.");
   s.add(
@@ -54,6 +85,7 @@ void add_statistics(std::deque<Function>& all) {
         return Named{"frexp", {"mantissa", "exponent"}, {r.mantissa, r.exponent}};
       },
       both | out, "x = mantissa * 2**exponent, with |mantissa| in [0.5, 1) and an int32 exponent.");
+  add_more(s);
 }
 
 }  // namespace neura::surface

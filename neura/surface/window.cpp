@@ -1,7 +1,8 @@
 // neura.nn.functional: convolutions and pooling.
-#include "neura/ops/conv.h"
-#include "neura/ops/pool.h"
-#include "neura/ops/pool_more.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/fractional_pool.h"
+#include "neura/ops/spatial/pool.h"
+#include "neura/ops/spatial/pool_composed.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -23,11 +24,13 @@ Tensor transposed(T x, T w, T b, P stride, P padding, P output_padding, std::int
 }
 template <auto f, auto g> void add_convolution(const List& s, int rank, const char* text, const char* back) {
   s.add(with_rank("conv", rank, "(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)").c_str(),
-        &convolution<f>, function, text);
+        &convolution<f>, function, text)
+      .also("neura");
   s.add(with_rank("conv_transpose", rank,
                   "(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1)")
             .c_str(),
-        &transposed<g>, function, back);
+        &transposed<g>, function, back)
+      .also("neura");
 }
 
 template <Tensor (*f)(T, P, const MaxPoolOptions&), Two (*g)(T, P, const MaxPoolOptions&)>
@@ -35,20 +38,22 @@ void add_max_pool(const List& s, int rank) {
   const char* arguments =
       "(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False)";
   s.add(
-      with_rank("max_pool", rank, arguments).c_str(),
-      [](T x, P kernel, P stride, P padding, P dilation, bool ceil, bool indices) -> Value {
-        const MaxPoolOptions o{stride, padding, dilation, ceil};
-        if (!indices) return f(x, kernel, o);
-        const Two r = g(x, kernel, o);
-        return Tensors(r.begin(), r.end());
-      },
-      function, "The largest value under each window; (values, places) with return_indices. See neura.nn.MaxPool2d.");
+       with_rank("max_pool", rank, arguments).c_str(),
+       [](T x, P kernel, P stride, P padding, P dilation, bool ceil, bool indices) -> Value {
+         const MaxPoolOptions o{stride, padding, dilation, ceil};
+         if (!indices) return f(x, kernel, o);
+         const Two r = g(x, kernel, o);
+         return Tensors(r.begin(), r.end());
+       },
+       function, "The largest value under each window; (values, places) with return_indices. See neura.nn.MaxPool2d.")
+      .also("neura");
   s.add(
       with_rank("max_pool", rank, (std::string("_with_indices") + arguments).c_str()).c_str(),
       [](T x, P kernel, P stride, P padding, P dilation, bool ceil, bool) {
         return g(x, kernel, {stride, padding, dilation, ceil});
       },
       function, "(the largest value under each window, its place).");
+  if (rank == 1) s.also("neura");
 }
 template <Tensor (*f)(T, P, const AvgPoolOptions&)>
 Tensor average_pool(T x, P kernel, P stride, P padding, bool ceil, bool include, std::optional<std::int64_t> divisor) {
@@ -78,6 +83,7 @@ template <Tensor (*f)(T, P), Two (*g)(T, P), Tensor (*average)(T, P)> void add_a
       with_rank("adaptive_avg_pool", rank, "(input, output_size)").c_str(),
       [](T x, const std::optional<PerDim>& size) { return average(x, sizes(size)); }, function,
       "The mean under windows of such sizes that the result has output_size; None keeps the input's.");
+  if (rank == 1) s.also("neura");
 }
 template <Tensor (*power)(T, double, P, const LpPoolOptions&), Tensor (*back)(T, T, P, const MaxUnpoolOptions&)>
 void add_others(const List& s, int rank) {
@@ -98,11 +104,35 @@ void add_averages(const List& s) {
   const char* arguments =
       "(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None)";
   s.add(with_rank("avg_pool", 1, arguments).c_str(), &average_pool<avg_pool1d>, function,
-        "The mean under each window of [N, C, L]. See neura.nn.AvgPool1d.");
+        "The mean under each window of [N, C, L]. See neura.nn.AvgPool1d.")
+      .also("neura");
   s.add(with_rank("avg_pool", 2, arguments).c_str(), &average_pool<avg_pool2d>, function,
         "The mean under each window of [N, C, H, W]. See neura.nn.AvgPool2d.");
   s.add(with_rank("avg_pool", 3, arguments).c_str(), &average_pool<avg_pool3d>, function,
         "The mean under each window of [N, C, D, H, W]. See neura.nn.AvgPool3d.");
+}
+
+template <auto f> void add_fractional(const List& s, int rank, const std::string& sizes) {
+  const char* arguments =
+      "(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None)";
+  static const std::string& text = *new std::string(  // as long as the list
+      "The largest value under each window of " + sizes +
+      "; windows begin at fractional steps. Either output_size or output_ratio; with return_indices the result is "
+      "(values, places).");
+  s.add(
+      with_rank("fractional_max_pool", rank, arguments).c_str(),
+      [](T x, P kernel, P size, const Numbers& ratio, bool indices, T samples) -> Value {
+        const auto [y, places] = f(x, kernel, {size, ratio, samples});
+        return indices ? Value(Tensors{y, places}) : Value(y);
+      },
+      function, text.c_str());
+  s.add(
+      with_rank("fractional_max_pool", rank, (std::string("_with_indices") + arguments).c_str()).c_str(),
+      [](T x, P kernel, P size, const Numbers& ratio, bool, T samples) {
+        const auto [y, places] = f(x, kernel, {size, ratio, samples});
+        return Tensors{y, places};
+      },
+      function, text.c_str());
 }
 
 }  // namespace
@@ -132,6 +162,8 @@ void add_window(std::deque<Function>& all) {
   add_others<lp_pool1d, max_unpool1d>(s, 1);
   add_others<lp_pool2d, max_unpool2d>(s, 2);
   add_others<lp_pool3d, max_unpool3d>(s, 3);
+  add_fractional<&fractional_max_pool2d_with_indices>(s, 2, "[N, C, H, W]");
+  add_fractional<&fractional_max_pool3d_with_indices>(s, 3, "[N, C, D, H, W]");
 }
 
 }  // namespace neura::surface

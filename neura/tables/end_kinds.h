@@ -1,3 +1,5 @@
+#undef FAMILY
+#undef END_FAMILY
 #undef UNARY
 #undef UNARY_WITH
 #undef PREDICATE
@@ -11,4 +13,5 @@
 #undef ROW2
 #undef ROW3
 #undef ATTR
+#undef LIMITED
 #undef ROW_BEGIN

@@ -1,5 +1,14 @@
 // The kinds a table is written in, in terms of ROW1, ROW2, ROW3 (by number of operands), which every reader of a table
-// defines as it needs; end_kinds.h undefines them all. `none` is the slope of what has no derivative.
+// defines as it needs; end_kinds.h undefines them all. `none` is the slope of what has no derivative. FAMILY and
+// END_FAMILY enclose a family's rows in families.def. An attribute is ATTR(name, default), or LIMITED(name, default,
+// condition): a call whose attribute does not meet the condition is refused (ValueError) by the row.
+#ifndef FAMILY
+#define FAMILY(name)
+#endif
+#ifndef END_FAMILY
+#define END_FAMILY
+#endif
+#define LIMITED(name, fallback, condition) ATTR(name, fallback)
 #define UNARY(name, cls, formula, derivative, text) ROW1(name, cls, , formula, derivative, text)
 #define UNARY_WITH(name, cls, attributes, formula, derivative, text) \
   ROW1(name, cls, attributes, formula, derivative, text)

@@ -1,7 +1,10 @@
 // Arrays across the border by the buffer protocol, of NumPy or not: shared where the memory allows it, else copied.
+#include <cstring>
+
 #include "common.h"
-#include "neura/core/wrapped.h"
-#include "neura/ops/defer.h"
+#include "neura/core/extension.h"
+#include "neura/core/meta.h"
+#include "neura/op/defer.h"
 
 namespace neura::python {
 namespace {
@@ -175,7 +178,9 @@ nb::object numpy_of(const Tensor& t) {
   check<DTypeError>(format_of(t.dtype()), [&] {
     return std::string("numpy: expected a dtype that NumPy has, got ") + name(t.dtype()) + "; convert it first";
   });
+  check_values("numpy", t.device(), t.spec());
   check<DeviceError>(t.device().is_cpu(), [] { return std::string("numpy: expected a tensor on the cpu"); });
+  if (extension(t.impl())) throw nb::type_error("numpy: expected a dense tensor, got a sparse one; call to_dense()");
   nb::object self = nb::steal(wrap(t));
   return nb::module_::import_("numpy").attr("asarray")(nb::steal(PyMemoryView_FromObject(self.ptr())));
 }
@@ -235,6 +240,7 @@ int tensor_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   const auto refuse = [](const char* text) { return PyErr_SetString(PyExc_BufferError, text), -1; };
   if (!t.device().is_cpu()) return refuse("buffer: expected a tensor on the cpu; move it with .cpu()");
+  if (extension(t.impl())) return refuse("buffer: expected a dense tensor, got a sparse one; call to_dense()");
   if (is_wrapped(t)) return refuse("buffer: expected a tensor with memory of its own, got one inside vmap or jvp");
   if (t.requires_grad()) return refuse("buffer: expected a tensor that requires no gradient; call detach() first");
   if (!format_of(s.dtype)) return refuse("buffer: expected a dtype that buffers have; convert the tensor first");

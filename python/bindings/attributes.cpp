@@ -1,7 +1,8 @@
 // What a tensor answers to Python's own questions, and the facts of layout and memory order under torch's names.
 #include "common.h"
 
-#include "neura/ops/view.h"
+#include "neura/ops/shape/view.h"
+#include "neura/sparse/sparse.h"
 
 namespace neura::python {
 
@@ -35,24 +36,10 @@ void bind_attributes_of_tensor(const Names& n) {
     return nb::steal(PyComplex_FromDoubles(s.real(), s.imag()));
   });
   n.method("_is_view", [](const Tensor& t) { return t.impl()->base != nullptr; });
-  n.method("is_inference", [](const Tensor& t) { return t.impl()->inference; });
-  n.method("is_signed", [](const Tensor& t) { return t.dtype() > DType::uint8; });
-  n.method(
-      "is_set_to",
-      [](const Tensor& a, const Tensor& b) {
-        return a.impl()->storage == b.impl()->storage && a.spec().same_geometry(b.spec());
-      },
-      "self"_a, "tensor"_a);
-  n.method("dim_order", [](const Tensor& t) {  // by falling strides
-    Shape order;
-    for (int i = 0; i < t.dim(); ++i) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return t.spec().strides[a] > t.spec().strides[b]; });
-    return order;
-  });
-  for (const char* never : {"is_conj", "is_neg"}) n.method(never, [](const Tensor&) { return false; });
-  for (const char* never : {"is_sparse", "is_quantized", "is_meta", "is_mkldnn", "is_mps", "is_xpu", "is_xla"})
+  for (const char* never : {"is_quantized", "is_meta", "is_mkldnn", "is_mps", "is_xpu", "is_xla"})
     property(never, [](const Tensor&) { return false; });
+  property("is_sparse", [](const Tensor& t) { return layout(t) == Layout::coo; });
+  property("is_sparse_csr", [](const Tensor& t) { return layout(t) == Layout::csr; });
   property("output_nr", [](const Tensor& t) { return int(t.impl()->output); });
 }
 

@@ -1,8 +1,8 @@
 // What neura.amp asks of the library: the modes of autocast, and the list operations of GradScaler.
 #include "common.h"
 
-#include "neura/ops/autocast.h"
-#include "neura/ops/loss_scale.h"
+#include "neura/op/autocast.h"
+#include "neura/ops/training/loss_scale.h"
 
 namespace neura::python {
 

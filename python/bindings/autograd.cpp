@@ -1,9 +1,10 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
+#include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/batch.h"
 #include "neura/nn/parameter.h"
-#include "neura/ops/join.h"
+#include "neura/ops/shape/join.h"
 #include "nodes.h"
 
 namespace neura::python {
@@ -127,6 +128,7 @@ void bind_attributes() {
   property("_version", getter([](const Tensor& t) { return t.version(); }));
   property("is_cpu", getter([](const Tensor& t) { return t.device().is_cpu(); }));
   property("is_cuda", getter([](const Tensor& t) { return t.device().is_cuda(); }));
+  property("is_meta", getter([](const Tensor& t) { return is_meta(t.device()); }));
   property("data", getter([](const Tensor& t) { return detach_all(t); }),
            nb::cpp_function([](const Tensor& t, const Tensor& data) { nn::set_data(t, data); }, "self"_a, "data"_a));
   property("T", getter([](const Tensor& t) {
@@ -167,19 +169,6 @@ void bind_autograd(const Names& n) {
            "create_graph"_a = false, "inputs"_a = nb::none(),
            "Adds the gradients of this tensor to the .grad of all leaves it came from, or of inputs alone.\n\ngradient "
            "is needed unless it has one element. A second backward needs retain_graph in the first.");
-  n.method(
-      "is_inference", [](const Tensor& t) { return t.impl()->inference; },
-      "Was it made in inference mode? Then it can never be recorded.");
-  n.method(
-      "requires_grad_",
-      [](nb::object self, bool on) {
-        if (!is_tensor(self.ptr())) throw nb::type_error("requires_grad_: expected a tensor");
-        tensor_in(self.ptr()).requires_grad_(on);
-        return self;
-      },
-      "self"_a, "requires_grad"_a = true);
-  n.method("retain_grad", [](Tensor& t) { t.retain_grad(); });
-  n.method("detach", &detach_all);
 }
 
 }  // namespace neura::python

@@ -1,6 +1,7 @@
 // neura.autograd.Function: the context, the node that holds it, and the call.
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/level.h"
+#include "new_type.h"
 #include "nodes.h"
 
 #include <structmember.h>
@@ -265,9 +266,7 @@ std::vector<Tensor> PythonNode::derive(std::vector<Tensor>& grads, bool retain) 
 }
 
 void bind_functions(const Names& n) {
-  nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(node_type)));
-  context_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, bases.ptr()));
-  if (!context_type) throw nb::python_error();
+  context_type = new_type(spec, node_type);
   n.functions.attr("_FunctionCtx") = nb::handle(reinterpret_cast<PyObject*>(context_type));
   n.function("_apply", &apply, "cls"_a, "args"_a);
   n.function(

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "collector.h"
+#include "new_type.h"
 #include "nodes.h"
 
 #include <structmember.h>
@@ -186,8 +187,7 @@ void track_history(PyObject* tensor) {
 }
 
 void bind_nodes(const Names& n) {
-  node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!node_type) throw nb::python_error();
+  node_type = new_type(spec);
   n.functions.attr("_Node") = nb::handle(reinterpret_cast<PyObject*>(node_type));
 }
 

@@ -12,31 +12,35 @@
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/print.h"
 #include "neura/core/random.h"
-#include "neura/ops/attention.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/dropout.h"
-#include "neura/ops/einsum.h"
-#include "neura/ops/embedding.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/loss.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/pool.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/softmax.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/loss/loss.h"
+#include "neura/ops/nn/attention.h"
+#include "neura/ops/nn/embedding.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/einsum.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/dropout.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/sort/sort.h"
+#include "neura/ops/spatial/conv.h"
+#include "neura/ops/spatial/pool.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+
+#if PY_VERSION_HEX < 0x030A0000  // Python 3.10 brought it
+inline PyObject* Py_NewRef(PyObject* o) { return Py_INCREF(o), o; }
+#endif
 
 namespace neura::python {
 
@@ -107,26 +111,24 @@ template <class T> nb::tuple tuple_of(const T& tensors) {
   return nb::tuple(l);
 }
 
+template <class T> nb::list listed(const T& all) {  // of numbers or texts
+  nb::list l;
+  for (const auto& x : all) l.append(x);
+  return l;
+}
+
 // x.name(…) is neura.name(x, …): the same callable, bound as a method.
 void add_method(const char* name, nb::handle callable);
-void forget_row(nb::handle scope, const char* name);  // nanobind adds overloads to its own functions alone
-std::string text_of(const std::string& name);         // for help(); empty if there is none
+std::string text_of(const std::string& name);  // for help(); empty if there is none
 struct Names {
   nb::module_ functions, methods;
   template <class F, class... E> const Names& function(const char* name, F&& f, const E&... e) const {
-    forget_row(functions, name);
     nb::module_(functions).def(name, f, text_of(name).c_str(), e...);
     return *this;
   }
   template <class F, class... E> const Names& method(const char* name, F&& f, const E&... e) const {
     nb::module_(methods).def(name, f, text_of(name).c_str(), e...);
     add_method(name, methods.attr(name));
-    return *this;
-  }
-  template <class F, class... E> const Names& both(const char* name, F&& f, const E&... e) const {
-    forget_row(functions, name);
-    nb::module_(functions).def(name, f, text_of(name).c_str(), e...);
-    add_method(name, functions.attr(name));
     return *this;
   }
   const Names& alias(const char* name, const char* of) const {
@@ -152,9 +154,9 @@ void bind_rows(const Names&);
 void bind_create(const Names&);
 void bind_random(const Names&);
 void bind_loading(const Names&);  // of neura.utils.data and neura.data
-void bind_views(const Names&);
+void bind_pictures(nb::module_&);
+void bind_picture_transforms(nb::module_&);
 void bind_order(const Names&);
-void bind_einsum(const Names&);
 void bind_autograd(const Names&);
 void bind_nodes(const Names&);
 void bind_functions(const Names&);

@@ -1,9 +1,10 @@
 // Values across the border: numbers, nested sequences, and back.
 #include "common.h"
+#include "neura/nn/value.h"
 #include "neura/core/wrapped.h"
 #include "neura/core/exact.h"
-#include "neura/ops/defer.h"
-#include "neura/ops/promotion.h"
+#include "neura/op/defer.h"
+#include "neura/op/pointwise/promotion.h"
 
 namespace neura::python {
 namespace {
@@ -43,8 +44,11 @@ struct Nested {  // the numbers of nested sequences
       return read(numbers.ptr(), depth, own);
     }
     if (PyUnicode_Check(o) || !PySequence_Check(o)) {
-      const std::string type = Py_TYPE(o)->tp_name;
-      throw nb::type_error(("tensor: expected numbers or nested sequences of them, got " + type).c_str());
+      const auto text = [&] {
+        return std::string("tensor: expected numbers or nested sequences of them, got ") + Py_TYPE(o)->tp_name;
+      };
+      if (PyUnicode_Check(o)) throw nn::ArgumentError(text());  // ValueError or TypeError in PyTorch
+      throw DTypeError(text());                                 // RuntimeError in PyTorch
     }
     nb::object items = nb::steal(PySequence_Tuple(o));  // a number's own __index__ may change the list it stands in
     if (!items.is_valid()) throw nb::python_error();
@@ -116,11 +120,10 @@ void bind_data(const Names& n) {
     if (requires_grad) t.requires_grad_();
     return t;
   };
-  n.function("tensor", make, "data"_a, nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(),
+  n.function("tensor", make, "data"_a.none(), nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(),
              "requires_grad"_a = false, "pin_memory"_a = false,
              "A tensor with these values, copied: numbers, nested sequences, arrays.");
   n.method("tolist", &to_python);
-  n.method("item", [](const Tensor& t) { return check_one_value("item", t), t.item(); });
 }
 
 }  // namespace neura::python

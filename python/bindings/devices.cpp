@@ -1,9 +1,12 @@
-// What neura.cuda asks of the back end: which devices there are, their memory, waiting for them.
+// What neura.cuda and neura.cpu ask: which devices there are, their memory, waiting for them.
 #include "common.h"
+#include <nanobind/stl/vector.h>
+
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
 #include "neura/cuda/memory.h"
 #include "neura/core/precision.h"
+#include "neura/op/border.h"
 
 namespace neura::python {
 
@@ -26,8 +29,32 @@ DeviceMemory memory(Device d) {
 
 }  // namespace
 
+// Back ends that a program brings: neura.backends.
+static void bind_border(nb::module_& neura) {
+  nb::module_ m = neura.def_submodule("_border");
+  m.def("load", &load_backend, "path"_a);
+  m.def("types", &device_types);
+  m.def("fallbacks", [] {
+    nb::dict all;
+    for (const HostFallback& f : host_fallbacks()) all[nb::make_tuple(f.device, f.operation)] = f.count;
+    return all;
+  });
+  m.def("reset_fallbacks", &reset_host_fallbacks);
+  m.def("forbid", &forbid_host_fallback, "forbid"_a);
+}
+
+// neura.cpu
+static void bind_cpu(nb::module_& neura) {
+  nb::module_ m = neura.def_submodule("_cpu");
+  m.def("memory_allocated", [] { return memory_allocated(); });
+  m.def("max_memory_allocated", [] { return max_memory_allocated(); });
+  m.def("reset_peak_memory_stats", [] { reset_peak_memory_stats(); });
+}
+
 void bind_devices(nb::module_& neura) {
   bind_amp(neura);
+  bind_border(neura);
+  bind_cpu(neura);
   nb::module_ m = neura.def_submodule("_cuda");
   m.def("why_not", [] { return unavailable(DeviceType::cuda); });
   m.def("count", [] { return unavailable(DeviceType::cuda).empty() ? device_api(DeviceType::cuda).count() : 0; });

@@ -1,8 +1,9 @@
 // DLPack: the bytes of a tensor handed to another library, or taken from one, without a copy. The structs follow the
 // published layout of version 1 and of the older form without a version.
 #include "common.h"
+#include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
-#include "neura/ops/defer.h"
+#include "neura/op/defer.h"
 
 namespace neura::python {
 namespace {
@@ -36,7 +37,7 @@ struct Versioned {
   DLTensor tensor;
 };
 constexpr std::uint64_t kReadOnly = 1, kCopied = 2;
-constexpr std::int32_t kCpu = 1, kCuda = 2;
+constexpr std::int32_t kCpu = 1, kCuda = 2, kOther = 12;  // another library knows no device that was registered
 
 struct Code {
   DType dtype;
@@ -55,8 +56,16 @@ template <class M> struct Export {
   Tensor tensor;
   std::int64_t shape[kMaxRank], strides[kMaxRank];
 };
+std::pair<int, int> device_of(const Tensor& t) {
+  const Device d = t.device();
+  return {d.is_cpu() ? kCpu : d.is_cuda() ? kCuda : kOther, d.is_cpu() ? 0 : int(d.index)};
+}
 template <class M> M* exported(const Tensor& t) {
   check_readable("dlpack", t);
+  check_values("__dlpack__", t.device(), t.spec());
+  check<DeviceError>(t.device().is_cpu() || t.device().is_cuda(), [&] {
+    return "__dlpack__: expected a tensor on the cpu or a CUDA device, got " + t.spec().str() + "; move it with .cpu()";
+  });
   tell_read(t);
   auto* e = new Export<M>{{}, t.detach(), {}, {}};
   const Spec& s = e->tensor.spec();
@@ -104,7 +113,7 @@ nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
   bool copied = false;
   if (!dl_device.is_none()) {
     const auto [type, index] = two_integers(dl_device, "dl_device");
-    const bool same = x.device().is_cpu() ? type == kCpu : type == kCuda && index == x.device().index;
+    const bool same = type == device_of(x).first && (type == kCpu || index == device_of(x).second);
     if (!same) {
       if (type != kCpu || (copy && !*copy)) {
         PyErr_SetString(PyExc_BufferError,
@@ -221,7 +230,8 @@ void bind_dlpack(const Names& n) {
   n.method("__dlpack__", &to_dlpack, "self"_a, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
            "dl_device"_a = nb::none(), "copy"_a = nb::none());
   n.method("__dlpack_device__", [](const Tensor& t) {
-    return t.device().is_cpu() ? nb::make_tuple(kCpu, 0) : nb::make_tuple(kCuda, t.device().index);
+    const auto [type, index] = device_of(t);
+    return nb::make_tuple(type, index);
   });
   n.function(
       "from_dlpack", &from_dlpack, "ext_tensor"_a, nb::kw_only(), "device"_a = nb::none(), "copy"_a = nb::none(),

@@ -1,13 +1,17 @@
 // Programs, as neura.graph has them.
 #include "common.h"
 #include "neura/graph/passes.h"
+#include "neura/graph/replay.h"
 #include "neura/graph/trace.h"
+#include "neura/graph/window.h"
+#include "neura/io/program.h"
 
 namespace neura::python {
 namespace {
 
 using graph::External;
 using graph::Program;
+using graph::Replay;
 
 std::vector<Tensor> tensors(nb::handle o, const char* what) {
   std::vector<Tensor> all;
@@ -26,11 +30,6 @@ Program trace(nb::handle f, nb::handle inputs, nb::dict names) {
     named.push_back({nb::cast<std::string>(name), tensors(nb::make_tuple(tensor), "trace: names")[0]});
   const auto call = [f](std::span<const Tensor> in) { return results_of(f(*tuple_of(in))); };
   return graph::trace(call, tensors(inputs, "trace: inputs"), named);
-}
-nb::list listed(const std::vector<graph::ValueId>& ids) {
-  nb::list l;
-  for (const graph::ValueId v : ids) l.append(v);
-  return l;
 }
 // (name, operands, results); operands are numbers of values, Python numbers or None.
 nb::list nodes(const Program& p) {
@@ -52,6 +51,57 @@ nb::list externals(const Program& p) {  // (kind, name, tensor or None)
   return l;
 }
 
+std::vector<std::string> texts_of(nb::handle names) {
+  std::vector<std::string> all;
+  for (nb::handle name : names) all.push_back(nb::cast<std::string>(name));
+  return all;
+}
+Metadata metadata_of(nb::dict d) {
+  Metadata m;
+  for (const auto& [key, value] : d) m[nb::cast<std::string>(key)] = nb::cast<std::string>(value);
+  return m;
+}
+void save(const Program& p, const std::string& path, nb::handle inputs, nb::handle outputs, nb::dict metadata) {
+  save_program(path, p, {texts_of(inputs), texts_of(outputs), metadata_of(metadata)});
+}
+// (program, names of inputs, of outputs, metadata)
+nb::tuple load(const std::string& path, bool mmap, bool trusted) {
+  ProgramFile f;
+  {
+    nb::gil_scoped_release alone;
+    f = load_program(path, {.mmap = mmap, .trusted = trusted});
+  }
+  nb::dict metadata;
+  for (const auto& [key, value] : f.metadata) metadata[nb::str(key.data(), key.size())] = nb::str(value.c_str());
+  return nb::make_tuple(std::move(f.program), listed(f.inputs), listed(f.outputs), metadata);
+}
+
+nb::object called(nb::handle f, nb::handle args, nb::handle kwargs) {
+  PyObject* result = PyObject_Call(f.ptr(), args.ptr(), kwargs.ptr());
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+nb::object call_compiled(nb::handle f, nb::tuple args, nb::dict kwargs, std::int64_t least) {
+  graph::OpenWindow window({.least = least});
+  nb::object result = called(f, args, kwargs);
+  window.close();
+  return result;
+}
+nb::object call_eager(nb::handle f, nb::tuple args, nb::dict kwargs) {
+  const graph::ClosedWindow closed;
+  return called(f, args, kwargs);
+}
+nb::dict explanation(bool reset) {
+  const graph::Explanation e = graph::explanation();
+  if (reset) graph::reset_explanation();
+  nb::dict flushes, d;
+  for (const auto& [why, times] : e.flushes) flushes[nb::str(why.c_str())] = times;
+  d["waited"] = e.waited, d["unread"] = e.unread, d["ran"] = e.ran, d["fused"] = e.fused;
+  d["plans"] = e.plans, d["found"] = e.found, d["planning"] = e.planning, d["running"] = e.running;
+  d["flushes"] = flushes;
+  return d;
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& parent) {
@@ -62,9 +112,22 @@ void bind_graph(nb::module_& parent) {
       .def("run", [](const Program& p, nb::handle in) { return tuple_of(graph::run(p, tensors(in, "run"))); })
       .def("nodes", &nodes)
       .def("externals", &externals)
+      .def("save", &save)
+      .def("ports",
+           [](const Program& p, const std::string& which) { return which == "inputs" ? p.inputs() : p.outputs.size(); })
       .def("optimized", [](const Program& p) { return optimized(p); })
       .def("outputs", [](const Program& p) { return listed(p.outputs); });
+  nb::class_<Replay>(m, "Replay")
+      .def(nb::init<Program>())
+      .def("run", [](Replay& r, nb::handle in) { return tuple_of(r(tensors(in, "replay"))); })
+      .def("captures", &Replay::captures);
   m.def("trace", &trace);
+  m.def("call_compiled", &call_compiled);
+  m.def("call_eager", &call_eager);
+  m.def("is_compiling", &graph::is_compiling);
+  m.def("forget_plans", &graph::forget_plans);
+  m.def("explanation", &explanation);
+  m.def("load", &load);
   m.def("parse", [](const std::string& text) { return graph::parse(text); });
 }
 

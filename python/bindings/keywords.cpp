@@ -78,14 +78,9 @@ void watch_function(PyObject* o) {
   static PyTypeObject* const made_by_nanobind = Py_TYPE(nb::cpp_function([] {}).ptr());
   PyTypeObject* type = Py_TYPE(o);
   const auto is = [&](const char* name) { return std::strcmp(type->tp_name, name) == 0; };
-  if (type != made_by_nanobind && !is("neura.row_function") && !is("neura.out_function") && !is("neura.function"))
-    return;
+  if (type != made_by_nanobind && !is("neura.row_function") && !is("neura.function")) return;
   auto* place = reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(o) + type->tp_vectorcall_offset);
   *place = watched(*place);
-  if (!is("neura.out_function")) return;
-  const nb::object inner = nb::handle(o).attr("__wrapped__");
-  show_to_overrides(inner.ptr(), o);
-  watch_function(inner.ptr());
 }
 void watch_keywords(const nb::module_& m) {
   const nb::object values = nb::object(m.attr("__dict__")).attr("values")();

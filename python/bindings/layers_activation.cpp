@@ -2,11 +2,12 @@
 #include "layers.h"
 
 #include "neura/nn/activation.h"
+#include "neura/op/row.h"
 
 namespace neura::python {
 namespace {
 
-struct Field {  // a number with a default, as activations.def lists it
+struct Field {  // a number with its default
   const char* name;
   double fallback;
   nb::arg_v argument() const { return nb::arg(name) = fallback; }
@@ -45,8 +46,8 @@ const char* text_of(std::string_view name) {
 }
 
 void bind_table(nb::module_& n) {
-#define FIELD(name, fallback) \
-  , Field { #name, fallback }
+#define FIELD(name, function) \
+  , Field { #name, function##_options().name }
 #define ACTIVATION(Name, function) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));
 #define ACTIVATION_WITH(Name, function, fields) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name) fields);
 #define ACTIVATION_INPLACE(Name, function) bind_inplace<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));

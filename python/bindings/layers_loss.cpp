@@ -24,16 +24,18 @@ template <class M, class O> void bind_weighted(nb::module_& n, const char* doc) 
       },
       "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION);
 }
-template <class M, class O> void bind_margin(nb::module_& n, double margin, const char* doc) {
+template <class M, class O> void bind_margin(nb::module_& n, const char* doc) {
   bind_layer<M>(
       n, doc,
       [](double m, Flag average, Flag reduce, Word word) {
         return nn::make<M>(O{m, reduction_of(average, reduce, word)});
       },
-      "margin"_a = margin, NEURA_OLD, NEURA_REDUCTION);
+      "margin"_a = O().margin, NEURA_OLD, NEURA_REDUCTION);
 }
 
 void bind_of_pairs(nb::module_& n) {
+  const nn::PoissonNLLLossOptions poisson;
+  const nn::GaussianNLLLossOptions gaussian;
   bind_plain<nn::L1Loss, nn::L1LossOptions>(n, "|input - target|.\n\nreduction: 'none', 'mean' or 'sum'.");
   bind_plain<nn::MSELoss, nn::MSELossOptions>(n, "(input - target)².\n\nreduction: 'none', 'mean' or 'sum'.");
   bind_layer<nn::SmoothL1Loss>(
@@ -41,13 +43,13 @@ void bind_of_pairs(nb::module_& n) {
       [](Flag average, Flag reduce, Word word, double beta) {
         return nn::make<nn::SmoothL1Loss>(nn::SmoothL1LossOptions{reduction_of(average, reduce, word), beta});
       },
-      NEURA_OLD, NEURA_REDUCTION, "beta"_a = 1.0);
+      NEURA_OLD, NEURA_REDUCTION, "beta"_a = nn::SmoothL1LossOptions().beta);
   bind_layer<nn::HuberLoss>(
       n, "d² / 2 where d = |input - target| is below delta, else delta (d - delta / 2).",
       [](Word word, double delta) {
         return nn::make<nn::HuberLoss>(nn::HuberLossOptions{to_reduction(word), delta});
       },
-      NEURA_REDUCTION, "delta"_a = 1.0);
+      NEURA_REDUCTION, "delta"_a = nn::HuberLossOptions().delta);
   bind_layer<nn::PoissonNLLLoss>(
       n, R"(exp(input) - target * input, or without log_input, input - target * log(input + eps).
 
@@ -56,8 +58,8 @@ full: adds Stirling's approximation of log(target!) where target > 1.)",
         return nn::make<nn::PoissonNLLLoss>(
             nn::PoissonNLLLossOptions{log_input, full, eps, reduction_of(average, reduce, word)});
       },
-      "log_input"_a = true, "full"_a = false, "size_average"_a = nb::none(), "eps"_a = 1e-8, "reduce"_a = nb::none(),
-      NEURA_REDUCTION);
+      "log_input"_a = poisson.log_input, "full"_a = poisson.full, "size_average"_a = nb::none(), "eps"_a = poisson.eps,
+      "reduce"_a = nb::none(), NEURA_REDUCTION);
   bind_layer<nn::GaussianNLLLoss>(
       n, R"((log(var) + (input - target)² / var) / 2, with var at least eps: forward(input, target, var).
 
@@ -65,9 +67,9 @@ full: adds log(2 pi) / 2.)",
       [](bool full, double eps, Word word) {
         return nn::make<nn::GaussianNLLLoss>(nn::GaussianNLLLossOptions{full, eps, to_reduction(word)});
       },
-      nb::kw_only(), "full"_a = false, "eps"_a = 1e-6, NEURA_REDUCTION);
+      nb::kw_only(), "full"_a = gaussian.full, "eps"_a = gaussian.eps, NEURA_REDUCTION);
   bind_margin<nn::HingeEmbeddingLoss, nn::HingeEmbeddingLossOptions>(
-      n, 1.0, "input where target is 1, max(0, margin - input) where it is -1.");
+      n, "input where target is 1, max(0, margin - input) where it is -1.");
   bind_plain<nn::SoftMarginLoss, nn::SoftMarginLossOptions>(n, "log(1 + exp(-target * input)), target 1 or -1.");
   bind_plain<nn::MultiLabelMarginLoss, nn::MultiLabelMarginLossOptions>(
       n, "Margins of 1 between each target class and each other class; targets [C] or [N, C] end at the first -1.");
@@ -84,7 +86,7 @@ reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, w
         return nn::make<nn::KLDivLoss>(
             nn::KLDivLossOptions{batch ? Reduction::mean : to_reduction(wanted), log_target, batch});
       },
-      NEURA_OLD, NEURA_REDUCTION, "log_target"_a = false);
+      NEURA_OLD, NEURA_REDUCTION, "log_target"_a = nn::KLDivLossOptions().log_target);
   const nb::object set = nb::cpp_function(
       [](nn::KLDivLoss& m, Word word) {
         m.batchmean = word == "batchmean";
@@ -100,6 +102,7 @@ reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, w
 }
 
 void bind_of_classes(nb::module_& n) {
+  const nn::CrossEntropyLossOptions classes;
   bind_layer<nn::CrossEntropyLoss>(
       n, R"(-log softmax(input)[target], the loss of a classifier.
 
@@ -114,15 +117,15 @@ tensor(0.1269))",
         return nn::make<nn::CrossEntropyLoss>(
             nn::CrossEntropyLossOptions{weight, ignore, reduction_of(average, reduce, word), smoothing});
       },
-      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = -100, "reduce"_a = nb::none(),
-      NEURA_REDUCTION, "label_smoothing"_a = 0.0);
+      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = classes.ignore_index,
+      "reduce"_a = nb::none(), NEURA_REDUCTION, "label_smoothing"_a = classes.label_smoothing);
   bind_layer<nn::NLLLoss>(
       n, "-input[target], of logarithms of probabilities and classes; see CrossEntropyLoss.",
       [](T weight, Flag average, Integer ignore, Flag reduce, Word word) {
         return nn::make<nn::NLLLoss>(nn::NLLLossOptions{weight, ignore, reduction_of(average, reduce, word)});
       },
-      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = -100, "reduce"_a = nb::none(),
-      NEURA_REDUCTION);
+      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = nn::NLLLossOptions().ignore_index,
+      "reduce"_a = nb::none(), NEURA_REDUCTION);
   bind_weighted<nn::BCELoss, nn::BCELossOptions>(
       n, "-(target log(input) + (1 - target) log(1 - input)), of probabilities; logarithms are at least -100.");
   bind_layer<nn::BCEWithLogitsLoss>(
@@ -138,7 +141,8 @@ tensor(0.1269))",
         return nn::make<nn::MultiMarginLoss>(
             nn::MultiMarginLossOptions{p, margin, weight, reduction_of(average, reduce, word)});
       },
-      "p"_a = 1, "margin"_a = 1.0, "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION);
+      "p"_a = nn::MultiMarginLossOptions().p, "margin"_a = nn::MultiMarginLossOptions().margin, "weight"_a = nb::none(),
+      NEURA_OLD, NEURA_REDUCTION);
   bind_weighted<nn::MultiLabelSoftMarginLoss, nn::MultiLabelSoftMarginLossOptions>(
       n, "BCEWithLogitsLoss of each class, the mean over the classes of [N, C].");
 }
@@ -162,7 +166,7 @@ tensor(0.8432))",
       [](Integer blank, Word word, bool zero_infinity) {
         return nn::make<nn::CTCLoss>(CtcLossOptions{blank, to_reduction(word), zero_infinity});
       },
-      "blank"_a = 0, NEURA_REDUCTION, "zero_infinity"_a = false);
+      "blank"_a = CtcLossOptions().blank, NEURA_REDUCTION, "zero_infinity"_a = CtcLossOptions().zero_infinity);
   const nb::object set =
       nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
   property(
@@ -170,11 +174,11 @@ tensor(0.8432))",
 }
 
 void bind_of_triples(nb::module_& n) {
+  const nn::TripletMarginLossOptions triplet;
   bind_margin<nn::MarginRankingLoss, nn::MarginRankingLossOptions>(
-      n, 0.0,
-      "max(0, -target (input1 - input2) + margin): input1 is to be larger where target is 1, smaller where -1.");
+      n, "max(0, -target (input1 - input2) + margin): input1 is to be larger where target is 1, smaller where -1.");
   bind_margin<nn::CosineEmbeddingLoss, nn::CosineEmbeddingLossOptions>(
-      n, 0.0, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
+      n, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
   bind_layer<nn::TripletMarginLoss>(
       n, R"(max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.
 
@@ -183,7 +187,8 @@ swap: the distance of positive and negative counts where it is smaller than that
         return nn::make<nn::TripletMarginLoss>(
             nn::TripletMarginLossOptions{margin, p, eps, swap, reduction_of(average, reduce, word)});
       },
-      "margin"_a = 1.0, "p"_a = 2.0, "eps"_a = 1e-6, "swap"_a = false, NEURA_OLD, NEURA_REDUCTION);
+      "margin"_a = triplet.margin, "p"_a = triplet.p, "eps"_a = triplet.eps, "swap"_a = triplet.swap, NEURA_OLD,
+      NEURA_REDUCTION);
   bind_layer<nn::CosineSimilarity>(
       n, "The cosine of the angle between x1 and x2 along dim; products of norms are at least eps.",
       [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = 1, "eps"_a = 1e-8);

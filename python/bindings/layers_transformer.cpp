@@ -2,6 +2,7 @@
 #include "layers.h"
 
 #include "neura/core/exact.h"
+#include "neura/nn/positional.h"
 #include "neura/nn/transformer.h"
 
 namespace neura::python {
@@ -99,6 +100,20 @@ void bind_whole(nb::module_& n) {
       nb::steal(PyStaticMethod_New(f.ptr()));
 }
 
+void bind_positions(nb::module_& n) {
+  bind_layer<nn::PositionalEncoding>(
+      n, R"(Adds where in its sequence an element stands, as sines and cosines (Vaswani et al., 2017), and drops some.
+
+forward(input) -> like input: [L, N, d_model], or [N, L, d_model] if batch_first; L at most max_len.
+Channel 2i of element t gets sin(t / 10000^(2i / d_model)), channel 2i + 1 the cosine: the buffer `pe`.)",
+      [](Integer d_model, double dropout, Integer max_len, bool batch_first, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::PositionalEncoding>(
+            d_model,
+            nn::PositionalEncodingOptions{dropout, max_len, batch_first, device.value_or(default_device()), dtype});
+      },
+      "d_model"_a, "dropout"_a = 0.1, "max_len"_a = 5000, "batch_first"_a = false, NEURA_PLACE);
+}
+
 }  // namespace
 
 void bind_transformer_layers(nb::module_& n) {
@@ -107,6 +122,7 @@ void bind_transformer_layers(nb::module_& n) {
   bind_block<nn::TransformerDecoderLayer>(
       n, "Attention to itself, attention to memory, then two linear layers: forward(tgt, memory, ...).");
   bind_stacks(n);
+  bind_positions(n);
   bind_whole(n);
 }
 

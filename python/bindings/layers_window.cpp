@@ -3,7 +3,7 @@
 
 #include "neura/nn/conv.h"
 #include "neura/nn/pool.h"
-#include "neura/nn/pool_more.h"
+#include "neura/nn/pool_composed.h"
 #include "neura/nn/upsample.h"
 #include "network.h"
 

@@ -4,17 +4,19 @@
 #include "neura/core/precision.h"
 #include "neura/data/csv.h"
 #include "neura/data/dataset.h"
+#include "neura/data/distributed_sampler.h"
 #include "neura/data/idx.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/mnist.h"
 #include "neura/data/placement.h"
-#include "neura/data/png.h"
 #include "neura/data/shared.h"
 #include "neura/data/text.h"
 #include "neura/data/transforms.h"
 #include "numbers.h"
 
 namespace neura::python {
+
+void bind_sounds(nb::module_&);  // sounds.cpp
 namespace {
 
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
@@ -78,41 +80,10 @@ void bind_placement(nb::module_& m) {
   m.def("set_pinned_batches", &data::set_pinned_batches, "on"_a);
 }
 
-data::ImageMode mode_of(const std::string& name) {
-  using data::ImageMode;
-  const std::pair<const char*, ImageMode> modes[] = {{"unchanged", ImageMode::unchanged},
-                                                     {"gray", ImageMode::gray},
-                                                     {"gray_alpha", ImageMode::gray_alpha},
-                                                     {"rgb", ImageMode::rgb},
-                                                     {"rgb_alpha", ImageMode::rgb_alpha}};
-  for (const auto& [text, mode] : modes)
-    if (name == text) return mode;
-  throw ValueError("png: expected mode unchanged, gray, gray_alpha, rgb or rgb_alpha, got " + name);
-}
-std::span<const std::byte> bytes_of(const nb::bytes& b) { return {static_cast<const std::byte*>(b.data()), b.size()}; }
-
 void bind_reading(nb::module_& m) {
   m.def("read_idx", &data::read_idx, "path"_a, Unlocked());
   m.def("write_idx", &data::write_idx, "path"_a, "tensor"_a, Unlocked());
-  m.def(
-      "read_png", [](const std::string& path, const std::string& mode) { return data::read_png(path, mode_of(mode)); },
-      "path"_a, "mode"_a, Unlocked());
-  m.def("write_png", &data::write_png, "path"_a, "image"_a, Unlocked());
-  m.def("decode_png", [](const nb::bytes& b, const std::string& mode) {
-    const auto bytes = bytes_of(b);
-    const data::ImageMode wanted = mode_of(mode);
-    nb::gil_scoped_release unlocked;
-    return data::decode_png(bytes, wanted);
-  });
-  m.def("encode_png", [](const Tensor& image) {
-    const std::string text = data::encode_png(image);
-    return nb::bytes(text.data(), text.size());
-  });
-  const auto table = [](const data::Table& t) {
-    nb::list names;
-    for (const std::string& name : t.names) names.append(name);
-    return nb::make_tuple(t.values, names);
-  };
+  const auto table = [](const data::Table& t) { return nb::make_tuple(t.values, listed(t.names)); };
   m.def("read_csv", [table](const std::string& path, char delimiter, bool header) {
     return table(data::read_csv(path, {.delimiter = delimiter, .header = header}));
   });
@@ -121,29 +92,52 @@ void bind_reading(nb::module_& m) {
   });
 }
 
-nb::tuple parts(const Tensor& images, const Tensor& labels, const std::vector<std::string>& classes) {
-  nb::list names;
-  for (const std::string& c : classes) names.append(c);
-  return nb::make_tuple(images, labels, names);
+// Sets of pictures in one tensor, each a class of neura.data (python/neura/data/sets.py): its name, its text, and how a
+// folder is read: pictures, labels, the classes' names.
+using Pictures = std::tuple<Tensor, Tensor, std::vector<std::string>>;
+void bind_pictures_in_memory(nb::module_& m) {
+  nb::dict sets;
+  const auto add = [&](const char* name, Pictures (*read)(const std::string& root, bool train), const char* text) {
+    const auto parts = [read](const std::string& root, bool train) {
+      const auto [images, labels, classes] = read(root, train);
+      return nb::make_tuple(images, labels, listed(classes));
+    };
+    sets[name] = nb::make_tuple(nb::cpp_function(parts), text);
+  };
+  add(
+      "MNIST",
+      [](const std::string& root, bool train) {
+        const data::MNIST set({.root = root, .train = train});
+        return Pictures(set.images(), set.labels(), set.classes());
+      },
+      R"(Four idx files in the folder ``root``, with ".gz" or without: {train,t10k}-{images-idx3,labels-idx1}-ubyte.
+
+``train``: the 60,000 pictures for training, or the 10,000 for testing. IoError where files are missing, FormatError
+where they are damaged or do not belong together.)");
+  add(
+      "FashionMNIST",
+      [](const std::string& root, bool train) {
+        const data::FashionMNIST set({.root = root, .train = train});
+        return Pictures(set.images(), set.labels(), set.classes());
+      },
+      R"(Zalando's pictures of clothes, in files as those of MNIST; without ``root``, Debian's package
+dataset-fashion-mnist, and an IoError that says so where that is not installed.)");
+  add(
+      "CIFAR10",
+      [](const std::string& root, bool train) {
+        const data::CIFAR10 set(root, train);
+        return Pictures(set.images(), set.labels(), data::CIFAR10::class_names());
+      },
+      R"(CIFAR-10, the binary version: data_batch_1.bin to data_batch_5.bin or test_batch.bin in the folder ``root``.
+Pictures are uint8 [3, 32, 32].)");
+  m.attr("picture_sets") = sets;
 }
 void bind_sets(nb::module_& m) {
-  m.def("mnist", [](const std::string& root, bool train) {
-    const data::MNIST set({.root = root, .train = train});
-    return parts(set.images(), set.labels(), set.classes());
-  });
-  m.def("fashion_mnist", [](const std::string& root, bool train) {
-    const data::FashionMNIST set({.root = root, .train = train});
-    return parts(set.images(), set.labels(), set.classes());
-  });
-  m.def("cifar10", [](const std::string& root, bool train) {
-    const data::CIFAR10 set(root, train);
-    return parts(set.images(), set.labels(), data::CIFAR10::class_names());
-  });
+  bind_pictures_in_memory(m);
   const auto labelled = [](const std::vector<std::string>& classes, const auto& all) {
-    nb::list files, names;
+    nb::list files;
     for (const auto& [path, label] : all) files.append(nb::make_tuple(path, label));
-    for (const std::string& c : classes) names.append(c);
-    return nb::make_tuple(files, names);
+    return nb::make_tuple(files, listed(classes));
   };
   m.def("image_folder", [labelled](const std::string& root) {
     const data::ImageFolder set(root);
@@ -189,9 +183,26 @@ void bind_loading(const Names& n) {
   m.def("gather", &gather, "tensors"_a, "indices"_a, Unlocked());
   m.def(
       "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, Unlocked());
+  m.def(
+      "share_size",
+      [](std::int64_t size, std::int64_t replicas, std::int64_t rank, bool drop_last) {
+        return data::DistributedSampler(size, {.num_replicas = replicas, .rank = rank, .drop_last = drop_last}).size();
+      },
+      "size"_a, "num_replicas"_a, "rank"_a, "drop_last"_a);
+  m.def(
+      "share",
+      [](std::int64_t size, std::int64_t replicas, std::int64_t rank, bool shuffle, std::int64_t seed, bool drop_last,
+         std::int64_t epoch) {
+        data::DistributedSampler sampler(size, {replicas, rank, shuffle, seed, drop_last});
+        sampler.set_epoch(epoch);
+        return listed(sampler.indices());
+      },
+      "size"_a, "num_replicas"_a, "rank"_a, "shuffle"_a, "seed"_a, "drop_last"_a, "epoch"_a);
   bind_shared(m);
   bind_placement(m);
   bind_reading(m);
+  bind_pictures(m), bind_sounds(m);
+  bind_picture_transforms(m);
   bind_sets(m);
   bind_transforms(m);
   n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");

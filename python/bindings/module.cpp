@@ -11,19 +11,17 @@
 
 namespace neura::python {
 void bind_graph(nb::module_&);
+void bind_schedules(nb::module_&);
+void bind_profile(nb::module_&);
 
 void bind_attributes_of_tensor(const Names&);
-void bind_out(nb::module_&);
 void bind_surface(const Names&);
 void bind_devices(nb::module_&);
 void bind_pinned(const Names&);
-void bind_statistics(const Names&);
-void bind_underscored(const Names&);
-void bind_recurrent(const Names&);
 void bind_more_functions(const Names&);
-void bind_sampling(const Names&, const Names& network);
-void bind_in_place_forms(const Names&);
+void bind_legacy(const Names&);
 void bind_onnx(nb::module_&);
+void bind_tokenizer(nb::module_&);
 
 namespace {
 
@@ -194,6 +192,7 @@ NB_MODULE(_neura, m) {
   bind_size(m);
   bind_tensor(m);
   const Names names{m, m.def_submodule("methods", "What is bound as methods of Tensor.")};
+  m.def_submodule("special", "Special functions.");
   bind_rows(names);
   bind_data(names);
   bind_arrays(names);
@@ -203,13 +202,8 @@ NB_MODULE(_neura, m) {
   bind_create(names);
   bind_random(names);
   bind_loading(names);
-  bind_in_place_forms(names);
-  bind_views(names);
+  bind_legacy(names);
   bind_order(names);
-  bind_einsum(names);
-  bind_statistics(names);
-  bind_underscored(names);
-  bind_recurrent(names);
   bind_attributes_of_tensor(names);
   bind_pinned(names);
   bind_texts(names);
@@ -217,24 +211,24 @@ NB_MODULE(_neura, m) {
   bind_functions(names);
   bind_hooks(names);
   bind_autograd(names);
-  bind_optim(m), bind_graph(m);
+  bind_optim(m), bind_schedules(m), bind_graph(m), bind_profile(m);
   bind_files(m);
   bind_devices(m);
   m.def_submodule("linalg", "Linear algebra.");
   m.def_submodule("fft", "Discrete Fourier transforms.");
+  m.def_submodule("sparse", "Sparse tensors.");
   m.def_submodule("windows", "Windows for signals.");
+  m.def_submodule("audio", "Functions of sound.");
   const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
   bind_surface(names);
-  bind_out(m);
   bind_more_functions(network);
-  bind_sampling(names, network);
   const Names utils{m.def_submodule("utils"), names.methods};
   bind_init({m.def_submodule("init"), names.methods}, utils);
   bind_packed(utils);
   nb::module_ layers = m.def_submodule("nn");
   bind_module(layers);
   bind_containers(layers);
-  bind_onnx(m);
+  bind_onnx(m), bind_tokenizer(m);
   watch_keywords(m);
   layers.def("_define_layers", [](nb::module_ nn) {  // when neura.nn is imported: a fifth of all time here
     [[maybe_unused]] static const bool done = (bind_layers(nn), true);

@@ -1,6 +1,7 @@
 // The Python class of a C++ layer.
 #include "keywords.h"
 #include "module_parts.h"
+#include "new_type.h"
 
 namespace neura::python {
 
@@ -8,9 +9,7 @@ PyTypeObject* make_module_type(const char* name, PyTypeObject* base, PyType_Slot
   auto* full = new std::string(std::string("neura.nn.") + name);  // the type keeps the pointer
   PyType_Spec spec = {full->c_str(), sizeof(PyModule), 0, unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE) | flags,
                       slots};
-  PyObject* type = base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec);
-  if (!type) throw nb::python_error();
-  return reinterpret_cast<PyTypeObject*>(type);
+  return new_type(spec, base);
 }
 
 int run_init(PyObject* maker, PyObject* self, PyObject* args, PyObject* keywords) {

@@ -1,7 +1,7 @@
 // Arguments of convolutions and pools, as layers take them.
 #include "network.h"
 
-#include "neura/ops/pool.h"
+#include "neura/ops/spatial/pool.h"
 #include "numbers.h"
 
 namespace neura::python {

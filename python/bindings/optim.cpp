@@ -1,17 +1,18 @@
-// neura.optim: the steps of optimizers.def over Python's own dictionaries. A group's options are read at every step,
-// the state of a parameter is the dictionary that the user sees.
-#include "common.h"
-
+// neura.optim: the steps of tables/optimizers.def over Python's own dictionaries. A group's options are read at every
+// step, the state of a parameter is the dictionary that the user sees.
 #include <unordered_map>
 
+#include "modules.h"
+#include "neura/optim/lbfgs.h"
 #include "neura/optim/options.h"
-#include "neura/optim/rules.h"
+#include "neura/optim/sparse_step.h"
 #include "neura/optim/step.h"
+#include "options.h"
 
 namespace neura::python {
 namespace {
 
-using optim::Pair;
+constexpr const char* kGroup = "param group";  // the owner of options
 
 PyObject* key(const char* literal) {                                   // interned once for each place that names it
   static auto* keys = new std::unordered_map<const char*, PyObject*>;  // outlives the interpreter
@@ -25,49 +26,19 @@ PyObject* find(nb::handle dict, const char* name) {  // borrowed; null where the
   if (!v && PyErr_Occurred()) throw nb::python_error();
   return v;
 }
-[[noreturn]] void wrong_option(const char* name, const char* expected, PyObject* got) {
-  PyErr_Format(PyExc_TypeError, "param group: expected %s for \"%s\", got %s", expected, name, Py_TYPE(got)->tp_name);
-  throw nb::python_error();
-}
-
-double number_of(PyObject* o, const char* name, const char* expected = "a number") {
-  if (PyFloat_Check(o)) return PyFloat_AS_DOUBLE(o);
-  if (is_tensor(o) && tensor_in(o).numel() == 1) return tensor_in(o).detach().item().real();
-  Scalar s;
-  if (!to_scalar(o, s)) wrong_option(name, expected, o);
-  return s.real();
-}
-void from_python(PyObject* o, const char* name, double& x) { x = number_of(o, name); }
-void from_python(PyObject* o, const char* name, bool& x) {
-  const int truth = PyObject_IsTrue(o);
-  if (truth < 0) wrong_option(name, "a truth value", o);
-  x = truth != 0;
-}
-void from_python(PyObject* o, const char* name, Pair& x) {
-  constexpr const char* expected = "two numbers";
-  if (PyUnicode_Check(o) || !PySequence_Check(o) || is_tensor(o)) wrong_option(name, expected, o);
-  nb::object pair = nb::steal(PySequence_Tuple(o));  // of its own: reading a number may change the list
-  if (!pair.is_valid()) throw nb::python_error();
-  if (PyTuple_GET_SIZE(pair.ptr()) != 2) wrong_option(name, expected, o);
-  for (int i = 0; i < 2; ++i) x[std::size_t(i)] = number_of(PyTuple_GET_ITEM(pair.ptr(), i), name, expected);
-}
-
 // What a group does not give is the optimizer's default.
 template <class O> O options_of(nb::handle group, nb::handle defaults) {
   O options;
   optim::detail::each_option(options, [&](const char* name, auto& field) {
     PyObject* v = find(group, name);
     if (!v) v = find(defaults, name);
-    if (v) from_python(v, name, field);
+    if (v) from_python(v, {kGroup, name}, field);
   });
   return options;
 }
 template <class O> nb::dict dict_of() {
   nb::dict d;
-  optim::detail::each_option(O(), [&](const char* name, const auto& x) {
-    if constexpr (std::is_same_v<decltype(x), const Pair&>) d[name] = nb::make_tuple(x[0], x[1]);
-    else d[name] = x;
-  });
+  optim::detail::each_option(O(), [&](const char* name, const auto& x) { d[name] = as_python(x); });
   return d;
 }
 
@@ -112,7 +83,7 @@ class DictState {  // of one parameter; its dictionary is made when something is
     const bool step = std::string_view(name) == "step";
     const Tensor t = Tensor::empty(Spec::dense(step ? DType::float32 : DType::float64, Shape()));
     Number made(t);
-    made = v && v != Py_None ? number_of(v, name) : first;
+    made = v && v != Py_None ? number_of(v, {kGroup, name}) : first;
     put(name, t);
     return Number(t);
   }
@@ -120,7 +91,7 @@ class DictState {  // of one parameter; its dictionary is made when something is
   Tensor saved(const char* name) {
     PyObject* v = find(dict(), name);
     if (!v || v == Py_None) return {};
-    if (!is_tensor(v)) wrong_option(name, "a tensor", v);
+    if (!is_tensor(v)) wrong_option({kGroup, name}, "a tensor", v);
     return tensor_in(v);
   }
   void put(const char* name, const Tensor& t) {
@@ -153,14 +124,14 @@ template <class F> void each_parameter(nb::handle group, F&& f) {
     throw nb::type_error("optimizer: expected a list of parameters in each group, under \"params\"");
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params.ptr()); ++i) {
     nb::object p = nb::borrow(PyList_GET_ITEM(params.ptr(), i));
-    if (!is_tensor(p.ptr())) wrong_option("params", "tensors", p.ptr());
+    if (!is_tensor(p.ptr())) wrong_option({kGroup, "params"}, "tensors", p.ptr());
     f(p);
   }
 }
 bool wants_master(nb::handle group, const Tensor& parameter) {
   PyObject* v = find(group, "master");
   bool on = false;
-  if (v) from_python(v, "master", on);
+  if (v) from_python(v, {kGroup, "master"}, on);
   return on && optim::detail::takes_master(parameter);
 }
 template <class O> struct Steps {  // those of a graph's replay, of the parameters that the capture had
@@ -194,9 +165,9 @@ template <class O> void step(nb::list groups, nb::handle states, nb::dict defaul
       if (wants_master(group, parameter)) {
         const Tensor master = optim::detail::master_of(state, parameter);
         masters.add(parameter, master);
-        optim::detail::step_of(master, grad.detach().to(DType::float32), state, options);
+        optim::detail::any_step(master, grad.detach().to(DType::float32), state, options);
       } else {
-        optim::detail::step_of(parameter, grad.detach(), state, options);
+        optim::detail::any_step(parameter, grad.detach(), state, options);
       }
       if (batch.recorded()) again.recorded.emplace_back(i, nb::borrow(p));
     });
@@ -227,22 +198,96 @@ void zero_grad(nb::list groups, bool set_to_none) {
     });
 }
 
+// LBFGS's step over the state of its first parameter, which is written back after an error, too.
+class BoxedState {
+ public:
+  explicit BoxedState(nb::object state) : python_(std::move(state)) {
+    const nn::Value v = to_value(python_.ptr());
+    if (const nn::Dict* d = v.get<nn::Dict>()) boxed = *d;
+  }
+  ~BoxedState() {
+    for (const auto& [name, value] : boxed.items) {
+      const nb::object v = from_value(value);
+      if (PyDict_SetItem(python_.ptr(), nb::str(name.data(), name.size()).ptr(), v.ptr())) PyErr_Clear();
+    }
+  }
+  nn::Dict boxed;
+
+ private:
+  nb::object python_;
+};
+nb::object step_lbfgs(nb::handle group, nb::handle states, nb::dict defaults, nb::callable closure) {
+  const auto options = options_of<optim::LBFGSOptions>(group, defaults);
+  optim::detail::check_options("LBFGS", options);
+  std::vector<Tensor> params;
+  nb::object first_parameter, first_loss;
+  each_parameter(group, [&](nb::handle p) {
+    if (params.empty()) first_parameter = nb::borrow(p);
+    params.push_back(tensor_in(p.ptr()));
+  });
+  if (params.empty()) throw nb::type_error("LBFGS: expected parameters in its group, got none");
+  nb::object dict = nb::steal(PyObject_GetItem(states.ptr(), first_parameter.ptr()));
+  if (!dict.is_valid()) throw nb::python_error();
+  BoxedState state(dict);
+  optim::detail::lbfgs_step(params, options, state.boxed, [&] {
+    nb::object loss = closure();
+    if (!first_loss.is_valid()) first_loss = loss;
+    if (is_tensor(loss.ptr())) return tensor_in(loss.ptr());
+    Tensor number = Tensor::empty(Spec::dense(DType::float64, Shape()));
+    return number.fill_(number_of(loss.ptr(), {"LBFGS", "the closure's loss"}));
+  });
+  return first_loss;
+}
+
+nb::object taken(nb::object default_value) { return default_value; }
+nb::object taken(bool default_value) { return nb::cast(default_value); }
+
+template <class O> void check(const char* name, nb::dict group, nb::dict defaults) {
+  const O options = options_of<O>(group, defaults);
+  optim::detail::check_options(name, options);
+  each_parameter(group, [&](nb::handle p) { optim::detail::check_parameter(name, options, tensor_in(p.ptr())); });
+}
+
 }  // namespace
+
+static void bind_arguments(nb::module_& m) {  // of every constructor, as constructor() of Python wants them
+#define OPTION(type, name, ...) \
+  l.append(nb::make_tuple(#name, default_of([]() -> type { return __VA_ARGS__; }(), #__VA_ARGS__)));
+#define KEYWORDS l.append(nb::make_tuple("*"));
+#define TAKEN(name, value) l.append(nb::make_tuple(#name, taken(value)));
+#define FIXED(type, name, ...) \
+  l.append(nb::make_tuple("=" #name, default_of([]() -> type { return __VA_ARGS__; }(), #__VA_ARGS__)));
+#define HIDDEN(type, name, ...)
+#define OPTIMIZER(Name, options, ...)              \
+  m.def("arguments_" #Name, [] {                   \
+    [[maybe_unused]] nb::object none = nb::none(); \
+    nb::list l;                                    \
+    options return l;                              \
+  });
+#define MATRIX_OPTIMIZER OPTIMIZER
+#define CLOSURE_OPTIMIZER OPTIMIZER
+  using namespace optim;
+#include "neura/tables/optimizers.def"
+}
 
 void bind_optim(nb::module_& parent) {
   nb::module_ m = parent.def_submodule("_optim", "The steps of optimizers, over Python's dictionaries.");
   m.def("zero_grad", &zero_grad, "param_groups"_a, "set_to_none"_a);
-#define OPTIMIZER(Name, options)                                                                \
-  m.def("step_" #Name, &step<optim::Name##Options>, "param_groups"_a, "state"_a, "defaults"_a); \
-  m.def("defaults_" #Name, &dict_of<optim::Name##Options>);                                     \
-  m.def(                                                                                        \
-      "check_" #Name,                                                                           \
-      [](nb::dict group, nb::dict defaults) {                                                   \
-        optim::detail::check_options(#Name, options_of<optim::Name##Options>(group, defaults)); \
-      },                                                                                        \
-      "param_group"_a, "defaults"_a);
-#include "neura/optim/optimizers.def"
-#undef OPTIMIZER
+  m.def("step_LBFGS", &step_lbfgs);
+  m.def("max_eval_of_LBFGS",
+        [](nb::dict options) { return optim::detail::max_eval_of(options_of<optim::LBFGSOptions>(options, options)); });
+  nb::dict texts;  // of those whose step is C++, in the order of the table
+#define CLOSURE_OPTIMIZER(Name, ...)                        \
+  m.def("defaults_" #Name, &dict_of<optim::Name##Options>); \
+  m.def("check_" #Name, [](nb::dict group, nb::dict defaults) { check<optim::Name##Options>(#Name, group, defaults); });
+#define OPTIMIZER(Name, options, text) \
+  CLOSURE_OPTIMIZER(Name)              \
+  texts[#Name] = text;                 \
+  m.def("step_" #Name, &step<optim::Name##Options>, "param_groups"_a, "state"_a, "defaults"_a);
+#define MATRIX_OPTIMIZER OPTIMIZER
+#include "neura/tables/optimizers.def"
+  m.attr("texts") = texts;
+  bind_arguments(m);
 }
 
 }  // namespace neura::python

@@ -1,10 +1,22 @@
 // Order: sorting, selection, search, counting; and results with names.
+#include <structmember.h>
+
 #include "numbers.h"
 #include "results.h"
 
 namespace neura::python {
 namespace {
 
+PyObject* show(PyObject* self) {  // a line for each member
+  std::string text = std::string(Py_TYPE(self)->tp_name) + "(\n";
+  for (Py_ssize_t i = 0; i < Py_SIZE(self); ++i) {
+    const nb::object value = nb::steal(PyObject_Repr(PyStructSequence_GetItem(self, i)));
+    const char* s = value.is_valid() ? PyUnicode_AsUTF8(value.ptr()) : nullptr;
+    if (!s) return nullptr;
+    text += (i ? ",\n" : "") + std::string(Py_TYPE(self)->tp_members[i].name) + "=" + s;
+  }
+  return PyUnicode_FromString((text + ")").c_str());
+}
 PyTypeObject* result_type(const std::string& name, const std::vector<const char*>& fields) {
   static std::vector<std::pair<std::string, PyTypeObject*>> made;
   for (const auto& [n, type] : made)
@@ -16,6 +28,7 @@ PyTypeObject* result_type(const std::string& name, const std::vector<const char*
   PyStructSequence_Desc description{kept->c_str(), "a result with names", list.data(), int(fields.size())};
   PyTypeObject* type = PyStructSequence_NewType(&description);
   if (!type) throw nb::python_error();
+  type->tp_repr = show;
   made.emplace_back(name, type);
   return type;
 }

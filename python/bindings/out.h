@@ -11,9 +11,4 @@ nb::object into(nb::handle out, const Tensor& value, const char* op);
 // The same for one result or a tuple of them, each into its own.
 nb::object into_each(nb::handle out, nb::handle result, const char* op);
 
-// The functions of these names, between spaces, take out= from now on.
-void give_out(nb::handle scope, std::string_view names);
-
-void bind_out(nb::module_&);
-
 }  // namespace neura::python

@@ -4,7 +4,6 @@
 #include "module_parts.h"
 
 #include <cstring>
-#include <unordered_map>
 
 namespace neura::python {
 
@@ -14,11 +13,6 @@ namespace {
 
 PyObject* disabled = nullptr;  // lives as long as the process
 thread_local int modes = 0, switched_off = 0, subclasses_off = 0;
-
-std::unordered_map<PyObject*, PyObject*>& public_functions() {  // they live as long as the process
-  static auto* functions = new std::unordered_map<PyObject*, PyObject*>;
-  return *functions;
-}
 
 // Types that never override are sorted out before anything is looked up.
 bool is_plain(PyTypeObject* type) {
@@ -43,15 +37,13 @@ bool any_overrides(PyObject* const* args, std::size_t flagged, PyObject* names) 
 PyObject* dispatch(PyObject* function, PyObject* const* args, std::size_t flagged, PyObject* names) {
   return guarded([&] {
     const Py_ssize_t n = PyVectorcall_NARGS(flagged);
-    const auto shown = public_functions().find(function);
     nb::list positional;
     for (Py_ssize_t i = 0; i < n; ++i) positional.append(nb::handle(args[i]));
     nb::dict named;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
       named[nb::handle(PyTuple_GET_ITEM(names, i))] = nb::handle(args[n + i]);
     return nb::module_::import_("neura.overrides")
-        .attr("_dispatch")(nb::handle(shown == public_functions().end() ? function : shown->second),
-                           nb::tuple(positional), named)
+        .attr("_dispatch")(nb::handle(function), nb::tuple(positional), named)
         .release()
         .ptr();
   });
@@ -90,8 +82,6 @@ std::string under_name_of(PyObject* self, const std::string& text) {
   }
   return out;
 }
-
-void show_to_overrides(PyObject* part, PyObject* function) { public_functions()[part] = function; }
 
 bool overridden(PyObject* function, PyObject* const* args, std::size_t flagged, PyObject* names, PyObject*& result) {
   if (switched_off || never_overridden(function)) return false;

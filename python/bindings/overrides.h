@@ -20,8 +20,6 @@ bool overridden_after_failure(PyObject* function, PyObject* const* args, std::si
                               PyObject*& result);
 // The same for an operator of Tensor, which stands for this method; b (and c) may be null.
 bool operator_overridden(const char* method, PyObject* a, PyObject* b, PyObject*& result, PyObject* c = nullptr);
-// Calls of `part` are shown to classes as calls of the function that programs know.
-void show_to_overrides(PyObject* part, PyObject* function);
 
 void bind_overrides(nb::module_&);
 

@@ -1,5 +1,6 @@
 // neura.nn.Parameter: a tensor that a module registers when it is assigned, and that requires a gradient.
 #include "module_parts.h"
+#include "new_type.h"
 
 namespace neura::python {
 
@@ -55,9 +56,7 @@ void bind_parameter(nb::module_& nn) {
                          {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec = {"neura.nn.Parameter", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  parameter_type =
-      reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(tensor_type)));
-  if (!parameter_type) throw nb::python_error();
+  parameter_type = new_type(spec, tensor_type);
   nn.attr("Parameter") = nb::handle(reinterpret_cast<PyObject*>(parameter_type));
 }
 

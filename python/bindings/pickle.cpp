@@ -4,7 +4,11 @@
 #include <unordered_map>
 
 #include "common.h"
+#include "new_type.h"
+#include "neura/core/extension.h"
 #include "neura/core/host.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
 
 #include <structmember.h>
 
@@ -25,6 +29,7 @@ std::unordered_map<Storage*, PyObject*>& storages() {  // those that have an obj
 }
 Storage* storage_in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 nb::object object_of(Storage* s) {
+  if (!s->data) settle(s);
   PyObject*& known = storages()[s];
   if (known) return nb::borrow(known);
   PyStorage* o = PyObject_New(PyStorage, storage_type);
@@ -55,6 +60,10 @@ Tensor bytes_of(Storage* s) {  // as a flat tensor
       Spec::dense(DType::uint8, Shape{std::int64_t(s->bytes)}, s->device), Ref<Storage>::share(s).leave())));
 }
 nb::object storage_from(nb::handle data, Device device) {
+  if (is_meta(device)) {  // their number
+    const Ref<Storage> none = Ref<Storage>::adopt(Storage::make(nb::cast<std::size_t>(data), device));
+    return object_of(none.get());
+  }
   Py_buffer view;
   if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE)) throw nb::python_error();
   const auto bytes = std::size_t(view.len);
@@ -70,6 +79,7 @@ nb::object storage_from(nb::handle data, Device device) {
 }
 nb::object reduce_storage(nb::handle self, int protocol) {
   Storage* s = storage_in(self.ptr());
+  if (is_meta(s->device)) return nb::make_tuple(nb::handle(rebuild_storage), nb::make_tuple(s->bytes, s->device.str()));
   const Tensor here = bytes_of(s).to(Device());
   nb::object data = nb::borrow(self);
   if (!s->device.is_cpu()) data = object_of(here.impl()->storage);
@@ -121,13 +131,24 @@ nb::object over(nb::handle self, nb::handle storage) {
 void expect_tensor(nb::handle self) {
   if (!is_tensor(self.ptr())) throw nb::type_error("copy: expected a tensor");
 }
+// What object.__getstate__ says, which Python 3.11 brought: None, the dict, or the dict and one of slots.
+nb::object state_of(nb::handle self) {
+  if (nb::hasattr(self, "__getstate__")) return self.attr("__getstate__")();
+  nb::object own = nb::getattr(self, "__dict__", nb::none());
+  if (!own.is_none() && nb::len(own) == 0) own = nb::none();
+  nb::dict slots;
+  for (nb::handle name : nb::module_::import_("copyreg").attr("_slotnames")(self.type()))
+    if (nb::hasattr(self, name)) slots[name] = self.attr(name);
+  return slots.size() ? nb::object(nb::make_tuple(own, slots)) : own;
+}
 nb::object reduce(nb::handle self, nb::handle) {
   expect_tensor(self);
   const Tensor& t = tensor_in(self.ptr());
+  if (extension(t.impl())) return nb::module_::import_("neura.sparse").attr("_reduce")(self);
   nb::tuple arguments =
       nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(self.ptr()))), object_of(t.impl()->storage),
                      t.dtype(), t.storage_offset(), t.shape(), t.strides(), t.requires_grad());
-  return nb::make_tuple(nb::handle(rebuild_tensor), arguments, self.attr("__getstate__")());
+  return nb::make_tuple(nb::handle(rebuild_tensor), arguments, state_of(self));
 }
 void set_state(nb::handle self, nb::handle state) {  // as pickle does: a dict, or a dict and one of slots
   nb::object parts[2] = {nb::borrow(state), nb::none()};
@@ -145,10 +166,11 @@ nb::object deepcopy(nb::handle self, nb::dict memo) {
     return std::string("deepcopy: expected a leaf, got the result of ") + t.grad_fn() + "; use detach() or clone()";
   });
   nb::object deep = nb::module_::import_("copy").attr("deepcopy");
-  nb::object copy = over(self, deep(object_of(t.impl()->storage), memo));
+  nb::object copy = extension(t.impl()) ? nb::module_::import_("neura.sparse").attr("_copied")(self)
+                                        : over(self, deep(object_of(t.impl()->storage), memo));
   memo[key] = copy;
   if (const Tensor g = t.grad()) tensor_in(copy.ptr()).set_grad(nb::cast<Tensor>(deep(g, memo)));
-  nb::object state = self.attr("__getstate__")();
+  nb::object state = state_of(self);
   if (nb::hasattr(self, "__setstate__")) copy.attr("__setstate__")(deep(state, memo));
   else if (!state.is_none()) set_state(copy, deep(state, memo));
   return copy;
@@ -161,8 +183,7 @@ PyType_Slot slots[] = {{Py_tp_dealloc, (void*)dealloc},
                        {Py_sq_length, (void*)length},
                        {Py_tp_doc, (void*)"The bytes that a tensor and its views share."},
                        {0, nullptr}};
-PyType_Spec spec = {"neura.UntypedStorage", sizeof(PyStorage), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"neura.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
 
 template <class F, class... E> void method_of_storage(const Names& n, const char* name, F&& f, const E&... e) {
   const std::string own = std::string("_storage_") + name;
@@ -175,8 +196,7 @@ PyObject* name_of_function(PyObject* f, PyObject*) { return PyObject_GetAttrStri
 }  // namespace
 
 void bind_pickle(const Names& n) {
-  storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!storage_type) throw nb::python_error();
+  storage_type = sealed_type(spec);
   n.functions.attr("UntypedStorage") = nb::handle(reinterpret_cast<PyObject*>(storage_type));
   method_of_storage(n, "__reduce_ex__", &reduce_storage);
   method_of_storage(n, "__deepcopy__", &deepcopy_storage);
@@ -185,9 +205,16 @@ void bind_pickle(const Names& n) {
   method_of_storage(
       n, "size", [](nb::handle s) { return storage_in(s.ptr())->bytes; }, "Its bytes.");
   method_of_storage(
-      n, "data_ptr", [](nb::handle s) { return reinterpret_cast<std::uintptr_t>(storage_in(s.ptr())->data); },
-      "The address of the first byte.");
-  n.method("untyped_storage", [](const Tensor& t) { return object_of(t.impl()->storage); });
+      n, "data_ptr",
+      [](nb::handle self) {
+        const Storage* s = storage_in(self.ptr());
+        return is_meta(s->device) ? 0 : reinterpret_cast<std::uintptr_t>(s->data);
+      },
+      "The address of the first byte; 0 on meta.");
+  n.method("untyped_storage", [](const Tensor& t) {
+    check_dense("untyped_storage", t);
+    return object_of(t.impl()->storage);
+  });
   n.method("__reduce_ex__", &reduce, "self"_a, "protocol"_a);
   n.method("__deepcopy__", &deepcopy, "self"_a, "memo"_a);
   n.method(

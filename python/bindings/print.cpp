@@ -1,6 +1,6 @@
 // How tensors are printed, and which dtype comes out where others meet.
 #include "common.h"
-#include "neura/ops/promotion.h"
+#include "neura/op/pointwise/promotion.h"
 
 namespace neura::python {
 namespace {

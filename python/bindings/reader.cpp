@@ -15,12 +15,6 @@ template <class F> bool quietly(F&& f) {
 
 }  // namespace
 
-surface::Reader::Given PyReader::given(int i) {
-  PyObject* o = given_to[std::size_t(i)];
-  const Given g = !o ? absent : o == Py_None ? none : some;
-  if (g != some) wrong = i;
-  return g;
-}
 bool PyReader::read(int i, Tensor& to) {
   PyObject* o = at(i);
   return is_tensor(o) && (to = tensor_in(o), true);
@@ -107,7 +101,47 @@ bool PyReader::read(int i, surface::Shapes& to) {
     return true;
   });
 }
-bool PyReader::read(int, surface::Ignored&) { return true; }
+// A sparse layout is not ignored: the result would be of another one.
+bool PyReader::read(int i, surface::Ignored&) {
+  const nb::handle given(at(i));
+  if (std::string_view(Py_TYPE(given.ptr())->tp_name) != "layout") return true;
+  const std::string name = nb::str(given).c_str();
+  check<NotImplementedError>(name == "neura.strided", [&] {
+    return "layout: expected neura.strided, got " + name +
+           "; call to_sparse() on the result, or sparse_coo_tensor(size=...)";
+  });
+  return true;
+}
+bool PyReader::read(int i, Generator*& to) { return nb::try_cast<Generator*>(nb::handle(at(i)), to) && to; }
+bool PyReader::read(int i, MemoryFormat& to) {
+  const nb::object text = nb::steal(PyObject_Str(at(i)));
+  if (!text.is_valid()) return PyErr_Clear(), false;
+  constexpr const char* names[] = {"neura.preserve_format", "neura.contiguous_format", "neura.channels_last",
+                                   "neura.channels_last_3d"};
+  for (std::size_t k = 0; k < std::size(names); ++k)
+    if (PyUnicode_CompareWithASCIIString(text.ptr(), names[k]) == 0) return to = MemoryFormat(k), true;
+  return false;
+}
+bool PyReader::read(int i, Sublists& to) {
+  PyObject* o = at(i);
+  const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : 0;
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject* item = PyTuple_GET_ITEM(o, k);
+    if (k % 2 == 0 && k + 1 < n) {  // the last of an odd number is the list of the result
+      if (!is_tensor(item)) return false;
+      to.tensors.push_back(tensor_in(item));
+      continue;
+    }
+    if (!PySequence_Check(item) || is_tensor(item)) return false;
+    surface::Integers& list = to.lists.emplace_back();
+    for (nb::handle number : nb::iter(nb::handle(item))) {
+      list.push_back(surface::Sublists::kEllipsis);
+      if (number.ptr() != Py_Ellipsis && (!nb::try_cast<std::int64_t>(number, list.back()) || list.back() < 0))
+        list.back() = std::numeric_limits<std::int64_t>::max();  // no number of a dimension: einsum says so
+    }
+  }
+  return n >= 2;
+}
 bool PyReader::read(int i, Device& to) { return to_device(at(i), to); }  // a text that is none says so
 
 }  // namespace neura::python

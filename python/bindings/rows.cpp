@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "keywords.h"
+#include "new_type.h"
+#include "neura/op/apply.h"
 #include "neura/surface/rows.h"
 
 #include <structmember.h>
@@ -141,8 +143,7 @@ PyType_Slot slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
                        {Py_tp_getset, properties},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
-PyType_Spec spec = {"neura.row_function", sizeof(PyRow), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"neura.row_function", sizeof(PyRow), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 void add(const Names& n, const surface::RowFunction& function, const std::string& name, bool in_place) {
   PyRow* f = PyObject_New(PyRow, row_type);  // lives as long as the process
@@ -155,23 +156,17 @@ void add(const Names& n, const surface::RowFunction& function, const std::string
 
 }  // namespace
 
-void forget_row(nb::handle scope, const char* name) {
-  PyObject* o = PyObject_GetAttrString(scope.ptr(), name);
-  if (!o) return PyErr_Clear();
-  if (Py_TYPE(o) == row_type) nb::delattr(scope, name);
-  Py_DECREF(o);
-}
-
 void bind_rows(const Names& n) {
-  row_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!row_type) throw nb::python_error();
+  row_type = sealed_type(spec);
   for (const surface::RowFunction& f : surface::row_functions()) {
     add(n, f, f.row->name, false);
+    if (f.special) n.functions.attr("special").attr(f.row->name) = n.functions.attr(f.row->name);
     add(n, f, std::string(f.row->name) + "_", true);
   }
-  for (const auto& [name, of] : surface::row_aliases()) {
+  for (const auto& [name, of, special] : surface::row_aliases()) {
     n.alias(name, of);
     n.alias((std::string(name) + "_").c_str(), (std::string(of) + "_").c_str());
+    if (special) n.functions.attr("special").attr(name) = n.functions.attr(name);
   }
 }
 

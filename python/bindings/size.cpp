@@ -1,5 +1,6 @@
 // neura.Size: the tuple of integers that a shape is in Python.
 #include "common.h"
+#include "new_type.h"
 
 namespace neura::python {
 namespace {
@@ -86,9 +87,7 @@ PyObject* size_of_shape(const Shape& shape) {
 }
 
 void bind_size(nb::module_& m) {
-  nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)));
-  size_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, bases.ptr()));
-  if (!size_type) throw nb::python_error();
+  size_type = new_type(spec, &PyTuple_Type);
   m.attr("Size") = nb::handle(reinterpret_cast<PyObject*>(size_type));
 }
 

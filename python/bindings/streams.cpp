@@ -2,6 +2,7 @@
 #include "common.h"
 #include "neura/cuda/graph.h"
 #include "neura/cuda/memory.h"
+#include "neura/surface/options.h"
 
 namespace neura::python {
 namespace {
@@ -140,11 +141,7 @@ nb::list snapshot_of(Device d) {
 
 }  // namespace
 
-Tensor pinned(bool pin_memory, const Tensor& made) {
-  if (!pin_memory) return made;
-  Tensor t = cuda::pin_memory(made);
-  return made.requires_grad() ? t.requires_grad_() : t;
-}
+Tensor pinned(bool pin_memory, const Tensor& made) { return surface::pinned(pin_memory, made); }
 
 void bind_streams(nb::module_& m) {
   bind_stream(m), bind_event(m), bind_graph(m);
@@ -164,10 +161,6 @@ void bind_streams(nb::module_& m) {
 }
 
 void bind_pinned(const Names& n) {
-  n.method(
-      "pin_memory", [](const Tensor& x, nb::handle) { return cuda::pin_memory(x); }, "self"_a, "device"_a = nb::none());
-  n.method(
-      "is_pinned", [](const Tensor& x, nb::handle) { return cuda::is_pinned(x); }, "self"_a, "device"_a = nb::none());
   n.method(
       "record_stream", [](const Tensor& x, const Stream& s) { cuda::record_stream(x, s); }, "self"_a, "stream"_a);
 }

@@ -1,7 +1,10 @@
 // The public functions: one callable type for all of them, made from the list in neura/surface.
 #include "keywords.h"
-#include "neura/ops/autocast.h"
+#include "neura/core/error_details.h"
+#include "neura/op/autocast.h"
+#include "new_type.h"
 #include "out.h"
+#include "neura/surface/page.h"
 #include "reader.h"
 #include "results.h"
 
@@ -25,11 +28,13 @@ struct Overload {
   std::vector<PyObject*> names;  // interned
   std::size_t positional = 0;    // how many may be given by position
   bool rest = false;             // the last of them takes what is left
+  bool of_lists = false;         // each of which is a list: f((2, 3)) gives one, not all of them
 
   explicit Overload(const Function& f) : function(&f) {
     for (const Parameter& p : f.parameters) {
       names.push_back(PyUnicode_InternFromString(p.name.c_str()));
       if (!p.by_name_alone) ++positional, rest = p.rest;
+      of_lists |= p.rest && std::strstr(p.type, "Sequence[tuple") != nullptr;
     }
   }
   int place_of(PyObject* key) const {
@@ -55,6 +60,8 @@ nb::object object_of(const surface::Value& v, PyObject* self) {
         else if constexpr (std::is_same_v<T, surface::Named>) return named(x.type, x.fields, x.values);
         else if constexpr (std::is_same_v<T, surface::Self>) return nb::borrow(self);
         else if constexpr (std::is_same_v<T, Scalar>) return nb::steal(from_scalar(x));
+        else if constexpr (std::is_same_v<T, Shape>) return nb::steal(size_of_shape(x));
+        else if constexpr (std::is_same_v<T, surface::Tuple>) return nb::cast(static_cast<const Shape&>(x));
         else return nb::cast(x);
       },
       v);
@@ -76,7 +83,7 @@ class Calling {
       reader_.convert = convert;
       for (const Overload& overload : *f_.overloads) {
         std::fill_n(reader_.given_to.begin(), overload.names.size(), nullptr);
-        reader_.wrong = -1, out_ = nullptr;
+        reader_.place = -1, out_ = nullptr;
         if (!place(overload)) continue;
         if (nb::object made = attempt(*overload.function); made.is_valid()) return made;
         if (convert) refuse(*overload.function);
@@ -96,7 +103,7 @@ class Calling {
   // Puts each argument to its place; the rest of the positional ones may be one list.
   bool place(const Overload& overload) {
     std::size_t given = n_;
-    if (overload.rest && n_ >= overload.positional) given = place_rest(overload.positional - 1);
+    if (overload.rest && n_ >= overload.positional) given = place_rest(overload);
     else if (n_ > overload.positional)
       return say([&] {
         return "expected at most " + std::to_string(overload.positional) + " arguments by position, got " +
@@ -105,15 +112,16 @@ class Calling {
     std::copy_n(args_, given, reader_.given_to.begin());
     if (f_.self_first && given) {
       const auto begin = reader_.given_to.begin();
-      std::rotate(begin, begin + 1, begin + std::min(std::size_t(self_place(*overload.function)) + 1, given));
+      std::rotate(begin, begin + 1, begin + self_place(*overload.function) + 1);
     }
     for (Py_ssize_t i = 0; keywords_ && i < PyTuple_GET_SIZE(keywords_); ++i)
       if (!keyword(overload, PyTuple_GET_ITEM(keywords_, i), args_[n_ + std::size_t(i)])) return false;
     return true;
   }
-  std::size_t place_rest(std::size_t last) {
+  std::size_t place_rest(const Overload& overload) {
+    const std::size_t last = overload.positional - 1;
     PyObject* only = n_ == last + 1 ? args_[last] : nullptr;
-    const bool alone = only && !is_tensor(only) && !PyIndex_Check(only);
+    const bool alone = only && !overload.of_lists && !is_tensor(only) && !PyIndex_Check(only);
     if (!alone) {
       rest_ = nb::steal(PyTuple_New(Py_ssize_t(n_ - last)));
       for (std::size_t i = last; i < n_; ++i) PyTuple_SET_ITEM(rest_.ptr(), Py_ssize_t(i - last), Py_NewRef(args_[i]));
@@ -160,9 +168,9 @@ class Calling {
     return l;
   }
   void refuse(const Function& function) {
-    if (reader_.wrong < 0) return;
-    const Parameter& p = function.parameters[std::size_t(reader_.wrong)];
-    PyObject* o = reader_.given_to[std::size_t(reader_.wrong)];
+    if (reader_.place < 0) return;
+    const Parameter& p = function.parameters[std::size_t(reader_.place)];
+    PyObject* o = reader_.given_to[std::size_t(reader_.place)];
     say([&] {
       if (!o) return "the argument " + p.name + " is missing";
       return "expected " + what_fits(p.name) + " for " + p.name + ", got " + Py_TYPE(o)->tp_name;
@@ -185,8 +193,31 @@ class Calling {
     return text;
   }
 
-  // The result; nothing where an argument does not fit.
+  // An operand on another device: an error may then be that of a call before, which nobody waited for.
+  bool away(const Function& function) const {
+    const auto elsewhere = [](PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); };
+    for (std::size_t at = 0; at < function.parameters.size(); ++at) {
+      PyObject* o = reader_.given_to[at];
+      if (elsewhere(o)) return true;
+      if (!o || !(PyList_Check(o) || PyTuple_Check(o))) continue;
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+        if (elsewhere(PySequence_Fast_GET_ITEM(o, i))) return true;
+    }
+    return elsewhere(out_);
+  }
+  // The result; nothing where an argument does not fit. An error bears the name of what was called, but for the parts
+  // of which Python makes sparse tensors.
   nb::object attempt(const Function& function) {
+    try {
+      return carry_out(function);
+    } catch (const Error&) {
+      const std::string called = name();
+      const bool part = called.front() == '_' && function.space == "sparse";
+      if (part || away(function)) throw;
+      rethrow_of(called.substr(called.find_first_not_of('_')), function.own_name);
+    }
+  }
+  nb::object carry_out(const Function& function) {
     surface::Value value;
     std::optional<amp::Restored> uncast;  // autocast leaves what is written alone
     if (f_.in_place || out_) uncast.emplace();
@@ -287,10 +318,7 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyFunctio
 // Where pickle finds it.
 PyObject* module_of(PyObject* self, void*) {
   const std::string_view space = reinterpret_cast<PyFunction*>(self)->overloads->front().function->space;
-  if (space.empty()) return PyUnicode_FromString("neura");
-  if (space == "functional") return PyUnicode_FromString("neura.nn.functional");
-  if (space == "windows") return PyUnicode_FromString("neura.signal.windows");
-  return PyUnicode_FromString(("neura." + std::string(space)).c_str());
+  return PyUnicode_FromString(surface::module_of(space).c_str());
 }
 
 PyGetSetDef properties[] = {{"__doc__", doc, nullptr, "", nullptr},
@@ -304,8 +332,7 @@ PyType_Slot slots[] = {{Py_tp_call, (void*)PyVectorcall_Call},
                        {Py_tp_getset, properties},
                        {Py_tp_methods, methods},
                        {0, nullptr}};
-PyType_Spec spec = {"neura.function", sizeof(PyFunction), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"neura.function", sizeof(PyFunction), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 nb::handle make(const std::string& name, const std::vector<Overload>* overloads, bool in_place, bool self_first) {
   PyFunction* f = PyObject_New(PyFunction, function_type);  // lives as long as the process
@@ -319,13 +346,13 @@ nb::handle make(const std::string& name, const std::vector<Overload>* overloads,
 
 }  // namespace
 
-nb::object space_of(const Names& n, const Function& f) {
-  return f.space.empty() ? nb::object(n.functions) : nb::object(n.functions.attr(std::string(f.space).c_str()));
+nb::object space_of(const Names& n, std::string_view space) {
+  return space.empty() || space == "neura" ? nb::object(n.functions)
+                                           : nb::object(n.functions.attr(std::string(space).c_str()));
 }
 
 void bind_surface(const Names& n) {
-  function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!function_type) throw nb::python_error();
+  function_type = sealed_type(spec);
   std::vector<std::pair<std::string, std::vector<Overload>*>> grouped;
   std::unordered_map<std::string, std::vector<Overload>*> known;
   for (const Function& f : surface::functions()) {
@@ -338,7 +365,8 @@ void bind_surface(const Names& n) {
     const bool moved = std::any_of(overloads->begin(), overloads->end(),
                                    [](const Overload& o) { return self_place(*o.function) != 0; });
     const nb::handle o = make(name, overloads, false, false);
-    if (f.forms & surface::function) nb::object(space_of(n, f)).attr(name.c_str()) = o;
+    if (f.forms & surface::function) space_of(n, f.space).attr(name.c_str()) = o;
+    if (!f.also.empty()) space_of(n, f.also).attr(name.c_str()) = o;
     if (f.forms & surface::method) add_method(name.c_str(), moved ? make(name, overloads, false, true) : o);
     if (f.forms & surface::in_place) add_method((name + "_").c_str(), make(name + "_", overloads, true, moved));
   }

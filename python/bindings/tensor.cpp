@@ -2,6 +2,7 @@
 
 #include "collector.h"
 #include "keywords.h"
+#include "new_type.h"
 #include "nodes.h"
 #include "overrides.h"
 #include "tensor_value.h"
@@ -212,21 +213,22 @@ PyObject* multiply_matrices(PyObject* a, PyObject* b) {
     return wrap(matmul(side(a), side(b)));
   });
 }
+// An integer that int64 does not hold compares with floating numbers alone.
 PyObject* compare(PyObject* a, PyObject* b, int op) {
-  switch (op) {
-    case Py_LT:
-      return binary<&rows::lt>(a, b);
-    case Py_LE:
-      return binary<&rows::le>(a, b);
-    case Py_EQ:
-      return binary<&rows::eq>(a, b);
-    case Py_NE:
-      return binary<&rows::ne>(a, b);
-    case Py_GT:
-      return binary<&rows::gt>(a, b);
-    default:
-      return binary<&rows::ge>(a, b);
+  int beyond = 0;
+  if (PyLong_Check(b)) PyLong_AsLongLongAndOverflow(b, &beyond);
+  if (beyond) [[unlikely]] {
+    if (is_integral(tensor_in(a).dtype())) {
+      PyErr_SetString(PyExc_OverflowError, "compare: expected an integer that int64 holds, got a larger one");
+      return nullptr;
+    }
+    const nb::object number = nb::steal(PyNumber_Float(b));
+    return number.is_valid() ? compare(a, number.ptr(), op) : nullptr;
   }
+  static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
+  static constexpr PyObject* (*each[])(PyObject*, PyObject*) = {
+      binary<&rows::lt>, binary<&rows::le>, binary<&rows::eq>, binary<&rows::ne>, binary<&rows::gt>, binary<&rows::ge>};
+  return each[op](a, b);
 }
 Py_hash_t hash(PyObject* self) { return Py_hash_t(reinterpret_cast<std::uintptr_t>(tensor_in(self).impl()) >> 4); }
 
@@ -389,8 +391,7 @@ void add_method(const char* name, nb::handle callable) {
 }
 
 void bind_tensor(nb::module_& m) {
-  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!tensor_type) throw nb::python_error();
+  tensor_type = new_type(spec);
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
   m.attr("Tensor").attr("__array_priority__") = 1000;  // NumPy leaves operators with its numbers and arrays to us
   bind_overrides(m);

@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "common.h"
-#include "neura/surface/function.h"
 
 namespace neura::python {
 namespace {
@@ -13,32 +12,20 @@ struct Text {
 };
 constexpr Text kTexts[] = {
 #define TEXT(name, text) {#name, text},
-#include "texts/create.def"
-#include "texts/math.def"
-#include "texts/network.def"
-#include "texts/shape.def"
+#include "texts.def"
 #undef TEXT
 };
 
-const char* find(std::string_view name) {
+}  // namespace
+
+std::string text_of(const std::string& name) {
   static const auto* all = [] {  // outlives the interpreter
     auto* map = new std::unordered_map<std::string_view, const char*>;
     for (const Text& t : kTexts) map->emplace(t.name, t.text);
     return map;
   }();
-  if (const auto it = all->find(name); it != all->end()) return it->second;
-  for (const surface::Function& f : surface::functions())
-    if (f.name == name && *f.text) return f.text;
-  return nullptr;
-}
-
-}  // namespace
-
-std::string text_of(const std::string& name) {
-  if (const char* text = find(name)) return text;
-  if (name.empty() || name.back() != '_') return {};
-  const char* text = find(name.substr(0, name.size() - 1));
-  return text ? std::string("In place. ") + text : std::string();
+  const auto it = all->find(name);
+  return it == all->end() ? "" : it->second;
 }
 
 void bind_texts(const Names& n) {

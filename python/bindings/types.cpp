@@ -1,7 +1,9 @@
 // dtype and device objects, and the conversions of arguments that are not tensors.
 #include <memory>
+#include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
 
+#include "new_type.h"
 #include "numbers.h"
 
 namespace neura::python {
@@ -28,10 +30,12 @@ bool to_integer(PyObject* o, std::int64_t& value) {
 }
 PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("neura.%s", name(dtype_in(o))); }
 PyObject* dtype_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(name(dtype_in(o))); }
+bool has_index(Device d) { return !d.is_cpu() && !is_meta(d); }
 PyObject* device_repr(PyObject* o) {
   const Device d = device_in(o);
-  if (d.is_cpu()) return PyUnicode_FromString("device(type='cpu')");
-  return PyUnicode_FromFormat("device(type='cuda', index=%d)", int(d.index));
+  const char* type = device_type_name(d.type).c_str();
+  if (!has_index(d)) return PyUnicode_FromFormat("device(type='%s')", type);
+  return PyUnicode_FromFormat("device(type='%s', index=%d)", type, int(d.index));
 }
 PyObject* device_str(PyObject* o) { return PyUnicode_FromString(device_in(o).str().c_str()); }
 Py_hash_t device_hash(PyObject* o) { return Py_hash_t(std::hash<Device>()(device_in(o))); }
@@ -51,7 +55,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
     else if (number != Py_None && !to_integer(number, index))
       throw nb::type_error("device: expected index to be an integer");
     if (index != -1 || number != Py_None) {
-      check<DeviceError>(index >= 0 && index < 256 && (index == 0 || !d.is_cpu()),
+      check<DeviceError>(index >= 0 && index < 256 && (index == 0 || has_index(d)),
                          [&] { return "device: expected an index that exists, got " + std::to_string(index); });
       d.index = std::uint8_t(index);
     }
@@ -110,11 +114,11 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, (void*)dtype_repr},
                              {Py_tp_dealloc, (void*)dealloc<PyDType>},
                              {0, nullptr}};
 PyGetSetDef device_properties[] = {
-    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(device_in(o).is_cpu() ? "cpu" : "cuda"); }, nullptr,
-     "cpu or cuda", nullptr},
+    {"type", [](PyObject* o, void*) { return PyUnicode_FromString(device_type_name(device_in(o).type).c_str()); },
+     nullptr, "cpu, cuda, meta, or what a back end registered", nullptr},
     {"index",
      [](PyObject* o, void*) {
-       return device_in(o).is_cpu() ? Py_NewRef(Py_None) : PyLong_FromLong(device_in(o).index);
+       return has_index(device_in(o)) ? PyLong_FromLong(device_in(o).index) : Py_NewRef(Py_None);
      },
      nullptr, "", nullptr},
     {}};
@@ -128,8 +132,7 @@ PyType_Slot device_slots[] = {{Py_tp_repr, (void*)device_repr},          {Py_tp_
                               {Py_tp_call, (void*)device_call},          {Py_tp_new, (void*)device_new},
                               {Py_tp_getset, device_properties},         {Py_tp_methods, device_methods},
                               {Py_tp_dealloc, (void*)dealloc<PyDevice>}, {0, nullptr}};
-PyType_Spec dtype_spec = {"neura.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                          dtype_slots};
+PyType_Spec dtype_spec = {"neura.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT, dtype_slots};
 PyType_Spec device_spec = {"neura.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 // Calls f with each element of a list, a tuple, or another sequence that is no text.
@@ -253,9 +256,8 @@ PyObject* from_scalar(Scalar s) {
 }
 
 void bind_types(nb::module_& m) {
-  dtype_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&dtype_spec));
-  device_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&device_spec));
-  if (!dtype_type || !device_type) throw nb::python_error();
+  dtype_type = sealed_type(dtype_spec);
+  device_type = new_type(device_spec);
   m.attr("dtype") = nb::handle(reinterpret_cast<PyObject*>(dtype_type));
   m.attr("device") = nb::handle(reinterpret_cast<PyObject*>(device_type));
   for (int i = 0; i < kDTypes; ++i) {

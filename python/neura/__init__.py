@@ -9,6 +9,7 @@ from ._neura import Tensor, device, dtype, errors  # noqa: F401
 from . import _methods, _signatures  # noqa: F401
 from ._formats import channels_last, channels_last_3d, contiguous_format, preserve_format  # noqa: F401
 from ._formats import layout, memory_format, strided  # noqa: F401
+from ._formats import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr  # noqa: F401
 
 for _name, _value in list(globals().items()):  # of the extension module: their public names are elsewhere
     if type(_value) is type(_math) and _value.__name__.startswith("neura._neura.") and _value is not errors:
@@ -23,11 +24,8 @@ pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 _sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 
-native_layer_norm = _neura.functional.native_layer_norm
-native_batch_norm = _neura.functional.native_batch_norm
-constant_pad_nd = _neura.functional.constant_pad_nd
 for _name in (
-    "_chunk_cat _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
+    "_chunk_cat _int_mm _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
     "_unsafe_masked_index_put_accumulate"
 ).split():
     globals()[_name] = getattr(_neura, _name)
@@ -37,37 +35,37 @@ _load, __dir__ = _lazy.names(
     __name__,
     {
         "_C": "",
-        "_functions": "_assert _check addmv_ as_strided_ clamp_ clip_ compiled_with_cxx11_abi cond detach detach_ "
-        "detach_copy fill_ from_file get_deterministic_debug_mode get_device get_device_module "
-        "get_num_interop_threads index_put_ is_conj is_deterministic_algorithms_warn_only_enabled "
-        "is_distributed is_inference is_neg is_signed is_storage ldexp_ nan_to_num_ range round_ "
+        "_functions": "_assert _check addmv_ clamp_ clip_ compiled_with_cxx11_abi cond detach_copy from_file "
+        "get_deterministic_debug_mode get_device_module get_num_interop_threads index_put_ "
+        "is_deterministic_algorithms_warn_only_enabled is_storage ldexp_ nan_to_num_ range round_ "
         "select_copy set_default_tensor_type set_deterministic_debug_mode set_flush_denormal "
-        "set_num_interop_threads slice_copy split_copy square_ sym_float sym_int sym_ite sym_max sym_min "
-        "sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes view_as_complex_copy view_as_real_copy "
-        "while_loop zero_",
+        "set_num_interop_threads slice_copy split_copy square_ sym_float sym_int sym_ite sym_max "
+        "sym_min sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes view_as_complex_copy "
+        "view_as_real_copy while_loop",
         "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
         "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
         "_limits": "finfo iinfo",
         "_lowrank": "lobpcg pca_lowrank svd_lowrank",
-        "_network": "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout alpha_dropout_ avg_pool1d batch_norm "
-        "bilinear binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
-        "conv_transpose2d conv_transpose3d convolution cosine_embedding_loss cosine_similarity ctc_loss dropout "
-        "dropout_ embedding embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
-        "feature_dropout_ frobenius_norm group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
-        "margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle "
-        "native_dropout native_group_norm norm_except_dim pairwise_distance pixel_shuffle pixel_unshuffle "
-        "poisson_nll_loss rms_norm rrelu rrelu_ threshold threshold_ triplet_margin_loss",
+        "_network": "adaptive_max_pool1d alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
+        "conv_tbc convolution cosine_embedding_loss ctc_loss dropout dropout_ embedding "
+        "embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+        "feature_dropout_ frobenius_norm group_norm hinge_embedding_loss instance_norm kl_div "
+        "layer_norm margin_ranking_loss native_dropout native_group_norm norm_except_dim "
+        "poisson_nll_loss triplet_margin_loss",
         "_tensor_str": "",
         "_utils": "",
         "accelerator": "",
+        "ao": "",
+        "audio": "",
         "amp": "GradScaler",
         "amp.autocast_mode": "autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
         "get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled "
         "set_autocast_dtype set_autocast_enabled",
+        "compiler": "compile",
         "cpu": "",
         "autograd": "",
         "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
-        "backends": "",
+        "backends": "load_backend",
         "cuda": "",
         "data": "",
         "distributions": "",
@@ -87,6 +85,8 @@ _load, __dir__ = _lazy.names(
         "ops": "",
         "overrides": "",
         "optim": "",
+        "profiler": "",
+        "quantization": "",
         "random": "",
         "return_types": "",
         "safetensors": "",
@@ -94,8 +94,12 @@ _load, __dir__ = _lazy.names(
         "signal": "",
         "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
         "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage",
+        "sparse": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
+        "sparse_csr_tensor",
         "special": "",
         "testing": "",
+        "text": "",
+        "train": "",
         "types": "",
         "utils": "",
         "version": "",

@@ -65,7 +65,7 @@ def _foreach_copy_(self, src, non_blocking=False):
 
 def _foreach_norm(self, ord=2, dtype=None):
     """The norm of each tensor of a list."""
-    return tuple(_neura._vector_norm(x, ord, None, False, dtype=dtype) for x in _tensors("_foreach_norm", self))
+    return tuple(_neura.linalg.vector_norm(x, ord, None, False, dtype=dtype) for x in _tensors("_foreach_norm", self))
 
 
 def _foreach_max(self):

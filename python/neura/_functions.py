@@ -2,16 +2,14 @@
 
 import math
 
-from . import _neura
+from . import _arguments, _neura
 from ._neura import Tensor, errors
 
-for _name in (
-    "addmv_ as_strided_ clamp_ clip_ detach detach_ fill_ get_device index_put_ is_conj is_inference is_neg is_signed "
-    "is_distributed ldexp_ nan_to_num_ round_ square_ unsafe_split_with_sizes zero_"
-).split():
+for _name in "addmv_ clamp_ clip_ index_put_ ldexp_ nan_to_num_ round_ square_ unsafe_split_with_sizes".split():
     globals()[_name] = getattr(Tensor, _name)
 
 
+@_arguments.named
 def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
     """start, start + step, ... up to end, with end itself where it is met; of the default dtype unless one is given.
 
@@ -22,6 +20,10 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, devic
     """
     if end is None:
         start, end = 0, start
+    _arguments.numbers("range", start=start, end=end, step=step)
+    _arguments.dtype("range", dtype)
+    if out is not None:
+        _arguments.tensors("range", out=out)
     if step == 0 or not math.isfinite(step):
         raise errors.ValueError(f"range: expected a finite step other than 0, got {step}")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -39,14 +41,20 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, devic
     return _neura.add(made, 0, out=out)
 
 
+@_arguments.named
 def select_copy(input, dim, index):
     """A copy of input.select(dim, index)."""
+    _arguments.tensors("select_copy", input=input)
     return input.select(dim, index).clone()
 
 
+@_arguments.named
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """A copy of the elements from start to end along dim, each step-th."""
-    n = input.size(dim)
+    _arguments.tensors("slice_copy", input=input)
+    n = input.size(_arguments.integer("slice_copy", "dim", dim))
+    start, end = (v if v is None else _arguments.integer("slice_copy", "start and end", v) for v in (start, end))
+    step = _arguments.integer("slice_copy", "step", step)
     if step <= 0:
         raise errors.ValueError(f"slice_copy: expected a positive step, got {step}")
     first, last, _ = slice(start, end).indices(n)
@@ -55,23 +63,31 @@ def slice_copy(input, dim=0, start=None, end=None, step=1):
     ].clone()
 
 
+@_arguments.named
 def split_copy(tensor, split_size, dim=0):
     """Copies of what split gives."""
+    _arguments.tensors("split_copy", tensor=tensor)
     return tuple(part.clone() for part in tensor.split(split_size, dim))
 
 
+@_arguments.named
 def view_as_complex_copy(input):
     """A copy of a real tensor [..., 2] as a complex one [...]."""
+    _arguments.tensors("view_as_complex_copy", input=input)
     return input.view_as_complex().clone()
 
 
+@_arguments.named
 def view_as_real_copy(input):
     """A copy of a complex tensor [...] as a real one [..., 2]."""
+    _arguments.tensors("view_as_real_copy", input=input)
     return input.view_as_real().clone()
 
 
+@_arguments.named
 def detach_copy(input):
     """A copy of input without its history."""
+    _arguments.tensors("detach_copy", input=input)
     return input.detach().clone()
 
 
@@ -82,6 +98,7 @@ def is_storage(obj):
     return isinstance(obj, (_neura.UntypedStorage, TypedStorage))
 
 
+@_arguments.named
 def typename(obj):
     """The name of an object's type; of a tensor, what type() says of it.
 
@@ -113,7 +130,7 @@ def get_deterministic_debug_mode():
 def set_deterministic_debug_mode(debug_mode):
     """use_deterministic_algorithms by torch's other words: 0 or 'default', 1 or 'warn', 2 or 'error'."""
     known = {0: False, "default": False, 1: True, "warn": True, 2: True, "error": True}
-    if isinstance(debug_mode, bool) or debug_mode not in known:
+    if not isinstance(debug_mode, (int, str)) or isinstance(debug_mode, bool) or debug_mode not in known:
         raise errors.ValueError(
             f"set_deterministic_debug_mode: expected 0 to 2, 'default', 'warn' or 'error', got {debug_mode!r}"
         )
@@ -137,7 +154,7 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(num):
     """Accepts any count, and changes nothing: operations run one at a time. ValueError for less than 1."""
-    if num < 1:
+    if _arguments.integer("set_num_interop_threads", "num", num) < 1:
         raise errors.ValueError(f"set_num_interop_threads: expected at least 1, got {num}")
 
 
@@ -153,7 +170,7 @@ def get_device_module(device=None):
     kind = neura.accelerator.current_accelerator() or "cpu" if device is None else device
     kind = kind.type if isinstance(kind, _neura.device) else str(kind).split(":")[0]
     if kind not in ("cpu", "cuda", "mps", "xpu"):
-        raise RuntimeError(f"get_device_module: expected a kind of device, got {kind!r}")
+        raise errors.ValueError(f"get_device_module: expected a kind of device, got {kind!r}")
     return getattr(neura, kind)
 
 
@@ -163,6 +180,8 @@ def cond(pred, true_fn, false_fn, operands=()):
     >>> neura.cond(neura.tensor(True), lambda x: x + 1, lambda x: x - 1, (neura.ones(2),))
     tensor([2., 2.])
     """
+    _arguments.functions("cond", true_fn=true_fn, false_fn=false_fn)
+    operands = _arguments.listed("cond", "operands", operands)
     return true_fn(*operands) if pred else false_fn(*operands)
 
 
@@ -172,7 +191,8 @@ def while_loop(cond_fn, body_fn, carried_inputs):
     >>> neura.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (neura.tensor(0), neura.ones(1)))
     (tensor(3), tensor([8.]))
     """
-    values = tuple(carried_inputs)
+    _arguments.functions("while_loop", cond_fn=cond_fn, body_fn=body_fn)
+    values = _arguments.listed("while_loop", "carried_inputs", carried_inputs)
     while cond_fn(*values):
         new = body_fn(*values)
         new = tuple(new) if isinstance(new, (tuple, list)) else (new,)
@@ -187,19 +207,23 @@ sym_int, sym_float, sym_sum, sym_sqrt = int, float, sum, math.sqrt
 
 def sym_max(a, b):
     """The greater of two numbers; PyTorch's name for sizes that it does not know yet."""
+    _arguments.numbers("sym_max", a=a, b=b)
     return max(a, b)
 
 
 def sym_min(a, b):
     """The smaller of two numbers; PyTorch's name for sizes that it does not know yet."""
+    _arguments.numbers("sym_min", a=a, b=b)
     return min(a, b)
 
 
+@_arguments.named
 def sym_not(a):
     """not a, of a number; PyTorch's name for sizes that it does not know yet."""
     return not a
 
 
+@_arguments.named
 def sym_ite(b, t, f):
     """t if b else f, of numbers."""
     return t if b else f
@@ -218,6 +242,7 @@ def _check(cond, message=None):
         raise RuntimeError("_check: expected a condition to hold" if message is None else str(message()))
 
 
+@_arguments.named
 def from_file(filename, shared=None, size=0, *, dtype=None, device=None, requires_grad=False):
     """A tensor [size] whose elements lie in the pages of a file, which must hold them.
 
@@ -227,6 +252,10 @@ def from_file(filename, shared=None, size=0, *, dtype=None, device=None, require
     import mmap
     import os
 
+    _arguments.dtype("from_file", dtype)
+    size = _arguments.integer("from_file", "size", size)
+    if not isinstance(filename, (str, bytes)) and not hasattr(filename, "__fspath__"):
+        raise errors.ArgumentError(f"from_file: expected a path for filename, got {type(filename).__name__}")
     dtype = _neura.get_default_dtype() if dtype is None else dtype
     count = size * _neura.empty(0, dtype=dtype).element_size()
     if size < 0:

@@ -75,7 +75,7 @@ def type_of(tensor, dtype=None, non_blocking=False):
         name = _NAMES.get(tensor.dtype)
         if name is None:
             raise errors.DTypeError(f"type: expected a dtype that has a name of old, got {tensor.dtype}; use .dtype")
-        return f"neura.{'cuda.' if tensor.device.type == 'cuda' else ''}{name}"
+        return f"neura.{'' if tensor.device.type == 'cpu' else tensor.device.type + '.'}{name}"
     dtype, device = _wanted(dtype)
     place = tensor.device if device in (None, tensor.device.type) else _neura.device(device)
     return tensor.to(place, dtype, non_blocking=non_blocking)
@@ -85,6 +85,8 @@ def share_memory(tensor):
     """Tensor.share_memory_: moves it to memory that processes which are forked from now on share with this one."""
     if is_shared(tensor) or not tensor.numel():
         return tensor
+    if tensor.device.type != "cpu":
+        raise errors.DeviceError(f"share_memory_: expected a tensor on the cpu, got one on {tensor.device}; use .cpu()")
     if tensor._base is not None or not tensor.is_leaf:
         raise errors.AutogradError("share_memory_: expected a tensor of its own, got a view or a result; clone() it")
     block = _neura._data.Block.create(-(-tensor.numel() * tensor.element_size() // 4096) * 4096)

@@ -1,15 +1,21 @@
 """Methods of Tensor that are made of others."""
 
 from . import _neura
+from ._formats import layout as _layout
+from ._formats import sparse_coo, strided
 from ._neura import Tensor, errors
 
 
 def _mapped(self, op, others, callable):
+    from . import _arguments
+
+    _arguments.tensors(op, **others)
+    _arguments.functions(op, callable=callable)
     if self.requires_grad:
         raise errors.AutogradError(f"{op}: expected a tensor that requires no gradient; call detach() first")
     if not self.is_cpu:
         raise errors.DeviceError(f"{op}: expected a tensor on the cpu, got one on {self.device}; move it with .cpu()")
-    columns = [t.expand(self.shape).reshape(-1).tolist() for t in (self, *others)]
+    columns = [t.expand(self.shape).reshape(-1).tolist() for t in (self, *others.values())]
     made = [callable(*values) for values in zip(*columns)]
     return self.copy_(_neura.tensor(made, dtype=self.dtype).reshape(self.shape)) if made else self
 
@@ -19,27 +25,41 @@ class TensorMethods:
 
     def apply_(self, callable):
         """Replaces each element by callable(element); on the cpu, slow. AutogradError where a gradient is required."""
-        return _mapped(self, "apply_", (), callable)
+        return _mapped(self, "apply_", {}, callable)
 
     def map_(self, tensor, callable):
         """Replaces each element by callable(element, that of tensor), which broadcasts; see apply_."""
-        return _mapped(self, "map_", (tensor,), callable)
+        return _mapped(self, "map_", {"tensor": tensor}, callable)
 
     def map2_(self, x, y, callable):
         """Replaces each element by callable(element, that of x, that of y), which broadcast; see apply_."""
-        return _mapped(self, "map2_", (x, y), callable)
+        return _mapped(self, "map2_", {"x": x, "y": y}, callable)
 
-    def is_distributed(self):
-        """Always False."""
-        return False
+    def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+        """The tensor in a sparse layout, sparse_coo unless layout is given; of a dense one, what is not 0 is stored.
 
-    def dense_dim(self):
-        """How many dimensions are dense: all of them."""
-        return self.dim()
+        >>> neura.eye(2).to_sparse().indices()
+        tensor([[0, 1],
+                [0, 1]])
+        """
+        if isinstance(sparse_dim, _layout):
+            sparse_dim, layout = None, sparse_dim
+        if layout is not None and not isinstance(layout, _layout):
+            raise errors.ArgumentError(f"to_sparse: expected a layout or None for layout, got {type(layout).__name__}")
+        if layout is None or layout == sparse_coo:
+            if dense_dim is not None and sparse_dim is None:
+                from . import _arguments
 
-    def sparse_dim(self):
-        """How many dimensions are sparse: 0."""
-        return 0
+                sparse_dim = self.dim() - _arguments.integer("to_sparse", "dense_dim", dense_dim)
+            return self._to_sparse(sparse_dim)
+        if layout == strided:
+            return self.to_dense()
+        convert = getattr(self, f"to_{layout._name}")
+        return convert() if blocksize is None else convert(blocksize)
+
+    def to_sparse_coo(self):
+        """to_sparse(): the tensor in the layout sparse_coo."""
+        return self._to_sparse()
 
     def new(self, *args, device=None):
         """An uninitialised tensor of these sizes, or one of this data, of this tensor's dtype and device.
@@ -93,6 +113,8 @@ class TensorMethods:
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
         """data without its history as an object of this class, which derives from Tensor."""
+        if not isinstance(data, Tensor):
+            raise errors.ArgumentError(f"_make_subclass: expected a tensor for data, got {type(data).__name__}")
         made = data.detach().as_subclass(cls)
         made.requires_grad = require_grad
         return made
@@ -138,6 +160,8 @@ class StorageMethods:
 
     def copy_(self, source, non_blocking=False):
         """Copies the bytes of a storage of the same size."""
+        if not isinstance(source, _neura.UntypedStorage):
+            raise errors.ArgumentError(f"copy_: expected a storage for source, got {type(source).__name__}")
         self._bytes().copy_(source._bytes(), non_blocking)
         return self
 
@@ -161,7 +185,7 @@ def _install():
     for name, value in vars(TensorMethods).items():
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
             setattr(Tensor, name, value)
-    for name in "is_ipu is_maia is_mps is_mtia is_nested is_sparse_csr is_vulkan is_xla is_xpu".split():
+    for name in "is_ipu is_maia is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split():
         setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
 
 

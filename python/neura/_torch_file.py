@@ -32,6 +32,9 @@ class _Archive:
             OSError,
         ) as e:
             self.fail(f"expected a zip file, got a damaged one ({e})")
+        before = min((entry.header_offset for entry in entries), default=0)
+        if before:
+            self.fail(f"expected one file of torch.save, got another {before} bytes before it; read them one by one")
         self.entries = {entry.filename: entry for entry in entries}
         pickles = [n for n in self.entries if n.endswith("/data.pkl") and n.count("/") == 1]
         if len(pickles) != 1 or len(self.entries) != len(entries):

@@ -3,9 +3,10 @@ containers need; what they may call is a table; every other name is refused by i
 """
 
 import collections
+import re
 import struct
 
-from . import _neura
+from . import _formats, _neura
 from ._neura import errors
 
 _MARK = object()
@@ -66,6 +67,29 @@ def _tensor(storage, offset, size, stride, requires_grad=False, hooks=None, meta
 def _tensor_v3(storage, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     _demand(isinstance(dtype, _neura.dtype), "a dtype for the tensor")
     return _tensor(storage, offset, size, stride, requires_grad, hooks, metadata, dtype)
+
+
+def _layout(name):
+    kind = getattr(_formats, name.removeprefix("torch."), None) if isinstance(name, str) else None
+    _demand(isinstance(kind, _formats.layout), f"a layout of tensors, got {name!r}")
+    return kind
+
+
+def _sparse(layout, data):
+    from . import sparse
+
+    coo = layout == _formats.sparse_coo
+    _demand(isinstance(layout, _formats.layout) and layout != _formats.strided, "a layout of sparse tensors")
+    _demand(isinstance(data, tuple) and len(data) in ((3, 4) if coo else (4,)), "the parts of a sparse tensor")
+    *tensors, size = data[: 3 if coo else 4]
+    _demand(all(isinstance(t, _neura.Tensor) for t in tensors), "tensors of indices and values")
+    try:
+        if coo:
+            more = {"is_coalesced": data[3:] == (True,), "check_invariants": True}
+            return sparse.sparse_coo_tensor(*tensors, _size(size), **more)
+        return sparse.sparse_compressed_tensor(*tensors, _size(size), layout=layout, check_invariants=True)
+    except errors.Error as e:
+        raise errors.FormatError(str(e)) from None
 
 
 def _parameter(data, requires_grad=True, hooks=None):
@@ -129,6 +153,8 @@ _CALLS = {  # what a file may call, and what is called instead
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_v3,
     "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch.serialization._get_layout": _layout,
     "torch.Size": _size,
     "torch.device": _device,
     "collections.OrderedDict": _ordered,
@@ -156,6 +182,12 @@ def _resolve(name):
             return dtype
     if name in _CALLS or name in _STORAGES or name == "torch.storage.UntypedStorage":
         return _Name(name)
+    if re.fullmatch(r"torch\.(q?u?int|float|complex|bits)\d\w*|torch\.\w+Storage", name):
+        raise errors.FormatError(f"expected a dtype of Neura, got {name!r}; convert the tensor before it is saved")
+    if name.startswith(("torch._utils._rebuild_", "torch._tensor._rebuild_", "torch.nested.")):
+        raise errors.FormatError(
+            f"expected dense and sparse tensors, got one that {name!r} makes; convert it before it is saved"
+        )
     raise errors.FormatError(
         f"expected tensors and plain containers, got {name[:200]!r}; such objects are code, which is never run: "
         "save a state_dict() instead"

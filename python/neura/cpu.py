@@ -2,7 +2,20 @@
 
 import contextlib
 
-__all__ = ["current_device", "device_count", "is_available", "set_device", "synchronize", "Stream", "stream"]
+from . import _neura
+
+__all__ = [
+    "current_device",
+    "device_count",
+    "is_available",
+    "max_memory_allocated",
+    "memory_allocated",
+    "reset_peak_memory_stats",
+    "set_device",
+    "synchronize",
+    "Stream",
+    "stream",
+]
 
 
 def is_available():
@@ -26,6 +39,28 @@ def set_device(device):
 
 def synchronize(device=None):
     """Does nothing: operations on the CPU are done when they return."""
+
+
+def memory_allocated():
+    """Bytes in tensors, in what autograd keeps and in running operations, rounded up to the blocks that hold them.
+
+    >>> before = neura.cpu.memory_allocated()
+    >>> x = neura.zeros(1000, 1000)
+    >>> neura.cpu.memory_allocated() - before >= x.nbytes
+    True
+    """
+    return _neura._cpu.memory_allocated()
+
+
+def max_memory_allocated():
+    """The most of these bytes since the start or reset_peak_memory_stats. Blocks below 1 MiB count by the pages that they
+    were cut from, whether or not they are in use."""
+    return _neura._cpu.max_memory_allocated()
+
+
+def reset_peak_memory_stats():
+    """Lets the figure of max_memory_allocated start again."""
+    _neura._cpu.reset_peak_memory_stats()
 
 
 class Stream:

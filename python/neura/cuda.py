@@ -205,8 +205,8 @@ def compile_kernel(kernel_source, kernel_name, options=()):
     options (sequence of str): of NVRTC, such as "--use_fast_math" or "-I" with a folder.
 
     It is compiled by NVRTC of the CUDA toolkit for the current device, and once: the same source, name and options are
-    found again in memory, and in the folder that the environment variable NEURA_CACHE_DIR names. RuntimeError has the
-    compiler's words. What the kernel does is not seen by autograd: tensors must need no gradient.
+    found again in memory, and in ~/.cache/neura or the folder that the environment variable NEURA_CACHE_DIR names.
+    RuntimeError has the compiler's words. What the kernel does is not seen by autograd: tensors must need no gradient.
     """
     return Kernel(kernel_source, kernel_name, list(options))
 
@@ -334,10 +334,10 @@ class device_of(device):
         super().__init__(obj.device.index if obj.is_cuda else -1)
 
 
-from ._cuda_more import *  # noqa: E402,F401,F403
-from ._cuda_more import __all__ as _more  # noqa: E402
+from ._cuda_names import *  # noqa: E402,F401,F403
+from ._cuda_names import __all__ as _also  # noqa: E402
 
-__all__ += ["device_of", *_more]
+__all__ += ["device_of", *_also]
 
 
 def __getattr__(name):

@@ -4,14 +4,44 @@ Nothing here has a counterpart of the same name in PyTorch; the closest is `torc
 """
 
 import collections
+import contextlib
 import os
 
 from . import _neura
 
-__all__ = ["Node", "Program", "load", "parse", "trace"]
+__all__ = ["Explanation", "Node", "Program", "Replay", "explain", "export", "load", "parse", "replay", "trace"]
 
 Node = collections.namedtuple("Node", "name inputs outputs")
 Node.__doc__ = "A call of a program: the operation's name, its operands (numbers of values; Scalar, None) and results."
+
+
+class Explanation(
+    collections.namedtuple("Explanation", "waited unread ran fused plans found planning running flushes")
+):
+    """What compiled functions have done: how many calls `waited`, how many of them died `unread`, how many `ran` in their
+    place and how many of these are `fused` ones; how many `plans` were made and how many were `found` again; seconds of
+    `planning` and `running`; and by what each stretch ended, as a dict, `flushes`."""
+
+    def __str__(self):
+        lines = [
+            f"{self.waited} calls waited, {self.unread} of them nobody read; {self.ran} ran, {self.fused} of them fused",
+            f"{self.plans} plans made, {self.found} found again",
+            f"planning {self.planning * 1e3:.3f} ms, running {self.running * 1e3:.3f} ms",
+        ]
+        return "\n".join(lines + [f"ended by {why}: {times}" for why, times in sorted(self.flushes.items())])
+
+
+def explain(reset=False):
+    """What all compiled functions of the process have done so far, as an `Explanation`; reset: and counts from zero.
+
+    >>> import neura
+    >>> _ = neura.graph.explain(reset=True)
+    >>> f = neura.compile(lambda x: (x.exp() + 1).tanh())
+    >>> _ = f(neura.zeros(300, 200))
+    >>> print(str(neura.graph.explain()).splitlines()[0])
+    3 calls waited, 2 of them nobody read; 1 ran, 1 of them fused
+    """
+    return Explanation(**_neura._graph.explanation(reset))
 
 
 class Program:
@@ -33,8 +63,24 @@ class Program:
     tensor([2., 2.])
     """
 
-    def __init__(self, program):
+    def __init__(self, program, input_names=(), output_names=(), metadata=None):
         self._program = program
+        self._names = (list(input_names), list(output_names))
+        self.metadata = dict(metadata or {})  # texts by name, which go into a file
+
+    def _ports(self, which, name):
+        given = self._names[which == "outputs"]
+        return [given[i] if i < len(given) else f"{name}_{i}" for i in range(self._program.ports(which))]
+
+    @property
+    def input_names(self):
+        """The names of a run's arguments; input_0 where none was given."""
+        return self._ports("inputs", "input")
+
+    @property
+    def output_names(self):
+        """The names of a run's results; output_0 where none was given."""
+        return self._ports("outputs", "output")
 
     def run(self, *inputs):
         """Runs it on other inputs.
@@ -71,7 +117,7 @@ class Program:
 
     def optimized(self):
         """The same in fewer calls, bit for bit: constants computed, equal calls made once, unread ones dropped, and
-        chains of pointwise operations on the cpu gone through in one pass over memory.
+        chains of pointwise operations gone through in one pass over memory, on CUDA by kernels compiled for them.
 
         >>> import neura
         >>> p = neura.graph.trace(lambda x: (x.exp() + 1).tanh(), neura.zeros(2))
@@ -90,10 +136,47 @@ class Program:
         return self._program.to_dot()
 
     def save(self, path):
-        """Writes its text to a file, with the values of captured memory. What an optimizer gave is not in it: such a
-        program raises NotImplementedError when it is run after `load`."""
-        with open(os.fspath(path), "w", encoding="utf-8") as file:
+        """Writes it to a file, with the values of captured memory. A path that ends in `.neura` becomes a safetensors
+        file with the text in its metadata, whose weights other programs can read and `load` maps; any other the text
+        alone. What an optimizer gave is not in it: such a program raises NotImplementedError when it is run after
+        `load`. IoError leaves an older file untouched."""
+        path = os.fspath(path)
+        if path.endswith(".neura"):
+            return self._program.save(path, self.input_names, self.output_names, self.metadata)
+        with open(path, "w", encoding="utf-8") as file:
             file.write(self._program.str(True))
+
+
+class Replay:
+    """A program as one launch of a CUDA graph; made by `replay`, called as the program is."""
+
+    def __init__(self, program):
+        self.program = program
+        self._replay = _neura._graph.Replay(program._program)
+
+    def __call__(self, *inputs):
+        results = self._replay.run(inputs)
+        return results[0] if len(results) == 1 else results or None
+
+    def __repr__(self):
+        return f"<neura.graph.Replay of {self.program!r}, {self._replay.captures()} captures>"
+
+
+def replay(program):
+    """The program as a function whose calls are one launch of a CUDA graph each, with the results of the program's.
+
+    The first call runs operation by operation; the second is captured, and so is one that finds captured memory
+    elsewhere, such as a parameter with new data. Results belong to the caller: later calls do not change them.
+    DeviceError for a program that is not on one device of CUDA; NotImplementedError where numbers vary from run to run
+    that are no optimizer's; RuntimeError where an operation waits for the device.
+
+    >>> import neura
+    >>> if neura.cuda.is_available():
+    ...     p = neura.graph.trace(lambda x: x.exp() + 1, neura.zeros(2, device="cuda"))
+    ...     step = neura.graph.replay(p.optimized())
+    ...     y = [step(neura.full((2,), float(i), device="cuda")) for i in range(4)]
+    """
+    return Replay(program)
 
 
 def parse(text):
@@ -108,18 +191,47 @@ def parse(text):
     return Program(_neura._graph.parse(text))
 
 
-def load(path):
+def load(path, mmap=True, trusted=False):
     """What `Program.save` wrote.
 
+    Of a `.neura` file the weights lie in the file's own pages (`mmap=False`: in memory, compared with their hash), and
+    everything is checked before it runs: such a file may be somebody else's. FormatError if it is damaged;
+    NotImplementedError for operations that are not checked in files, unless it is `trusted`. A text is for your own
+    only, see `parse`.
+
     >>> import neura, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "p.txt")
+    >>> path = os.path.join(tempfile.mkdtemp(), "layer.neura")
     >>> layer = neura.nn.Linear(2, 3)
-    >>> neura.graph.trace(layer, neura.ones(1, 2)).save(path)
-    >>> bool((neura.graph.load(path)(neura.ones(1, 2)) == layer(neura.ones(1, 2))).all())
-    True
+    >>> neura.graph.export(layer, neura.ones(1, 2), input_names=["x"]).save(path)
+    >>> program = neura.graph.load(path)
+    >>> program.input_names, bool((program(neura.ones(1, 2)) == layer(neura.ones(1, 2))).all())
+    (['x'], True)
     """
-    with open(os.fspath(path), encoding="utf-8") as file:
+    path = os.fspath(path)
+    if path.endswith(".neura"):
+        return Program(*_neura._graph.load(path, mmap, trusted))
+    with open(path, encoding="utf-8") as file:
         return parse(file.read())
+
+
+def export(model, args, input_names=(), output_names=(), metadata=None):
+    """What a module or function computes of the tensors `args`, as a program to be saved and run elsewhere: traced in
+    evaluation mode and without gradients. Its captured memory has the names of `state_dict`, and is the model's own.
+
+    args: a tensor or a tuple of them; the sizes are fixed. ValueError as of `trace`.
+
+    >>> import neura
+    >>> net = neura.nn.Sequential(neura.nn.Linear(2, 3), neura.nn.Dropout())
+    >>> program = neura.graph.export(net, neura.ones(1, 2), output_names=["y"])
+    >>> [name for name, _ in program.captured], program.output_names, net.training
+    (['0.weight', '0.bias'], ['y'], True)
+    """
+    from . import no_grad
+    from .nn.modes import in_mode
+
+    args = (args,) if isinstance(args, _neura.Tensor) else tuple(args)
+    with in_mode(model, False) if hasattr(model, "modules") else contextlib.nullcontext(), no_grad():
+        return Program(trace(model, *args)._program, input_names, output_names, metadata)
 
 
 def trace(f, *inputs):

@@ -140,7 +140,7 @@ def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The vector norm of the elements that count."""
     input = _cast(input, dtype)
     filled = _filled("norm", input, mask, float("inf") if ord < 0 else 0)
-    return _n._vector_norm(filled, ord, keepdim=keepdim, **_along(dim))
+    return _n.linalg.vector_norm(filled, ord, keepdim=keepdim, **_along(dim))
 
 
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):

@@ -280,7 +280,6 @@ def resolve_name(f):
         return str(f)
     name = getattr(f, "__name__", None)
     for full, home in _homes():
-        for known in (name, name and name.removeprefix("_linalg_"), name and name.lstrip("_")):
-            if known and getattr(home, known, None) is f:
-                return f"{full}.{known}"
+        if name and getattr(home, name, None) is f:
+            return f"{full}.{name}"
     return None

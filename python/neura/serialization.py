@@ -51,7 +51,7 @@ class _Encoder:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, Tensor):
-            return self._place(value, path)
+            return self._place(value, path) if value._layout() == 0 else self._encode_sparse(value, path, depth)
         if isinstance(value, int):
             return int(value) if -(2**63) <= value < 2**63 else {"int": str(value)}
         if isinstance(value, float):
@@ -64,6 +64,14 @@ class _Encoder:
             items = [self.encode(v, _below(path, i), depth + 1) for i, v in enumerate(value)]
             return {type(value).__name__: items}
         return self._encode_rarer(value, path)
+
+    def _encode_sparse(self, value, path, depth):
+        from . import sparse
+
+        facts, tensors = sparse._parts(value)
+        names = ("indices", "other_indices", "values")
+        parts = [self.encode(t, _below(path, name), depth + 1) for name, t in zip(names, tensors)]
+        return {"sparse": [facts[0], {"list": facts[1]}, *facts[2:], *parts]}
 
     def _encode_rarer(self, value, path):
         if isinstance(value, complex):
@@ -129,6 +137,8 @@ class _Decoder:
             return self.tensors[v]
         if kind == "view":
             return self.view(v)
+        if kind == "sparse":
+            return self.sparse(v, depth)
         if kind == "dict":
             self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
             self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
@@ -154,6 +164,15 @@ class _Decoder:
                 self.views[key] = _shared.from_view(v, self.tensors)
             return self.views[key]
         except (KeyError, TypeError, ValueError, errors.Error):
+            self.demand(False)
+
+    def sparse(self, v, depth):
+        from . import sparse
+
+        self.demand(isinstance(v, list) and len(v) == 7)
+        try:
+            return sparse._rebuild(*(self.decode(part, depth + 1) for part in v))
+        except (TypeError, ValueError, IndexError, errors.Error):
             self.demand(False)
 
     def decode_rarer(self, kind, v, depth):

@@ -59,8 +59,10 @@ def _compare_tensors(a, b, rtol, atol, equal_nan, check_device, check_dtype, che
         raise _Difference(f"expected dtype {b.dtype}, got {a.dtype}")
     if check_stride and a.stride() != b.stride():
         raise _Difference(f"expected strides {b.stride()}, got {a.stride()}")
+    if check_layout and a.layout != b.layout:
+        raise _Difference(f"expected layout {b.layout}, got {a.layout}")
     rtol, atol = _tolerances(a, b, rtol, atol)
-    a, b = a.detach(), b.detach()
+    a, b = a.detach().to_dense(), b.detach().to_dense()
     if a.device != b.device:
         a, b = a.cpu(), b.cpu()
     if a.dtype != b.dtype:

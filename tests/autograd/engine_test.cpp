@@ -1,7 +1,7 @@
 #include <cmath>
 #include <thread>
 
-#include "neura/ops/record.h"
+#include "neura/op/record.h"
 #include "tests/support/engine.h"
 
 namespace neura {
@@ -254,6 +254,25 @@ TEST(Engine, AComplexResultAsksForItsGradient) {
   y.backward(ones({1}, {.dtype = complex64}));
   EXPECT_TRUE(x.grad().item<std::complex<double>>() == 4.0);
 }
+// As in torch: a real gradient takes the dtype of its result; whatever else does not fit is refused.
+TEST(Backward, TakesAGradientOfAnotherRealDtypeAndNothingElse) {
+  for (const DType d : {float64, float16, int64, boolean}) {
+    Tensor w = leaf({1, 2}, {2});
+    (w * 2.0).backward(from({1, 0}, {2}, d));
+    EXPECT_TRUE(is_near(w.grad(), {2, 0}) && w.grad().dtype() == float32) << name(d);
+  }
+  Tensor w = leaf({1, 2}, {2});
+  const Tensor y = w * 2.0;
+  EXPECT_ERROR(DTypeError, "backward: expected a gradient of real numbers like float32 [2], got complex64 [2]",
+               y.backward(ones({2}, {.dtype = complex64})));
+  EXPECT_ERROR(ShapeError, "backward: expected a gradient like float32 [2], got float32 [3]", y.backward(ones({3})));
+  EXPECT_ERROR(AutogradError, "backward", y.backward());
+  EXPECT_FALSE(w.grad().defined());
+  y.backward(ones({2}));
+  EXPECT_ERROR(AutogradError, "retain_graph", y.backward(ones({2})));
+  EXPECT_ERROR(AutogradError, "without history", y.detach().backward(ones({2})));
+}
+
 TEST(Engine, BlocksCrossThreads) {
   const auto before = memory::live_blocks();
   for (int round = 0; round < 20; ++round) {

@@ -7,7 +7,7 @@
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/gradcheck.h"
 #include "neura/core/random.h"
-#include "neura/ops/dropout.h"
+#include "neura/ops/random/dropout.h"
 #include "tests/support/engine.h"
 
 namespace neura {

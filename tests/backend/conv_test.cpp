@@ -4,8 +4,6 @@
 namespace neura::test {
 namespace {
 
-using ConvKernels = Kernels<conv_kernels>;
-
 ConvShape shape_of(std::int64_t n, std::int64_t channels, std::int64_t filters, std::int64_t groups, std::int64_t size,
                    std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::int64_t dilation) {
   ConvShape s;
@@ -42,8 +40,9 @@ const ConvShape kShapes[] = {shape_of(2, 3, 8, 1, 9, 3, 1, 1, 1), shape_of(1, 16
                              shape_of(2, 6, 6, 6, 8, 3, 1, 2, 2), shape_of(1, 4, 6, 2, 7, 2, 3, 1, 1),
                              shape_of(3, 5, 7, 1, 6, 1, 1, 0, 1)};
 
-TEST_F(ConvKernels, ForwardAndBothGradients) {  // sums of eighths: exact
-  for (const ConvShape& s : kShapes) {
+class ConvKernels : public Kernels<conv_kernels> {
+ protected:
+  void check(const ConvShape& s) {  // sums of eighths: exact
     Array<float> x = eighths(x_size(s)), w = eighths(w_size(s), 2), bias = eighths({s.filters}, 3),
                  g = eighths(y_size(s), 4), y(y_size(s)), gx(x_size(s)), gw(w_size(s)), want_y = y, want_x = gx,
                  want_w = gw;
@@ -60,6 +59,22 @@ TEST_F(ConvKernels, ForwardAndBothGradients) {  // sums of eighths: exact
     for (std::int64_t i = 0; i < y.numel(); ++i)
       ASSERT_EQ(y.at(i), want_y.at(i) + bias.at(i / s.out_size() % s.filters));
   }
+};
+
+TEST_F(ConvKernels, ForwardAndBothGradients) {
+  for (const ConvShape& s : kShapes) check(s);
+}
+// Of enough values, filters and results for tiles that read the image: a part of a tile, one and more; of several small
+// images; parts of a large one; padding that no window leaves, steps wider than the kernel, groups.
+TEST_F(ConvKernels, TilesOfManyValues) {
+  for (const ConvShape& s : {shape_of(2, 18, 31, 1, 5, 3, 1, 1, 1), shape_of(9, 20, 32, 1, 3, 3, 1, 1, 1),
+                             shape_of(1, 18, 16, 1, 14, 3, 1, 4, 1), shape_of(3, 64, 64, 2, 2, 3, 1, 1, 1),
+                             shape_of(2, 20, 48, 1, 9, 3, 2, 1, 1), shape_of(1, 40, 33, 1, 17, 2, 3, 1, 1),
+                             shape_of(2, 18, 24, 1, 10, 3, 1, 2, 2), shape_of(1, 64, 32, 1, 6, 1, 2, 0, 1),
+                             shape_of(5, 17, 70, 1, 7, 3, 1, 0, 1), shape_of(1, 18, 32, 1, 40, 3, 1, 1, 1),
+                             shape_of(3, 20, 50, 1, 1, 5, 1, 4, 1), shape_of(17, 33, 17, 1, 2, 3, 2, 2, 1),
+                             shape_of(2, 13, 31, 1, 24, 1, 2, 1, 1), shape_of(40, 7, 32, 1, 3, 3, 1, 1, 1)})
+    check(s);
 }
 TEST_F(ConvKernels, PatchesAndTheirSum) {
   const ConvShape s = shape_of(2, 3, 1, 1, 6, 3, 2, 1, 1);
@@ -89,7 +104,8 @@ TEST_F(ConvKernels, OfNothing) {
   run(&conv_kernels::fold, columns, x, s);
 }
 TEST_F(ConvKernels, SameOnAnyNumberOfThreads) {
-  for (const ConvShape& s : {shape_of(4, 16, 32, 1, 30, 3, 1, 1, 1), shape_of(2, 32, 32, 32, 40, 3, 2, 1, 1)}) {
+  for (const ConvShape& s : {shape_of(4, 16, 32, 1, 30, 3, 1, 1, 1), shape_of(2, 32, 32, 32, 40, 3, 2, 1, 1),
+                             shape_of(19, 24, 48, 1, 6, 3, 1, 1, 1), shape_of(1, 24, 64, 1, 20, 3, 1, 1, 1)}) {
     Array<float> x = eighths(x_size(s)), w = eighths(w_size(s), 2), g = eighths(y_size(s), 3);
     for (std::int64_t i = 0; i < x.numel(); ++i) x.at(i) = 1 / (x.at(i) + 5);  // no exact sums
     for (std::int64_t i = 0; i < w.numel(); ++i) w.at(i) = 1 / (w.at(i) + 5);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "neura/backend/cpu/targets.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {
@@ -135,6 +136,39 @@ TEST_F(FftKernels, LongLinesOfEveryKindOfLength) {
     if (HasFatalFailure()) return;
   }
 }
+// Of 16 and 8, of 5 and 3 as well; adjacent lines, of which some are left over; every instruction set.
+TEST_F(FftKernels, LengthsWhoseNumbersStaySideBySide) {
+  struct Best {
+    ~Best() { use_cpu_target(-1); }
+  } best;
+  for (int t = 0; t < cpu_targets(); ++t) {
+    SCOPED_TRACE(use_cpu_target(t));
+    for (const int64_t n : {64, 128, 192, 256, 320, 512, 576, 960, 2048}) {
+      Check<float>::all({3, n, 1}), Check<double>::all({2, n, 1});
+      if (HasFatalFailure()) return;
+    }
+    for (const int64_t n : {2, 3, 4, 5, 8, 15, 16, 32, 48, 64, 250, 512}) {
+      Check<float>::all({2, n, 19}), Check<double>::all({1, n, 9});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+TEST_F(FftKernels, ImageByImageAsAllAtOnce) {
+  const Array<std::complex<float>> x = complexes<float>({5, 64, 192});
+  Array<std::complex<float>> in = x, both(x.spec().sizes()), turns(x.spec().sizes());
+  run(&fft_kernels::complex, in, both, FftShape{{1, 2}, 0.25, true, true});
+  run(&fft_kernels::complex, in, turns, FftShape{{2}, 1, true, true});
+  run(&fft_kernels::complex, turns, turns, FftShape{{1}, 0.25, true, true});
+  EXPECT_EQ(both.bytes(), turns.bytes());
+  Array<float> r = numbers<float>({5, 64, 256}), back({5, 64, 256});
+  Array<std::complex<float>> bins({5, 64, 129}), first({5, 64, 129});
+  run(&fft_kernels::real, r, bins, FftShape{{1, 2}, 1, false, false});
+  run(&fft_kernels::real, r, first, FftShape{{2}, 1, false, false});
+  run(&fft_kernels::complex, first, first, FftShape{{1}, 1, false, false});
+  EXPECT_EQ(bins.bytes(), first.bytes());
+  run(&fft_kernels::real_inverse, bins, back, FftShape{{1, 2}, 1.0 / (64 * 256), true, true});
+  expect_these(back, widened(r), 1e-6);
+}
 // Where a sum takes too long: one exponential has one bin, and the way back leads home.
 TEST_F(FftKernels, LinesBeyondTheCache) {
   for (const int64_t n : {8192, 5 * 8192, 10007, 1 << 17})
@@ -192,7 +226,7 @@ TEST_F(FftKernels, OfNothing) {
   run(&fft_kernels::real_inverse, x, r, FftShape{{1}, 1, true, true});
 }
 TEST_F(FftKernels, SameOnAnyNumberOfThreads) {
-  for (const Shape& size : {Shape{300, 96}, Shape{2, 30000}, Shape{9, 10007}, Shape{40, 6000}}) {
+  for (const Shape& size : {Shape{300, 96}, Shape{300, 128}, Shape{2, 30000}, Shape{9, 10007}, Shape{40, 6000}}) {
     Array<std::complex<float>> x = complexes<float>(size);
     Array<float> r = numbers<float>(size);
     expect_same_on_any_threads([&] {

@@ -1,5 +1,7 @@
 #include <cmath>
+#include <limits>
 
+#include "neura/backend/cpu/targets.h"
 #include "neura/backend/kernels/pool.h"
 #include "tests/backend/kernels.h"
 
@@ -83,6 +85,58 @@ TEST_F(PoolKernels, SamplesOfNothingAndOfOneElement) {
   for (const bool corners : {false, true}) {
     run(&pool_kernels::sample, one, far, value, GridSampling{Sampling::linear, SamplePadding::reflection, corners});
     EXPECT_EQ(value.at(0), 5);
+  }
+}
+// Registers of points where all are near, one point at a time where one is not: the others' answers stay.
+template <class T> struct Neighbours : PoolKernels {
+  static void left_alone(std::int64_t channels, const GridSampling& s) {
+    constexpr std::int64_t kFar = 70, kNever = 9;
+    const T infinity = std::numeric_limits<T>::infinity();
+    Array<T> x = eighths<T>({1, channels, 9, 7}), g = eighths<T>({1, channels, 10, 13}, 3);
+    Array<T> near = eighths<T>({1, 10, 13, 2}, 2);
+    for (std::int64_t i = 0; i < near.numel(); ++i) near.at(i) = near.at(i) / T(3.1);
+    Array<T> far = near;
+    far.at(2 * kFar) = infinity, far.at(2 * kNever + 1) = std::numeric_limits<T>::quiet_NaN();
+    near.at(2 * kNever + 1) = -1;  // what such a coordinate means
+    Array<T> y(g.spec().sizes()), other(g.spec().sizes()), slope(near.spec().sizes()), other_slope(near.spec().sizes());
+    run(&pool_kernels::sample, x, near, y, s);
+    run(&pool_kernels::sample, x, far, other, s);
+    run(&pool_kernels::sample_gradient, g, x, near, View(), slope, s);
+    run(&pool_kernels::sample_gradient, g, x, far, View(), other_slope, s);
+    for (std::int64_t i = 0; i < y.numel(); ++i) {
+      if (i % 130 == kFar) continue;
+      ASSERT_NEAR(other.at(i), y.at(i), 1e-5) << i;
+    }
+    for (std::int64_t i = 0; i < slope.numel(); ++i) {
+      if (i / 2 == kFar || i / 2 == kNever) continue;
+      ASSERT_NEAR(other_slope.at(i), slope.at(i), 1e-4) << i;
+    }
+    for (std::int64_t c = 0; c < channels && s.padding == SamplePadding::zeros; ++c)
+      EXPECT_EQ(other.at(c * 130 + kFar), 0);
+  }
+};
+TEST_F(PoolKernels, PointsThatAreNotFiniteLeaveTheOthersAlone) {
+  struct Best {
+    ~Best() { use_cpu_target(-1); }
+  } best;
+  for (int t = 0; t < cpu_targets(); ++t) {
+    SCOPED_TRACE(use_cpu_target(t));
+    for (const Sampling mode : {Sampling::linear, Sampling::nearest})
+      for (const SamplePadding padding : {SamplePadding::zeros, SamplePadding::border, SamplePadding::reflection})
+        for (const bool corners : {false, true})
+          for (const std::int64_t channels : {2, 19}) {
+            Neighbours<float>::left_alone(channels, {mode, padding, corners});
+            Neighbours<double>::left_alone(channels, {mode, padding, corners});
+          }
+  }
+}
+TEST_F(PoolKernels, TheNearestElementIsTheEvenOneBetweenTwo) {
+  Array<float> x({1, 1, 1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}), grid({1, 1, 20, 2}), y({1, 1, 1, 20});
+  for (std::int64_t i = 0; i < 20; ++i) grid.at(2 * i) = float(i) / 8 - 1;  // halves of an element
+  run(&pool_kernels::sample, x, grid, y, {Sampling::nearest, SamplePadding::zeros, false});
+  for (std::int64_t i = 0; i < 20; ++i) {
+    const double at = std::nearbyint(double(i) / 2 - 0.5);
+    EXPECT_EQ(y.at(i), at < 8 ? at : 0) << i;
   }
 }
 TEST_F(PoolKernels, SamplesSameOnAnyNumberOfThreads) {

@@ -23,6 +23,7 @@ template <> inline constexpr DType kTypeOf<double> = DType::float64;
 template <> inline constexpr DType kTypeOf<std::int64_t> = DType::int64;
 template <> inline constexpr DType kTypeOf<std::int32_t> = DType::int32;
 template <> inline constexpr DType kTypeOf<std::uint8_t> = DType::uint8;
+template <> inline constexpr DType kTypeOf<std::int8_t> = DType::int8;
 template <> inline constexpr DType kTypeOf<std::complex<float>> = DType::complex64;
 template <> inline constexpr DType kTypeOf<std::complex<double>> = DType::complex128;
 
@@ -32,7 +33,13 @@ template <class T> class Array {
   Array() = default;
   explicit Array(const Shape& sizes, std::vector<T> values = {})
       : spec_(Spec::dense(kTypeOf<T>, sizes)), memory_(std::move(values)), there_(true) {
-    memory_.resize(std::size_t(std::max<std::int64_t>(1, spec_.numel)));
+    memory_.resize(std::size_t(spec_.numel));
+    if (memory_.empty()) memory_.assign(8, T(77));  // no element: nobody may write here
+  }
+  Array(const Array&) = default;
+  Array& operator=(const Array&) = default;
+  ~Array() {
+    if (there_ && !spec_.numel) EXPECT_EQ(gaps(), std::ssize(memory_)) << "a kernel writes where no element is";
   }
   // The same elements, `strides` apart, the first of them at `first`; all other memory holds `gap`.
   Array laid_out(const Shape& strides, std::int64_t first, std::int64_t room, T gap = T(77)) const {

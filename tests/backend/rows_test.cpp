@@ -1,10 +1,11 @@
 // Pointwise rows and conversions on raw memory. What each row computes is tested in tests/ops/rows_kernels_test.cpp;
 // here, that the walk over strides, broadcast operands, dtypes and threads gives its kernel the right lines.
-#include "neura/ops/rows_more.h"
+#include "neura/ops/pointwise/composed.h"
 
 #include <cmath>
 
 #include "neura/core/scalar.h"
+#include "neura/op/row.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {

@@ -4,6 +4,7 @@
 
 #include "neura/data/idx.h"
 #include "neura/io/value.h"
+#include "neura/train/files.h"
 #include "tests/cli/program.h"
 #include "tests/io/folder.h"
 #include "tests/support/close.h"
@@ -34,11 +35,12 @@ struct Cli : ::testing::Test {
   Folder folder;
   void SetUp() override { make_data(folder.path(), 300, 100); }  // enough to be learned, and quick under sanitizers
   std::vector<std::string> train(std::vector<std::string> more) const {
-    std::vector<std::string> all = {"train", "fashion-mnist", "--data", folder.path(), "--batch-size", "50"};
+    std::vector<std::string> all = {"train", "fashion-mnist", folder.path(), "--batch-size", "50"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
   int run(std::vector<std::string> arguments) { return Program(folder.path(), std::move(arguments)).wait(); }
+  std::string last_checkpoint(const std::string& run) { return train::checkpoints(folder / run).back().second; }
   std::string out() const { return text_of(folder / "out"); }
   std::string err() const { return text_of(folder / "err"); }
   // What it says when it fails with this code: one line.

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/apply.h"
-#include "neura/ops/rows.h"
+#include "neura/op/apply.h"
+#include "neura/op/pointwise/rows.h"
 #include "tests/contract/structs.h"
 #include "tests/support/close.h"
 #include "tests/contract/row_case.h"

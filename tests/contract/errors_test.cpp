@@ -59,7 +59,8 @@ TEST(Errors, EachTypeCarriesItsOperationAndOperands) {
                                   mul_(t, 2);
                                 }}});
   expect_fields<DeviceError>({{"device", {}, [&] { Device("nowhere"); }}});
-  expect_fields<NotImplementedError>({{"embedding", {}, [&] { embedding(n, x, {.sparse = true}); }}});
+  expect_fields<NotImplementedError>(
+      {{"embedding", {}, [&] { embedding(n, x, {.scale_grad_by_freq = true, .sparse = true}); }}});
   EXPECT_THROW(load(file + ".missing"), IoError);
   expect_fields<FormatError>({{file, {}, [&] { load(file); }}});
   expect_fields<GradcheckError>(

@@ -2,14 +2,14 @@
 #include <cmath>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/loss.h"
-#include "neura/ops/pool.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/softmax.h"
-#include "neura/ops/sort.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/loss/loss.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/sort/sort.h"
+#include "neura/ops/spatial/pool.h"
 #include "tests/support/close.h"
 
 namespace neura::test {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/support/close.h"
 
 namespace neura::test {

@@ -3,8 +3,8 @@
 // the reference; what that answer is worth other tests say.
 #include "neura/autograd/autograd.h"
 #include "neura/core/error.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/support/layouts.h"

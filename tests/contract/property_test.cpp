@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <random>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

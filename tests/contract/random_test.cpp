@@ -1,63 +1,24 @@
-// Random shapes, layouts and dtypes, family by family, against plain loops: a thousand calls each. A failure prints its
-// seed; NEURA_SEED=<n> replays it alone.
+// Random shapes, layouts and dtypes, family by family, against plain loops: thousands of calls each (see random.h).
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/view.h"
-#include "tests/contract/row_case.h"
-#include "tests/support/loop.h"
-#include "tests/support/sample.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/sort/sort.h"
+#include "tests/contract/random.h"
 
 namespace neura::test {
 namespace {
 
-struct Random : Dice {
-  explicit Random(std::uint64_t seed) : Dice{seed * 0x9E3779B97F4A7C15u} {}
-  std::int64_t from(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }
-  bool chance(double p) { return uniform() < p; }
-  Shape shape(int least_rank, int most_rank, std::int64_t most = 5) {
-    Shape s;
-    for (std::int64_t r = from(least_rank, most_rank); r > 0; --r) s.push_back(chance(0.04) ? 0 : from(1, most));
-    return s;
-  }
-  // The same elements in any order of dimensions in memory, with gaps, behind an offset.
-  Tensor laid(const Tensor& t) {
-    Shape strides = t.shape();
-    std::int64_t step = from(1, 2);
-    std::vector<int> order;
-    for (int d = 0; d < t.dim(); ++d) order.insert(order.begin() + from(0, d), d);
-    for (const int d : order) strides[d] = step, step *= std::max<std::int64_t>(t.size(d), 1) + (chance(0.2) ? 1 : 0);
-    return with_strides(t, strides, from(0, 3));
-  }
-  Tensor tensor(const Shape& s, DType d, double low = -3, double high = 3) {
-    return laid(sample(s, d, {.low = low, .high = high, .seed = bits()}));
-  }
-  Tensor indices(const Shape& s, std::int64_t bound) {
-    return laid(from_loop(s, int64, [&](const Shape&) { return below(bound); }));
-  }
-};
-template <class F> void thousand(F&& f) {
-  const char* replay = std::getenv("NEURA_SEED");
-  const std::uint64_t first = replay ? std::strtoull(replay, nullptr, 10) : 1, last = replay ? first : 1000;
-  for (std::uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE("NEURA_SEED=" + std::to_string(seed));
-    Random r(seed);
-    f(r), count_case();
-  }
-}
-
 TEST(RandomCalls, Rows) {
-  thousand([](Random& r) {
+  thousands([](Random& r) {
     const RowCase& c = row_cases()[std::size_t(r.below(std::int64_t(row_cases().size())))];
     const DType d = c.row->cls.accepts(float64) ? float64 : c.row->cls.accepts(int64) ? int64 : complex128;
     if (!c.row->cls.accepts(d)) return;
@@ -79,7 +40,7 @@ TEST(RandomCalls, Rows) {
 }
 
 TEST(RandomCalls, Reductions) {
-  thousand([](Random& r) {
+  thousands([](Random& r) {
     const DType d = r.chance(0.5) ? float64 : int64;
     const Tensor x = r.tensor(r.shape(1, 5), d);
     Dims dims;
@@ -107,7 +68,7 @@ TEST(RandomCalls, Reductions) {
 }
 
 TEST(RandomCalls, Indexing) {
-  thousand([](Random& r) {
+  thousands([](Random& r) {
     Shape s = r.shape(1, 4);
     for (std::int64_t& n : s) n = std::max<std::int64_t>(n, 1);
     const int dim = int(r.below(s.size()));
@@ -142,7 +103,7 @@ TEST(RandomCalls, Indexing) {
 }
 
 TEST(RandomCalls, Products) {
-  thousand([](Random& r) {
+  thousands([](Random& r) {
     const std::int64_t m = r.from(0, 9), k = r.from(0, 9), n = r.from(1, 9);
     Shape batch = r.shape(0, 2, 3), left = batch, right = batch;
     for (std::int64_t& b : left)
@@ -168,7 +129,7 @@ TEST(RandomCalls, Products) {
 }
 
 TEST(RandomCalls, JoinsAndSorts) {
-  thousand([](Random& r) {
+  thousands([](Random& r) {
     Shape s = r.shape(1, 4);
     const int dim = int(r.below(s.size()));
     std::vector<Tensor> parts;

@@ -4,16 +4,17 @@
 #include <cstring>
 #include <iostream>
 
+#include "neura/autograd/autograd.h"
 #include "neura/backend/cpu/targets.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"
 #include "tests/tables/test_only.h"
 
 namespace neura {
 #define FAMILY(name) const void* cpu_rows_##name();
-#include "neura/tables/families.def"
-#undef FAMILY
+#include "neura/tables/family_names.h"
 
 namespace test {
 namespace {
@@ -104,8 +105,7 @@ RowKernel plain_kernel(const Row& row) {
   use_cpu_target(cpu_targets() - 1);
   const void* tables[] = {
 #define FAMILY(name) cpu_rows_##name(),
-#include "neura/tables/families.def"
-#undef FAMILY
+#include "neura/tables/family_names.h"
   };
   use_cpu_target(-1);
   return *static_cast<const RowKernel* const*>(tables[int(row.family)])[row.slot];
@@ -295,6 +295,17 @@ std::vector<Tensor> smooth_operands(const RowCase& c, DType d) {
     if (smooth(c, in)) return in;
   }
   return {};
+}
+
+std::vector<Tensor> derived(std::vector<Tensor> roots, const std::vector<Tensor>& in, int order) {
+  for (; order; --order) {
+    std::vector<Tensor> some, seeds;
+    for (const Tensor& t : roots)
+      if (t && t.requires_grad()) some.push_back(t), seeds.push_back(ones_like(t));
+    if (some.empty()) return {};
+    roots = grad(some, in, seeds, {.create_graph = order > 1, .allow_unused = true});
+  }
+  return roots;
 }
 
 }  // namespace test

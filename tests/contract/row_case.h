@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "neura/ops/apply.h"
+#include "neura/op/apply.h"
 #include "tests/support/close.h"
 
 namespace neura::test {
@@ -42,6 +42,9 @@ Tensor converted(const Tensor&, DType);
 // Operands of float64 or complex128 that broadcast, at which the row is finite and smooth, each a bfloat16 number;
 // empty if there are none.
 std::vector<Tensor> smooth_operands(const RowCase&, DType);
+
+// Gradients of all roots together, where `order` is 2 those of them, where it is 0 the roots; empty if nothing has any.
+std::vector<Tensor> derived(std::vector<Tensor> roots, const std::vector<Tensor>& in, int order);
 
 void count_case();  // one (row, dtype, property)
 

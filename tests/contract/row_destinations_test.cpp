@@ -2,9 +2,9 @@
 // destination lies between guard values.
 #include <cstring>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 #include "tests/contract/row_case.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

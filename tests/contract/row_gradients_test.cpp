@@ -2,7 +2,7 @@
 // one, narrow dtypes against double.
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/gradcheck.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 #include "tests/contract/row_case.h"
 #include "tests/support/loop.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 #include "tests/contract/row_case.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

@@ -1,7 +1,7 @@
 // Fourier transforms.
-#include "neura/ops/create.h"
-#include "neura/ops/fft.h"
-#include "neura/ops/stft.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/signal/fft.h"
+#include "neura/ops/signal/stft.h"
 #include "tests/contract/structs.h"
 
 namespace neura::test {

@@ -1,11 +1,11 @@
 // Linear algebra. Matrices are made regular, so that no layout of an operand (expanded, say) makes a singular one.
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/linalg.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/contract/structs.h"
 #include "tests/support/lapack.h"
 

@@ -1,15 +1,17 @@
 // Reductions, scans, order, and products.
 #include <limits>
 
-#include "neura/ops/einsum.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/matrix.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/segment.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/statistics.h"
+#include "neura/ops/index/segment.h"
+#include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/einsum.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/product/sparse_product.h"
+#include "neura/ops/quant/quantize.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/reduce/statistics.h"
+#include "neura/ops/sort/sort.h"
 #include "tests/contract/structs.h"
 
 namespace neura::test {
@@ -102,6 +104,11 @@ std::vector<StructCase> product_cases() {
       CASE("matrix_exp", matrix_exp(x[0]), any({2, 2})),
       CASE("matrix_norm", matrix_norm(x[0]), any({2, 3})),
       CASE("matrix_norm_rows", matrix_norm(x[0], {.ord = std::numeric_limits<double>::infinity()}), off_zero({2, 3})),
+      CASE("sparse_product", sparse_product(whole({0, 2, 2, 3}, {4}), whole({3, 1, 0}, {3}), x[0], x[1]), any({3}),
+           any({4, 2}, 2)),
+      CASE("sparse_sample", sparse_sample(whole({0, 2, 2, 3}, {4}), whole({3, 1, 0}, {3}), x[0], x[1]), any({3, 2}),
+           any({4, 2}, 2)),
+      CASE("fake_quantize", fake_quantize_per_tensor_affine(x[0], 0x1p-40, 0, -(1LL << 43), 1LL << 43), any({2, 3})),
       CASE("addmm", addmm(x[0], x[1], x[2], {2, 0.5}), any({2}), any({2, 3}, 2), any({3, 2}, 3)),
       CASE("addmv", addmv(x[0], x[1], x[2], {2, 0.5}), any({2}), any({2, 3}, 2), any({3}, 3)),
       CASE("addr", addr(x[0], x[1], x[2], {2, 0.5}), any({2, 3}), any({2}, 2), any({3}, 3)),

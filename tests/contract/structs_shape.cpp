@@ -1,10 +1,10 @@
 // Views, copies, rearrangements, joins, and reading and writing by index.
-#include "neura/ops/copy.h"
-#include "neura/ops/index.h"
-#include "neura/ops/join.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/contract/structs.h"
 
 namespace neura::test {

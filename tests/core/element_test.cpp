@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 namespace neura {
 namespace {

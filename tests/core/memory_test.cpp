@@ -5,9 +5,9 @@
 
 #include <thread>
 
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 
 namespace neura {

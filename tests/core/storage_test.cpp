@@ -6,9 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 
 namespace neura {
@@ -63,6 +64,19 @@ TEST(Storage, IsReleasedWithItsLastOwner) {
   EXPECT_EQ(released, 0);
   plain = {};
   EXPECT_EQ(released, 1);
+}
+
+TEST(Storage, NoBytesWithoutAnAddressAreNoAbsentOperand) {  // as other libraries lend empty arrays
+  const auto empty = [](Shape sizes) {
+    Storage* s = Storage::wrap(
+        nullptr, 0, [](Storage*) {}, nullptr);
+    return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(Spec::dense(bfloat16, sizes), s)));
+  };
+  const Tensor a = empty({5, 0}), b = empty({0, 3});
+  EXPECT_NE(a.const_raw_data(), nullptr);
+  EXPECT_EQ(matmul(a, b).to(float32).to_vector<float>(), std::vector<float>(15, 0));
+  EXPECT_EQ(addmm(full({5, 3}, 2, {.dtype = bfloat16}), a, b).to(float32).to_vector<float>(),
+            std::vector<float>(15, 2));
 }
 
 TEST(Storage, HandlesShareOneTensor) {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 
 namespace neura {
@@ -105,8 +105,13 @@ TEST(Shapes, StridesOffsetsAndDimensions) {
 
 TEST(Identity, TensorsAreKeysByIdentity) {
   const Tensor a = full({2}, 1.0), b = a, c = a.clone();
-  std::unordered_map<const TensorImpl*, int> by_object{{a.impl(), 1}, {c.impl(), 2}};
-  EXPECT_EQ(by_object[b.impl()], 1);
+  const auto same = [](const Tensor& x, const Tensor& y) { return x.is_same(y); };
+  std::unordered_map<Tensor, int, std::hash<Tensor>, decltype(same)> by_tensor(0, {}, same);
+  by_tensor[a] = 1, by_tensor[c] = 2;
+  EXPECT_EQ(by_tensor.size(), 2u);
+  EXPECT_EQ(by_tensor[b], 1);
+  EXPECT_EQ(by_tensor.at(c), 2);
+  EXPECT_FALSE(by_tensor.contains(a.detach()));
   EXPECT_EQ(std::hash<Tensor>()(a), std::hash<Tensor>()(b));
   EXPECT_NE(std::hash<Tensor>()(a), std::hash<Tensor>()(c));
   EXPECT_TRUE(a.is_same(b) && !a.is_same(c));

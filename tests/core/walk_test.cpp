@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 
 namespace neura {

@@ -1,12 +1,12 @@
 // Attention on a CUDA device against the cpu's: forward and all gradients, every path of its kernels.
-#include "neura/ops/attention.h"
+#include "neura/ops/nn/attention.h"
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/precision.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/cuda/library.h"
 
 namespace neura::test {

@@ -1,5 +1,5 @@
 // Convolutions on CUDA against the CPU, over a grid of options: results and all three gradients.
-#include "neura/ops/conv.h"
+#include "neura/ops/spatial/conv.h"
 
 #include <cmath>
 #include <functional>
@@ -9,9 +9,9 @@
 #include "neura/core/precision.h"
 #include "neura/cuda/memory.h"
 #include "neura/cuda/stream.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/library.h"
 #include "tests/support/sample.h"
 

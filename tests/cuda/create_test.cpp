@@ -1,5 +1,5 @@
 // New tensors that the device makes: the cpu's bits, and inside a graph.
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 #include <cmath>
 

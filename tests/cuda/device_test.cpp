@@ -2,13 +2,13 @@
 #include <functional>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/join.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/sort.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/sort/sort.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

@@ -1,14 +1,14 @@
 // Dropout on CUDA drops what it drops on the CPU.
-#include "neura/ops/dropout.h"
+#include "neura/ops/random/dropout.h"
 
 #include <limits>
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/random.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

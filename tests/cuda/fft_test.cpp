@@ -1,17 +1,17 @@
 // Fourier transforms on CUDA: the CPU's results for every way in which dimensions become calls of cuFFT.
-#include "neura/ops/fft.h"
+#include "neura/ops/signal/fft.h"
 
 #include <cmath>
 #include <thread>
 
 #include "neura/autograd/autograd.h"
 #include "neura/cuda/graph.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

@@ -3,12 +3,12 @@
 
 #include "neura/cuda/compile.h"
 #include "neura/cuda/graph.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

@@ -1,6 +1,6 @@
 #include "tests/cuda/launch_kernels.h"
 
-#include "neura/backend/cuda/launch.h"
+#include "neura/backend/cuda/runtime/launch.h"
 
 namespace neura::test {
 namespace {

@@ -1,23 +1,23 @@
 // Linear algebra on CUDA by what factors mean: their products give the matrix back, for matrices by warps, in batches
 // of the libraries and one by one.
-#include "neura/ops/linalg.h"
+#include "neura/ops/linalg/linalg.h"
 
 #include <cmath>
 #include <limits>
 
 #include "neura/autograd/autograd.h"
 #include "neura/cuda/graph.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/matrix.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/sort/sort.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 

@@ -7,10 +7,10 @@
 
 #include "neura/cuda/memory.h"
 #include "neura/cuda/stream.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/random.h"
-#include "neura/ops/to.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/create/to.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

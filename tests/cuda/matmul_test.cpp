@@ -1,5 +1,5 @@
 // Products on a CUDA device against the cpu's: every way in which operands lie, batches, what is added, integers.
-#include "neura/ops/matmul.h"
+#include "neura/ops/product/matmul.h"
 
 #include <functional>
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include "neura/core/precision.h"
 #include "neura/cuda/stream.h"
-#include "neura/ops/join.h"
-#include "neura/ops/product.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/product/matmul_ops.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/join.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "neura/cuda/stream.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

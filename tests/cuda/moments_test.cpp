@@ -1,11 +1,11 @@
 // Moments and normalisations of numbers far from 0 on CUDA, against float64: a float32 holds a mean of 10^6 to 0.03.
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

@@ -1,15 +1,15 @@
 // Normalisations and their gradients on CUDA against the CPU: every way through the kernels, by size, layout and dtype.
-#include "neura/ops/norm.h"
+#include "neura/ops/nn/norm.h"
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

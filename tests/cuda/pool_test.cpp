@@ -1,15 +1,15 @@
 // Pooling on CUDA against the CPU: windows of every kind, large images, values that no order knows.
-#include "neura/ops/pool.h"
+#include "neura/ops/spatial/pool.h"
 
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

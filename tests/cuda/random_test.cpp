@@ -3,11 +3,11 @@
 #include <cmath>
 #include <functional>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

@@ -2,12 +2,12 @@
 #include <limits>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/scan.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {

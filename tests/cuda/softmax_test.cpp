@@ -1,12 +1,12 @@
 // Softmax and its gradient on CUDA against the CPU: rows of every length that has a way of its own, other dimensions,
 // layouts, special values.
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/softmax.h"
 
 #include <cmath>
 #include <limits>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 #include "tests/cuda/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

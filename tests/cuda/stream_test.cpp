@@ -4,17 +4,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <thread>
 
 #include "neura/cuda/graph.h"
 #include "neura/cuda/memory.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/to.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/create/to.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/cuda/device.h"
 
 namespace neura::test {
@@ -216,6 +217,12 @@ TEST_F(CudaCopies, OfEverySizeInEveryDirection) {
         expect_same(e.to("cpu"), h);
       }
   }
+}
+
+TEST_F(CudaCopies, OfAGibibyteKeepEveryByte) {
+  const std::int64_t n = 1 << 28;
+  const Tensor h = arange(n, {.dtype = int32}), back_here = h.to(kCuda).clone().to(Device());
+  EXPECT_EQ(std::memcmp(back_here.const_raw_data(), h.const_raw_data(), h.nbytes()), 0);
 }
 
 TEST_F(CudaCopies, FromPinnedMemoryReturnBeforeTheyAreDone) {

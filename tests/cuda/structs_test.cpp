@@ -4,8 +4,8 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/random.h"
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/cuda/device.h"

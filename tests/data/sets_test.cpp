@@ -36,6 +36,24 @@ TEST(Csv, SaysWhereItIsWrong) {
   EXPECT_NE(error_of<IoError>([] { read_csv("/none.csv"); }), "no error");
 }
 
+TEST(Sets, CellsAreReadAsTheyAreQuoted) {
+  const Cells c = parse_cells("\xef\xbb\xbfname, \"what, where\" ,n\r\n\"a \"\"b\"\"\", \"two\nlines\",1\r\n\n,,\n",
+                              {.header = true});
+  EXPECT_EQ(c.names, (std::vector<std::string>{"name", "what, where", "n"}));
+  EXPECT_EQ(c.rows, (std::vector<std::vector<std::string>>{{"a \"b\"", "two\nlines", "1"}, {"", "", ""}}));
+  const Cells tabs = parse_cells("x\t\ty", {.delimiter = '\t'});
+  EXPECT_TRUE(tabs.names.empty());
+  EXPECT_EQ(tabs.rows, (std::vector<std::vector<std::string>>{{"x", "", "y"}}));
+  EXPECT_TRUE(parse_cells("").rows.empty());
+  EXPECT_EQ(parse_cells("a\n\"\"\n").rows, (std::vector<std::vector<std::string>>{{""}}));  // no empty line
+  EXPECT_EQ(error_of<FormatError>([] { parse_cells("a,b\n\"x\ny\",1\n2", {}, "f"); }),
+            "f: line 4: expected 2 cells, got 1");
+  EXPECT_EQ(error_of<FormatError>([] { parse_cells("a\n\"b", {}, "f"); }),
+            "f: line 2: expected a quote at the end of the cell, got the end of the text");
+  EXPECT_EQ(error_of<FormatError>([] { parse_cells("\"a\"b", {}, "f"); }),
+            "f: line 1: expected the end of a cell behind its quotes, got \"b\"");
+}
+
 TEST(ImageFolder, TakesFoldersAsClasses) {
   const Folder folder;
   const Tensor cat = sample({3, 4, 5}, uint8, {.low = 0, .high = 255}),

@@ -1,5 +1,6 @@
 // A whole training step is calls through the door: an interceptor sees every computation, on the cpu as on a device.
 #include "neura/neura.h"
+#include "neura/op/apply.h"
 #include "tests/device/device.h"
 #include "tests/support/sample.h"
 

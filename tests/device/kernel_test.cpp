@@ -9,9 +9,9 @@
 #include "neura/core/file.h"
 #include "neura/cuda/compile.h"
 #include "neura/cuda/kernel_file.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/device/device.h"
 
 namespace neura::test {
@@ -152,6 +152,7 @@ TEST_F(DeviceKernels, MistakesComeWithTheCompilersWords) {
 }
 
 TEST_F(DeviceKernels, ASecondOneIsFoundInMemory) {
+  setenv("NEURA_CACHE_DIR", "", 1);  // and in no file
   const std::string source = kSource + "// of this test\n";
   const auto counts = [&](const std::string& text, const std::string& name, const std::vector<std::string>& options) {
     const cuda::CompileCounts before = cuda::compile_counts();
@@ -165,6 +166,7 @@ TEST_F(DeviceKernels, ASecondOneIsFoundInMemory) {
   EXPECT_EQ(counts(source + "\n", "scale", kHopper), Pair(1, 0));
   EXPECT_EQ(counts(source, "show", kHopper), Pair(1, 0));
   EXPECT_EQ(counts(source, "scale", {"--gpu-architecture=sm_90", "--use_fast_math"}), Pair(1, 0));
+  unsetenv("NEURA_CACHE_DIR");
 }
 
 // What another process finds; that it looks there is seen in tests/device/python/kernel_test.py.

@@ -8,9 +8,9 @@
 
 #include "neura/cuda/memory.h"
 #include "neura/cuda/stream.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/device/device.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

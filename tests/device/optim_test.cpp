@@ -1,8 +1,9 @@
 // Optimizers on a device: one kernel for many parameters, and the cpu's answer where their memory overlaps or an error
 // comes in between.
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/nn/clip.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/device/device.h"
 #include "tests/optim/kinds.h"
 #include "tests/support/sample.h"
@@ -48,6 +49,48 @@ TEST_P(DeviceSteps, FollowOneAnotherWhereMemoryOverlaps) {
   a->step(), b->step();
   EXPECT_EQ(host_device().kernels - before, 3);
   expect_there(d, h);
+}
+
+TEST_P(DeviceSteps, TakeParametersOfTwoDevices) {
+  const Tensor a = sample({7}), b = sample({5}, float32, {.seed = 8});
+  const std::vector<Tensor> apart = {with_gradient(a.clone()), with_gradient(b.clone())},
+                            mixed = {with_gradient(a.clone()), with_gradient(b.to(kDevice))};
+  const auto one = GetParam().make({optim::ParamGroup(apart)}), two = GetParam().make({optim::ParamGroup(mixed)});
+  for (int i = 0; i < 3; ++i) {
+    const auto& d = host_device();
+    const std::int64_t copies = d.to_device + d.from_device + d.between_devices;
+    one->step(), two->step();
+    EXPECT_EQ(d.to_device + d.from_device + d.between_devices, copies) << "step " << i;
+  }
+  EXPECT_TRUE(mixed[0].device().is_cpu());
+  expect_same(mixed[0].detach(), apart[0].detach());
+  expect_there(mixed[1], apart[1]);
+  for (const auto& [name, value] : two->state(mixed[1]).values.items)
+    if (const Tensor* t = value.get<Tensor>()) EXPECT_EQ(t->device(), kDevice) << name;
+}
+
+TEST(DeviceClipping, TakesParametersOfTwoDevices) {
+  const Tensor a = sample({7}), b = sample({5}, float32, {.seed = 8});
+  const std::vector<Tensor> apart = {with_gradient(a.clone()), with_gradient(b.clone())},
+                            mixed = {with_gradient(a.clone()), with_gradient(b.to(kDevice))};
+  const double norm = nn::utils::clip_grad_norm_(apart, 0.1).item<double>();
+  const std::int64_t waits = host_device().from_device;
+  const Tensor joint = nn::utils::clip_grad_norm_(mixed, 0.1);
+  EXPECT_LE(host_device().from_device, waits + 1) << "the host waits for the device more than once";
+  EXPECT_NEAR(joint.item<double>(), norm, 1e-6 * norm);
+  expect_close(mixed[0].grad(), apart[0].grad());
+  expect_close(mixed[1].grad().to(Device()), apart[1].grad());
+  EXPECT_EQ(mixed[1].grad().device(), kDevice);
+}
+
+TEST(DeviceClipping, OnOneDeviceTheHostDoesNotWait) {
+  std::vector<Tensor> all;
+  for (std::int64_t n = 1; n < 40; n += 7) all.push_back(with_gradient(sample({n}).to(kDevice)));
+  const std::int64_t waits = host_device().from_device;
+  const Tensor norm = nn::utils::clip_grad_norm_(all, 0.1);
+  nn::utils::clip_grad_value_(all, 0.01);
+  EXPECT_EQ(host_device().from_device, waits);
+  EXPECT_EQ(norm.device(), kDevice);
 }
 
 TEST(DeviceOptimizers, TakeViewsThatLieSideBySideTogether) {

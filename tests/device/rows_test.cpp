@@ -1,9 +1,9 @@
 // Every row on another device: that its kernel runs there and on nothing else, what comes out, what may meet, and what
 // is said when the device fails.
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/row.h"
+#include "neura/op/row.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 #include "tests/contract/row_case.h"
 #include "tests/device/device.h"
 #include "tests/support/loop.h"

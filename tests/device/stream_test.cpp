@@ -6,9 +6,9 @@
 
 #include "neura/cuda/graph.h"
 #include "neura/cuda/memory.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/to.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/create/to.h"
 #include "tests/device/device.h"
 #include "tests/support/sample.h"
 

@@ -1,6 +1,10 @@
 // Every operation that is no row, on another device: values, first and second derivatives, and operands that are apart.
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
+#include "neura/graph/trace.h"
+#include "neura/op/apply.h"
+#include "neura/op/attributes.h"
+#include "neura/op/row.h"
+#include "neura/ops/create/create.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/device/device.h"
@@ -14,10 +18,14 @@ class DeviceStructs : public ::testing::TestWithParam<StructCase> {
   void TearDown() override { constants_on = Device(); }
 
   // Results, gradients of all of them together, and gradients of those.
-  std::vector<Inputs> differentiated(Device device) const {
+  std::vector<Inputs> differentiated(Device device) const { return differentiated(operands_on(device)); }
+  Inputs operands_on(Device device) const {
     constants_on = device;
     Inputs in;
     for (const Tensor& t : c.inputs) in.push_back(t.to(device).clone().requires_grad_());
+    return in;
+  }
+  std::vector<Inputs> differentiated(const Inputs& in) const {
     std::vector<Inputs> all = {c.f(in)};
     for (int order = 0; order < 2; ++order) {
       Inputs roots, seeds;
@@ -47,6 +55,39 @@ TEST_P(DeviceStructs, ValuesAndDerivativesAreTheSameAndThere) {
     }
   }
   EXPECT_GT(host_device().work(), work);
+  count_case();
+}
+
+// Names and attributes of all calls in order, as an interceptor sees them.
+struct Calls : Interceptor {
+  std::vector<std::string> all;
+  void call(Call& c) override {
+    std::string text = std::string(c.row->name) + " " + Attributes::of(*c.row, c.op).fixed().str();
+    for (std::size_t at; (at = text.find("cuda:0")) != std::string::npos;) text.replace(at, 6, "cpu");
+    // Apart from what is made on the host, and from bytes that only the cpu shares until one of two writes.
+    if (!text.starts_with("to_device") && !text.starts_with("lazy_clone")) all.push_back(text);
+    apply(c);
+  }
+};
+TEST_P(DeviceStructs,
+       TheTracedCallsAreTheSameOnEveryDevice) {  // as the host looks at values of the cpu where it is not traced
+  std::vector<std::string> calls;
+  const graph::Function traced = [&](std::span<const Tensor> in) {
+    const Calls seen;
+    const Inputs results = c.f({in.begin(), in.end()});
+    return calls = seen.all, results;
+  };
+  const auto calls_on = [&](Device device) {
+    const Inputs in = operands_on(device);
+    graph::trace(traced, in);
+    return calls;
+  };
+  try {
+    calls_on(Device());
+  } catch (const Error& e) {
+    GTEST_SKIP() << "is no program: " << e.what();
+  }
+  EXPECT_EQ(calls_on(kDevice), calls_on(Device()));
   count_case();
 }
 

@@ -4,6 +4,7 @@
 
 #include "neura/neura.h"
 #include "tests/device/device.h"
+#include "tests/optim/kinds.h"
 #include "tests/support/sample.h"
 
 namespace neura::test {
@@ -17,33 +18,19 @@ struct Net : nn::Module {
   Tensor forward(const Tensor& x) { return last(relu(norm(conv(x))).flatten(1)); }
 };
 
-using Maker = std::unique_ptr<optim::Optimizer> (*)(std::vector<Tensor>);
-struct Kind {
-  const char* name;
-  Maker make;
-};
-#define OPTIMIZER(Name, options)                                           \
-  {#Name, [](std::vector<Tensor> p) -> std::unique_ptr<optim::Optimizer> { \
-     return std::make_unique<optim::Name>(std::move(p));                   \
-   }},
-const Kind kKinds[] = {
-#include "neura/optim/optimizers.def"
-};
-#undef OPTIMIZER
-
 Tensor images(Device d) { return sample({6, 2, 4, 4}).to(d); }
 Tensor labels(Device d) { return tensor({0, 1, 2, 2, 1, 0}).to(d); }
 
-class DeviceTraining : public testing::TestWithParam<Kind> {};
-INSTANTIATE_TEST_SUITE_P(Optimizers, DeviceTraining, testing::ValuesIn(kKinds),
+class DeviceTraining : public testing::TestWithParam<optim::Kind> {};
+INSTANTIATE_TEST_SUITE_P(Optimizers, DeviceTraining, testing::ValuesIn(optim::kKinds),
                          [](const auto& i) { return i.param.name; });
 
 // Losses of four steps; after two, the network moves to another device with its optimizer.
-std::vector<float> losses(const Kind& kind, Device first, Device then) {
+std::vector<float> losses(const optim::Kind& kind, Device first, Device then) {
   manual_seed(5);
   Net net;
   net.to(first);
-  const std::unique_ptr<optim::Optimizer> optimizer = kind.make(net.parameters());
+  const std::unique_ptr<optim::Optimizer> optimizer = kind.make({optim::ParamGroup(net.parameters())});
   std::vector<float> all;
   for (int i = 0; i < 4; ++i) {
     const Device now = i < 2 ? first : then;

@@ -3,13 +3,13 @@
 #include <map>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/embedding_bag.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/segment.h"
-#include "neura/ops/sort.h"
-#include "neura/ops/statistics.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/segment.h"
+#include "neura/ops/nn/embedding_bag.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/statistics.h"
+#include "neura/ops/sort/sort.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/device/device.h"
@@ -112,6 +112,17 @@ TEST_P(WaitsOfOptimizers, None) {
   p.set_grad(sample({5}, float32, {.seed = 2}).to(kDevice));
   const auto optimizer = GetParam().make({optim::ParamGroup({p})});
   for (int step = 0; step < 3; ++step) expect_no_wait(GetParam().name, [&] { optimizer->step(); });
+}
+
+TEST(WaitsOfMatrixOptimizers, None) {
+  Tensor p = sample({5, 3}).to(kDevice).requires_grad_();
+  p.set_grad(sample({5, 3}, float32, {.seed = 2}).to(kDevice));
+  optim::Adafactor adafactor({p}, {.weight_decay = 0.1});
+  optim::Muon muon({p});
+  for (int step = 0; step < 3; ++step) {
+    expect_no_wait("Adafactor", [&] { adafactor.step(); });
+    expect_no_wait("Muon", [&] { muon.step(); });
+  }
 }
 
 // Rules of values are looked at by the device; this one answers at once, a real one at the next call that waits.

@@ -2,9 +2,9 @@
 #pragma once
 #include <map>
 
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
 #include "tests/support/conformance.h"
 
 namespace neura::stored {

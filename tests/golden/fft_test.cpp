@@ -1,9 +1,9 @@
 // Fourier transforms against PyTorch's stored answers.
-#include "neura/ops/fft.h"
+#include "neura/ops/signal/fft.h"
 
 #include <gtest/gtest.h>
 
-#include "neura/ops/stft.h"
+#include "neura/ops/signal/stft.h"
 #include "tests/golden/arguments.h"
 
 namespace neura {

@@ -1,16 +1,16 @@
 // Creation, joining, rearranging and indexing against PyTorch's stored answers.
-#include "neura/ops/index.h"
+#include "neura/ops/index/index.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/join.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/golden/arguments.h"
 
 namespace neura {

@@ -11,7 +11,7 @@
 #include "neura/nn/linear.h"
 #include "neura/nn/norm.h"
 #include "neura/nn/pool.h"
-#include "neura/ops/loss.h"
+#include "neura/ops/loss/loss.h"
 #include "neura/optim/lr_scheduler.h"
 #include "neura/optim/optimizers.h"
 #include "tests/support/close.h"

@@ -1,10 +1,10 @@
 // Views and copies of them against PyTorch's stored answers.
-#include "neura/ops/view.h"
+#include "neura/ops/shape/view.h"
 
 #include <gtest/gtest.h>
 
-#include "neura/ops/copy.h"
-#include "neura/ops/join.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/join.h"
 #include "tests/golden/arguments.h"
 
 namespace neura {

@@ -127,6 +127,37 @@ TEST(Passes, MixedDtypesMasksAndNumbersAreFused) {
   const auto want = f(in), got = run(q, in);
   for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
 }
+TEST(Passes, SlopesAreFused) {
+  for (const DType d : {float32, float64, float16, bfloat16}) {
+    const auto f = [](auto in) {
+      const Tensor x = in[0].detach().requires_grad_();
+      const Tensor y = leaky_relu(tanh(sigmoid(x) - in[1]), 0.25);
+      y.backward(in[2]);
+      return std::vector{x.grad()};
+    };
+    std::vector<Tensor> in;
+    for (std::uint64_t i = 0; i < 3; ++i) in.push_back(sample({33, 101}, d, {.seed = i}));
+    const Program p = graph::trace(f, in), q = fused(p);
+    const auto slopes = [](const Program& r) {
+      return std::count_if(r.nodes.begin(), r.nodes.end(), [](auto& n) { return n.row->kind == Row::slope; });
+    };
+    EXPECT_EQ(slopes(p), 3) << str(p);
+    EXPECT_EQ(slopes(q), 0) << str(q);
+    EXPECT_EQ(str(parse(str(q))), str(q));
+    expect_same(run(q, in)[0], f(in)[0]);
+  }
+}
+TEST(Passes, ASlopeThatReadsNothingStaysApart) {
+  const auto f = [](auto in) {
+    const Tensor x = in[0].detach().requires_grad_();
+    tanh(floor(x) + in[1]).backward(in[1]);
+    return std::vector{x.grad()};
+  };
+  const std::vector<Tensor> in{sample({33}), sample({33}, float32, {.seed = 1})};
+  const Program p = graph::trace(f, in), q = fused(p);
+  EXPECT_EQ(calls_of(q, "floor_backward"), 1u) << str(q);
+  expect_same(run(q, in)[0], zeros({33}));
+}
 TEST(Passes, OnlyWhatNobodyElseReadsIsFused) {
   const auto f = [](auto in) {
     const Tensor inner = in[0] + 1, y = exp(inner) * 2;

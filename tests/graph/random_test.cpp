@@ -1,9 +1,11 @@
 // Random programs: rows of all tables on views, in place, broadcast, halves, sizes 0, 1 and odd. A program runs as
 // eager does, and every pass leaves its bits.
 #include <algorithm>
+#include <cmath>
 
 #include "neura/graph/passes.h"
 #include "neura/graph/trace.h"
+#include "neura/graph/window.h"
 #include "neura/neura.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
@@ -33,6 +35,11 @@ class Author {  // of one function: the same for the same seed
       }
     }
     return {pool_.end() - std::min<std::ptrdiff_t>(4, std::ptrdiff_t(pool_.size())), pool_.end()};
+  }
+  const Tensors& pool() const { return pool_; }
+  double read() {  // one value
+    const Tensor t = pick().detach().flatten();
+    return t.numel() ? sum(to(t.narrow(0, t.numel() / 2, 1), float64)).item<double>() : 0;
   }
 
  private:
@@ -200,6 +207,57 @@ TEST_P(RandomProgram, RunsAsEagerDoes) {
       for (std::size_t k = 0; k < in.size(); ++k) expect_same(in[k], in_eager[k]);
     }
     if (HasFailure()) break;
+  }
+}
+
+// The same functions compiled, which may read values, and record.
+TEST_P(RandomProgram, RunsAsEagerDoesWhenCompiled) {
+  for (int part = 0; part < 10; ++part) {
+    const auto seed = std::uint64_t(GetParam() * 10 + part);
+    SCOPED_TRACE(seed);
+    Dice dice{seed * 677 + 5};
+    const Tensors memory = drawn(dice, 2), inputs = drawn(dice, 3);
+    const bool records = dice.below(2);
+    struct Outcome {
+      Tensors results, memory, grads;
+      double value;
+      std::string error;
+    };
+    const auto f = [&](const Tensors& m, const Tensors& given) {
+      Outcome o;
+      Tensors in = given;
+      for (Tensor& x : in)
+        if (records && is_floating(x.dtype())) x.requires_grad_(), o.grads.push_back(x);
+      Author author(seed, m, in);
+      author.write(8);
+      o.value = author.read();
+      author.write(8);
+      o.results = author.pool();
+      for (const Tensor& y : o.results)
+        if (records && y.requires_grad() && is_floating(y.dtype()) && !y.is_leaf()) {
+          try {
+            sum(y).backward({}, true);
+          } catch (const Error& e) {
+            o.error += e.what();
+          }
+        }
+      return o;
+    };
+    auto compiled = graph::compile(f, {.least = 1});
+    for (int call = 0; call < 2; ++call) {
+      const Tensors m = copies(memory), n = copies(memory);
+      const Outcome want = f(m, copies(inputs)), got = compiled(n, copies(inputs));
+      ASSERT_EQ(got.results.size(), want.results.size());
+      for (std::size_t k = 0; k < want.results.size(); ++k) expect_same(got.results[k], want.results[k]);
+      for (std::size_t k = 0; k < m.size(); ++k) expect_same(n[k], m[k]);
+      for (std::size_t k = 0; k < want.grads.size(); ++k) {
+        ASSERT_EQ(got.grads[k].grad().defined(), want.grads[k].grad().defined());
+        if (want.grads[k].grad()) expect_same(got.grads[k].grad(), want.grads[k].grad());
+      }
+      EXPECT_TRUE(got.value == want.value || (std::isnan(got.value) && std::isnan(want.value)));
+      EXPECT_EQ(got.error, want.error);
+      if (HasFailure()) return;
+    }
   }
 }
 

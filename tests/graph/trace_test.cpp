@@ -194,6 +194,17 @@ TEST(Trace, DrawsGoOnWithTheGenerator) {
   }
 }
 
+TEST(Trace, WhatValuesMustFulfilIsAskedInEveryRun) {
+  const Tensor x = full({3}, 0.25), target = ones({3}), wrong = full({3}, 2.0);
+  const Program p = trace([&](auto in) { return Tensors{binary_cross_entropy(in[0], target)}; }, {{x}});
+  expect_same(run(p, {{x}})[0], binary_cross_entropy(x, target));
+  expect_refusals<ValueError>({{"binary_cross_entropy: expected", [&] { run(p, {{wrong}}); }}});
+  EXPECT_THROW(trace([&](auto in) { return Tensors{binary_cross_entropy(in[0], target)}; }, {{wrong}}), ValueError);
+  const Tensor whole = full({3}, 7, {.dtype = int64}), none = zeros({3}, {.dtype = int64});
+  const Program q = trace([&](auto in) { return Tensors{remainder(whole, in[0])}; }, {{ones({3}, {.dtype = int64})}});
+  expect_refusals<ValueError>({{"division: expected integers other than 0", [&] { run(q, {{none}}); }}});
+}
+
 TEST(Trace, RefusesWhatARunCouldNotGoOnLike) {
   const Tensor x = ones({2});
   Tensor state = zeros({2}), stored = ones({2});

@@ -5,7 +5,7 @@
 
 #include "neura/core/file.h"
 #include "neura/nn/nn.h"
-#include "neura/ops/loss.h"
+#include "neura/ops/loss/loss.h"
 #include "neura/optim/optimizers.h"
 #include "tests/io/folder.h"
 #include "tests/support/close.h"
@@ -24,13 +24,12 @@ struct Kind {
   const char* name;
   Maker make;
 };
-#define OPTIMIZER(Name, options) \
-  {#Name,                        \
+#define OPTIMIZER(Name, ...) \
+  {#Name,                    \
    [](std::vector<Tensor> p) -> std::unique_ptr<Optimizer> { return std::make_unique<optim::Name>(std::move(p)); }},
 const Kind kKinds[] = {
-#include "neura/optim/optimizers.def"
+#include "neura/tables/optimizers.def"
 };
-#undef OPTIMIZER
 
 // Everything that a run has; dropout draws from the generator.
 struct Training {

@@ -2,16 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 
 #include "neura/core/file.h"
 #include "neura/io/safetensors.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/io/folder.h"
+#include "tests/io/mapping.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 
@@ -19,19 +18,8 @@ namespace neura {
 namespace {
 
 using test::Folder;
+using test::lies_in;
 using test::sample;
-
-// Is this memory a mapping of the file?
-bool lies_in(const void* at, const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t begin = 0, end = 0;
-    if (std::sscanf(line.c_str(), "%zx-%zx", &begin, &end) == 2 && line.ends_with(path) &&
-        begin <= std::uintptr_t(at) && std::uintptr_t(at) < end)
-      return true;
-  }
-  return false;
-}
 
 TEST(Mapping, GivesTheSameFromAFileAMappingAndBytes) {
   Folder folder;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 #include "tests/io/folder.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"

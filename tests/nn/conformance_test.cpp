@@ -131,8 +131,8 @@ template <class M, class O> Ref<Module> loss(const Arguments& a) {
   return make<M>(o);
 }
 
-#define LOSS(Name, function, fields) {#Name, loss<Name, Name##Options>},
-#define LOSS3(Name, function, a, b, c, fields) {#Name, loss<Name, Name##Options>},
+#define LOSS(Name, ...) {#Name, loss<Name, Name##Options>},
+#define LOSS3(Name, ...) {#Name, loss<Name, Name##Options>},
 const std::vector<std::pair<std::string, Make>> kLayers = {
 #include "neura/nn/losses.def"
     {"Linear",

@@ -4,7 +4,7 @@
 
 #include "neura/nn/activation.h"
 #include "neura/nn/linear.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 #include "tests/nn/every_layer.h"
 #include "tests/support/close.h"
 
@@ -66,7 +66,7 @@ std::vector<LayerCase> without_features() {
           OF("DropoutOfNothing", make<Dropout>(), some({n, 0})),
           OF("FlattenOfNothing", make<Flatten>(), some({n, 0, 3})),
           OF("MSELossOfNothing", make<MSELoss>(), some({n, 0}), some({n, 0})),
-          OF("TransformerEncoderLayerOfNoTimes", make<TransformerEncoderLayer>(4, 2, layers::kSmall), some({0, n, 4}))};
+          OF("TransformerEncoderLayerOfNoTimes", make<TransformerEncoderLayer>(4, 2, layers::tiny()), some({0, n, 4}))};
 #undef OF
 }
 struct NoFeatures : testing::TestWithParam<LayerCase> {};

@@ -123,7 +123,7 @@ inline void add_spatial(std::vector<LayerCase>& all) {
         WITH(Fold, (3, 2), some({n, 4, 4}))})
     all.push_back(c);
 }
-inline const TransformerLayerOptions kSmall{.dim_feedforward = 3};
+inline TransformerLayerOptions tiny() { return {.dim_feedforward = 3}; }
 inline void add_networks(std::vector<LayerCase>& all) {
   for (const LayerCase& c : {
            WITH(Bilinear, (2, 3, 2), some({n, 2}), some({n, 3}, 2)),
@@ -136,9 +136,10 @@ inline void add_networks(std::vector<LayerCase>& all) {
            WITH(GRUCell, (2, 3), some({n, 2})),
            WITH(LSTMCell, (2, 3), some({n, 2})),
            WITH(MultiheadAttention, (4, 2), some({3, n, 4}), some({2, n, 4}, 2), some({2, n, 4}, 3)),
-           WITH(TransformerEncoderLayer, (4, 2, kSmall), some({3, n, 4})),
-           WITH(TransformerDecoderLayer, (4, 2, kSmall), some({3, n, 4}), some({2, n, 4}, 2)),
-           WITH(Transformer, (4, 2, TransformerOptions{kSmall, 1, 1}), some({3, n, 4}), some({2, n, 4}, 2)),
+           WITH(TransformerEncoderLayer, (4, 2, tiny()), some({3, n, 4})),
+           WITH(TransformerDecoderLayer, (4, 2, tiny()), some({3, n, 4}), some({2, n, 4}, 2)),
+           WITH(Transformer, (4, 2, TransformerOptions{tiny(), 1, 1}), some({3, n, 4}), some({2, n, 4}, 2)),
+           WITH(PositionalEncoding, (4, PositionalEncodingOptions{.max_len = 5}), some({3, n, 4})),
            WITH(CosineSimilarity, (), some({n, 3}), some({n, 3}, 2)),
            WITH(PairwiseDistance, (), some({n, 3}), some({n, 3}, 2)),
            WITH(AdaptiveLogSoftmaxWithLoss, (4, 6, std::vector<std::int64_t>{2, 4}), some({n, 4}), whole({n}, 6)),
@@ -168,7 +169,6 @@ inline void add_losses(std::vector<LayerCase>& all) {
 #undef ON
 #undef WITH
 #undef IN_DIMS
-
 }  // namespace layers
 
 inline std::vector<LayerCase> layer_cases() {

@@ -4,11 +4,13 @@
 
 #include <cmath>
 
+#include "neura/nn/container.h"
+#include "neura/nn/conv.h"
 #include "neura/nn/linear.h"
-#include "neura/ops/conv.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/spatial/conv.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 
@@ -122,6 +124,23 @@ TEST(Init, IsSparseByColumn) {
     for (double x : t.t()[c].to(DType::float64).contiguous().to_vector<double>()) zeros += x == 0;
     EXPECT_EQ(zeros, 3);
   }
+}
+
+TEST(Init, ByApplyChangesTheChosenLayersAlone) {
+  Sequential net(Conv2d(3, 4, 3), Linear(60, 40));
+  const Tensor kernel = net.at<Conv2d>(0).weight.detach().clone(), shift = net.at<Conv2d>(0).bias.detach().clone();
+  net.apply([](Module& m) {
+    auto* linear = m.as<Linear>();
+    if (!linear) return;
+    init::normal_(linear->weight, 3, 0.01);
+    init::zeros_(linear->bias);
+  });
+  const auto& linear = net.at<Linear>(1);
+  EXPECT_NEAR(linear.weight.detach().mean().item<double>(), 3, 1e-2);
+  EXPECT_NEAR(neura::std(linear.weight.detach()).item<double>(), 0.01, 2e-3);
+  test::expect_same(linear.bias.detach(), Tensor(linear.bias.detach().clone()).zero_());
+  test::expect_same(net.at<Conv2d>(0).weight.detach(), kernel);
+  test::expect_same(net.at<Conv2d>(0).bias.detach(), shift);
 }
 
 TEST(Init, IsRepeatable) {

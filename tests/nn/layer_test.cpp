@@ -5,11 +5,11 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/nn/nn.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 

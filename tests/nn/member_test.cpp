@@ -6,9 +6,9 @@
 #include "neura/nn/conv.h"
 #include "neura/nn/embedding.h"
 #include "neura/nn/linear.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "neura/ops/create.h"
-#include "neura/ops/join.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/join.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/sample.h"

@@ -3,7 +3,7 @@
 
 #include "neura/neura.h"
 #include "neura/nn/packed.h"
-#include "neura/nn/pool_more.h"
+#include "neura/nn/pool_composed.h"
 #include "neura/nn/transformer.h"
 
 namespace neura::nn {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "neura/onnx/model.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::test {
 

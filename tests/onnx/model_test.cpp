@@ -1,8 +1,8 @@
 #include "neura/onnx/model.h"
 
 #include "neura/core/file.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/reduce.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/io/folder.h"
 #include "tests/onnx/build.h"
 #include "tests/support/close.h"

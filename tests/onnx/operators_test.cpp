@@ -3,10 +3,12 @@
 
 #include <cmath>
 
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/onnx/build.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
@@ -200,6 +202,28 @@ TEST(Operators, QuantisationRoundsHalvesToEven) {
   const Tensor x = numbers({-1.5, 0.5, 1.5, 2.5, 300}, {5});
   expect_close(one("QuantizeLinear", {x, full({}, 1.0), full({}, 2, {.dtype = uint8})}),
                std::vector<double>{0, 2, 4, 4, 255});
+}
+
+TEST(Operators, ProductsOfBytesTakeEveryFormOfZeroPoint) {
+  const Tensor b = sample({5, 4}, float64, {.low = -128, .high = 127, .seed = 2}).to(int8);
+  for (const DType left : {uint8, int8}) {
+    const Tensor a = sample({2, 3, 5}, float64, {.low = 0, .high = 127}).to(left);
+    const Tensor one_a = full({}, 7, {.dtype = left}), row_a = tensor({1., 2., 100.}).to(left);
+    const Tensor one_b = full({}, -9, {.dtype = int8}), row_b = tensor({-128., 0., 3., 127.}).to(int8);
+    const auto wide = [](const Tensor& t) { return t.to(float64); };
+    for (const Tensor& za : {one_a, row_a.reshape({1, 3, 1})})
+      for (const Tensor& zb : {one_b, row_b}) {
+        const Tensor want = matmul(wide(a) - wide(za), wide(b) - wide(zb));
+        expect_same(one("MatMulInteger", {a, b, za, zb}), want.to(int32));
+      }
+    expect_same(one("MatMulInteger", {select(a, 0, 1), b, row_a}),
+                matmul(wide(select(a, 0, 1)) - wide(row_a.reshape({3, 1})), wide(b)).to(int32));
+    expect_same(one("MatMulInteger", {a, b}), matmul(wide(a), wide(b)).to(int32));
+    const Tensor scale = full({}, 0.5), result = full({}, 40., {.dtype = float32});
+    const Tensor y = one("QLinearMatMul", {a, scale, one_a, b, scale, one_b, result, full({}, 3, {.dtype = uint8})});
+    const Tensor sums = matmul(wide(a) - wide(one_a), wide(b) - wide(one_b)) * 0.25;
+    expect_same(y, clamp(neura::round(sums / 40.) + 3., {0., 255.}).to(uint8));
+  }
 }
 
 TEST(Operators, TheFirstOfEqualsIsOnTop) {

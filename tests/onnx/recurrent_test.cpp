@@ -1,7 +1,7 @@
 // Recurrences in ONNX's order of gates, against plain loops.
 #include <cmath>
 
-#include "neura/ops/view.h"
+#include "neura/ops/shape/view.h"
 #include "tests/onnx/build.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

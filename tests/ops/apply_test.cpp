@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "neura/ops/pointwise.h"
-#include "neura/ops/promotion.h"
-#include "neura/ops/strided.h"
+#include "neura/op/pointwise/pointwise.h"
+#include "neura/op/pointwise/promotion.h"
+#include "neura/ops/shape/strided.h"
 #include "tests/support/engine.h"
 
 namespace neura {

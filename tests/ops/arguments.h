@@ -4,8 +4,8 @@
 #include <string>
 
 #include "neura/backend/cpu/targets.h"
-#include "neura/backend/reduction.h"
-#include "neura/ops/loss.h"
+#include "neura/core/reduction.h"
+#include "neura/ops/loss/loss.h"
 #include "tests/support/conformance.h"
 
 namespace neura::test {

@@ -1,11 +1,11 @@
-#include "neura/ops/attention.h"
+#include "neura/ops/nn/attention.h"
 
 #include <cmath>
 #include <functional>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"

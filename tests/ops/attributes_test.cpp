@@ -1,14 +1,15 @@
 // Attributes of every operation: printed, read back, compared, written into another one; and what is refused.
-#include "neura/ops/attributes.h"
+#include "neura/op/attributes.h"
 
 #include <random>
 #include <unordered_set>
 
-#include "neura/ops/apply.h"
-#include "neura/ops/create.h"
-#include "neura/ops/registry.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/scan.h"
+#include "neura/op/apply.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/scan.h"
+#include "neura/ops/training/optimizer_step.h"
 #include "tests/support/close.h"
 
 namespace neura::test {
@@ -161,6 +162,11 @@ TEST(Attributes, AreWrittenAsPythonPrintsThem) {
   EXPECT_EQ(Attributes().str(), "");
   EXPECT_TRUE(Attributes::parse("").empty());
   EXPECT_EQ(Attributes::of(rows::add, nullptr).str(), "");
+}
+TEST(Attributes, OfAnOptimizersStepAreTheNumbersOfItsTable) {
+  const OptimizerStep<SgdStep> step{{{0.5, 0.25, 0.75, 0.0, -1.0, true, false}}};
+  EXPECT_EQ(Attributes::of(row_of<OptimizerStep<SgdStep>>, &step).str(),
+            "steps=[[lr=0.5, weight_decay=0.25, momentum=0.75, dampening=0.0, sign=-1.0, nesterov=true, first=false]]");
 }
 TEST(Attributes, ReadNumbersBackToTheLastBit) {
   const double inf = INFINITY;

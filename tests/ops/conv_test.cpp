@@ -1,11 +1,11 @@
 // Convolutions: against plain loops, PyTorch's stored answers, gradients of first and second order, errors.
-#include "neura/ops/conv.h"
+#include "neura/ops/spatial/conv.h"
 
 #include <gtest/gtest.h>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
 #include "tests/support/conformance.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"

@@ -1,12 +1,12 @@
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "neura/ops/random.h"
-#include "neura/ops/view.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/loop.h"
 
@@ -115,6 +115,35 @@ TEST(Create, FractionsAreCutOffAndANegativeNumberWrapsOnce) {
   EXPECT_EQ(full({1}, 2.9, {.dtype = int32}).item<int>(), 2);
   EXPECT_TRUE(full({1}, 0.5, {.dtype = boolean}).item<bool>());
   EXPECT_TRUE(std::isinf(full({1}, 1e6, {.dtype = float16}).item<double>()));
+}
+TEST(Create, NumbersThatADtypeDoesNotHoldAreRefusedByEveryForm) {
+  const double nan = std::nan(""), inf = INFINITY;
+  const std::pair<DType, std::vector<double>> cases[] = {{uint8, {256, 300, -256, nan, inf, -inf}},
+                                                         {int8, {128, -129, 1e30, nan}},
+                                                         {int16, {32768, -32769, inf}},
+                                                         {int32, {2147483648.0, -2147483649.0, nan, inf}},
+                                                         {int64, {9223372036854775808.0, -1e19, nan, -inf}}};
+  const auto expect_refused = [](const auto& make, const std::string& what) {
+    const std::string said = error_of<ValueError>(make);
+    EXPECT_NE(said.find("expected a number that "), said.npos) << what << ": " << said;
+  };
+  for (const auto& [d, values] : cases)
+    for (const double v : values) {
+      const std::string what = std::string(name(d)) + " of " + std::to_string(v);
+      expect_refused([&, d = d] { tensor(std::vector<double>{1, v}, {2}, {.dtype = d}); }, what);
+      expect_refused([&, d = d] { tensor({1., v}, {.dtype = d}); }, what);
+      expect_refused([&, d = d] { full({2}, v, {.dtype = d}); }, what);
+      expect_refused([&, d = d] { scalar_tensor(v, {.dtype = d}); }, what);
+      expect_refused([&, d = d] { full({2}, 1, {.dtype = d}).fill_(v); }, what);
+    }
+  const std::complex<double> c(1, 2);
+  for (const DType d : {float32, float16, int64, uint8}) {
+    expect_refused([&] { tensor(std::vector<std::complex<double>>{c}, {1}, {.dtype = d}); }, name(d));
+    expect_refused([&] { full({1}, c, {.dtype = d}); }, name(d));
+  }
+  EXPECT_EQ(tensor(std::vector<std::complex<double>>{{2, 0}}, {1}, {.dtype = float32}).item<float>(), 2);
+  EXPECT_EQ(tensor(std::vector<double>{-128, 127}, {2}, {.dtype = int8}).to_vector<std::int8_t>(),
+            (std::vector<std::int8_t>{-128, 127}));
 }
 template <class T> void expect_kept(std::vector<T> values) {
   const Tensor t = tensor(values, {std::int64_t(values.size()), 1});

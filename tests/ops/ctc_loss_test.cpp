@@ -1,10 +1,10 @@
-#include "neura/ops/ctc_loss.h"
+#include "neura/ops/loss/ctc_loss.h"
 
 #include <cmath>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"

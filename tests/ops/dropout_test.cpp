@@ -1,4 +1,4 @@
-#include "neura/ops/dropout.h"
+#include "neura/ops/random/dropout.h"
 
 #include <cmath>
 

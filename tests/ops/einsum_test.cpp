@@ -1,5 +1,5 @@
 // Equations: against a sum over every index, PyTorch's stored answers, gradients, errors.
-#include "neura/ops/einsum.h"
+#include "neura/ops/product/einsum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "neura/ops/embedding.h"
+#include "neura/ops/nn/embedding.h"
 
 #include "neura/core/parallel.h"
 #include "tests/ops/arguments.h"

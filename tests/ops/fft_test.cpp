@@ -1,18 +1,18 @@
-#include "neura/ops/fft.h"
+#include "neura/ops/signal/fft.h"
 
 #include <cmath>
 #include <numbers>
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/parallel.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/stft.h"
-#include "neura/ops/view.h"
-#include "neura/ops/window.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/signal/stft.h"
+#include "neura/ops/signal/window.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

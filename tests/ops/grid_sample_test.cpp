@@ -1,14 +1,14 @@
 // Sampling at points: against sums over the whole image, gradients of both orders, edges, errors.
-#include "neura/ops/grid_sample.h"
+#include "neura/ops/spatial/grid_sample.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
@@ -109,6 +109,29 @@ TEST(GridSample, GradientsOfBothOrders) {
     if (o.mode == "bicubic") return;
     expect_gradients(f, sample({1, 1, 2, 3, 3}, DType::float64), points({1, 1, 2, 2, 3}));
   });
+}
+// Images of many channels are read by other code than those of few.
+TEST(GridSample, ManyChannelsAreAsEachByItself) {
+  const Tensor grid = sample({2, 13, 11, 2}) * 1.3;
+  for (const std::int64_t channels : {8, 9, 35, 67})
+    for (const char* mode : kModes)
+      for (const char* padding : kPaddings) {
+        const GridSampleOptions o{.mode = mode, .padding_mode = padding, .align_corners = false};
+        SCOPED_TRACE(std::string(mode) + " " + padding + " " + std::to_string(channels));
+        const Tensor x = sample({2, channels, 9, 8}).requires_grad_(), g = grid.clone().requires_grad_();
+        const Tensor y = grid_sample(x, g, o), up = sample(y.shape());
+        y.backward(up);
+        Tensor of_grid = zeros_like(grid);
+        for (std::int64_t c = 0; c < channels; ++c) {
+          const Tensor one = x.detach().narrow(1, c, 1).clone().requires_grad_(), h = grid.clone().requires_grad_();
+          const Tensor each = grid_sample(one, h, o);
+          each.backward(up.narrow(1, c, 1));
+          expect_close(y.detach().narrow(1, c, 1), each.detach(), {1e-5, 1e-5});
+          expect_close(x.grad().narrow(1, c, 1), one.grad(), {1e-5, 1e-5});
+          of_grid = of_grid + h.grad();
+        }
+        expect_close(g.grad(), of_grid, {1e-3, 1e-4});
+      }
 }
 TEST(GridSample, NoGradientReachesTheGridOfTheNearest) {
   for (const bool again : {false, true}) {

@@ -1,11 +1,11 @@
-#include "neura/ops/hash.h"
+#include "neura/ops/reduce/hash.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "neura/ops/create.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/loop.h"
 #include "tests/support/refusals.h"

@@ -1,16 +1,16 @@
 // Indexing against plain loops, where the stored answers (tests/golden) do not look.
-#include "neura/ops/rows_more.h"
-#include "neura/ops/index.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/index/index.h"
 
 #include <gtest/gtest.h>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 

@@ -2,12 +2,12 @@
 // would be in the result is refused.
 #include <gtest/gtest.h>
 
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"
 
@@ -89,6 +89,51 @@ TEST(IntegerNumbers, ClampBetweenNumbersAndTensors) {
   EXPECT_EQ(clamp_out(out, x, {-5, 300}).to_vector<std::uint8_t>(), same);
 }
 
+TEST(IntegerNumbers, TensorsWithoutDimensionsAreBoundsAsNumbersAre) {
+  const Tensor x = tensor({3, 1, 200}, {.dtype = uint8}), high = tensor(300), low = tensor(-5);
+  const std::vector<std::uint8_t> most{255, 255, 255}, least{0, 0, 0};
+  EXPECT_EQ(maximum(x, high).to_vector<std::uint8_t>(), most);
+  EXPECT_EQ(fmax(high, x).to_vector<std::uint8_t>(), most);
+  EXPECT_EQ(minimum(low, x).to_vector<std::uint8_t>(), least);
+  EXPECT_EQ(fmin(x, low).to_vector<std::uint8_t>(), least);
+  EXPECT_EQ(clamp(x, {.min = high}).to_vector<std::uint8_t>(), most);
+  EXPECT_EQ(clamp(x, high, high).to_vector<std::uint8_t>(), most);
+  EXPECT_EQ(maximum(x.to(int8), high).to_vector<std::int8_t>(), (std::vector<std::int8_t>{127, 127, 127}));
+  EXPECT_EQ(minimum(x.to(int16), tensor(INT64_MIN)).to_vector<std::int16_t>(),
+            (std::vector<std::int16_t>{-32768, -32768, -32768}));
+  EXPECT_EQ(maximum(tensor({-3, 3}, {.dtype = int8}), tensor(200, {.dtype = uint8})).to_vector<std::int8_t>(),
+            (std::vector<std::int8_t>{127, 127}));
+  EXPECT_EQ(maximum(x, tensor(7)).dtype(), uint8);
+  Tensor self = x.clone();
+  EXPECT_EQ(clamp_max_(self, low).to_vector<std::uint8_t>(), least);
+}
+
+TEST(IntegerNumbers, HeavisideRefusesValuesOfAWiderDtype) {
+  const Tensor x = tensor({-1, 0, 1}, {.dtype = int8});
+  EXPECT_EQ(heaviside(x, tensor(7, {.dtype = int8})).to_vector<std::int8_t>(), (std::vector<std::int8_t>{0, 7, 1}));
+  EXPECT_EQ(heaviside(x, tensor({7})).dtype(), int64);
+  EXPECT_EQ(error_of<DTypeError>([&] { heaviside(x, tensor(300)); }),
+            "heaviside: expected operands that int8 holds, got a wider dtype; convert one of them with .to() "
+            "(int8 [3], int64 [])");
+  EXPECT_THROW(heaviside(tensor(256), x), DTypeError);
+  EXPECT_THROW(heaviside(x, 300), ValueError);
+  EXPECT_EQ(heaviside(x, 7).to_vector<std::int8_t>(), (std::vector<std::int8_t>{0, 7, 1}));
+}
+
+TEST(IntegerNumbers, ThresholdsAreElements) {
+  Tensor x = tensor({3, 1, 200}, {.dtype = uint8});
+  EXPECT_EQ(threshold(x, 2, 9).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{3, 9, 200}));
+  EXPECT_EQ(threshold(x, 2.9, 9.9).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{3, 9, 200}));
+  EXPECT_EQ(error_of<ValueError>([&] { threshold(x, 300, 0); }),
+            "threshold: expected a number that uint8 holds, got 300");
+  EXPECT_EQ(error_of<ValueError>([&] { threshold_(x, 2, 1000); }),
+            "threshold: expected a number that uint8 holds, got 1000");
+  EXPECT_EQ(threshold_(x, 2, 9).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{3, 9, 200}));
+  const std::int64_t big = (std::int64_t(1) << 53) + 1;
+  EXPECT_EQ(threshold(tensor({big - 1, big, big + 1}), big, -big).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{-big, -big, big + 1}));
+}
+
 TEST(IntegerNumbers, QuotientsAndRemaindersSeeTheValue) {
   const Tensor x = tensor({0, 44, 200, 255}, {.dtype = uint8});
   EXPECT_EQ(floor_divide(x, 300).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 0, 0, 0}));
@@ -126,6 +171,25 @@ TEST(IntegerNumbers, ValuesThatDoNotFitAreRefused) {
             "masked_fill: expected a number that uint8 holds, got 300");
   EXPECT_THROW(masked_fill(x, mask, HUGE_VAL), ValueError);
   EXPECT_THROW(masked_fill(x.to(int8), mask, -129), ValueError);
+  const Tensor index = tensor({0});
+  EXPECT_EQ(error_of<ValueError>([&] { scatter(x, 0, index, 300); }),
+            "scatter: expected a number that uint8 holds, got 300");
+  EXPECT_EQ(error_of<ValueError>([&] { index_fill(x, 0, index, 300); }),
+            "index_fill: expected a number that uint8 holds, got 300");
+  Tensor self = x.clone();
+  EXPECT_EQ(error_of<ValueError>([&] { index_put_(self, {index}, 300); }),
+            "index_put: expected a number that uint8 holds, got 300");
+  EXPECT_EQ(error_of<ValueError>([&] { masked_fill(x, mask, tensor(300)); }),
+            "masked_fill: expected a number that uint8 holds, got 300");
+  EXPECT_THROW(masked_fill(x, mask, tensor(1e30)), ValueError);
+  EXPECT_THROW(masked_fill(x.to(int64), mask, tensor(9.3e18)), ValueError);
+  EXPECT_EQ(masked_fill(x, mask, tensor(7.9)).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{7, 1, 7}));
+  EXPECT_EQ(masked_fill(x, mask, tensor(-1)).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{255, 1, 255}));
+  EXPECT_EQ(error_of<ValueError>([&] { masked_fill(x.to(float16), mask, -1e9); }),
+            "masked_fill: expected a number that float16 holds, got -1e+09");
+  EXPECT_THROW(masked_fill(x.to(float32), mask, tensor(1e39, {.dtype = float64})), ValueError);
+  EXPECT_EQ(masked_fill(x.to(float16), mask, -HUGE_VAL)[0].item<double>(), -HUGE_VAL);
+  EXPECT_EQ(masked_fill(x.to(float16), mask, tensor(HUGE_VAL))[0].item<double>(), HUGE_VAL);
   EXPECT_EQ(where(mask, x, -1).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{3, 255, 2}));  // as PyTorch
   EXPECT_EQ(masked_fill(x, mask, 7.9).to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{7, 1, 7}));
 }

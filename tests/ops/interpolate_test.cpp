@@ -1,11 +1,11 @@
 // antialias: against the definition, a kernel as wide as an element of the result, summed over the whole input.
-#include "neura/ops/interpolate.h"
+#include "neura/ops/spatial/interpolate.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
 #include "tests/support/refusals.h"

@@ -3,9 +3,9 @@
 #include <thread>
 
 #include "neura/core/random.h"
-#include "neura/ops/embedding.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/random.h"
+#include "neura/ops/nn/embedding.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/random/random.h"
 #include "tests/support/close.h"
 #include "tests/support/engine.h"
 

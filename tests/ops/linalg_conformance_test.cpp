@@ -1,8 +1,8 @@
 // PyTorch's stored answers to linear algebra.
 #include <gtest/gtest.h>
 
-#include "neura/ops/linalg.h"
-#include "neura/ops/matrix.h"
+#include "neura/ops/linalg/linalg.h"
+#include "neura/ops/linalg/matrix_functions.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/lapack.h"
 

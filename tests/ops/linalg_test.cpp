@@ -1,4 +1,4 @@
-#include "neura/ops/linalg.h"
+#include "neura/ops/linalg/linalg.h"
 
 #include <gtest/gtest.h>
 
@@ -6,16 +6,16 @@
 #include <limits>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/join.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/matrix.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/lapack.h"

@@ -1,9 +1,10 @@
-#include "neura/ops/loss.h"
+#include "neura/ops/loss/loss.h"
 
 #include <cmath>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/ops/arguments.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"
@@ -182,6 +183,16 @@ TEST(ElementLoss, EdgesAreTorchs) {
   EXPECT_EQ(kl_div(full({0, 3}, 0.0), full({0, 3}, 0.0), {.batchmean = true}).item<double>(), 0);
 }
 // [3] beside [3, 1] would be 3 x 3 losses, silently.
+TEST(ElementLoss, WhatTorchBroadcastsOrKeepsOfOneSample) {
+  const Tensor x = full({2, 3}, 0.5), wide = full({2, 1}, 0.25), one = full({}, -1.0), half = full({}, 0.5);
+  EXPECT_TRUE(equal(gaussian_nll_loss(x, wide, x), gaussian_nll_loss(x, expand(wide, {2, 3}), x)));
+  EXPECT_EQ(kl_div(one, half, {.batchmean = true}).item<double>(), kl_div(one, half, {Reduction::sum}).item<double>());
+  const Tensor row = full({3}, 0.5);
+  const MultiMarginLossOptions each{.reduction = Reduction::none};
+  EXPECT_EQ(multi_margin_loss(row, full({1}, 2, {.dtype = int64}), each).shape(), Shape{1});
+  EXPECT_EQ(multi_margin_loss(row, full({}, 2, {.dtype = int64}), each).shape(), Shape{});
+}
+
 TEST(ElementLoss, AsksForOneShape) {
   const Tensor x = full({3, 1}, 0.5), t = full({3}, 0.25), one = full({1}, 0.25);
   EXPECT_ERROR(ShapeError,

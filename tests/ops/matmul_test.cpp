@@ -1,11 +1,16 @@
 // Products: against plain loops in every layout and dtype, PyTorch's stored answers, gradients, errors.
-#include "neura/ops/matmul.h"
+#include "neura/ops/product/matmul.h"
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "neura/core/memory.h"
 #include "neura/core/parallel.h"
-#include "neura/ops/join.h"
-#include "neura/ops/view.h"
+#include "neura/op/apply.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/conformance.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
@@ -129,6 +134,43 @@ TEST(Linear, EqualsTheProductWithTheTransposedWeight) {
     for_each_index(y.shape(), [&](const Shape& i) { EXPECT_NEAR(at(y, i), at(want, i) + at(b, {i.back()}), 1e-12); });
   }
 }
+// Rows of memory, columns of it, every second one, a window, a broadcast batch: read where they lie.
+TEST(Products, CopyNoOperandOfAnyLayout) {
+  struct Names : Interceptor {
+    std::set<std::string> all;
+    void call(Call& c) override {
+      if (c.row->kind != Row::view) all.insert(c.row->name);
+      apply(c);
+    }
+  };
+  const std::int64_t n = 40000;  // an operand is 5 MB and more, the result 4 kB
+  const Tensor wide = sample({32, n}), tall = sample({n, 32}, float32, {.seed = 2}), large = sample({64, 2 * n});
+  const Tensor batch = sample({3, 32, n});
+  const std::vector<std::pair<const char*, std::pair<Tensor, Tensor>>> cases = {
+      {"plain", {wide, tall}},
+      {"transposed", {tall.t(), wide.t()}},
+      {"a window", {large.slice(0, 3, 35).slice(1, 11, 11 + n), tall}},
+      {"every second row", {large.slice(0, 0, 64, 2).slice(1, 0, n), tall}},
+      {"every second column", {large.slice(0, 0, 32).slice(1, 0, 2 * n, 2), tall}},
+      {"a transposed window", {wide, large.slice(0, 5, 37).slice(1, 7, 7 + n).t()}},
+      {"batches", {batch, tall.expand({3, n, 32})}},
+      {"transposed batches", {tall.t(), batch.transpose(1, 2)}},
+      {"selected", {batch.select(0, 1), batch.select(0, 2).t()}},
+  };
+  for (const auto& [name, operands] : cases) {
+    SCOPED_TRACE(name);
+    const auto& [a, b] = operands;
+    const Tensor want = matmul(a.contiguous().to(float64), b.contiguous().to(float64)).to(float32);
+    Names calls;
+    reset_peak_memory_stats();
+    const std::size_t before = max_memory_allocated();
+    const Tensor got = matmul(a, b);
+    EXPECT_LT(max_memory_allocated() - before, std::size_t(4) * 32 * n) << "bytes, as many as an operand has";
+    EXPECT_EQ(calls.all, (std::set<std::string>{"matmul"}));
+    expect_close(got, want, {2e-2, 1e-3});
+  }
+}
+
 TEST(Products, Gradients) {
   for (const DType d : {DType::float64, DType::complex128}) {
     const Tensor a = sample({2, 3, 4}, d), b = sample({4, 5}, d, {.seed = 1}), c = sample({2, 4, 3}, d, {.seed = 2});
@@ -143,6 +185,13 @@ TEST(Products, Gradients) {
         {sample({5}, d), sample({3, 4}, d, {.seed = 1}), b});
   }
 }
+TEST(Products, IntegersThatBroadcastInTensordotKeepTheirDtype) {
+  const Tensor one = full({1, 1}, 1, {.dtype = uint8}), many = full({2, 3}, 200, {.dtype = uint8});
+  const Tensor y = tensordot(one, many, {1}, {0});
+  EXPECT_EQ(y.dtype(), uint8);
+  EXPECT_EQ(y.to_vector<std::uint8_t>(), std::vector<std::uint8_t>(3, 144));  // 400, which wraps around
+}
+
 TEST(Products, Errors) {
   const Tensor a = sample({2, 3}), b = sample({4, 5}), mask = sample({3, 3}, DType::boolean);
   EXPECT_EQ(

@@ -1,16 +1,17 @@
-#include "neura/ops/matrix.h"
+#include "neura/ops/linalg/matrix_functions.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
+#include "tests/support/lapack.h"
 #include "tests/support/loop.h"
 
 namespace neura {
@@ -35,6 +36,16 @@ TEST(MatrixNorm, OfEachOrder) {
   expect_gradients([](const Tensor& t) { return matrix_norm(t, {.ord = inf}); }, uniform({2, 3, 4}));
   EXPECT_EQ(error_of<ValueError>([&] { matrix_norm(x, {.ord = 3}); }),
             "matrix_norm: expected ord to be 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc', got 3.000000");
+}
+
+TEST(MatrixNorm, OfNothingIsNought) {
+  for (const double ord : {1.0, 2.0, inf})
+    for (const Shape& sizes : {Shape{0, 0}, Shape{0, 3}, Shape{3, 0}}) {
+      if (ord == 2 && !lapack::library()) continue;
+      EXPECT_EQ(matrix_norm(zeros(sizes), {.ord = ord}).item<double>(), 0) << ord << sizes.str();
+      EXPECT_EQ(matrix_norm(zeros(sizes), {.ord = ord, .keepdim = true}).shape(), (Shape{1, 1}));
+    }
+  EXPECT_THROW(matrix_norm(zeros({0, 3}), {.ord = -inf}), IndexError);
 }
 
 TEST(MatrixPower, IsARepeatedProduct) {

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "neura/ops/create.h"
-#include "neura/ops/norm.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/norm.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/shape/view.h"
 #include "neura/autograd/autograd.h"
 
 namespace neura {

@@ -4,14 +4,14 @@
 #include <cmath>
 
 #include "neura/nn/clip.h"
-#include "neura/ops/create.h"
-#include "neura/ops/loss.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/shape.h"
-#include "neura/ops/statistics.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/loss/loss.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/statistics.h"
+#include "neura/ops/shape/shape.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura {
 namespace {

@@ -1,4 +1,4 @@
-#include "neura/ops/norm.h"
+#include "neura/ops/nn/norm.h"
 
 #include <cmath>
 
@@ -82,6 +82,12 @@ TEST(LayerNorm, GradientOfManyRowsIsThatOfFloat64) {  // several blocks of rows
     expect_same(w.grad(), again);
   }
   set_num_threads(before);
+}
+TEST(GroupNorm, OfNoSamplesHasGradientsOfAnyOrder) {
+  const Tensor x = zeros({0, 4, 3}).requires_grad_(), w = ones({4}).requires_grad_();
+  const Tensor first = grad(sum(group_norm(x, 2, w)), x, {}, {.create_graph = true});
+  EXPECT_EQ(first.shape(), (Shape{0, 4, 3}));
+  EXPECT_EQ(grad(sum(first), w).to_vector<float>(), std::vector<float>(4, 0));
 }
 TEST(GroupNorm, EqualsThePlainLoopAndItsGradients) {
   on_every_target([] {

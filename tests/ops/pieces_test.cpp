@@ -1,18 +1,18 @@
 // Consecutive pieces of a dimension, bags of rows, windows at fractional steps.
-#include "neura/ops/segment.h"
+#include "neura/ops/index/segment.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "neura/ops/create.h"
-#include "neura/ops/embedding_bag.h"
-#include "neura/ops/fractional_pool.h"
-#include "neura/ops/join.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/nn/embedding_bag.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
+#include "neura/ops/spatial/fractional_pool.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"

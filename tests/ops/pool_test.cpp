@@ -1,5 +1,5 @@
 // Pooling: against plain loops, PyTorch's stored answers, gradients, errors.
-#include "neura/ops/pool.h"
+#include "neura/ops/spatial/pool.h"
 
 #include <gtest/gtest.h>
 

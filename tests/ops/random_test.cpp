@@ -1,5 +1,5 @@
 // Distributions, and that the numbers depend on seed, offset and place alone.
-#include "neura/ops/random.h"
+#include "neura/ops/random/random.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/view.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 
 namespace neura {

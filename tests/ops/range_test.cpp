@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 #include "tests/support/close.h"
 
 namespace neura::test {

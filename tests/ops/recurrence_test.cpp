@@ -1,5 +1,5 @@
 // The operation of a recurrence against the same steps composed of other operations.
-#include "neura/ops/recurrence.h"
+#include "neura/ops/nn/recurrent_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include "neura/autograd/autograd.h"
 #include "neura/core/memory.h"
 #include "neura/core/parallel.h"
-#include "neura/ops/create.h"
-#include "neura/ops/recurrent.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/to.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/create/to.h"
+#include "neura/ops/nn/recurrent.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/sample.h"

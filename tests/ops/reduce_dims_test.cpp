@@ -6,11 +6,11 @@
 #include <functional>
 #include <limits>
 
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/reduce_common.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/reduce/reduce_common.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/close.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"

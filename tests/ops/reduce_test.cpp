@@ -1,10 +1,10 @@
-#include "neura/ops/reduce.h"
+#include "neura/ops/reduce/reduce.h"
 
 #include <cmath>
 #include <limits>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/create.h"
 #include "tests/support/conformance.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"
@@ -279,6 +279,10 @@ TEST(Reduce, IntegersAddUpInInt64AndMeanRefusesThem) {
   EXPECT_ERROR(DTypeError, "mean: expected floating or complex numbers, got int32; give a floating dtype",
                mean(ones({3}, {.dtype = int32})));
   EXPECT_EQ(mean(ones({3}, {.dtype = int32}), {}, false, float32).item<double>(), 1);
+  const Tensor opposite = tensor({1., -1.});  // of bool: whether any is not 0
+  Tensor out = empty({}, {.dtype = boolean});
+  EXPECT_TRUE(sum_out(out, opposite, {}, false, boolean).item<bool>());
+  EXPECT_TRUE(sum(opposite, {}, false, boolean).item<bool>());
   EXPECT_ERROR(ValueError, "sum: expected different dimensions, got -1 twice", sum(ones({2, 2}), {1, -1}));
   EXPECT_ERROR(IndexError, "sum", sum(ones({2, 2}), 2));
 }

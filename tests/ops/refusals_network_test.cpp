@@ -1,8 +1,8 @@
 // Calls that products and the operations of networks refuse: every place that raises an error and that no other test
 // reaches.
 #include "neura/neura.h"
-#include "neura/ops/embedding_bag.h"
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/embedding_bag.h"
+#include "neura/ops/nn/softmax.h"
 #include "tests/support/refusals.h"
 
 namespace neura {

@@ -3,10 +3,10 @@
 #include "tests/support/refusals.h"
 
 #include "neura/neura.h"
-#include "neura/ops/matrix.h"
-#include "neura/ops/noise.h"
-#include "neura/ops/underscored.h"
-#include "neura/ops/window.h"
+#include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/nn/random_activation.h"
+#include "neura/ops/nn/torch_internal.h"
+#include "neura/ops/signal/window.h"
 
 namespace neura {
 namespace {

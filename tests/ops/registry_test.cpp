@@ -1,11 +1,11 @@
 // The list of all operations: each is found by its name, and a program's own join it.
-#include "neura/ops/registry.h"
+#include "neura/op/registry.h"
 
 #include <set>
 #include <thread>
 
-#include "neura/ops/apply.h"
-#include "neura/ops/rows.h"
+#include "neura/op/apply.h"
+#include "neura/op/pointwise/rows.h"
 #include "tests/support/close.h"
 
 namespace neura::test {

@@ -1,7 +1,8 @@
 // The pointwise operations against PyTorch's stored answers: values, gradients, second gradients, calls that must fail.
 #include <gtest/gtest.h>
 
-#include "neura/ops/rows_more.h"
+#include "neura/op/apply.h"
+#include "neura/ops/pointwise/composed.h"
 #include "neura/surface/rows.h"
 #include "tests/support/conformance.h"
 

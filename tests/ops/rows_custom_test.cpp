@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "neura/backend/backend.h"
-#include "neura/ops/view.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"
@@ -14,7 +14,7 @@ static const void* kernels_of_test_only(const Backend&) { return cpu_rows_test_o
 }  // namespace neura
 #define NEURA_OWN kernels_of_test_only
 #define NEURA_TABLE "tests/tables/test_only.def"
-#include "neura/ops/define_table.h"
+#include "neura/op/pointwise/define_table.h"
 
 namespace neura::test {
 namespace {

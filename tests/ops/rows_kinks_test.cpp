@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/support/close.h"
 
 namespace neura::test {
@@ -81,6 +81,22 @@ TEST(Kinks, AnglesAtTheOrigin) {
   expect_close(g[0], {0});
   expect_close(g[1], {0});
 }
+TEST(Kinks, ComplexInfinitiesAreThoseOfC) {
+  const double inf = INFINITY, nan = NAN;
+  using C = std::complex<double>;
+  for (const DType dtype : {complex64, complex128}) {
+    const auto number = [&](C v) { return full({3}, v, {.dtype = dtype}); };
+    for (const C z : {C(inf, inf), C(-inf, nan), C(nan, -inf), C(inf, 1)}) {
+      EXPECT_EQ(abs(number(z)).to(float64).to_vector<double>(), std::vector<double>(3, inf)) << z;
+      EXPECT_EQ(reciprocal(number(z)).to(complex128).to_vector<C>()[2], C(0)) << z;
+    }
+    EXPECT_TRUE(std::isnan(abs(number({nan, 1})).to(float64).to_vector<double>()[0]));
+    EXPECT_EQ((number({2, -3}) / number({-inf, 4})).to(complex128).to_vector<C>()[0], C(0));
+    EXPECT_EQ(sigmoid(number({-inf, 0})).to(complex128).to_vector<C>()[0], C(0));
+    EXPECT_TRUE(std::isnan(std::abs((number({inf, 0}) / number({inf, 0})).to(complex128).to_vector<C>()[0])));
+  }
+}
+
 TEST(Kinks, RoundingGoesToEven) {
   expect_close(round(of({0.5, 1.5, 2.5, -0.5, -1.5})), {0, 2, 2, -0., -2});
   expect_close(round(of({1.2345, 1250}), {.decimals = 2}), {1.23, 1250});
@@ -128,6 +144,43 @@ TEST(Kinks, OperatorsAndNumbers) {
   expect_close(gelu(of({1}), {.approximate = "tanh"}), {0.8411919906082768});
   expect_close(nan_to_num(of({nan, inf, 2}), {.nan = 1, .posinf = 9}), {1, 9, 2});
   expect_close(add(x, x, 0.5), {1.5, 3});
+}
+
+TEST(Kinks, TheDerivativesOfDigammaVanishAtInfinity) {
+  const Tensor x = of({inf, 1e300, 2}), pi = of({3.141592653589793});
+  expect_close(gradients([](const Tensor& v) { return digamma(v); }, x)[0],
+               {0, 1e-300, pi.item<double>() * pi.item<double>() / 6 - 1});
+  expect_close(polygamma(1, of({inf, nan})), {0, nan});
+  expect_close(polygamma(2, of({inf})), {0});
+  expect_close(gradients([](const Tensor& v) { return polygamma(1, v); }, of({inf}))[0], {0});
+  expect_close(zeta(of({inf, 2}), of({2, inf})), {0, 0});
+}
+
+TEST(Kinks, OddFunctionsKeepTheSignOfZero) {
+  using Odd = Tensor (*)(const Tensor&);
+  const Odd all[] = {
+      [](const Tensor& x) { return sin(x); },   [](const Tensor& x) { return tan(x); },
+      [](const Tensor& x) { return tanh(x); },  [](const Tensor& x) { return expm1(x); },
+      [](const Tensor& x) { return sinh(x); },  [](const Tensor& x) { return asinh(x); },
+      [](const Tensor& x) { return asin(x); },  [](const Tensor& x) { return atan(x); },
+      [](const Tensor& x) { return atanh(x); }, [](const Tensor& x) { return erf(x); },
+      [](const Tensor& x) { return log1p(x); }, [](const Tensor& x) { return elu(x, 2.0); },
+  };
+  for (const DType d : {float16, bfloat16, float32, float64})
+    for (std::size_t k = 0; k < std::size(all); ++k)
+      for (const double zero : {0.0, -0.0}) {
+        const std::vector<double> y = all[k](full({17}, zero, {.dtype = d})).to(float64).to_vector<double>();
+        for (const double v : y) EXPECT_TRUE(v == 0 && std::signbit(v) == std::signbit(zero)) << k << " " << name(d);
+      }
+}
+TEST(Kinks, ValuesAtTheEndOfTheRange) {
+  expect_close(expm1(of({706.5, 709.7, 710, 1e3, inf})), {std::exp(706.5), std::exp(709.7), inf, inf, inf});
+  expect_close(erfinv(of({1 - 0x1p-53, 1 - 0x1p-52, 1e-16 - 1})),
+               {5.8635847487551676, 5.8050186831934533, -5.8635847487551676});
+  const double most = 1.7976931348623157e308;
+  expect_close(i0(of({most, -most, inf, 713})), {inf, inf, inf, 6.7051282636709964e307});
+  expect_close(i1(of({most, -most, inf, -inf})), {inf, -inf, inf, -inf});
+  EXPECT_NEAR(i0e(of({most})).item<double>() / 2.9754474593159e-155, 1, 1e-10);
 }
 
 }  // namespace

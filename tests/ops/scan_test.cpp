@@ -1,7 +1,8 @@
-#include "neura/ops/scan.h"
+#include "neura/ops/reduce/scan.h"
 
 #include <cmath>
 
+#include "neura/ops/pointwise/composed.h"
 #include "tests/support/conformance.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"
@@ -67,6 +68,11 @@ TEST(Scan, RunningMaximumKeepsNanAndTheLastOfEquals) {
   EXPECT_TRUE(is_near(narrow(r.values, 0, 0, 4), {1, 3, 3, 3}));
   EXPECT_TRUE(std::isnan(at(r.values, 4)) && std::isnan(at(r.values, 5)));
   EXPECT_EQ(r.indices.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2, 2, 4, 4}));
+}
+
+TEST(Scan, NoDifferencesLeaveTheInput) {
+  const Tensor x = full({2, 3}, 1.0), more = full({2, 1}, 2.0);
+  EXPECT_TRUE(equal(diff(x, 0, -1, more, more), x));
 }
 
 TEST(Scan, GradientsMatchDifferences) {

@@ -1,7 +1,7 @@
 // Operands that broadcast, step, turn around and differ in dtype, with lines shorter than a vector of the processor:
 // the same as contiguous copies of them give.
-#include "neura/ops/rows_more.h"
-#include "neura/ops/shape.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/shape.h"
 #include "tests/support/close.h"
 #include "tests/support/engine.h"
 

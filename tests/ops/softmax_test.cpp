@@ -1,4 +1,4 @@
-#include "neura/ops/softmax.h"
+#include "neura/ops/nn/softmax.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "neura/ops/sort.h"
+#include "neura/ops/sort/sort.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/create.h"
-#include "neura/ops/index.h"
-#include "neura/ops/random.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "tests/support/conformance.h"
 #include "tests/support/engine.h"
 #include "tests/support/gradients.h"
@@ -232,6 +232,22 @@ TEST(Sort, MistakesAreNamed) {
   EXPECT_ERROR(DTypeError, "searchsorted: expected sequence and values of one dtype",
                searchsorted(ones({3}), ones({3}, {.dtype = float64})));
   EXPECT_ERROR(ValueError, "quantile: expected interpolation linear", quantile(ones({3}), 0.5, {}, false, "cubic"));
+}
+
+// As in torch: integers are weighed in float64, and nothing is recorded.
+TEST(Bincount, SumsWeightsInAFloatingDtypeWithoutAGradient) {
+  const Tensor x = tensor({0, 2, 2});
+  for (const DType d : {int32, int64, boolean, float16, float64}) {
+    const Tensor w = tensor({1, 1, 1}).to(d), y = bincount(x, w);
+    EXPECT_EQ(y.dtype(), float64) << name(d);
+    EXPECT_TRUE(is_near(y, {1, 0, 2}));
+  }
+  const Tensor w = ones({3}).requires_grad_(), y = bincount(x, w, 5);
+  EXPECT_EQ(y.dtype(), float32);
+  EXPECT_TRUE(is_near(y, {1, 0, 2, 0, 0}) && !y.requires_grad());
+  EXPECT_EQ(bincount(x).dtype(), int64);
+  EXPECT_EQ(bincount(tensor(std::vector<std::int64_t>{}), {}, 2).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{0, 0}));
 }
 
 TEST(Unique, CountsAndInverseRebuildTheInput) {

@@ -1,13 +1,13 @@
 // Formulas over existing operations: values by hand, gradients by finite differences, and where they are refused.
-#include "neura/ops/statistics.h"
+#include "neura/ops/reduce/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/window.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/signal/window.h"
 
 namespace neura {
 namespace {

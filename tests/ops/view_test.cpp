@@ -1,5 +1,5 @@
 // Views: the geometry of each, for every way to call it, that bytes are shared, gradients, and what is refused.
-#include "neura/ops/view.h"
+#include "neura/ops/shape/view.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 #include <functional>
 
 #include "neura/autograd/autograd.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/rows_more.h"
-#include "neura/ops/view_dtype.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view_dtype.h"
 #include "tests/support/close.h"
 #include "tests/support/gradients.h"
 #include "tests/support/loop.h"

@@ -1,10 +1,10 @@
 // Every optimizer and scheduler against PyTorch's stored numbers.
-#include "tests/support/conformance.h"
+#include "tests/optim/stored.h"
 
 #include <gtest/gtest.h>
 
 #include "neura/autograd/grad_mode.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/optim/optim.h"
 
 namespace neura::optim {
@@ -12,65 +12,10 @@ namespace {
 
 using test::Value;
 
-// Options of the stored call, as entries of a group.
-nn::Value boxed(const Value& v) {
-  switch (v.kind) {
-    case Value::boolean:
-      return v.scalar.integer() != 0;
-    case Value::integer:
-      return v.scalar.integer();
-    case Value::real:
-      return v.scalar.real();
-    case Value::text:
-      return v.word;
-    case Value::list:
-    case Value::tuple: {
-      nn::List l;
-      for (const Value& e : v.items) l.items.push_back(boxed(e));
-      return l;
-    }
-    default:
-      return {};
-  }
-}
-
-std::unique_ptr<Optimizer> make_optimizer(const std::string& name, ParamGroup group) {
-  std::vector<ParamGroup> groups;
-  groups.push_back(std::move(group));
-#define OPTIMIZER(Name, options) \
-  if (name == #Name) return std::make_unique<Name>(std::move(groups));
-#include "neura/optim/optimizers.def"
-#undef OPTIMIZER
-  return nullptr;
-}
-
 class StoredOptimizer : public testing::TestWithParam<const char*> {};
 
-TEST_P(StoredOptimizer, FollowsTorchStepByStep) {
-  const auto cases = test::read_cases(GetParam(), "optimizers");
-  ASSERT_FALSE(cases.empty());
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    SCOPED_TRACE("case " + std::to_string(i));
-    const Value& c = cases[i];
-    ParamGroup group;
-    for (const Value& p : c["params"].items) group.params.push_back(p.data.clone().requires_grad_());
-    for (std::size_t k = 0; k < c["kwargs"].keys.size(); ++k)
-      group.options[c["kwargs"].keys[k]] = boxed(c["kwargs"].items[k]);
-    std::vector<Tensor> params = group.params;
-    auto optimizer = make_optimizer(GetParam(), std::move(group));
-    ASSERT_TRUE(optimizer);
-    for (const Value& step : c["steps"].items) {
-      for (std::size_t k = 0; k < params.size(); ++k)
-        params[k].set_grad(step["grads"].items[k].data + params[k].detach() * 0.1);
-      optimizer->step();
-      for (std::size_t k = 0; k < params.size(); ++k)
-        test::expect_close(params[k].detach(), step["params"].items[k].data, {1e-7, 1e-6});
-    }
-  }
-}
-INSTANTIATE_TEST_SUITE_P(Table, StoredOptimizer,
-                         testing::Values("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam",
-                                         "RAdam", "ASGD", "Rprop"),
+TEST_P(StoredOptimizer, FollowsTorchStepByStep) { expect_stored_steps(GetParam(), Device()); }
+INSTANTIATE_TEST_SUITE_P(Table, StoredOptimizer, testing::ValuesIn(kStored),
                          [](const auto& info) { return info.param; });
 
 // ---- Schedulers

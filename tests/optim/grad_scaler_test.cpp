@@ -3,10 +3,11 @@
 #include <cmath>
 
 #include "neura/nn/clip.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/optim/optimizers.h"
+#include "neura/sparse/sparse.h"
 #include "tests/support/close.h"
 
 namespace neura::amp {
@@ -46,6 +47,16 @@ TEST(GradScaler, ClipsUnscaledGradients) {
   nn::utils::clip_grad_norm_({o.w}, 1);
   EXPECT_TRUE(o.scaler.step(o.sgd));
   expect_close(o.w.detach(), full({3}, 1 - 0.125 / std::sqrt(3.0)));
+}
+
+TEST(GradScaler, TakesTheScaleOffSparseGradients) {
+  One o;
+  const Tensor at = tensor<std::int64_t>({{2, 0, 2}});
+  o.scaler.scale(sum(o.w));
+  Tensor(o.w).set_grad(sparse::coo_tensor(at, tensor({64.f, 32.f, 64.f}), Shape{3}));
+  o.scaler.unscale_(o.sgd);
+  expect_close(sparse::to_dense(o.w.grad()), tensor({0.5f, 0.f, 2.f}));
+  EXPECT_TRUE(o.scaler.step(o.sgd));
 }
 
 TEST(GradScaler, TheScaleNeverGrowsToInfinity) {

@@ -11,11 +11,10 @@ struct Kind {
   const char* name;
   Maker make;
 };
-#define OPTIMIZER(Name, options) \
+#define OPTIMIZER(Name, ...) \
   {#Name, [](std::vector<ParamGroup> g) -> std::unique_ptr<Optimizer> { return std::make_unique<Name>(std::move(g)); }},
 inline const Kind kKinds[] = {
-#include "neura/optim/optimizers.def"
+#include "neura/tables/optimizers.def"
 };
-#undef OPTIMIZER
 
 }  // namespace neura::optim

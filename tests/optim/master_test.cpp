@@ -1,7 +1,7 @@
 // Master weights: a half parameter whose steps are taken on a float32 copy of it.
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/rows.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 #include "tests/optim/kinds.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"

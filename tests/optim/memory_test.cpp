@@ -8,8 +8,8 @@
 
 #include "neura/nn/clip.h"
 #include "neura/nn/init.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 #include "neura/optim/optimizers.h"
 #include "tests/optim/kinds.h"
 #include "tests/support/sample.h"

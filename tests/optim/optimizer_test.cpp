@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "neura/core/parallel.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 #include "neura/optim/optimizers.h"
 #include "tests/optim/kinds.h"
 #include "tests/support/close.h"
@@ -191,6 +191,30 @@ TEST(Rmsprop, PutsEpsInsideTheRootIfWanted) {
   RMSprop o({p}, {.lr = 0.1, .alpha = 0.5, .eps = 0.25, .eps_inside_sqrt = true});
   p.set_grad(g), o.step();
   test::expect_close(p.detach(), p0 - g / sqrt(g * g * 0.5 + 0.25) * 0.1);
+}
+
+TEST(Rmsprop, PutsEpsInsideTheRootWithEveryOption) {
+  for (const bool centered : {false, true})
+    for (const double momentum : {0.0, 0.9})
+      for (const double decay : {0.0, 0.1}) {
+        Tensor p = leaf({3});
+        Tensor x = p.detach().clone(), square = zeros({3}, {.dtype = float64}), average = square, buffer = square;
+        RMSprop o({p}, {.lr = 0.1,
+                        .alpha = 0.9,
+                        .eps = 0.01,
+                        .weight_decay = decay,
+                        .momentum = momentum,
+                        .centered = centered,
+                        .eps_inside_sqrt = true});
+        for (int i = 0; i < 20; ++i) {
+          p.set_grad(gradient_at(i, p)), o.step();
+          const Tensor g = gradient_at(i, p) + x * decay;
+          square = square * 0.9 + g * g * 0.1, average = average * 0.9 + g * 0.1;
+          buffer = buffer * momentum + g / sqrt((centered ? square - average * average : square) + 0.01);
+          x = x - buffer * 0.1;
+        }
+        test::expect_close(p.detach(), x, {1e-13, 1e-13});
+      }
 }
 
 TEST(Adam, StateHasTorchsNames) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "neura/optim/lr_scheduler.h"
 #include "neura/optim/optimizers.h"
 #include "tests/support/close.h"
@@ -67,6 +69,90 @@ TEST(LRScheduler, JumpsToAnEpoch) {
   EXPECT_NEAR(t.lr(), 0.1, 1e-12);
 }
 
+TEST(CosineAnnealingWarmRestarts, TakesPartsOfAnEpoch) {
+  Two t;
+  CosineAnnealingWarmRestarts s(t.optimizer, 4, 2);
+  s.step({.epoch = 5.5});
+  EXPECT_NEAR(t.lr(), 0.1 * (1 + std::cos(std::acos(-1.0) * 1.5 / 8)) / 2, 1e-15);
+  EXPECT_EQ(s.last_epoch(), 5);
+  EXPECT_EQ(error_of<ValueError>([&] { s.step({.epoch = -1}); }),
+            "CosineAnnealingWarmRestarts: expected an epoch from 0 up, got -1");
+}
+
+TEST(CyclicLR, TakesValuesPerGroupAndAnOwnScale) {
+  Two t;
+  CyclicLR s(t.optimizer, Values{0, 1}, Values{1, 3},
+             {.step_size_up = 2, .scale_fn = [](double cycle) { return 1 / cycle; }, .base_momentum = {0.5, 0.6}});
+  std::vector<double> first, second, momentum;
+  for (int i = 0; i < 6; ++i) {
+    s.step();
+    first.push_back(t.lr(0)), second.push_back(t.lr(1));
+    momentum.push_back(t.optimizer.param_groups()[1].number("momentum"));
+  }
+  EXPECT_EQ(first, (std::vector<double>{0.5, 1, 0.5, 0, 0.25, 0.5}));
+  EXPECT_EQ(second, (std::vector<double>{2, 3, 2, 1, 1.5, 2}));
+  EXPECT_NEAR(momentum[1], 0.6, 1e-15);
+  EXPECT_NEAR(momentum[4], 0.825, 1e-15);
+  EXPECT_EQ(error_of<ValueError>([&] {
+              CyclicLR(t.optimizer, Values{1, 2, 3}, Values{1});
+            }),
+            "CyclicLR: base_lr: expected one value or 2, one per group, got 3");
+}
+
+TEST(LRScheduler, ResumesAtAnEpoch) {
+  Two t;
+  {
+    StepLR s(t.optimizer, 2, 0.5);
+    for (int i = 0; i < 3; ++i) s.step();
+  }
+  StepLR again(t.optimizer, 2, 0.5, 2);  // its first step is to epoch 3
+  EXPECT_EQ(again.last_epoch(), 3);
+  EXPECT_EQ(t.lr(), 0.05);
+  again.step();
+  EXPECT_EQ(t.lr(), 0.025);
+  Two fresh;
+  EXPECT_EQ(error_of<ValueError>([&] { StepLR(fresh.optimizer, 2, 0.5, 2); }),
+            "scheduler: expected \"initial_lr\" in every group to resume at epoch 2, got none; load the optimizer's "
+            "state first");
+}
+
+TEST(LRScheduler, SavesWhatTorchSaves) {
+  Two t;
+  const auto keys = [](const LRScheduler& s) {
+    std::string all;
+    const Dict d = s.state_dict();
+    for (const auto& [name, value] : d.items) all += name + ' ';
+    return all;
+  };
+  const std::string common = "base_lrs last_epoch _step_count _is_initial _last_lr ";
+  EXPECT_EQ(keys(StepLR(t.optimizer, 2)), "step_size gamma " + common);
+  EXPECT_EQ(keys(CosineAnnealingWarmRestarts(t.optimizer, 2)), "T_0 T_i T_mult eta_min T_cur " + common);
+  EXPECT_EQ(keys(CyclicLR(t.optimizer, 0.1, 1, {.cycle_momentum = false})),
+            "total_size step_ratio mode gamma scale_mode max_lrs cycle_momentum " + common);
+  EXPECT_EQ(keys(OneCycleLR(t.optimizer, 1.0, {.total_steps = 4})),
+            "total_steps _schedule_phases _anneal_func_type cycle_momentum " + common);
+}
+
+TEST(SWALR, GoesToItsRateAndStays) {
+  Two t;
+  SWALR s(t.optimizer, Values{0.5, 0.05}, {.anneal_epochs = 4, .anneal_strategy = "linear"});
+  for (const double want : {0.2, 0.3, 0.4, 0.5, 0.5}) {
+    s.step();
+    EXPECT_NEAR(t.lr(0), want, 1e-12);
+    EXPECT_NEAR(t.lr(1), want / 10, 1e-12);
+  }
+  EXPECT_EQ(error_of<ValueError>([&] { SWALR(t.optimizer, 1, {.anneal_strategy = "exp"}); }),
+            "SWALR: expected one of cos, linear, got exp");
+}
+
+TEST(ConstantLR, ComesBackFromNothing) {
+  Two t;
+  ConstantLR s(t.optimizer, 0, 2);
+  EXPECT_EQ(t.lr(), 0);
+  s.step(), s.step();
+  EXPECT_EQ(t.lr(), 0.1);
+}
+
 TEST(LambdaLR, MultipliesTheFirstRate) {
   Two t;
   LambdaLR s(t.optimizer, {[](std::int64_t e) { return 1.0 / double(1 + e); }, [](std::int64_t) { return 1.0; }});
@@ -95,6 +181,16 @@ TEST(SequentialLR, HandsOverAtTheMilestone) {
   s.load_state_dict(saved);
   s.step();
   EXPECT_NEAR(t.lr(), next, 1e-12);
+  auto outer = std::make_shared<ConstantLR>(t.optimizer, 0.5, 1);
+  SequentialLR nested(t.optimizer,
+                      {outer, std::make_shared<ChainedScheduler>(std::vector<std::shared_ptr<LRScheduler>>{
+                                  std::make_shared<StepLR>(t.optimizer, 1, 0.1)})},
+                      {2});
+  got.clear();
+  for (int i = 0; i < 3; ++i) nested.step(), got.push_back(t.lr());
+  EXPECT_NEAR(got[0], 0.1, 1e-12);
+  EXPECT_NEAR(got[1], 0.1, 1e-12);  // from the rate that the first left
+  EXPECT_NEAR(got[2], 0.01, 1e-12);
   EXPECT_EQ(error_of<ValueError>([&] {
               SequentialLR(t.optimizer, {warm, decay}, {});
             }),

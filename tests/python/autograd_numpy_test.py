@@ -57,3 +57,15 @@ def test_what_no_grad_and_retain_graph_do_to_them():
         y.backward()
     (g,) = neura.autograd.grad((x.detach().requires_grad_() ** 2).sum(), x, allow_unused=True)
     assert g is None
+
+
+def test_where_of_a_tensor_is_where_with_it_first():
+    condition = neura.tensor([[True, False, True], [False, False, True]])
+    gradients = []
+    for call in (lambda x, y: x.where(condition, y), lambda x, y: neura.where(condition, x, y)):
+        x, y = neura.tensor([[1.0], [2.0]], requires_grad=True), neura.tensor([5.0, 6.0, 7.0], requires_grad=True)
+        out = call(x, y)
+        (out * neura.arange(1.0, 7).view(2, 3)).sum().backward()
+        assert out.tolist() == [[1, 6, 1], [5, 6, 2]]
+        gradients.append((x.grad.tolist(), y.grad.tolist()))
+    assert gradients[0] == gradients[1] == ([[4], [6]], [4, 7, 0])

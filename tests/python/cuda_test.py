@@ -1,5 +1,8 @@
 """neura.cuda: the same names with and without a device; without one, errors that say what is missing."""
 
+import shutil
+import subprocess
+
 import neura
 import pytest
 
@@ -109,6 +112,21 @@ def test_with_a_device_tensors_travel():
     assert 0 < free <= total
 
 
+@needs_one
+@pytest.mark.skipif(not shutil.which("nvidia-smi"), reason="no nvidia-smi")
+def test_properties_are_those_that_nvidia_smi_prints():
+    call = ["nvidia-smi", "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader,nounits"]
+    lines = subprocess.run(call, capture_output=True, text=True, check=True).stdout.splitlines()
+    printed = [[field.strip() for field in line.split(",")] for line in lines]
+    for i in range(neura.cuda.device_count()):
+        p = neura.cuda.get_device_properties(i)
+        alike = [m for name, capability, m in printed if name == p.name and capability == f"{p.major}.{p.minor}"]
+        assert alike, (p, printed)
+        least, most = 0.95 * min(map(float, alike)), max(map(float, alike))  # the driver keeps some for itself
+        assert least <= p.total_memory / 2**20 <= most
+        assert neura.cuda.get_device_capability(i) == (p.major, p.minor) and p.multi_processor_count > 0
+
+
 def test_an_integer_is_the_index_of_a_cuda_device():
     assert neura.device(1) == neura.device("cuda:1") == neura.device("cuda", 1)
     for wrong in (-1, 256, 2**70):
@@ -167,7 +185,7 @@ def test_a_device_that_is_none_is_one_error_wherever_it_is_given():
     ):
         with pytest.raises(neura.errors.DeviceError) as e:
             ask()
-        assert str(e.value) == 'device: expected "cpu", "cuda" or "cuda:<index>", got "toaster"'
+        assert str(e.value) == 'device: expected "cpu", "cuda", "cuda:<index>" or "meta", got "toaster"'
     with pytest.raises(neura.errors.DeviceError, match="expected an index that exists, got 256"):
         neura.ones(2, device=256)
     for wrong in (1.5, [], object()):

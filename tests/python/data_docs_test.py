@@ -1,23 +1,14 @@
-"""The examples in the page about data and in the docstrings run."""
+"""The examples in the docstrings about data and pictures run."""
 
 import doctest
 import importlib
-import pathlib
-import re
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "data.md"
+MODULES = "utils.data.collate utils.data.sampler data.files data.transforms data.functional data.augment data.sets"
 
 
-def test_the_page_runs():
-    programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert programs
-    for program in programs:
-        exec(compile(program, str(PAGE), "exec"), {"__name__": "page"})
-
-
-@pytest.mark.parametrize("name", ["utils.data.collate", "utils.data.sampler", "data.files", "data.transforms"])
+@pytest.mark.parametrize("name", MODULES.split())
 def test_docstrings_run(name):
     failed, tried = doctest.testmod(importlib.import_module("neura." + name))
     assert tried and not failed

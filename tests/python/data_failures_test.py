@@ -148,8 +148,19 @@ def test_the_end_of_a_worker_is_told(what, text):
     assert time.monotonic() - start < LIMIT
 
 
+class Slow:
+    """Items that take long enough for a worker to be killed before its first one."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        time.sleep(1)
+        return index
+
+
 def test_a_worker_killed_at_its_start_is_told():
-    loader = iter(DataLoader(range(4), **PROCESSES))
+    loader = iter(DataLoader(Slow(), **PROCESSES))
     os.kill(loader.crew.processes[0].pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="the end of worker 0 .*SIGKILL"):
         list(loader)
@@ -273,8 +284,9 @@ def program(text, **options):
 
 
 PRELUDE = """
-import os, sys, time, neura
+import os, sys, time, warnings, neura
 from neura.utils.data import DataLoader, Dataset
+warnings.filterwarnings("ignore", "DataLoader: 2 worker processes on 1 processors")
 class Slow(Dataset):
     def __getitem__(self, i):
         time.sleep(0.01)

@@ -1,7 +1,9 @@
 """neura.data: sets and files, read in C++."""
 
 import gzip
+import inspect
 import pathlib
+import pickle
 import shutil
 
 import neura
@@ -33,6 +35,22 @@ def test_mnist(folder):
     (folder / "mnist/t10k-labels-idx1-ubyte").write_bytes(b"no")
     with pytest.raises(neura.errors.FormatError):
         neura.data.MNIST(folder / "mnist", train=False)
+
+
+def test_sets_of_pictures_are_classes_with_texts_that_a_program_may_derive_from(folder):
+    class Named(neura.data.MNIST):
+        "Pictures with names."
+
+        def __getitem__(self, index):
+            image, label = super().__getitem__(index)
+            return image, f"class {label}"
+
+    assert Named(folder / "mnist", train=False)[1][1] == "class 0" and Named.__doc__ == "Pictures with names."
+    assert neura.data.MNIST.__doc__.startswith("Four idx files") and "MNIST" in neura.data.__all__
+    assert list(inspect.signature(neura.data.MNIST).parameters) == ["root", "train", "transform", "target_transform"]
+    assert inspect.signature(neura.data.FashionMNIST).parameters["root"].default == ""
+    again = pickle.loads(pickle.dumps(neura.data.MNIST(folder / "mnist", train=False)))
+    assert type(again) is neura.data.MNIST and again.labels.tolist() == [7, 0, 9]
 
 
 def test_fashion_mnist():
@@ -136,3 +154,32 @@ def test_transforms():
         neura.data.Normalize([0], [0])(f)
     with pytest.raises(neura.errors.ShapeError):
         neura.data.RandomCrop(9)(x)
+
+
+def test_formats_of_pictures(tmp_path):
+    x = (neura.arange(3 * 16 * 24) % 200).to(neura.uint8).reshape(3, 16, 24)
+    for data in (neura.data.encode_png(x), neura.data.encode_ppm(x)):
+        assert neura.data.decode_image(data).equal(x)
+        (tmp_path / "p").write_bytes(data)
+        assert neura.data.read_image(tmp_path / "p").equal(x)
+        assert neura.data.decode_image(neura.tensor(list(data), dtype=neura.uint8), "GRAY").shape == (1, 16, 24)
+    with pytest.raises(neura.errors.FormatError, match="expected a PNG, JPEG, PPM or PGM picture"):
+        neura.data.decode_image(b"GIF89a")
+    with pytest.raises(ValueError, match="one dimension"):
+        neura.data.decode_image(x)
+    with pytest.raises(TypeError):
+        neura.data.decode_image(3)
+
+
+@pytest.mark.skipif(not neura._neura._data.has_jpeg(), reason="built without libjpeg-turbo")
+def test_jpeg(tmp_path):
+    x = neura.full((3, 16, 24), 90, dtype=neura.uint8)
+    x[:, :, 12:] = 160
+    y = neura.data.decode_jpeg(neura.data.encode_jpeg(x, 95))
+    assert (y.to(neura.int32) - x.to(neura.int32)).abs().max().item() <= 10
+    neura.data.write_jpeg(tmp_path / "p.jpg", x, quality=40)
+    assert neura.data.read_image(tmp_path / "p.jpg", "gray").shape == (1, 16, 24)
+    with pytest.raises(neura.errors.FormatError):
+        neura.data.decode_jpeg((tmp_path / "p.jpg").read_bytes()[:200])
+    with pytest.raises(ValueError, match="quality"):
+        neura.data.encode_jpeg(x, 0)

@@ -61,8 +61,8 @@ def test_sets_made_of_others():
     both = ConcatDataset([a, b])
     assert [both[i] for i in range(8)] == a + b and both[-1] == 12 and both[-8] == 0
     assert both.cumulative_sizes == [5, 8]
-    for i in (8, -9):
-        with pytest.raises(IndexError):
+    for i, kind in ((8, IndexError), (-9, ValueError)):
+        with pytest.raises(kind, match="expected an index in"):
             both[i]
     with pytest.raises(ValueError):
         ConcatDataset([])

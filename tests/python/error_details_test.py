@@ -35,7 +35,7 @@ KINDS = [  # class, built-ins, call, what refused, its tensors
     (
         errors.NotImplementedError,
         (NotImplementedError,),
-        lambda: neura.nn.functional.embedding(n, x, sparse=True),
+        lambda: neura.nn.functional.embedding(n, x, sparse=True, scale_grad_by_freq=True),
         "embedding",
         [],
     ),

@@ -45,7 +45,7 @@ RAISED = [
         "DeviceError",
         (RuntimeError,),
         lambda: neura.device("toaster"),
-        'device: expected "cpu", "cuda" or "cuda:<index>", got "toaster"',
+        'device: expected "cpu", "cuda", "cuda:<index>" or "meta", got "toaster"',
     ),
     ("IndexError", (IndexError, RuntimeError), lambda: x.sum(5), "sum: expected a dimension from -2 to 1, got 5"),
     (

@@ -293,3 +293,10 @@ FORMAT_1 = {
 def test_files_of_every_past_format_load():
     """data/format-1.safetensors is what save(FORMAT_1) wrote when format 1 was the newest."""
     assert same(neura.load(DATA / "format-1.safetensors"), FORMAT_1)
+
+
+def test_a_path_with_a_byte_0_is_refused(tmp_path):
+    for name in ("q\0.safetensors", "q\0"):
+        with pytest.raises(ValueError):
+            neura.save({"x": neura.ones(2)}, f"{tmp_path}/{name}")
+    assert not list(tmp_path.iterdir())

@@ -57,6 +57,10 @@ def public():
     for name in dir(neura._neura):
         if name not in HOOKS:
             found.setdefault(f"neura._neura.{name}", getattr(neura._neura, name))
+    # neura.multiprocessing has names of the standard library, which start processes and wait for them.
+    found = {
+        name: f for name, f in found.items() if not str(getattr(f, "__module__", "")).startswith("multiprocessing")
+    }
     functions = {name: f for name, f in {id(f): (name, f) for name, f in found.items() if callable(f)}.values()}
     classes = {c: name for name, c in functions.items() if isinstance(c, type) and c.__module__.startswith("neura")}
     return functions, {c: name for c, name in classes.items() if not issubclass(c, BaseException)}
@@ -240,7 +244,7 @@ def restore():
     """What a call may have changed for all that follow."""
     neura._neura._exchange_modes(MODES, 0)
     for mode in reversed(getattr(neura.overrides._here, "modes", [])):
-        mode._leave()
+        type(mode)._leave(mode)  # an attribute of its own may be anything by now
     neura.set_default_dtype(neura.float32)
     neura.set_num_threads(THREADS)
 

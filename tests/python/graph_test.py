@@ -130,3 +130,9 @@ def test_what_goes_wrong_is_said():
     with pytest.raises(ValueError, match='expected "program"'):
         graph.parse("hello")
     assert graph.trace(lambda x: x + 1, x)(x).tolist() == [2, 2]
+
+
+def test_a_replay_is_of_programs_on_cuda():
+    program = graph.trace(lambda x: x + 1, neura.zeros(2))
+    with pytest.raises(neura.errors.DeviceError, match="on one device of CUDA"):
+        graph.replay(program)

@@ -84,6 +84,19 @@ def test_control_flow():
     assert (neura.sym_max(2, 3), neura.sym_not(1), neura.sym_ite(True, 1, 2)) == (3, False, 1)
 
 
+def test_memory_of_the_cpu():
+    before = neura.cpu.memory_allocated()
+    neura.cpu.reset_peak_memory_stats()
+    peak = neura.cpu.max_memory_allocated()
+    large = neura.zeros(4 << 20, dtype=neura.uint8)
+    assert neura.cpu.memory_allocated() >= before + large.nbytes
+    del large
+    assert neura.cpu.memory_allocated() == before
+    assert neura.cpu.max_memory_allocated() >= peak + (4 << 20)
+    neura.cpu.reset_peak_memory_stats()
+    assert neura.cpu.max_memory_allocated() <= peak
+
+
 def test_devices():
     assert neura.get_device_module("cpu") is neura.cpu and neura.cpu.device_count() == 1
     assert not neura.xpu.is_available() and not neura.mps.is_available() and neura.get_device_module() is not None

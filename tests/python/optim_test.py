@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pathlib
+import pickle
 
 import neura
 import pytest
@@ -21,6 +22,27 @@ def take_steps(optimizer, params, steps):
         for p in params:
             p.grad = gradient(p, n)
         optimizer.step()
+
+
+LISTED = neura._neura._optim.texts
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_class_is_made_of_each_entry_of_the_list(name):
+    cls = getattr(neura.optim, name)
+    assert (cls.__name__, cls.__qualname__, cls.__module__) == (name, name, "neura.optim.algorithms")
+    assert inspect.getdoc(cls) == LISTED[name]
+    assert name in neura.optim.__all__ and pickle.loads(pickle.dumps(cls)) is cls
+    assert cls.__mro__[1:2] == ((neura.optim.Adam if name == "AdamW" else neura.optim.optimizer.KernelOptimizer),)
+    assert inspect.signature(cls).parameters["params"].default is inspect.Parameter.empty
+    assert cls.__init__.__qualname__ == f"{name}.__init__"
+
+
+def test_all_optimizers_of_pytorch_are_there():
+    own = {"lr_scheduler", "swa_utils", "Optimizer", "LBFGS", "SparseAdam"}
+    assert set(neura.optim.__all__) == {*LISTED, *own} and neura.optim.__all__ == sorted(neura.optim.__all__)
+    torchs = "ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax Muon NAdam RAdam RMSprop Rprop SGD"
+    assert set(torchs.split()) <= set(LISTED)
 
 
 def begin(name, **more):

@@ -92,7 +92,7 @@ def test_a_subclass_sees_what_is_called():
     x[0] = 3
     x.mul_(2)
     x -= 1
-    names = "add Tensor.__rsub__ matmul Tensor.__getitem__ sum sum nn.functional.linear linalg.vector_norm abs"
+    names = "add Tensor.__rsub__ matmul Tensor.__getitem__ sum sum nn.functional.linear linalg.norm abs"
     assert [n.removeprefix("neura.").replace("Tensor.", "") for n in Logged.seen] == [
         *names.replace("Tensor.", "").split(),
         "__setitem__",

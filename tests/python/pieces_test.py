@@ -27,7 +27,7 @@ def test_bags():
     with pytest.raises(IndexError):
         bag(neura.tensor([[6]]))
     with pytest.raises(NotImplementedError):
-        F.embedding_bag(numbers, table, offsets, sparse=True)
+        F.embedding_bag(numbers, table, offsets, sparse=True, scale_grad_by_freq=True)
     with pytest.raises(ValueError):
         bag(numbers)
 
@@ -64,6 +64,9 @@ def test_matrices():
         assert close(neura.linalg.norm(a, order, (1, 0)), np.linalg.norm(n, order, axis=(1, 0)))
         assert close(neura.linalg.norm(a[0], order), np.linalg.norm(n[0], order))
     assert close(neura.linalg.norm(a), np.linalg.norm(n.ravel()))
+    for order in ("fro", 3):
+        with pytest.raises(neura.errors.ShapeError, match="norm: expected a tensor of one or two dimensions"):
+            neura.linalg.norm(neura.ones(2, 2, 2), order)
     assert close(neura.linalg.norm(a, 3, 1, True), np.linalg.norm(n, 3, axis=1, keepdims=True))
     assert all(close(neura.linalg.matrix_power(a, p), np.linalg.matrix_power(n, p)) for p in (5, -2))
     assert close(a.matrix_power(0), np.eye(3))

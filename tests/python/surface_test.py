@@ -8,8 +8,9 @@ import neura
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "neura"
 # A declaration begins its line: a type, the name, a parenthesis.
 DECLARED = re.compile(r"^(?:inline |constexpr |template <[^>]*> )*[\w:]+(?:<[^()]*>)?[&*]? (\w+)\(", re.MULTILINE)
-ROW = re.compile(r"^[A-Z_]*(?:UNARY|BINARY|TERNARY|COMPARE|LOGICAL|REDUCE)\w*\s*\(\s*(\w+)", re.MULTILINE)
+ROW = re.compile(r"^(?:[A-Z_]*(?:UNARY|BINARY|TERNARY|COMPARE|LOGICAL)\w*|FUNCTION|OPERATION)\s*\((\w+),", re.MULTILINE)
 PLACES = (neura, neura.Tensor, neura.nn.functional, neura.fft, neura.linalg, neura.special, neura.signal.windows)
+PLACES += (neura.audio.functional,)
 OTHERWISE = {  # what Python says in another way
     "amax_out": "amax(out=)",
     "amin_out": "amin(out=)",
@@ -40,6 +41,7 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "register_operation",
     "set_modes",
     "softmax_backward",
+    "sparsely_learned_embedding",
     "tensor_of",
     "to_reduction",
     "view_strides",
@@ -64,14 +66,13 @@ METHODS_OF_CPP = {  # handles, raw memory, and what attributes and print say in 
 
 def functions():
     found = set()
-    for name in re.findall(r'#include "neura/(ops/\w+\.h)"', (ROOT / "neura.h").read_text()):
-        if "rows" in name:  # made from the tables
+    for name in re.findall(r'#include "neura/(ops?/[\w/]+\.h)"', (ROOT / "neura.h").read_text()):
+        if "rows" in name or "pointwise" in name:  # made from the tables, or over them
             continue
         text = re.sub(r"//.*", "", (ROOT / name).read_text())
         found |= set(DECLARED.findall(re.sub(r"namespace detail \{.*?\n\}", "", text, flags=re.DOTALL)))
     for table in (ROOT / "tables").glob("*.def"):
-        if table.name != "reduction.def":  # its rows are parts of functions that the headers declare
-            found |= set(ROW.findall(table.read_text()))
+        found |= set(ROW.findall(table.read_text()))
     return {name for name in found if not name.startswith("_")}
 
 

@@ -203,6 +203,8 @@ def test_memory_formats():
     assert y.stride() == (24, 1, 8, 2) and neura.equal(x, y) and not y.is_contiguous()
     assert y.is_contiguous(memory_format=neura.channels_last) and y.contiguous().stride() == x.stride()
     assert x.contiguous(memory_format=neura.channels_last).stride() == y.stride()
+    empty = neura.empty(2, 3, 4, 5, memory_format=neura.channels_last, requires_grad=True)
+    assert empty.stride() == (60, 1, 15, 3) and empty.is_leaf and empty.requires_grad
     with pytest.raises(RuntimeError, match="4 dimensions"):
         neura.ones(2).contiguous(memory_format=neura.channels_last)
     assert repr(neura.channels_last) == "neura.channels_last"
@@ -212,6 +214,8 @@ def test_out_of_functions_that_are_no_rows():
     x, out = neura.arange(6.0).view(2, 3), neura.empty(0)
     assert neura.sum(x, 1, out=out) is out and out.tolist() == [3, 12]
     assert neura.matmul(x, x.T, out=out) is out and out.shape == (2, 2)
+    part, many = neura.zeros(2, 4, 2, 2)[1], neura.ones(4, 2, 3)
+    assert neura.matmul(many, x.T, out=part) is part and neura.equal(part, many @ x.T)
     assert neura.cat([x, x], out=out).shape == (4, 3)
     values, indices = neura.empty(0), neura.empty(0, dtype=neura.int64)
     result = neura.max(x, 1, out=(values, indices))
@@ -247,3 +251,44 @@ def test_data_can_be_replaced():
             p.data = wrong
     with pytest.raises(RuntimeError):
         (p * 2).data = new
+
+
+def test_a_timer_ends_whatever_its_clock_says():
+    Timer = neura.utils.benchmark.Timer
+    with pytest.raises(ValueError, match="stands still"):
+        Timer("pass", timer=lambda: 1.0).blocked_autorange()
+    ticks = iter(range(10**9))
+    slow = Timer("pass", timer=lambda: next(ticks) * 1e-7).adaptive_autorange(threshold=-1, min_run_time=1e-5)
+    assert 10_000 <= len(slow.times) < 20_000
+    assert len(Timer("pass").adaptive_autorange(max_run_time=0.1).times) > 3
+
+
+def test_integers_beyond_int64_are_compared_or_refused():
+    x = neura.tensor([2.0**63, 1.0])
+    assert (x == 2**63).tolist() == [True, False] and (x != 2**63).tolist() == [False, True]
+    assert (x < 10**20).tolist() == [True, True] and (x > -(2**70)).tolist() == [True, True]
+    for op in ("__eq__", "__ne__", "__lt__"):
+        with pytest.raises(OverflowError, match="int64 holds"):
+            getattr(neura.tensor([1, 2]), op)(2**63)
+        with pytest.raises(OverflowError):
+            getattr(x, op)(10**400)
+
+
+def test_a_real_result_takes_no_complex_gradient():
+    w = neura.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="expected a gradient of real numbers"):
+        (w * 2).backward(neura.ones(2, dtype=neura.complex64))
+    assert w.grad is None
+
+
+def test_a_weight_does_not_make_a_loss_larger():
+    F, x = neura.nn.functional, neura.full((3,), 0.5)
+    for call in (
+        lambda: F.binary_cross_entropy(x, x, weight=neura.ones(3, 1)),
+        lambda: F.binary_cross_entropy_with_logits(x, x, weight=neura.ones(3, 1)),
+        lambda: F.binary_cross_entropy_with_logits(x, x, pos_weight=neura.ones(3, 1)),
+    ):
+        with pytest.raises(RuntimeError, match="broadcasts to the input's sizes"):
+            call()
+    square = x.expand(3, 3)
+    assert F.binary_cross_entropy(square, square, weight=neura.ones(3, 1)).shape == ()

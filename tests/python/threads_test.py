@@ -108,32 +108,34 @@ def test_small_work_keeps_the_lock(by_turns):
         assert clock.ticks == before
 
 
-def test_two_threads_compute_at_once(by_turns):
-    """A third thread, which lets in who waits for the lock, finds both inside the same two calls again and again."""
-    m = neura.rand(600, 600)
-    inside, longest, done = [0, 0], 0, threading.Event()
+def found_at_once(work, calls=1000):
+    """Two threads call `work`. Does a third, which runs while nobody holds the lock, find both of them inside a call?"""
+    inside, running, found = [False, False], [True, True], threading.Event()
 
     def worker(i):
-        while not done.is_set():
-            inside[i] += 1  # odd: inside
-            m @ m
-            inside[i] += 1
-            time.sleep(0)
-
-    def watcher():
-        nonlocal longest
-        streak, last = 0, None
-        for _ in range(500_000):
-            now = tuple(inside)
-            streak = streak + 1 if now == last and now[0] % 2 and now[1] % 2 else 0
-            last, longest = now, max(longest, streak)
-            if longest > 100:
+        for _ in range(calls):
+            inside[i] = True
+            work()
+            inside[i] = False
+            if found.is_set():
                 break
             time.sleep(0)
-        done.set()
+        running[i] = False
+
+    def watcher():
+        while any(running) and not found.is_set():
+            if all(inside):
+                found.set()
+            time.sleep(0)
 
     run([lambda: worker(0), lambda: worker(1), watcher])
-    assert longest > 100
+    return found.is_set()
+
+
+def test_two_threads_compute_at_once(by_turns):
+    m, small = neura.rand(600, 600), neura.ones(8)
+    assert found_at_once(lambda: m @ m)
+    assert not found_at_once(lambda: small + small)  # it keeps the lock
 
 
 def test_callbacks_from_many_threads():

@@ -6,12 +6,12 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/core/memory.h"
-#include "neura/ops/copy.h"
-#include "neura/ops/create.h"
-#include "neura/ops/matmul.h"
-#include "neura/ops/reduce.h"
-#include "neura/ops/rows.h"
-#include "neura/ops/view.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
 
 #define EXPECT_ERROR(type, text, expression)                                                         \
   try {                                                                                              \

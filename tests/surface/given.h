@@ -1,6 +1,7 @@
 // Arguments of a public function as C++ values: what a language binding reads from its own objects.
 #pragma once
 #include <any>
+#include <array>
 #include <vector>
 
 #include "neura/surface/function.h"
@@ -9,10 +10,11 @@ namespace neura {
 
 struct Given final : surface::Reader {
   std::vector<std::any> values;  // empty: not given
+  std::array<const void*, 32> places = {};
 
-  Given(std::vector<std::any> v) : values(std::move(v)) {}
-  surface::Reader::Given given(int i) override {
-    return std::size_t(i) < values.size() && values[std::size_t(i)].has_value() ? some : absent;
+  Given(std::vector<std::any> v) : values(std::move(v)) {
+    for (std::size_t i = 0; i < values.size(); ++i) places[i] = values[i].has_value() ? &values[i] : nullptr;
+    objects = places.data();
   }
   template <class T> bool take(int i, T& to) {
     const T* held = std::any_cast<T>(&values[std::size_t(i)]);
@@ -24,6 +26,8 @@ struct Given final : surface::Reader {
   using Numbers = surface::Numbers;
   using Shapes = surface::Shapes;
   using Ignored = surface::Ignored;
+  using MemoryFormat = surface::MemoryFormat;
+  using Sublists = surface::Sublists;
 #define TYPE(T, text, words) \
   bool read(int i, T& to) override { return take(i, to); }
   NEURA_SURFACE_TYPES(TYPE)

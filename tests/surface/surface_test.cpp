@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "neura/ops/create.h"
-#include "neura/ops/random.h"
-#include "neura/ops/rows_more.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/random/random.h"
 #include "neura/surface/rows.h"
 #include "tests/surface/given.h"
 
@@ -134,7 +134,7 @@ TEST(Surface, EveryPublicRowIsAFunction) {
   const surface::RowFunction* pow = surface::find_row_function("pow");
   ASSERT_NE(pow, nullptr);
   EXPECT_STREQ(pow->operands[1], "exponent");
-  for (const auto& [name, of] : surface::row_aliases()) EXPECT_NE(surface::find_row_function(of), nullptr) << name;
+  for (const auto& a : surface::row_aliases()) EXPECT_NE(surface::find_row_function(a.of), nullptr) << a.name;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // The functions of test_only.def, as declared for any table.
 #pragma once
-#include "neura/ops/declare_rows.h"
+#include "neura/op/pointwise/declare_rows.h"
 
 namespace neura {
 #define NEURA_TABLES "tests/tables/test_only.def"
-#include "neura/ops/declare_table.h"
+#include "neura/op/pointwise/declare_table.h"
 #undef NEURA_TABLES
 }  // namespace neura

@@ -1,7 +1,7 @@
 // Work made of products, shared among threads.
 #pragma once
-#include "neura/backend/cpu/gemm.h"
-#include "neura/backend/cpu/norm_rows.h"
+#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/product/gemm.h"
 
 namespace neura {
 

@@ -2,9 +2,9 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "neura/backend/cuda/api.h"
-#include "neura/backend/cuda/execute.h"
-#include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/pointwise/execute.h"
+#include "neura/backend/cuda/runtime/api.h"
+#include "neura/backend/cuda/runtime/stream.h"
 #include "neura/backend/families.h"
 #include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"

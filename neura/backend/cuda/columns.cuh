@@ -1,7 +1,7 @@
 // Operations of rows.cuh along a dimension that is not the last, of contiguous tensors [outer, n, inner]: neighbouring
 // threads own neighbouring columns, and several share one. A column's number in `inner` is its row.
 #pragma once
-#include "neura/backend/cuda/row_launch.cuh"
+#include "neura/backend/cuda/pointwise/row_launch.cuh"
 
 namespace neura::cuda {
 

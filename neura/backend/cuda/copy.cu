@@ -1,9 +1,9 @@
 // Copies within a device that change no bits: of what lies alike, and of what lies across, by tiles.
 #include "neura/backend/cuda/copy.h"
 
-#include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
-#include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/runtime/failure.h"
+#include "neura/backend/cuda/runtime/memory.cuh"
+#include "neura/backend/cuda/runtime/stream.h"
 
 namespace neura::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // Numbers at equal distances: the cpu's to the last bit, so products and sums are rounded one by one.
-#include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
+#include "neura/backend/cuda/runtime/failure.h"
+#include "neura/backend/cuda/runtime/memory.cuh"
 #include "neura/backend/cuda/progression.h"
-#include "neura/backend/cuda/stream.h"
+#include "neura/backend/cuda/runtime/stream.h"
 
 namespace neura::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <algorithm>
 
-#include "neura/backend/cuda/failure.h"
-#include "neura/backend/cuda/memory.cuh"
+#include "neura/backend/cuda/runtime/failure.h"
+#include "neura/backend/cuda/runtime/memory.cuh"
 
 namespace neura::cuda::windows {
 

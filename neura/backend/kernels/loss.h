@@ -3,7 +3,7 @@
 // is not `ignore` is reported by fail_index.
 #pragma once
 #include "neura/backend/backend.h"
-#include "neura/backend/reduction.h"
+#include "neura/core/reduction.h"
 
 namespace neura {
 

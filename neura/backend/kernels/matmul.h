@@ -1,4 +1,4 @@
-// Products of matrices; and recurrences, which are made of them.
+// Products of matrices; recurrences, which are made of them; and 8-bit integers, which are there to be multiplied.
 #pragma once
 #include <complex>
 
@@ -23,6 +23,17 @@ struct Recurrence {
   const std::int64_t* sizes;  // rows of each time, descending from the batch; null: all have the batch's
 };
 
+// Numbers as integers: q = round(x / scale) + zero, to the nearest even one, within [low, high]. A NaN becomes `low`.
+// One scale and zero for all, or along `axis` one for each place.
+struct Quantization {
+  std::int64_t low = -128, high = 127;
+  int axis = -1;  // none
+};
+// Bytes of a packed [k, n] matrix: panels of 16 columns, with k filled up to fours, and the sum of each column.
+constexpr std::int64_t packed_bytes(std::int64_t k, std::int64_t n) {
+  return (n + 15) / 16 * 16 * ((k + 3) / 4 * 4 + std::int64_t(sizeof(std::int32_t)));
+}
+
 struct matmul_kernels {
   // y = alpha * a b + beta * init. y is contiguous, [batch.., m, n]; a [.., m, k] and b [.., k, n] broadcast to its
   // batch, init (which may be absent) to all of it. All of one numeric dtype.
@@ -40,6 +51,28 @@ struct matmul_kernels {
   Entry<void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const Recurrence&, View gx,
              View gh, View gfirst)>
       recurrence_backward;
+
+  // Null where a back end has none: the operations' definitions run. A matrix of which row i stores the columns from
+  // starts[i] to below starts[i + 1]. float32 and float64, contiguous; a column outside of b is reported by fail_index.
+  // values [stored], b [k, n], y [rows, n]: the product.
+  Entry<void(Context&, View starts, View columns, View values, View b, View y)> sparse_product;
+  // a [rows, k], b [columns, k], y [stored]: row i of a times row j of b for each stored (i, j).
+  Entry<void(Context&, View starts, View columns, View a, View b, View y)> sparse_sample;
+
+  // Null where a back end has none: the operations' definitions run.
+  // y = a b, exactly (modulo 2^32). y is int32, contiguous, [batch.., m, n]; a [.., m, k] and b [.., k, n] are of int8
+  // or uint8 each, of any strides, and broadcast to its batch. packed: absent, or of an int8 b [k, n] by integer_pack.
+  Entry<void(Context&, View a, View b, View packed, View y)> integer_product;
+  Entry<void(Context&, View b, View packed)> integer_pack;  // packed: uint8 [packed_bytes(k, n)]
+  // All of these are contiguous; scale is float32, zero int32, each of one number or [x.size(axis)].
+  // y = (q - zero) scale of float32 x; with g the gradient instead: g where q needed no clamp, 0 elsewhere.
+  Entry<void(Context&, View g, View x, View scale, View zero, const Quantization&, View y)> fake_quantize;
+  // float32 x to q, which is int8 or uint8.
+  Entry<void(Context&, View x, View scale, View zero, const Quantization&, View q)> quantize;
+  // int32 sums to q = round(float32(sums) * scale) + zero: one product of float32, one rounding.
+  Entry<void(Context&, View sums, View scale, View zero, const Quantization&, View q)> requantize;
+  // float32 y = float32(q - zero) * scale of int8, uint8 or int32.
+  Entry<void(Context&, View q, View scale, View zero, const Quantization&, View y)> dequantize;
 };
 
 }  // namespace neura

@@ -7,7 +7,6 @@ namespace neura {
 enum class Fold : unsigned char {
 #define REDUCE(name, ...) name,
 #include "neura/tables/reduction.def"
-#undef REDUCE
   count
 };
 

@@ -138,8 +138,8 @@ template <class T> HWY_INLINE Batch<T> tanh(Batch<T> x) {
   else
     small = horner(z, -1.61468768441708447952e3_c, -9.92877231001918586564e1_c, -9.64399179425052238628e-1_c) /
             horner(z, 4.84406305325125486048e3_c, 2.23548839060100448583e3_c, 1.12811678491632931402e2_c, 1_c);
-  const Batch<T> large = 1_c - 2_c / (exp(a + a) + 1_c);
-  return where(a < 0.625_c, fma(small * z, x, x), Batch<T>(hn::CopySign(large.raw, x.raw)));
+  const Batch<T> y = where(a < 0.625_c, fma(small * z, x, x), 1_c - 2_c / (exp(a + a) + 1_c));
+  return Batch<T>(hn::CopySign(y.raw, x.raw));  // of -0, too
 }
 
 #include "neura/backend/number/batch_math.h"

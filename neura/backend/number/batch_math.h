@@ -82,25 +82,25 @@ template <class T> HWY_INLINE Batch<T> log1p(Batch<T> x) {
   return where(x > -1_c && x < infinity, inside, where(x == -1_c, -infinity, where(x < -1_c, infinity - infinity, x)));
 }
 template <class T> HWY_INLINE Batch<T> expm1(Batch<T> x) {
-  return hn::Expm1(Tag<T>(), min(x, sizeof(T) == 4 ? 104_c : 706_c).raw);
+  const Batch<T> y = where(x == 0_c, x, Batch<T>(hn::Expm1(Tag<T>(), min(x, sizeof(T) == 4 ? 104_c : 706_c).raw)));
+  return sizeof(T) == 4 || hn::AllTrue(Tag<T>(), (x <= 706_c).raw) ? y : where(x > 706_c, exp(x), y);  // Highway's end
 }
-template <class T> bool within(Batch<T> x, T bound) {
-  return hn::AllTrue(Tag<T>(), (abs(x) <= Constant{double(bound)}).raw);
-}
+template <class T> bool within(Batch<T> x, T bound) { return hn::AllTrue(Tag<T>(), (abs(x) <= Constant{double(bound)}).raw); }
 // Highway's sine is right up to 39000; beyond, the C library's. Lane by lane: what an element gives must not depend on
-// its neighbours, nor on what lies behind the last one.
+// its neighbours, nor on what lies behind the last one. -0 stays -0.
+template <class T> HWY_INLINE Batch<T> sine(Batch<T> x) { return where(x == 0_c, x, Batch<T>(hn::Sin(Tag<T>(), x.raw))); }
 template <class T, class F> HWY_INLINE Batch<T> near_or_far(Batch<T> x, Batch<T> near, F far) {
   const auto inside = abs(x) <= 39000_c;
   return hn::AllTrue(Tag<T>(), inside.raw) ? near : where(inside, near, per_lane(far, x));
 }
 template <class T> HWY_INLINE Batch<T> sin(Batch<T> x) {
-  return near_or_far<T>(x, hn::Sin(Tag<T>(), x.raw), static_cast<T (*)(T)>(&sin));
+  return near_or_far<T>(x, sine(x), static_cast<T (*)(T)>(&sin));
 }
 template <class T> HWY_INLINE Batch<T> cos(Batch<T> x) {
   return near_or_far<T>(x, hn::Cos(Tag<T>(), x.raw), static_cast<T (*)(T)>(&cos));
 }
 template <class T> HWY_INLINE Batch<T> tan(Batch<T> x) {
-  return near_or_far<T>(x, hn::Div(hn::Sin(Tag<T>(), x.raw), hn::Cos(Tag<T>(), x.raw)), static_cast<T (*)(T)>(&tan));
+  return near_or_far<T>(x, sine(x) / Batch<T>(hn::Cos(Tag<T>(), x.raw)), static_cast<T (*)(T)>(&tan));
 }
 template <class T> HWY_INLINE Batch<T> asin(Batch<T> x) { return hn::Asin(Tag<T>(), x.raw); }
 template <class T> HWY_INLINE Batch<T> acos(Batch<T> x) { return hn::Acos(Tag<T>(), x.raw); }

@@ -24,23 +24,25 @@ NEURA_HD NEURA_CALLED inline double bessel_far(double order, double x) {  // of 
 NEURA_HD inline double i0e_core(double x) {
   x = ::fabs(x);
   if (x <= 20) return ::exp(-x) * bessel_series(x * x / 4, 0);
-  return x == kInfinity ? 0 : bessel_far(0, x) / ::sqrt(2 * kPi * x);
+  return x == kInfinity ? 0 : bessel_far(0, x) / (2.5066282746310002 * ::sqrt(x));
 }
 NEURA_HD inline double i1e_core(double x) {
   const double a = ::fabs(x);
   const double y = a <= 20          ? ::exp(-a) * (a / 2) * bessel_series(a * a / 4, 1)
                    : a == kInfinity ? 0
-                                    : bessel_far(1, a) / ::sqrt(2 * kPi * a);
+                                    : bessel_far(1, a) / (2.5066282746310002 * ::sqrt(a));
   return x < 0 ? -y : y;
 }
 NEURA_HD inline double i0_core(double x) {
   const double a = ::fabs(x);
   if (a <= 20) return bessel_series(x * x / 4, 0);
+  if (a > 720) return kInfinity;
   return ::exp(a / 2) * i0e_core(a) * ::exp(a / 2);  // in two steps: exp(a) alone overflows earlier
 }
 NEURA_HD inline double i1_core(double x) {
   const double a = ::fabs(x);
   if (a <= 20) return x / 2 * bessel_series(x * x / 4, 1);
+  if (a > 720) return x < 0 ? -kInfinity : kInfinity;
   return ::exp(a / 2) * i1e_core(x) * ::exp(a / 2);
 }
 

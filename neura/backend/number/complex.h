@@ -27,10 +27,11 @@ template <class R> NEURA_HD constexpr complex<R> operator*(complex<R> a, complex
 }
 template <class R> NEURA_HD constexpr complex<R> operator*(R s, complex<R> z) { return {s * z.re, s * z.im}; }
 template <class R> NEURA_HD complex<R> operator/(complex<R> z, R s) { return {z.re / s, z.im / s}; }
-// scaled, so that |b|² neither overflows nor vanishes
+// scaled, so that |b|² neither overflows nor vanishes; as C has it, what is finite over an infinity is 0
 template <class R> NEURA_HD NEURA_CALLED complex<R> operator/(complex<R> a, complex<R> b) {
   const R scale = max(abs(b.re), abs(b.im)), re = b.re / scale, im = b.im / scale, d = b.re * re + b.im * im;
-  return {(a.re * re + a.im * im) / d, (a.im * re - a.re * im) / d};
+  const auto vanishes = (infinite(b.re) || infinite(b.im)) && finite(a.re) && finite(a.im);
+  return {where(vanishes, R(0_c), (a.re * re + a.im * im) / d), where(vanishes, R(0_c), (a.im * re - a.re * im) / d)};
 }
 template <class R> NEURA_HD constexpr auto operator==(complex<R> a, complex<R> b) { return a.re == b.re && a.im == b.im; }
 template <class R> NEURA_HD constexpr auto operator!=(complex<R> a, complex<R> b) { return a.re != b.re || a.im != b.im; }
@@ -42,7 +43,8 @@ template <class R> NEURA_HD constexpr complex<R> conj(complex<R> z) { return {z.
 template <class R> NEURA_HD constexpr R real(complex<R> z) { return z.re; }
 template <class R> NEURA_HD R abs(complex<R> z) {
   const R x = abs(z.re), y = abs(z.im), big = max(x, y), ratio = min(x, y) / big;
-  return where(big == 0_c, big, big * sqrt(1_c + ratio * ratio));
+  const R size = where(big == 0_c, big, big * sqrt(1_c + ratio * ratio));
+  return where(infinite(z.re) || infinite(z.im), R(infinity), size);  // also beside a NaN, as C has it
 }
 template <class R> NEURA_HD complex<R> sgn(complex<R> z) {
   const R r = abs(z);

@@ -21,7 +21,9 @@ template <class T> NEURA_HD T mirrored(T p, int64_t size, bool align_corners, T&
   const T low = align_corners ? T(0) : T(-0.5), span = T(align_corners ? size - 1 : size);
   if (span == 0) return factor = 0, T(0);
   if (p < low) factor = -factor;
-  const T distance = std::abs(p - low), rest = std::fmod(distance, span);
+  const T distance = std::abs(p - low);
+  if (distance < span) return low + distance;
+  const T rest = std::fmod(distance, span);
   if (std::fmod(std::floor(distance / span), T(2)) == 0) return low + rest;
   factor = -factor;
   return low + (span - rest);
@@ -32,28 +34,35 @@ template <class T> NEURA_HD T padded(T p, int64_t size, const GridSampling& s, T
   return clipped(p, size, factor);
 }
 
-// Keys's kernel with a = -0.75 at t + 1, t, 1 - t and 2 - t, and its derivatives by t.
-template <class T> NEURA_HD void cubic(T t, T (&weight)[4], T (&slope)[4]) {
-  constexpr T a = T(-0.75);
-  const auto near = [](T x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
-  const auto far = [](T x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
-  const auto near_slope = [](T x) { return (3 * (a + 2) * x - 2 * (a + 3)) * x; };
-  const auto far_slope = [](T x) { return (3 * a * x - 10 * a) * x + 8 * a; };
-  weight[0] = far(t + 1), weight[1] = near(t), weight[2] = near(1 - t), weight[3] = far(2 - t);
-  slope[0] = far_slope(t + 1), slope[1] = near_slope(t), slope[2] = -near_slope(1 - t), slope[3] = -far_slope(2 - t);
+// Keys's kernel with a = -0.75 at t + 1, t, 1 - t and 2 - t, and its derivatives by t; c makes a number of a constant.
+template <class N, class C> NEURA_HD void cubic(N t, N (&weight)[4], N (&slope)[4], C c) {
+  const N a = c(-0.75), one = c(1), two = c(2), three = c(3);
+  const auto near = [&](N x) { return ((a + two) * x - (a + three)) * x * x + one; };
+  const auto far = [&](N x) { return ((a * x - c(5) * a) * x + c(8) * a) * x - c(4) * a; };
+  const auto near_slope = [&](N x) { return (three * (a + two) * x - two * (a + three)) * x; };
+  const auto far_slope = [&](N x) { return (three * a * x - c(10) * a) * x + c(8) * a; };
+  weight[0] = far(t + one), weight[1] = near(t), weight[2] = near(one - t), weight[3] = far(two - t);
+  slope[0] = far_slope(t + one), slope[1] = near_slope(t);
+  slope[2] = c(0) - near_slope(one - t), slope[3] = c(0) - far_slope(two - t);
+}
+
+// Where a coordinate lies among the elements of its dimension.
+template <class T> NEURA_HD T position(T coordinate, int64_t size, bool align_corners) {
+  return align_corners ? (coordinate + 1) / 2 * T(size - 1) : ((coordinate + 1) * T(size) - 1) / 2;
 }
 
 template <class T> NEURA_HD void find(Line<T>& line, T coordinate, int64_t size, const GridSampling& s) {
   T factor = T(s.align_corners ? size - 1 : size) / 2;      // the derivative of p by the coordinate
   if (std::isnan(coordinate)) coordinate = -1, factor = 0;  // as torch documents it
-  const T p = s.align_corners ? (coordinate + 1) / 2 * T(size - 1) : ((coordinate + 1) * T(size) - 1) / 2;
+  const T p = position(coordinate, size, s.align_corners);
   if (s.mode == Sampling::cubic) {
     const T low = std::floor(p);
     T weight[4], slope[4];
-    cubic(p - low, weight, slope);
+    cubic(p - low, weight, slope, [](double x) { return T(x); });
     for (int k = 0; k < 4; ++k) {  // each element is padded by itself
       T unused = 1;
-      line.add(std::nearbyint(padded(low + T(k - 1), size, s, unused)), size, weight[k], slope[k] * factor);
+      const T at = padded(low + T(k - 1), size, s, unused);
+      line.add(s.padding == SamplePadding::reflection ? std::nearbyint(at) : at, size, weight[k], slope[k] * factor);
     }
     return;
   }

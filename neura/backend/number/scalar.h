@@ -44,7 +44,8 @@ REAL_FUNCTIONS(float)
 REAL_FUNCTIONS(double)
 #undef REAL_FUNCTIONS
 
-// The inverse of erf: Giles' polynomial (Approximating the erfinv function, 2012) and two steps of Halley's method.
+// The inverse of erf: Giles' polynomial (Approximating the erfinv function, 2012) and steps of Halley's method; the
+// polynomial is made for floats, and the last doubles before 1 are far from what it gives.
 template <BuiltIn T> NEURA_HD NEURA_CALLED inline T erfinv(T y) {
   const double x = double(y), a = x < 0 ? -x : x;
   if (!(a < 1)) return a == 1 ? T(x * double(infinity)) : T(double(infinity) - double(infinity));
@@ -64,7 +65,7 @@ template <BuiltIn T> NEURA_HD NEURA_CALLED inline T erfinv(T y) {
   }
   double r = p * x;
   r = r < 0 ? -r : r;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0, steps = 1 - a < 1e-11 ? 8 : 2; i < steps; ++i) {
     const double error = a > 0.5 ? (1 - a) - ::erfc(r) : ::erf(r) - a;  // near 1 only erfc has the digits
     const double step = error / (1.1283791670955126 * ::exp(-r * r));
     r -= step / (1 + r * step);

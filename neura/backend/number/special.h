@@ -34,6 +34,7 @@ NEURA_HD NEURA_CALLED inline double hurwitz(double s, double q) {
   double sum = 0, a = q;
   for (int k = 0; k < 10; ++k, a += 1) sum += ::pow(a, -s);
   double power = ::pow(a, -s), term = s * power / a;
+  if (power == 0) return sum;  // of an infinite s or q the rest is infinity times 0
   sum += a * power / (s - 1) + 0.5 * power;
   for (int k = 0; k < 8; ++k) sum += b[k] * term, term *= (s + 2 * k + 1) * (s + 2 * k + 2) / (a * a);
   return sum;

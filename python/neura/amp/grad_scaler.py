@@ -118,7 +118,8 @@ class GradScaler:
                         "unscale_: expected gradients that hold what the scale is taken off, got float16; keep "
                         "parameters in float32 and let autocast cast them"
                     )
-                gradients.setdefault(p.grad.device, []).append(p.grad)
+                stored = p.grad._values() if p.grad.is_sparse else p.grad
+                gradients.setdefault(p.grad.device, []).append(stored)
         for device, listed in gradients.items():
             found = progress.found[device] = _neura.zeros((), dtype=_neura.float32, device=device)
             inverse = self._scale.double().reciprocal().float().to(device)

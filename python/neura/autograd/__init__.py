@@ -26,6 +26,7 @@ __all__ = [
     "inference_mode",
     "no_grad",
     "once_differentiable",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
@@ -37,6 +38,7 @@ __getattr__, __dir__ = _lazy.names(
         "forward_ad": "",
         "functional": "",
         "graph": "",
+        "profiler": "",
         "variable": "Variable",
     },
 )

@@ -30,11 +30,48 @@ def write_png(path, image):
     _data.write_png(os.fspath(path), image)
 
 
+def _picture_bytes(op, data):
+    """The bytes of a picture: bytes, or a uint8 tensor of one dimension."""
+    if isinstance(data, int):  # bytes(n) are n zeros
+        raise TypeError(f"{op}: expected the bytes of a picture, got a number")
+    if isinstance(data, _neura.Tensor):
+        if data.dtype is not _neura.uint8 or data.dim() != 1:
+            raise ValueError(f"{op}: expected a uint8 tensor of one dimension, got {data.dtype} {tuple(data.shape)}")
+        data = data.cpu().numpy()
+    return bytes(data)
+
+
 def decode_png(data, mode="unchanged"):
     """A picture in bytes, as read_png gives it."""
-    if isinstance(data, int):  # bytes(n) are n zeros
-        raise TypeError("decode_png: expected the bytes of a picture, got a number")
-    return _data.decode_png(bytes(data), mode)
+    return _data.decode_png(_picture_bytes("decode_png", data), mode, False)
+
+
+def decode_jpeg(data, mode="unchanged", apply_exif_orientation=False):
+    """A JPEG picture in bytes as uint8 [channels, height, width].
+
+    ``apply_exif_orientation`` turns it as the camera was. CMYK becomes RGB. FormatError for damaged data, and for a
+    picture of more pixels than 2^28 or than its bytes can hold.
+    """
+    return _data.decode_jpeg(_picture_bytes("decode_jpeg", data), mode, apply_exif_orientation)
+
+
+def decode_image(input, mode="unchanged", apply_exif_orientation=False):
+    """A picture in bytes, PNG, JPEG, PPM or PGM, as uint8 [channels, height, width].
+
+    ``input``: bytes, or a uint8 tensor of one dimension; ``mode`` as in read_png. FormatError for other formats and
+    damaged data.
+
+    >>> import neura
+    >>> picture = neura.arange(6, dtype=neura.uint8).reshape(1, 2, 3)
+    >>> neura.data.decode_image(neura.data.encode_png(picture), mode="RGB").shape
+    neura.Size([3, 2, 3])
+    """
+    return _data.decode_image(_picture_bytes("decode_image", input), mode, apply_exif_orientation)
+
+
+def read_image(path, mode="unchanged", apply_exif_orientation=False):
+    """decode_image of a file. IoError where it cannot be read."""
+    return _data.read_image(os.fspath(path), mode, apply_exif_orientation)
 
 
 def encode_png(image):
@@ -46,6 +83,25 @@ def encode_png(image):
     True
     """
     return _data.encode_png(image)
+
+
+def encode_jpeg(image, quality=75):
+    """The bytes of a JPEG file of uint8 [height, width] or [1 or 3 channels, height, width]; ``quality``: 1 to 100.
+    DTypeError, ShapeError, ValueError."""
+    return _data.encode_jpeg(image, quality)
+
+
+def write_jpeg(path, image, quality=75):
+    """Writes what encode_jpeg makes."""
+    data = _data.encode_jpeg(image, quality)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def encode_ppm(image):
+    """The bytes of a PPM file of uint8 [3, height, width], or of a PGM file of [height, width] or [1, height, width].
+    DTypeError, ShapeError."""
+    return _data.encode_ppm(image)
 
 
 def _table(values, names, header):

@@ -166,12 +166,13 @@ def _parameter(value):
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(name, value, note=""):
+def _describe(name, value, note="", by_kind=False):
     if isinstance(value, Tensor):
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
         where = "" if value.device.type == "cpu" else f" ({value.device})"
         size = "x".join(str(n) for n in value.shape)
-        return f"  ({name}): {note or kind + ' containing:'} [{value.dtype} of size {size}{where}]"
+        of = value.type() if by_kind else value.dtype
+        return f"  ({name}): {note or kind + ' containing:'} [{of} of size {size}{where}]"
     return f"  ({name}): Object of type: {type(value).__name__}"
 
 
@@ -334,7 +335,7 @@ class ParameterDict(Module):
 
     def extra_repr(self):
         """A line for each entry."""
-        return "\n".join(_describe(key, value) for key, value in self.items())
+        return "\n".join(_describe(key, value, by_kind=True) for key, value in self.items())
 
     def __or__(self, other):
         out = self.copy()

@@ -1,5 +1,6 @@
 """state_dict and load_state_dict."""
 
+import warnings
 from _thread import _local  # what threading.local is
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
@@ -116,7 +117,7 @@ class ModuleState:
 
         Returns (missing_keys, unexpected_keys). Strict: either is a RuntimeError. Unless everything fits, nothing is
         written (modules with a _load_from_state_dict or load hooks of their own excepted). With assign, the module
-        takes the given tensors themselves.
+        takes the given tensors themselves: the way to give values to a module on meta.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: expected state_dict to be dict-like, got {type(state_dict)}")
@@ -184,6 +185,15 @@ def _load_one(module, name, own, key, given, assign, problems):
     if given.is_complex() and not own.is_complex() and not assign:
         problems.append(f"dtype mismatch for {key}: expected {own.dtype}, got {given.dtype}.")
         return
+
+    if given.is_meta and not own.is_meta and not assign:
+        problems.append(f"{key}: expected a tensor with values, got one on meta, where there are none.")
+        return
+    if own.is_meta and not given.is_meta and not assign:
+        warnings.warn(
+            f"load_state_dict: {key} is on meta, where values go nowhere; pass assign=True to take the given tensors",
+            stacklevel=2,
+        )
 
     def write():
         if assign:

@@ -1,9 +1,11 @@
-"""Models of ONNX files: `load` makes a module of one. `neura.onnx.backend` runs them for ONNX's own tests."""
+"""Models of ONNX files: `load` makes a module of one, `export` a file of a module. `neura.onnx.backend` runs them for
+ONNX's own tests."""
 
 import os
 
 from .. import _neura
 from .. import nn as _nn  # noqa: F401 - a model has the methods that neura.nn gives to modules
+from ._export import TrainingMode, export  # noqa: F401
 
 Model = _neura._onnx.Model
 Model.__module__ = __name__
@@ -43,3 +45,14 @@ def load(path):
 def operators():
     """What `load` knows: (domain, name, first version, last version or None) of every operator."""
     return _neura._onnx.operators()
+
+
+def exported():
+    """What `export` writes as nodes: (operation, operators of ONNX, first version) of each. Others are written as their
+    definitions, where they have one.
+
+    >>> import neura
+    >>> ("tanh", "Tanh", 1) in neura.onnx.exported()
+    True
+    """
+    return _neura._onnx.exported()

@@ -2,30 +2,14 @@
 
 from .. import _lazy
 from . import lr_scheduler
-from .algorithms import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
+from .algorithms import _CLASSES
 from .lbfgs import LBFGS
-from .matrix import Adafactor, Muon
 from .optimizer import Optimizer
+from .sparse_adam import SparseAdam
 
-__all__ = [
-    "ASGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "LBFGS",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SGD",
-    "lr_scheduler",
-    "swa_utils",
-]
+globals().update(_CLASSES)
+__all__ = ["LBFGS", "Optimizer", "SparseAdam", "lr_scheduler", "swa_utils", *_CLASSES]
+__all__.sort()
 _lazy.files(
     __name__, "adadelta adafactor adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd", globals().__getitem__
 )

@@ -3,13 +3,12 @@
 in it as "initial_lr". `last_epoch` resumes: -1 is the beginning.
 """
 
-import math
 import warnings
-from bisect import bisect_right
 from collections import Counter
 from types import FunctionType
 
-from .._neura import Tensor, errors
+from .._neura import Tensor, _schedules, errors
+from ._listed import constructor
 from .optimizer import Optimizer
 
 
@@ -192,146 +191,67 @@ class MultiplicativeLR(_ByFunction):
         return [g["lr"] * f(self.last_epoch) for f, g in zip(self.lr_lambdas, self.optimizer.param_groups)]
 
 
-class StepLR(LRScheduler):
+class _Listed(LRScheduler):
+    """A schedule of the library's list: its arguments are its attributes, and C++ computes the rates."""
+
+    def __init_subclass__(cls, schedule=None, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if schedule:
+            cls._check, cls._next, cls._closed = (
+                staticmethod(getattr(_schedules, f"{what}_{schedule}")) for what in ("check", "next", "closed")
+            )
+            arguments = getattr(_schedules, f"arguments_{schedule}")()
+            cls.__init__ = constructor("optimizer", [*arguments, ("last_epoch", -1)], cls._begin)
+            cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
+
+    def _begin(self, optimizer, last_epoch, **arguments):
+        self.__dict__.update(arguments)
+        self._check(self)
+        LRScheduler.__init__(self, optimizer, last_epoch)
+
+    def get_lr(self):
+        return self._next(self, self.optimizer.param_groups)
+
+    def _get_closed_form_lr(self):
+        return self._closed(self)
+
+
+class StepLR(_Listed, schedule="StepLR"):
     """Times `gamma` every `step_size` epochs."""
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        if step_size <= 0:
-            raise errors.ValueError(f"StepLR: expected a positive step_size, got {step_size}")
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        now = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
-        return self._times(self.gamma) if now else self._current()
-
-    def _get_closed_form_lr(self):
-        return [lr * self.gamma ** (self.last_epoch // self.step_size) for lr in self.base_lrs]
-
-
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Listed, schedule="MultiStepLR"):
     """Times `gamma` at each of the `milestones`; twice where one occurs twice."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
-        self.milestones, self.gamma = Counter(milestones), gamma
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self):
-        times = self.milestones[self.last_epoch]
-        return self._times(self.gamma**times) if times else self._current()
-
-    def _get_closed_form_lr(self):
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [lr * self.gamma**passed for lr in self.base_lrs]
+    def _begin(self, optimizer, milestones, **arguments):
+        _Listed._begin(self, optimizer, milestones=Counter(milestones), **arguments)
 
     def load_state_dict(self, state_dict):
         super().load_state_dict(state_dict)
         self.milestones = Counter(self.milestones)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Listed, schedule="ConstantLR"):
     """Times `factor` until epoch `total_iters`."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
-        if not 0 <= factor <= 1:
-            raise errors.ValueError(f"ConstantLR: expected a factor in [0, 1], got {factor}")
-        self.factor, self.total_iters = factor, total_iters
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if self.last_epoch == 0:
-            return self._times(self.factor)
-        return self._times(1 / self.factor) if self.last_epoch == self.total_iters else self._current()
-
-    def _get_closed_form_lr(self):
-        factor = self.factor if self.last_epoch < self.total_iters else 1
-        return [lr * factor for lr in self.base_lrs]
-
-
-class LinearLR(LRScheduler):
+class LinearLR(_Listed, schedule="LinearLR"):
     """The factor goes from `start_factor` to `end_factor` in `total_iters` epochs: warm-up."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
-        if not 0 < start_factor <= 1:
-            raise errors.ValueError(f"LinearLR: expected a start_factor in (0, 1], got {start_factor}")
-        if not 0 <= end_factor <= 1:
-            raise errors.ValueError(f"LinearLR: expected an end_factor in [0, 1], got {end_factor}")
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if self.last_epoch == 0:
-            return self._times(self.start_factor)
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
-        rise = self.end_factor - self.start_factor
-        return self._times(1 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
-
-    def _get_closed_form_lr(self):
-        part = min(self.total_iters, self.last_epoch) / self.total_iters
-        factor = self.start_factor + (self.end_factor - self.start_factor) * part
-        return [lr * factor for lr in self.base_lrs]
-
-
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Listed, schedule="ExponentialLR"):
     """Times `gamma` every epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        return self._current() if self._is_initial else self._times(self.gamma)
-
-    def _get_closed_form_lr(self):
-        return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
-
-
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Listed, schedule="PolynomialLR"):
     """Times `(1 - epoch / total_iters) ** power`, until 0."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
-        self.total_iters, self.power = total_iters, power
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if self._is_initial or self.last_epoch > self.total_iters:
-            return self._current()
-        left = 1 - self.last_epoch / self.total_iters
-        return self._times((left / (1 - (self.last_epoch - 1) / self.total_iters)) ** self.power)
-
-    def _get_closed_form_lr(self):
-        left = 1 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [lr * left**self.power for lr in self.base_lrs]
-
-
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Listed, schedule="CosineAnnealingLR"):
     """Half a cosine down to `eta_min` in `T_max` epochs, and up again."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        if T_max <= 0:
-            raise errors.ValueError(f"CosineAnnealingLR: expected a positive T_max, got {T_max}")
-        self.T_max, self.eta_min = T_max, eta_min
-        super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if self._is_initial:
-            return self._current()
-        if self._step_count == 1 and self.last_epoch > 0:
-            return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom: the quotient below is 0 / 0
-            rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            rates = zip(self.base_lrs, self.optimizer.param_groups)
-            return [group["lr"] + (base - self.eta_min) * rise for base, group in rates]
-        now, before = (1 + math.cos(math.pi * e / self.T_max) for e in (self.last_epoch, self.last_epoch - 1))
-        return [now / before * (g["lr"] - self.eta_min) + self.eta_min for g in self.optimizer.param_groups]
-
-    def _get_closed_form_lr(self):
-        wave = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-        return [self.eta_min + (lr - self.eta_min) * wave for lr in self.base_lrs]
-
-
-from .lr_scheduler_more import (  # noqa: E402
+from .lr_scheduler_settings import (  # noqa: E402
     CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,

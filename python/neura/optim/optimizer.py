@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from .. import _neura
 from .._neura import Tensor
 from ..autograd.grad_mode import enable_grad
+from ._listed import constructor
 
 required = object()  # a default that every group must give itself
 ParamsT = object  # what PyTorch calls the type of params
@@ -316,8 +317,15 @@ class KernelOptimizer(Optimizer):
     def __init_subclass__(cls, kernel=None, **kwargs):
         super().__init_subclass__(**kwargs)
         if kernel:
+            cls.__doc__ = _neura._optim.texts[kernel]
             cls._update = staticmethod(getattr(_neura._optim, "step_" + kernel))
             cls._check = staticmethod(getattr(_neura._optim, "check_" + kernel))
+            arguments = getattr(_neura._optim, "arguments_" + kernel)()
+            cls.__init__ = constructor("params", arguments, KernelOptimizer._begin)
+            cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
+
+    def _begin(self, params, **options):
+        Optimizer.__init__(self, params, options)
 
     def _check_group(self, group):
         self._check(group, self.defaults)

@@ -4,12 +4,12 @@ Izmailov and others, "Averaging Weights Leads to Wider Optima and Better General
 """
 
 import itertools
-import math
 
 from .. import _neura
-from .._neura import errors
+from .._neura import _schedules, errors
 from ..autograd.grad_mode import no_grad
 from ..nn import Module
+from ._listed import constructor
 from .lr_scheduler import LRScheduler, _one_for_all, _per_group
 
 __all__ = [
@@ -127,16 +127,15 @@ class AveragedModel(Module):
 class SWALR(LRScheduler):
     """From each group's rate to `swa_lr` in `anneal_epochs`, along a cosine ("cos") or a line ("linear"); it stays."""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
-        if anneal_strategy not in ("cos", "linear"):
-            raise errors.ValueError(f"SWALR: expected anneal_strategy cos or linear, got {anneal_strategy}")
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise errors.ValueError(f"SWALR: expected anneal_epochs to be an integer from 0 up, got {anneal_epochs}")
+    def _begin(self, optimizer, swa_lr, anneal_epochs, anneal_strategy, last_epoch):
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy
+        _schedules.check_Swa(self)
         self._for_new = _one_for_all(swa_lr=swa_lr)
         for group, rate in zip(optimizer.param_groups, _per_group("swa_lr", optimizer, swa_lr)):
             group["swa_lr"] = rate
-        super().__init__(optimizer, last_epoch)
+        LRScheduler.__init__(self, optimizer, last_epoch)
+
+    __init__ = constructor("optimizer", [("swa_lr",), *_schedules.arguments_Swa(), ("last_epoch", -1)], _begin)
 
     def _admit_groups(self):
         rates = [group["swa_lr"] for group in self.optimizer.param_groups if "swa_lr" in group]
@@ -145,23 +144,8 @@ class SWALR(LRScheduler):
             group.setdefault("swa_lr", rate)
         super()._admit_groups()
 
-    def _part(self, epoch):
-        """How much of the way is done after so many epochs."""
-        part = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
-        return part if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * part)) / 2
-
     def get_lr(self):
-        epoch = self._step_count - 1
-        if self.anneal_epochs == 0:
-            epoch = max(1, epoch)
-        before, now = self._part(epoch - 1), self._part(epoch)
-        rates = []
-        for group in self.optimizer.param_groups:
-            end = group["swa_lr"]
-            # The rate may have been changed by others: what is left of the way starts from where it is.
-            start = group["lr"] if before >= 1 else (group["lr"] - before * end) / (1 - before)
-            rates.append(end if before >= 1 else start + (end - start) * now)
-        return rates
+        return [_schedules.next_Swa(self, group["lr"], group["swa_lr"]) for group in self.optimizer.param_groups]
 
 
 @no_grad()

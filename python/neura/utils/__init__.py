@@ -3,5 +3,16 @@
 from .. import _lazy
 
 __getattr__, __dir__ = _lazy.names(
-    __name__, {"_pytree": "", "benchmark": "", "checkpoint": "", "data": "", "dlpack": "", "hooks": "", "model_zoo": ""}
+    __name__,
+    {
+        "_pytree": "",
+        "benchmark": "",
+        "checkpoint": "",
+        "data": "",
+        "dlpack": "",
+        "hooks": "",
+        "model_summary": "summary",
+        "model_zoo": "",
+        "tensorboard": "",
+    },
 )

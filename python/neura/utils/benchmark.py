@@ -12,6 +12,8 @@ from .. import _neura
 
 __all__ = ["Measurement", "Timer", "timer"]
 
+_MOST = 10_000  # runs, however short they are
+
 
 def timer():
     """Seconds, after CUDA devices have done what was asked of them."""
@@ -96,10 +98,12 @@ class Timer:
         """Runs of so many times that each takes a part of min_run_time seconds, until that is over."""
         number, took = 1, self._runs(1, 2)[1]
         while took < min_run_time / 1000 and number < 10**9:
+            if number >= 10**6 and not took > 0:
+                raise ValueError("Timer: expected a timer that goes on, got one that stands still for a million runs")
             number *= 10
             took = self._runs(number, 1)[0]
         times = [took]
-        while sum(times) < min_run_time:
+        while sum(times) < min_run_time and len(times) < _MOST:
             times += self._runs(number, 1)
             if callback is not None:
                 callback(number, times[-1])
@@ -108,6 +112,8 @@ class Timer:
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
         """blocked_autorange until the quartiles lie within threshold of the median, or max_run_time is over."""
         found = self.blocked_autorange(callback, min_run_time)
-        while sum(found.raw_times) < max_run_time and (len(found.times) < 4 or found.iqr > threshold * found.median):
-            found.raw_times += self._runs(found.number_per_run, 1)
+        while sum(found.raw_times) < max_run_time and len(found.times) < _MOST:
+            if len(found.times) >= 4 and not found.iqr > threshold * found.median:
+                break
+            found.raw_times += self._runs(found.number_per_run, len(found.times))
         return found

@@ -1,10 +1,19 @@
 """Checkpoints: memory for time. What a part of a network would keep for backward is computed again there."""
 
 import contextlib as _contextlib
+from collections import OrderedDict as _OrderedDict
 
 from .. import _neura
+from ..nn import Sequential as _Sequential
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointModule",
+    "checkpoint",
+    "checkpoint_sequential",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
 
 CheckpointError = _neura.errors.AutogradError  # what a second run that differs raises, among others
 _early_stop = None
@@ -107,3 +116,49 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
         end = start + size
         input = checkpoint(part(start, end), input, use_reentrant=use_reentrant, **kwargs)
     return part(end, len(functions))(input)
+
+
+class CheckpointModule(_Sequential):
+    """A module that keeps its inputs alone, and computes again in backward what its parts would have kept.
+
+    module: of an nn.Sequential the entries are held under their own names, so that parameters, states and files are the
+    same as without; any other module is held as `module`. They stay shared with whoever else holds them. segments
+    (int): of a Sequential, how many parts of about equal length it runs in, each a checkpoint. options: those of
+    checkpoint, such as preserve_rng_state.
+
+    >>> nn = neura.nn
+    >>> net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    >>> checked = neura.utils.checkpoint.CheckpointModule(net, segments=2)
+    >>> checked(neura.ones(3, 4)).sum().backward()
+    """
+
+    def __init__(self, module, segments=1, **options):
+        entries = module._modules.items() if isinstance(module, _Sequential) else [("module", module)]
+        super().__init__(_OrderedDict(entries))
+        if not 1 <= segments <= max(1, len(self)):
+            raise ValueError(f"CheckpointModule: expected 1 to {max(1, len(self))} segments, got {segments}")
+        self.segments, self.options = segments, options
+
+    def forward(self, *args, **kwargs):
+        steps = list(self)
+        for k in range(self.segments):
+            part = steps[k * len(steps) // self.segments : (k + 1) * len(steps) // self.segments]
+            if part:
+                args, kwargs = (checkpoint(_Part(part), *args, **self.options, **kwargs),), {}
+        return args[0]
+
+    def extra_repr(self):
+        return f"segments={self.segments}" if self.segments > 1 else ""
+
+
+class _Part:
+    """Modules one after the other, as one function."""
+
+    def __init__(self, modules):
+        self.modules = modules
+
+    def __call__(self, *args, **kwargs):
+        value = self.modules[0](*args, **kwargs)
+        for module in self.modules[1:]:
+            value = module(value)
+        return value

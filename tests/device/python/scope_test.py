@@ -124,7 +124,7 @@ def test_pinned_tensors_are_made_where_they_are_asked_for():
     leaf = neura.ones(2, pin_memory=True, requires_grad=True)
     assert leaf.is_leaf and leaf.requires_grad and leaf.is_pinned()
     assert not neura.ones(2).is_pinned()
-    with pytest.raises(neura.errors.DeviceError, match="pin_memory: expected a tensor on the cpu"):
+    with pytest.raises(neura.errors.DeviceError, match="ones: expected a tensor on the cpu"):
         neura.ones(2, device="cuda", pin_memory=True)
 
 

@@ -73,6 +73,8 @@ class DataLoader:
     _iterator = _placement = None
     _ready = False
     _context = None
+    _skip = 0  # batches at the beginning of the next pass that are not made
+    _seed_batches = False  # workers draw what belongs to a batch from a seed of its own
     _fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
     def __init__(

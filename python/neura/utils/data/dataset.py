@@ -119,7 +119,8 @@ class ConcatDataset(Dataset[T_co]):
     def __getitem__(self, idx):
         n = len(self)
         if not -n <= idx < n:
-            raise IndexError(f"ConcatDataset: expected an index in [{-n}, {n}), got {idx}")
+            kind = ValueError if idx < 0 else IndexError
+            raise kind(f"ConcatDataset: expected an index in [{-n}, {n}), got {idx}")
         idx %= n
         part = bisect.bisect_right(self.cumulative_sizes, idx)
         return self.datasets[part][idx - (self.cumulative_sizes[part - 1] if part else 0)]

@@ -1,8 +1,5 @@
 """Shares of a data set for processes that train together."""
 
-import itertools
-import math
-
 from ... import _neura
 from .sampler import Sampler
 
@@ -20,8 +17,6 @@ class DistributedSampler(Sampler[int]):
             raise RuntimeError(
                 "DistributedSampler: expected num_replicas and rank; there is no process group to ask for them"
             )
-        if not 0 <= rank < num_replicas:
-            raise ValueError(f"DistributedSampler: expected a rank in [0, {num_replicas}), got {rank}")
         self.dataset = dataset
         self.num_replicas = num_replicas
         self.rank = rank
@@ -29,21 +24,12 @@ class DistributedSampler(Sampler[int]):
         self.drop_last = drop_last
         self.shuffle = shuffle
         self.seed = seed
-        n = len(dataset)
-        self.num_samples = n // num_replicas if drop_last else math.ceil(n / num_replicas)
+        self.num_samples = _neura._data.share_size(len(dataset), num_replicas, rank, drop_last)
         self.total_size = self.num_samples * num_replicas
 
     def __iter__(self):
-        n = len(self.dataset)
-        if self.shuffle:
-            generator = _neura.Generator().manual_seed(self.seed + self.epoch)
-            order = _neura.randperm(n, generator=generator, device="cpu").tolist()
-        else:
-            order = list(range(n))
-        missing = self.total_size - n
-        if n and missing > 0:
-            order += itertools.islice(itertools.cycle(list(order)), missing)
-        return itertools.islice(order, self.rank, self.total_size, self.num_replicas)
+        options = (self.num_replicas, self.rank, self.shuffle, self.seed, self.drop_last, self.epoch)
+        return iter(_neura._data.share(len(self.dataset), *options))
 
     def __len__(self):
         return self.num_samples

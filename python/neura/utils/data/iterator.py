@@ -2,12 +2,13 @@
 
 import collections
 import contextlib
+import itertools
 import warnings
 import weakref
 
 from ... import _neura
 from .placement import Placed, placed
-from .worker import End, Place, WorkerDied
+from .worker import End, Place, Seeded, WorkerDied
 
 
 def _on_the_cpu():
@@ -22,10 +23,12 @@ class _Pass:
         self.begin(loader)
 
     def begin(self, loader):
-        self.loader, self.count = loader, 0
+        self.loader, self.count = loader, loader._skip
+        loader._skip = 0
         self.keys = iter(loader._keys)
         # Drawn in any case, so that the same seed gives the same order with any number of workers.
         self.base_seed = _neura.empty((), dtype=_neura.int64, device="cpu").random_(generator=loader.generator).item()
+        next(itertools.islice(self.keys, self.count, self.count), None)
         try:
             self.expected = len(loader) if loader._stream else None
         except TypeError:
@@ -104,7 +107,7 @@ class Worked(_Pass):
 
     def reset(self):
         n = self.loader.num_workers
-        self.sent, self.turn, self.exhausted = 0, 0, False
+        self.sent, self.turn, self.exhausted = self.count, self.count % n, False
         self.waiting = collections.OrderedDict()  # number of the batch -> (worker, keys)
         self.load, self.active = [0] * n, [True] * n
         self.assign()
@@ -133,7 +136,8 @@ class Worked(_Pass):
                 return
             self.waiting[self.sent] = worker, keys
             self.load[worker] += 1
-            self.crew.send(worker, self.sent, keys)
+            seeded = self.loader._seed_batches
+            self.crew.send(worker, self.sent, Seeded(self.base_seed + self.sent, keys) if seeded else keys)
             self.turn = (worker + 1) % len(self.load)
             self.sent += 1
 

@@ -52,6 +52,22 @@ def enter_process(info, base_seed):
         sys.meta_path.insert(0, numpy)
 
 
+class Seeded:
+    """Keys of a batch, and the seed of all that is drawn for it: so it does not depend on who made the ones before."""
+
+    def __init__(self, seed, keys):
+        self.seed, self.keys = seed, keys
+
+    def enter(self):
+        """Has this worker draw from the seed, and returns the keys. What threads share is left alone."""
+        _neura.manual_seed(self.seed)
+        if _process_info is not None:
+            random.seed(self.seed)
+            if "numpy.random" in sys.modules:
+                sys.modules["numpy.random"].seed([self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF])
+        return self.keys
+
+
 class NumPySeed:
     """Seeds numpy.random as it is imported, so that a worker that needs no NumPy does not wait for it."""
 
@@ -105,10 +121,12 @@ class Recipe:
         """The function from (number of the batch, keys, place) to a batch, for one pass."""
         if self.stream:
             return _Stream(self).batch
-        return self._many if self.batched else self._one
+        make = self._many if self.batched else self._one
+        return lambda task, keys, place: make(task, keys.enter() if type(keys) is Seeded else keys, place)
 
     def where(self, task, keys, position):
         """That position of a batch in words."""
+        keys = keys.keys if type(keys) is Seeded else keys
         if position < 0:
             return f"making batch {task}"
         if self.stream:

@@ -1,0 +1,46 @@
+// What a run in a folder is: what was asked for, and what its network needs to be used. It stands in RUN/config.json.
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace neura::cli {
+
+struct Knob {  // what --set changes
+  const char* name;
+  double value, low, high;
+  const char* text;
+};
+
+struct Config {
+  std::string task;   // "images", "table", "text" or "fashion-mnist"
+  std::string data;   // where it lies, from the root on; empty: the task has its own
+  std::string model;  // of the zoo
+  std::int64_t epochs = 0, batch_size = 0;
+  double lr = 0;
+  std::uint64_t seed = 0;
+  bool quick = false;
+  std::map<std::string, double> knobs;
+  nlohmann::json facts = nlohmann::json::object();  // of the task: classes, columns, vocabulary
+
+  double knob(const std::string& name) const { return knobs.at(name); }
+  std::int64_t whole(const std::string& name) const { return std::int64_t(knobs.at(name)); }
+  std::string name() const;  // of the data, or of the task that has its own
+  void save(const std::string& folder) const;
+  static Config load(const std::string& folder);  // IoError; FormatError where it is no run's
+};
+
+// KEY=VALUE of a command line over the knobs' own values. ValueError for another key, and for a value out of range.
+std::map<std::string, double> set_knobs(std::span<const Knob>, const std::vector<std::string>& settings);
+std::string knob_lines(std::span<const Knob>);  // for --help
+
+// A folder that holds no run: what was asked for, or runs/NAME, runs/NAME-2, … ValueError if there is a run in it.
+std::string new_folder(const std::string& asked, const std::string& name);
+bool is_run(const std::string& folder);
+// RUN/best.safetensors, or the newest checkpoint. IoError where there is neither.
+std::string weights_file(const std::string& folder);
+
+}  // namespace neura::cli

@@ -1,0 +1,161 @@
+// neura run, bench and export: a model of an ONNX file, or the network of a run.
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/ports.h"
+#include "cli/program.h"
+#include "cli/task.h"
+#include "neura/autograd/grad_mode.h"
+#include "neura/io/program.h"
+#include "neura/onnx/export.h"
+#include "neura/onnx/model.h"
+#include "neura/ops/create/create.h"
+
+namespace neura::cli {
+namespace {
+
+Ref<onnx::Model> load_model(const std::string& file, const std::string& device) {
+  check<ValueError>(std::filesystem::path(file).extension() == ".onnx",
+                    [&] { return "expected a file .onnx, got " + file + "; neura export makes one of a run"; });
+  Ref<onnx::Model> model = onnx::load(file);
+  if (Device(device) != Device()) model->to(Device(device));
+  return model;
+}
+
+onnx::Results on_device(const std::vector<Tensor>& tensors, Device device) {
+  onnx::Results values;
+  for (const Tensor& t : tensors) values.push_back(onnx::Value(t.to(device)));
+  return values;
+}
+
+void write_results(const onnx::Model& model, const onnx::Results& results, const std::string& to) {
+  std::vector<Output> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    outputs.push_back({model.output_names()[i], results[i].str(), results[i].tensor});
+  write_outputs(outputs, to);
+}
+
+std::int64_t size_of_name(const std::vector<std::string>& sizes, const std::string& name) {
+  for (const std::string& text : sizes) {
+    const auto [key, value] = parted(text);
+    const bool number =
+        !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
+    check<ValueError>(number && !key.empty(), [&] { return "bench: expected --size NAME=NUMBER, got " + text; });
+    if (key == name) return std::stoll(value);
+  }
+  return 1;
+}
+Tensor example(const onnx::ValueInfoProto& v, const std::vector<std::string>& sizes) {
+  check<ValueError>(v.type && v.type->tensor_type && v.type->tensor_type->shape, [&] {
+    return "bench: expected an input with sizes, got \"" + v.name + "\"; pass it by --input " + v.name + "=FILE.npy";
+  });
+  Shape shape;
+  for (const onnx::DimensionProto& d : v.type->tensor_type->shape->dim)
+    shape.push_back(d.dim_value && *d.dim_value > 0 ? *d.dim_value : size_of_name(sizes, d.dim_param.value_or("")));
+  const DType dtype = onnx::dtype_for(onnx::Type(v.type->tensor_type->elem_type));
+  return sample(shape, dtype);
+}
+
+}  // namespace
+
+int run_model(const RunOptions& o) {
+  if (is_program(o.model)) return run_program(o);
+  const NoGrad off;
+  Status status;
+  status.say("reading " + o.model);
+  const Ref<onnx::Model> model = load_model(o.model, o.device);
+  const std::vector<Tensor> tensors = read_inputs(model->input_names(), o.inputs);
+  check_given(model->input_names(), tensors);
+  const onnx::Results inputs = on_device(tensors, Device(o.device));
+  status.say("running");
+  const onnx::Results results = model->forward(inputs);
+  status.say("");
+  write_results(*model, results, o.output);
+  return kDone;
+}
+
+int bench_model(const BenchOptions& o) {
+  if (is_program(o.model)) return bench_program(o);
+  const NoGrad off;
+  Status status;
+  status.say("reading " + o.model);
+  const Clock::time_point start = Clock::now();
+  const Ref<onnx::Model> model = load_model(o.model, o.device);
+  const double load = since(start);
+  std::vector<Tensor> tensors = read_inputs(model->input_names(), o.inputs);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i]) tensors[i] = example(model->inputs()[i], o.sizes);
+  const onnx::Results inputs = on_device(tensors, Device(o.device));
+  std::vector<std::pair<std::string, std::string>> shown;
+  for (std::size_t i = 0; i < inputs.size(); ++i) shown.push_back({model->input_names()[i], inputs[i].str()});
+  measure(o.runs, load, shown, [&] {
+    std::vector<Tensor> results;
+    for (const onnx::Value& v : model->forward(inputs)) results.push_back(v.tensor);
+    return results;
+  });
+  return kDone;
+}
+
+// An ONNX file is written anew, for another version of the operators' set; a run's network as a model of one input and
+// one output, for any number of items.
+int export_model(const ExportOptions& o) {
+  onnx::ExportOptions to;
+  if (o.opset) to.opset_version = o.opset;
+  to.weights = o.weights == "inside"        ? onnx::Weights::inside
+               : o.weights == "data"        ? onnx::Weights::data
+               : o.weights == "safetensors" ? onnx::Weights::safetensors
+                                            : onnx::Weights::automatic;
+  Status status;
+  status.say("reading " + o.model);
+  const bool is_onnx = std::filesystem::path(o.model).extension() == ".onnx";
+  std::vector<Tensor> inputs;
+  std::vector<graph::Named> names;
+  graph::Function f;
+  Ref<onnx::Model> model;
+  std::optional<Loaded> run;
+  const auto take = [&](const nn::Module& m) {
+    for (const auto& [name, tensor] : m.named_parameters()) names.push_back({name, tensor});
+    for (const auto& [name, tensor] : m.named_buffers()) names.push_back({name, tensor});
+  };
+  if (is_onnx) {
+    model = onnx::load(o.model);
+    to.input_names = model->input_names(), to.output_names = model->output_names();
+    for (std::size_t i = 0; i < model->inputs().size(); ++i) {
+      inputs.push_back(example(model->inputs()[i], {}));
+      const auto& dims = model->inputs()[i].type->tensor_type->shape->dim;
+      for (std::size_t d = 0; d < dims.size(); ++d)
+        if (!dims[d].dim_value) {
+          const std::string name = dims[d].dim_param.value_or("");
+          to.dynamic.push_back({int(i), int(d), name.empty() ? to.input_names[i] + "_" + std::to_string(d) : name});
+        }
+    }
+    f = [&](std::span<const Tensor> in) {
+      std::vector<Tensor> out;
+      for (const onnx::Value& v : model->forward(onnx::Results(std::vector<Tensor>(in.begin(), in.end()))))
+        out.push_back(v.tensor);
+      return out;
+    };
+    take(*model);
+  } else {
+    run.emplace(o.model, "cpu");
+    inputs = {run->task->input()};
+    to.input_names = {"input"}, to.output_names = {"output"}, to.dynamic = {{0, 0, "batch"}};
+    f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{(*run->model)(in[0])}; };
+    take(*run->model);
+  }
+  status.say("writing " + o.output);
+  if (is_program(o.output)) {
+    const NoGrad off;
+    save_program(o.output, graph::trace(f, inputs, names), {to.input_names, to.output_names});
+    status.say("");
+    std::printf("written: %s\n", o.output.c_str());
+    return kDone;
+  }
+  onnx::export_function(f, inputs, o.output, to, names);
+  status.say("");
+  std::printf("written: %s, opset %lld\n", o.output.c_str(), static_cast<long long>(to.opset_version));
+  return kDone;
+}
+
+}  // namespace neura::cli

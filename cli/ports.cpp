@@ -1,0 +1,103 @@
+#include "cli/ports.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/npy.h"
+#include "cli/progress.h"
+#include "neura/core/error.h"
+#include "neura/core/parallel.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/random/random.h"
+
+namespace neura::cli {
+
+void Status::say(const std::string& text) {
+  if (!::isatty(2)) return;
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  std::fflush(stderr), drawn_ = true;
+}
+Status::~Status() {
+  if (drawn_) std::fprintf(stderr, "\r\033[K");
+}
+
+std::pair<std::string, std::string> parted(const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos) return {"", text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+std::vector<Tensor> read_inputs(const std::vector<std::string>& names, const std::vector<std::string>& files) {
+  std::vector<Tensor> all(names.size());
+  for (const std::string& text : files) {
+    const auto [name, file] = parted(text);
+    std::size_t at = 0;
+    if (!name.empty()) at = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
+    else
+      while (at < names.size() && all[at]) ++at;
+    check<ValueError>(at < names.size(), [&, &n = name] {
+      std::string known;
+      for (const std::string& k : names) known += (known.empty() ? "" : ", ") + k;
+      return "expected inputs of the model (" + known + "), got " + (n.empty() ? "more of them" : "\"" + n + "\"");
+    });
+    all[at] = read_npy(file);
+  }
+  return all;
+}
+
+void check_given(const std::vector<std::string>& names, const std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    check<ValueError>(inputs[i].defined(), [&] {
+      return "expected a file for the input \"" + names[i] + "\", got none; add --input " + names[i] + "=FILE.npy";
+    });
+}
+Tensor sample(const Shape& shape, DType dtype) {
+  return is_floating(dtype) ? randn(shape).to(dtype) : zeros(shape, {.dtype = dtype});
+}
+
+void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
+  const bool one = outputs.size() == 1 && std::filesystem::path(to).extension() == ".npy";
+  if (!one && !to.empty()) std::filesystem::create_directories(to);
+  for (const Output& o : outputs) {
+    check<NotImplementedError>(o.tensor.defined(), [&] {
+      return "run: expected tensors as outputs, got another value as \"" + o.name + "\"; use neura.onnx of Python";
+    });
+    std::string file = o.name;
+    std::replace(file.begin(), file.end(), '/', '_');
+    file = one ? to : to + "/" + file + ".npy";
+    if (!to.empty()) write_npy(file, o.tensor);
+    std::printf("%-16s %s%s\n", o.name.c_str(), o.text.c_str(), to.empty() ? "" : (", written to " + file).c_str());
+    if (to.empty()) std::printf("%s\n", o.tensor.to(Device()).str().c_str());
+  }
+}
+
+void measure(std::int64_t runs, double load, const std::vector<std::pair<std::string, std::string>>& inputs,
+             const std::function<std::vector<Tensor>()>& run) {
+  const auto once = [&] {
+    const Clock::time_point start = Clock::now();
+    for (const Tensor& t : run())
+      if (t && !t.device().is_cpu()) t.to(Device());
+    return since(start);
+  };
+  Status status;
+  const double first = once();
+  std::vector<double> seconds;
+  for (std::int64_t i = 0; i < runs; ++i) {
+    status.say("run " + thousands(i + 1) + " of " + thousands(runs));
+    seconds.push_back(once());
+  }
+  status.say("");
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double part) { return 1e3 * seconds[std::size_t(part * double(seconds.size() - 1))]; };
+  for (const auto& input : inputs) std::printf("%-10s %s %s\n", "input", input.first.c_str(), input.second.c_str());
+  std::printf("%-10s %d\n%-10s %.1f ms\n%-10s %.3f ms\n", "threads", get_num_threads(), "load", 1e3 * load, "first run",
+              1e3 * first);
+  std::printf("%-10s %s: least %.3f ms, median %.3f, 90 %% below %.3f, most %.3f\n", "runs", thousands(runs).c_str(),
+              at(0), at(0.5), at(0.9), at(1));
+  std::printf("%-10s %.1f runs per second\n", "rate", 1e3 / at(0.5));
+}
+
+}  // namespace neura::cli

@@ -1,0 +1,98 @@
+// What neura train, eval, predict and export do differently for pictures, tables and texts.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/config.h"
+#include "neura/nn/container.h"
+
+namespace neura::cli {
+
+// A data set by the function that makes a batch of it; it may be called by several threads.
+struct Examples {
+  std::function<std::pair<Tensor, Tensor>(std::span<const std::int64_t>)> make;
+  std::int64_t count = 0;
+  std::function<std::string(std::int64_t)> picture = {};  // of an item, as a PNG file; empty where it has none
+  std::pair<Tensor, Tensor> get(std::int64_t i) const { return make({&i, 1}); }
+  std::pair<Tensor, Tensor> get_batch(std::span<const std::int64_t> indices) const { return make(indices); }
+  std::int64_t size() const { return count; }
+};
+
+enum class Goal { classes, tokens, value };  // what is to be said: one of the classes, the next token, a number
+
+struct TaskData {
+  Examples training, validation;
+  std::vector<std::string> notes;  // what the user should know of them
+};
+
+class Task {
+ public:
+  explicit Task(Config& c) : config_(c) {}
+  virtual ~Task() = default;
+  // The data of the run. `fresh`: learns from them what stands in the facts; otherwise these hold already. ValueError
+  // for data that cannot be learned from, and where a run goes on with other data.
+  virtual TaskData open(bool fresh) = 0;
+  virtual Examples open_other(const std::string& path) = 0;  // data to test with
+  virtual Ref<nn::Sequential> network() const = 0;
+  virtual Tensor input() const = 0;  // two items as the network takes them
+  virtual int predict(nn::Sequential&, const PredictOptions&) const = 0;
+  virtual std::string sample(nn::Sequential&, std::uint64_t /*seed*/) const { return {}; }  // of what it writes
+
+  virtual Goal goal() const { return Goal::classes; }
+  virtual const char* things() const = 0;  // "pictures"
+  const std::vector<std::string>& classes() const { return classes_; }
+  double unit() const { return unit_; }  // of a value: what 1 stands for
+
+ protected:
+  Config& config_;
+  std::vector<std::string> classes_;
+  double unit_ = 1;
+};
+std::unique_ptr<Task> make_images(Config&);
+std::unique_ptr<Task> make_table(Config&);
+std::unique_ptr<Task> make_text(Config&);
+std::unique_ptr<Task> make_fashion(Config&);
+
+struct TaskKind {
+  const char *name, *things;
+  std::vector<const char*> models;  // the first is the default
+  std::int64_t epochs, batch_size;
+  double lr;
+  std::vector<Knob> knobs;
+  std::unique_ptr<Task> (*make)(Config&);
+  bool has_data = false;  // of its own, where none are named
+};
+const TaskKind& kind_of(const std::string& task);  // FormatError for a name that is none
+
+struct Loaded {  // the network of a run, to be used
+  Loaded(const std::string& folder, const std::string& device);
+  Config config;
+  std::unique_ptr<Task> task;
+  Ref<nn::Sequential> model;
+};
+
+struct Mistake {
+  std::int64_t item = 0, is = 0, said = 0;
+  double probability = 0;  // that the network gives what it says
+};
+struct Measured {
+  double loss = 0, seconds = 0;
+  std::int64_t count = 0;
+  std::vector<std::pair<std::string, double>> values;  // accuracy; perplexity; rmse, r2
+  std::vector<std::vector<std::int64_t>> confusion;    // [is][said], of classes
+  std::vector<Mistake> mistakes;                       // the surest ones first; a few
+  std::string line() const;                            // "loss 0.1234  accuracy 91.50 %"
+};
+Tensor loss_of(const Task&, const Tensor& output, const Tensor& target);  // the mean
+Tensor hits(const Tensor& output, const Tensor& classes);                 // how many are right
+// The network on all of the examples; it comes back in the mode it had.
+Measured measure(const Task&, nn::Sequential&, const Examples&, std::int64_t batch_size);
+void load_weights(nn::Sequential&, const std::string& folder);  // of weights_file
+std::string number(double);                                     // as results show it: four digits that count
+
+}  // namespace neura::cli

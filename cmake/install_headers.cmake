@@ -1,0 +1,31 @@
+cmake_minimum_required(VERSION 3.22)
+# Installs the public headers, and what they include: neura/neura.h, and those that a page names by their whole path. All
+# other headers are the library's own. NeuraInstall.cmake runs this at each installation, with `source` and `folder`.
+file(GLOB pages ${source}/README.md ${source}/docs/*.md)
+set(todo neura/neura.h)
+foreach(page IN LISTS pages)
+  file(READ ${page} text)
+  string(REGEX MATCHALL "neura/[a-z0-9_/]+\\.h" named "${text}")
+  foreach(header IN LISTS named)
+    if(NOT EXISTS ${source}/${header})
+      message(FATAL_ERROR "install: ${page} names ${header}, which does not exist")
+    endif()
+  endforeach()
+  list(APPEND todo ${named})
+endforeach()
+
+set(public "")
+while(todo)
+  list(POP_FRONT todo header)
+  if(header IN_LIST public OR NOT EXISTS ${source}/${header})  # the latter: behind an #if of its own
+    continue()
+  endif()
+  list(APPEND public ${header})
+  file(STRINGS ${source}/${header} lines REGEX "^ *#.*neura/")  # #include, and #define of what is included
+  string(REGEX MATCHALL "neura/[a-z0-9_/]+\\.(h|def)" included "${lines}")
+  list(APPEND todo ${included})
+endwhile()
+foreach(header IN LISTS public)
+  get_filename_component(below ${header} DIRECTORY)
+  file(INSTALL DESTINATION ${CMAKE_INSTALL_PREFIX}/${folder}/${below} TYPE FILE MESSAGE_NEVER FILES ${source}/${header})
+endforeach()

@@ -1,0 +1,86 @@
+#include "neura/backend/cpu/fft/fft_line.h"
+
+#include <cmath>
+
+namespace neura {
+namespace {
+
+using std::int64_t;
+
+// f(a, b, first line, count) for tiles of `lines` lines of n elements.
+template <class T, class F> void each_tile(const FftLineSpace<T>& space, int64_t lines, int64_t n, F f) {
+  const int64_t lanes = fft_kernels_of<T>().lanes, work = 2 * lanes * n * int64_t(std::log2(double(n)) + 1);
+  parallel_for((lines + lanes - 1) / lanes, kSerial / work + 1, [&](int64_t begin, int64_t end) {
+    const int slot = space.slots->take();
+    T* const at = space.tiles + slot * space.tile_size;
+    const int64_t part = space.tile_size / 4;
+    for (; begin < end; ++begin) {
+      const int64_t first = begin * lanes;
+      f(FftTile<T>{at, at + part}, FftTile<T>{at + 2 * part, at + 3 * part}, first,
+        int(std::min(lanes, lines - first)));
+    }
+    space.slots->give(slot);
+  });
+}
+
+// Element (r, c) of the matrix is element r columns + c of the line, and r + rows c of its transform.
+template <class T>
+void as_matrix(const FftPlan<T>& plan, const T* from, T* to, bool inverse, T scale, const FftLineSpace<T>& space) {
+  const FftKernels<T>& k = fft_kernels_of<T>();
+  const int64_t rows = plan.rows, columns = plan.columns;
+  const T* const between = plan.between();
+  each_tile(space, columns, rows, [&](FftTile<T> a, FftTile<T> b, int64_t first, int count) {
+    const T* in[kFftLanes];
+    T* out[kFftLanes];
+    for (int l = 0; l < count; ++l) in[l] = from + 2 * (first + l), out[l] = space.matrix + 2 * (first + l);
+    k.load({in, count, rows, 2 * columns, 1}, inverse ? a.turned() : a);
+    const FftTile<T> y = k.transform(*plan.of_columns, a, b);
+    k.twist(y, between + 2 * first, rows, columns, count);
+    k.store(y, {out, count, rows, 2 * columns, 1}, T(1));
+  });
+  each_tile(space, rows, columns, [&](FftTile<T> a, FftTile<T> b, int64_t first, int count) {
+    const T* in[kFftLanes];
+    T* out[kFftLanes];
+    for (int l = 0; l < count; ++l) in[l] = space.matrix + 2 * (first + l) * columns, out[l] = to + 2 * (first + l);
+    k.load({in, count, columns, 2, 1}, a);
+    const FftTile<T> y = k.transform(*plan.of_rows, a, b);
+    k.store(inverse ? y.turned() : y, {out, count, columns, 2 * rows, 1}, scale);
+  });
+}
+
+// to = x w for n complex numbers; `before` and `after` exchange the parts of x and of the result.
+template <class T> void multiply(const T* x, const T* w, T* to, int64_t n, bool before, bool after, T scale) {
+  parallel_for(n, kSerial / 4, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const T re = x[2 * i + before] * scale, im = x[2 * i + !before] * scale, c = w[2 * i], s = w[2 * i + 1];
+      to[2 * i + after] = re * c - im * s, to[2 * i + !after] = re * s + im * c;
+    }
+  });
+}
+
+}  // namespace
+
+template <class T> int64_t FftLineSpace<T>::tile_elements(const FftPlan<T>& plan) {
+  const FftPlan<T>& p = plan.inner ? *plan.inner : plan;
+  return 4 * std::max(p.rows, p.columns) * kFftLanes;
+}
+
+template <class T>
+void fft_line(const FftPlan<T>& plan, const T* from, T* to, bool inverse, T scale, const FftLineSpace<T>& space) {
+  if (!plan.inner) return as_matrix(plan, from, to, inverse, scale, space);
+  const int64_t length = plan.inner->n;
+  multiply(from, plan.chirp.data(), space.work, plan.n, inverse, false, T(1));
+  std::fill(space.work + 2 * plan.n, space.work + 2 * length, T(0));
+  as_matrix(*plan.inner, space.work, space.work, false, T(1), space);
+  multiply(space.work, plan.spectrum.data(), space.work, length, false, false, T(1));
+  as_matrix(*plan.inner, space.work, space.work, true, T(1), space);
+  multiply(space.work, plan.chirp.data(), to, plan.n, false, inverse, scale);
+}
+
+template struct FftLineSpace<float>;
+template struct FftLineSpace<double>;
+template void fft_line<float>(const FftPlan<float>&, const float*, float*, bool, float, const FftLineSpace<float>&);
+template void fft_line<double>(const FftPlan<double>&, const double*, double*, bool, double,
+                               const FftLineSpace<double>&);
+
+}  // namespace neura

@@ -1,0 +1,28 @@
+// Fourier transforms of short lines whose complex numbers stay side by side: one line, whose neighbours fill vectors,
+// or as many adjacent lines as a vector holds complex numbers.
+#pragma once
+#include "neura/backend/cpu/fft/fft_plan.h"
+
+namespace neura {
+
+template <class T> struct FftShortLines {
+  T* at;
+  std::int64_t apart;  // numbers from line to line, or from element to element of adjacent lines
+  bool go_on = false;  // do the next lines of the caller lie behind these, in memory worth asking for early?
+};
+template <class T> struct FftShortKernels {
+  int lanes;  // complex numbers of a vector; 0: none of these is there
+  // `count` single lines; work: 4 n count numbers, aligned to 64 bytes. to: may be from.
+  void (*rows)(const FftSteps<T>&, std::int64_t n, std::int64_t count, const FftShortLines<const T>& from,
+               const FftShortLines<T>& to, T scale, T* work);
+  // As many adjacent lines as lanes; work: 4 n lanes numbers. from and to may be its first or its second half.
+  void (*columns)(const FftSteps<T>&, std::int64_t n, const FftShortLines<const T>& from, const FftShortLines<T>& to,
+                  T scale, T* work);
+  // For 0 < k < half, with even = a + conj b and odd = -i w (a - conj b), where a and b are elements k and half - k and
+  // w is a root of half_roots(), k: even + odd, times f. Of the inverse, odd = i conj(w) (a - conj b). half: a multiple
+  // of 2 lanes.
+  void (*fold)(const T* from, T* to, std::int64_t half, const T* half_roots, bool inverse, T f);
+};
+template <class T> const FftShortKernels<T>& fft_short_kernels_of();  // of this machine's instruction set
+
+}  // namespace neura

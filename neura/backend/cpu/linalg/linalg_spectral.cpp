@@ -1,0 +1,259 @@
+// Kernels of linear algebra with orthogonal factors: QR, eigenvalues, singular values. Real matrices have QR by blocks;
+// all else is LAPACK's, with one thread for each matrix.
+#include "neura/backend/cpu/linalg/blocked.h"
+#include "neura/backend/cpu/linalg/linalg.h"
+
+namespace neura {
+
+using namespace batched;
+
+namespace {
+
+constexpr std::int64_t kLeast = 64 * 64;  // elements: smaller matrices take LAPACK less time
+template <class F> bool by_blocks(Context& c, const View& a, F&& f) {
+  const Batch b(a);
+  return b.numel() >= kLeast && when_blocked(c, a, b, f);
+}
+
+}  // namespace
+
+void cpu_householder(Context& c, View a, View reflectors, View tau) {
+  const auto blocked = [&]<class T>(std::int64_t i, T) {
+    const Batch b(a);
+    T* const f = reflectors.as<T>() + i * b.numel();
+    copy_elements(a.as<T>() + i * b.numel(), f, b.numel());
+    blocked::householder<T>(c, b.rows, b.columns, {f, b.columns}, tau.as<T>() + i * b.least());
+  };
+  if (by_blocks(c, a, blocked)) return;
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    const Int room = b.numel() ? l.room_geqrf(b.rows, b.columns) : 1;
+    each_matrix(c, b.count, double(b.numel()) * double(b.least()), Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room),
+                [&](std::int64_t i, Memory memory) {
+                  if (!b.numel()) return;
+                  T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room);
+                  transpose(a.as<T>() + i * b.numel(), t, b.rows, b.columns);
+                  l.geqrf(b.rows, b.columns, t, tau.as<T>() + i * b.least(), work, room);
+                  transpose(t, reflectors.as<T>() + i * b.numel(), b.columns, b.rows);
+                });
+  });
+}
+
+void cpu_reflect(Context& c, View reflectors, View tau, View q) {
+  const auto blocked = [&]<class T>(std::int64_t i, T) {
+    const Batch b(reflectors);
+    const std::int64_t k = tau.size(tau.rank() - 1), at = i * b.numel();
+    blocked::reflect<T>(c, b.rows, b.columns, k, {reflectors.as<T>() + at, b.columns}, tau.as<T>() + i * k,
+                        {q.as<T>() + at, b.columns});
+  };
+  if (by_blocks(c, reflectors, blocked)) return;
+  with_lapack(c, reflectors, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(reflectors);
+    const std::int64_t k = tau.size(tau.rank() - 1);
+    const Int room = b.numel() ? l.room_orgqr(b.rows, b.columns, k) : 1;
+    each_matrix(c, b.count, double(b.numel()) * double(k + 1), Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room),
+                [&](std::int64_t i, Memory memory) {
+                  if (!b.numel()) return;
+                  T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room);
+                  transpose(reflectors.as<T>() + i * b.numel(), t, b.rows, b.columns);
+                  l.orgqr(b.rows, b.columns, k, t, tau.as<T>() + i * k, work, room);
+                  transpose(t, q.as<T>() + i * b.numel(), b.columns, b.rows);
+                });
+  });
+}
+
+namespace {
+
+template <class T> struct QrPlan {
+  std::int64_t rows, columns, least, width, height;  // of q, of r
+  Int room;
+  std::size_t bytes() const {
+    return Memory::bytes<T>(rows * std::max(columns, width)) + Memory::bytes<T>(least) + Memory::bytes<T>(room);
+  }
+};
+
+template <class L, class T> void qr_of_one(const L& l, const QrPlan<T>& p, const T* a, T* q, T* r, Memory memory) {
+  T *const t = memory.take<T>(p.rows * std::max(p.columns, p.width)), *const tau = memory.take<T>(p.least);
+  T* const work = memory.take<T>(p.room);
+  transpose(a, t, p.rows, p.columns);
+  if (p.least) l.geqrf(p.rows, p.columns, t, tau, work, p.room);
+  for (std::int64_t i = 0; i < p.height; ++i)
+    for (std::int64_t j = 0; j < p.columns; ++j) r[i * p.columns + j] = i <= j ? t[j * p.rows + i] : T(0);
+  if (!q || !p.rows || !p.width) return;
+  l.orgqr(p.rows, p.width, p.least, t, tau, work, p.room);
+  transpose(t, q, p.width, p.rows);
+}
+
+template <class T>
+void qr_by_blocks(Context& c, const Batch& b, std::int64_t width, std::int64_t height, const T* a, T* q, T* r) {
+  Context own(c.backend, c.device, c.op);
+  T *const f = own.scratch_of<T>(b.numel()), *const tau = own.scratch_of<T>(b.least());
+  copy_elements(a, f, b.numel());
+  blocked::householder<T>(c, b.rows, b.columns, {f, b.columns}, tau);
+  for (std::int64_t i = 0; i < height; ++i) {
+    const std::int64_t zeros = std::min(i, b.columns);
+    std::fill_n(r + i * b.columns, zeros, T(0));
+    copy_elements(f + i * b.columns + zeros, r + i * b.columns + zeros, b.columns - zeros);
+  }
+  if (q) blocked::reflect<T>(c, b.rows, width, b.least(), {f, b.columns}, tau, {q, width});
+}
+
+template <class T> T conjugate(T x) { return x; }
+template <class R> std::complex<R> conjugate(std::complex<R> x) { return std::conj(x); }
+
+}  // namespace
+
+void cpu_qr(Context& c, View a, View q, View r) {
+  const auto blocked = [&]<class T>(std::int64_t i, T) {
+    const Batch b(a);
+    const std::int64_t width = q.rank() >= 2 ? q.size(q.rank() - 1) : 0, height = r.size(r.rank() - 2);
+    qr_by_blocks(c, b, width, height, a.as<T>() + i * b.numel(), width ? q.as<T>() + i * b.rows * width : nullptr,
+                 r.as<T>() + i * height * b.columns);
+  };
+  if (by_blocks(c, a, blocked)) return;
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    const Batch b(a);
+    const bool with_q = q.rank() >= 2;
+    QrPlan<T> p{b.rows, b.columns, b.least(), with_q ? q.size(q.rank() - 1) : 0, r.size(r.rank() - 2), 1};
+    if (b.numel()) p.room = l.room_geqrf(b.rows, b.columns);
+    if (with_q && b.rows && p.width) p.room = std::max(p.room, l.room_orgqr(b.rows, p.width, p.least));
+    each_matrix(c, b.count, double(b.numel()) * double(b.least()), p.bytes(), [&](std::int64_t i, Memory memory) {
+      qr_of_one(l, p, a.as<T>() + i * b.numel(), with_q ? q.as<T>() + i * b.rows * p.width : nullptr,
+                r.as<T>() + i * p.height * b.columns, memory);
+    });
+  });
+}
+
+// The row-major elements are the transpose, whose other triangle this one is, and whose eigenvectors are the
+// conjugates.
+void cpu_eigh(Context& c, bool upper, View a, View values, View vectors) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    using R = lapack::real_t<T>;
+    const Batch b(a);
+    if (!b.numel()) return;
+    const std::int64_t n = b.rows;
+    const bool wanted = vectors.rank() >= 2;
+    const char* const job = wanted ? "V" : "N";
+    const auto room = l.room_syevd(job, n);
+    const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
+                              Memory::bytes<Int>(room.integers);
+    Failures failures;
+    each_matrix(c, b.count, 10 * double(b.numel()) * double(n), bytes, [&](std::int64_t i, Memory memory) {
+      T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room.work);
+      R* const reals = memory.take<R>(room.reals);
+      Int* const integers = memory.take<Int>(room.integers);
+      const T* const from = a.as<T>() + i * b.numel();
+      for (std::int64_t r = 0; r < n; ++r)
+        if (!(upper ? all_finite(from + r * n + r, n - r) : all_finite(from + r * n, r + 1))) return failures.add(i, 0);
+      copy_elements(from, t, b.numel());
+      const int info = l.syevd(job, upper ? "L" : "U", n, t, values.as<R>() + i * n, work, room.work, reals, room.reals,
+                               integers, room.integers);
+      if (info) return failures.add(i, info);
+      if (!wanted) return;
+      for (std::int64_t k = 0; k < b.numel(); ++k) t[k] = conjugate(t[k]);
+      transpose(t, vectors.as<T>() + i * b.numel(), n, n);
+    });
+    failures.report(c);
+  });
+}
+
+namespace {
+
+// Of real numbers, LAPACK gives a pair of conjugates as two columns: real and imaginary part.
+template <class R> void to_complex(std::int64_t n, const R* re, const R* im, const R* v, std::complex<R>* values,
+                                   std::complex<R>* vectors) {
+  for (std::int64_t j = 0; j < n; ++j) values[j] = {re[j], im[j]};
+  for (std::int64_t j = 0; vectors && j < n; ++j) {
+    const bool pair = im[j] != 0 && j + 1 < n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::complex<R> x(v[j * n + i], pair ? v[(j + 1) * n + i] : R(0));
+      vectors[i * n + j] = x;
+      if (pair) vectors[i * n + j + 1] = std::conj(x);
+    }
+    j += pair;
+  }
+}
+
+template <class L, class T, class C>
+int eig_of_one(const L& l, std::int64_t n, const T* a, C* values, C* vectors, Int room, Memory memory) {
+  using R = lapack::real_t<T>;
+  T *const t = memory.take<T>(n * n), *const v = memory.take<T>(n * n);
+  T *const w = memory.take<T>(n), *const imaginary = memory.take<T>(n), *const work = memory.take<T>(room);
+  R* const reals = memory.take<R>(2 * n);
+  transpose(a, t, n, n);
+  const int info = l.geev(vectors ? "V" : "N", n, t, w, imaginary, v, work, room, reals);
+  if (info) return info;
+  if constexpr (lapack::is_complex_v<T>) {
+    copy_elements(w, values, n);
+    if (vectors) transpose(v, vectors, n, n);
+  } else {
+    to_complex(n, w, imaginary, v, values, vectors);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void cpu_eig(Context& c, View a, View values, View vectors) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    using R = lapack::real_t<T>;
+    using C = std::complex<R>;
+    const Batch b(a);
+    if (!b.numel()) return;
+    const std::int64_t n = b.rows;
+    const bool wanted = vectors.rank() >= 2;
+    const Int room = l.room_geev(wanted ? "V" : "N", n);
+    const std::size_t bytes =
+        2 * Memory::bytes<T>(n * n) + 2 * Memory::bytes<T>(n) + Memory::bytes<T>(room) + Memory::bytes<R>(2 * n);
+    Failures failures;
+    each_matrix(c, b.count, 25 * double(n) * double(n) * double(n), bytes, [&](std::int64_t i, Memory memory) {
+      const T* const from = a.as<T>() + i * n * n;
+      if (!all_finite(from, n * n)) return failures.add(i, 0);
+      const int info =
+          eig_of_one(l, n, from, values.as<C>() + i * n, wanted ? vectors.as<C>() + i * n * n : nullptr, room, memory);
+      if (info) failures.add(i, info);
+    });
+    failures.report(c);
+  });
+}
+
+// Of the transpose: its left factor, column-major, is this one's right factor, row-major.
+void cpu_svd(Context& c, View a, View u, View s, View vh) {
+  with_lapack(c, a, [&](const auto& l) {
+    using T = element_of<decltype(l)>;
+    using R = lapack::real_t<T>;
+    const Batch b(a);
+    const std::int64_t m = b.rows, n = b.columns, k = b.least();
+    const bool wanted = u.rank() >= 2;
+    const std::int64_t width = wanted ? u.size(u.rank() - 1) : 0, height = wanted ? vh.size(vh.rank() - 2) : 0;
+    if (!b.numel()) {  // all vectors of an empty matrix: the identity
+      for (const auto& [f, size] : {std::pair(u, m), std::pair(vh, n)})
+        for (std::int64_t i = 0; wanted && i < f.numel(); ++i) f.template as<T>()[i] = i / size % size == i % size;
+      return;
+    }
+    const char* const job = !wanted ? "N" : width == k && height == k ? "S" : "A";
+    const auto room = l.room_gesdd(job, n, m);
+    const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
+                              Memory::bytes<Int>(room.integers);
+    Failures failures;
+    each_matrix(c, b.count, 20 * double(b.numel()) * double(k), bytes, [&](std::int64_t i, Memory memory) {
+      T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room.work);
+      R* const reals = memory.take<R>(room.reals);
+      Int* const integers = memory.take<Int>(room.integers);
+      copy_elements(a.as<T>() + i * b.numel(), t, b.numel());
+      if (!all_finite(t, b.numel())) return failures.add(i, 0);
+      T unread{};
+      const int info = l.gesdd(job, n, m, t, s.as<R>() + i * k, wanted ? vh.as<T>() + i * height * n : &unread,
+                               wanted ? u.as<T>() + i * m * width : &unread, work, room.work, reals, integers);
+      if (info) failures.add(i, info);
+    });
+    failures.report(c);
+  });
+}
+
+}  // namespace neura

@@ -1,0 +1,55 @@
+#include "neura/core/pending.h"
+
+#include "neura/core/memory.h"
+#include "neura/core/storage_lock.h"
+
+namespace neura {
+namespace {
+
+Promise* promise(const Storage* s) { return static_cast<Promise*>(s->context); }
+void forget(Storage* s) {
+  promise(s)->forgotten();
+  Ref<Promise>::drop(promise(s));
+}
+void drop_lender(Storage* s) { Ref<Storage>::drop(static_cast<Storage*>(s->context)); }
+void nothing(Storage*) {}
+
+}  // namespace
+
+Storage* promise_bytes(std::size_t bytes, Ref<Promise> p) {
+  Storage* s = Storage::wrap(nullptr, bytes, &forget, p.leave());
+  s->capacity = 0;
+  s->sharing.store(Storage::lazy, std::memory_order_relaxed);  // own() asks
+  return s;
+}
+
+bool is_promise(const Storage* s) { return s->release.acquire() == &forget; }
+
+Ref<Promise> promise_of(Storage* s) {
+  if (!is_promise(s)) return {};
+  const StorageLock lock(*s);
+  return is_promise(s) ? Ref<Promise>::share(promise(s)) : Ref<Promise>();
+}
+
+// Bytes in a block of their own are taken over. Those that follow their Storage stay there. Capacity comes after
+// the bytes: who has seen it sees them. `release` comes last: until then others wait for the lock.
+void keep_promise(Storage* s, const Tensor& bytes) {
+  Storage* from = bytes.impl()->storage;
+  Ref<Promise> kept;
+  StorageLock lock(*s);
+  if (!is_promise(s)) return;
+  kept = Ref<Promise>::adopt(promise(s));
+  const bool own_block = !from->release && from->data != from + 1;
+  __atomic_store_n(&s->data, from->data, __ATOMIC_RELEASE);
+  if (own_block) __atomic_store_n(&s->capacity, from->capacity, __ATOMIC_RELEASE);
+  s->context = own_block ? nullptr : Ref<Storage>::share(from).leave();
+  s->release.publish(own_block ? nullptr : &drop_lender);
+  if (own_block) from->data = nullptr, from->capacity = 0, from->release = &nothing;
+  lock.now = Storage::alone;
+}
+
+void settle(Storage* s) {
+  if (const Ref<Promise> p = promise_of(s)) p->keep();
+}
+
+}  // namespace neura

@@ -1,0 +1,21 @@
+// Pictures of any of the formats: PNG, JPEG, PPM and PGM.
+#pragma once
+#include "neura/data/jpeg.h"
+#include "neura/data/png.h"
+
+namespace neura::data {
+
+// uint8 [channels, height, width]; the format is told from the first bytes. FormatError for others and for damaged
+// data, NotImplementedError for JPEG in a library without it. Of JPEG, `apply_exif_orientation` turns the picture as
+// the camera was.
+Tensor decode_image(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
+                    bool apply_exif_orientation = false, const std::string& name = "image");
+Tensor read_image(const std::string& path, ImageMode mode = ImageMode::unchanged, bool apply_exif_orientation = false);
+
+// Binary PPM and PGM ("P6", "P5") of up to 16 bits, which become 8.
+Tensor decode_ppm(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
+                  const std::string& name = "ppm");
+// PPM of uint8 [3, height, width], PGM of [height, width] or [1, height, width]. DTypeError, ShapeError.
+std::string encode_ppm(const Tensor& image);
+
+}  // namespace neura::data

@@ -1,0 +1,97 @@
+// A window lets pointwise calls wait until somebody asks for their values, and then makes of them calls that go over
+// memory once (passes.h). What a program sees is what it would see without: the same bits, errors, versions, records.
+//
+//   const auto step = graph::compile([&](const Tensor& x) { return gelu(x * w + b) * sigmoid(x); });
+//   Tensor y = step(x);
+//
+// Every call of the function runs it anew, so branches, numbers and prints are those of that call; nothing is kept
+// but the plans of what waits, found again by its calls, dtypes and sizes. A window closes when its function returns.
+// On the cpu; calls on other devices run at once. What cannot wait runs at once, after what it reads or writes.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+#include "neura/op/defer.h"
+
+namespace neura::graph {
+
+class Stream;
+
+struct WindowOptions {
+  std::int64_t least = 1 << 15;  // calls on fewer elements run at once: they are not faster together
+};
+
+class Window final : public Deferral {
+ public:
+  explicit Window(const WindowOptions& = {});
+  ~Window();  // what waits runs; an error of that is raised where a value is asked
+  void take(Call&) override;
+  void reads(const TensorImpl*) override;
+  void flush(const char* why) override;
+  bool rewrites(const Call&, const Spec& result) override;
+
+ private:
+  bool waits(const Call&) const;
+  bool defer(Call&);
+  bool is_whole(const TensorImpl*) const;
+  void run_before(const Call&);  // what the call reads or writes
+
+  std::shared_ptr<Stream> stream_;
+  const WindowOptions options_;
+};
+
+// A window, or nothing: inside of another one or of a trace, and where NEURA_COMPILE=0.
+class OpenWindow {
+ public:
+  explicit OpenWindow(const WindowOptions&);
+  void close() {
+    if (window_) window_->flush("the end of the function");
+  }
+
+ private:
+  std::optional<Window> window_;
+};
+
+// What runs while it lives does not wait.
+class ClosedWindow {
+ public:
+  ClosedWindow();
+
+ private:
+  std::optional<Untraced> outside_;
+};
+bool is_compiling();  // has this thread an open window?
+void forget_plans();
+
+// The function with a window around each call.
+template <class F> auto compile(F f, WindowOptions options = {}) {
+  return [f = std::move(f),
+          options](auto&&... args) mutable -> std::decay_t<decltype(f(std::forward<decltype(args)>(args)...))> {
+    OpenWindow window(options);
+    if constexpr (std::is_void_v<decltype(f(std::forward<decltype(args)>(args)...))>) {
+      f(std::forward<decltype(args)>(args)...);
+      window.close();
+    } else {
+      auto result = f(std::forward<decltype(args)>(args)...);
+      window.close();
+      return result;
+    }
+  };
+}
+
+// What all windows of the process have done since reset_explanation().
+struct Explanation {
+  std::int64_t waited = 0;  // calls
+  std::int64_t unread = 0;  // of them, those whose result died unread: they ran only as part of others, or not at all
+  std::int64_t ran = 0;     // calls that ran in their place
+  std::int64_t fused = 0;   // of them, those that stand for several
+  std::int64_t plans = 0, found = 0;            // plans made, and found again
+  double planning = 0, running = 0;             // seconds
+  std::map<std::string, std::int64_t> flushes;  // by what asked for values
+};
+Explanation explanation();
+void reset_explanation();
+
+}  // namespace neura::graph

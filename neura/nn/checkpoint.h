@@ -1,0 +1,38 @@
+// Memory for time: a module that keeps its inputs alone, and computes again in backward what its parts would have kept.
+#pragma once
+#include "neura/nn/container.h"
+
+namespace neura::nn {
+
+struct CheckpointModuleOptions {
+  std::int64_t segments = 1;    // parts of about equal length; each is a checkpoint
+  bool preserve_random = true;  // the second run draws the same random numbers, and so drops the same elements
+};
+
+// The entries of a Sequential under their own names, so that parameters, states and files are the same as without; or
+// one other module, named "module". They stay shared with whoever holds them.
+class CheckpointModule : public ModuleList {
+ public:
+  CheckpointModule() = default;
+  explicit CheckpointModule(const Ref<Module>& module, CheckpointModuleOptions o = {});  // ValueError
+
+  Tensor forward(const Tensor& input) { return unbox<Tensor>(run({{input}, {}})); }
+  Value run(const Args& args);  // whatever the module takes, and what it gives
+
+  std::int64_t segments = 1;
+  bool preserve_random = true;
+  NEURA_MEMBERS(CheckpointModule, segments, preserve_random)
+  std::string type_name() const override { return class_name(); }
+  bool visit_members(const Visitor& v) override { return visit_list(v); }
+  Value forward_boxed(const Args& args) override { return run(args); }
+  bool forward_tensor(const Tensor& in, Tensor& out) override { return out = forward(in), true; }
+  Value forward_one(const Tensor& input) override { return run({{input}, {}}); }
+  Ref<Module> blank() const override { return make_blank<CheckpointModule>(); }
+
+  std::string extra_repr() const override;
+
+ protected:
+  std::string repr() const override { return Module::repr(); }  // NOLINT(bugprone-parent-virtual-call): no list's
+};
+
+}  // namespace neura::nn

@@ -1,0 +1,400 @@
+#include "neura/op/apply.h"
+
+#include <string>
+#include <vector>
+
+#include "neura/backend/transfer.h"
+#include "neura/core/error_details.h"
+#include "neura/core/host.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
+#include "neura/core/state.h"
+#include "neura/op/border.h"
+#include "neura/op/defer.h"
+#include "neura/op/extended.h"
+#include "neura/op/message.h"
+#include "neura/op/pointwise/pointwise.h"
+#include "neura/op/record.h"
+#include "neura/op/under_autocast.h"
+#include "neura/ops/create/copy.h"
+
+namespace neura {
+namespace {
+
+constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
+
+bool needs_record(const Call& call) {
+  if (state.active & kUnrecorded) return false;
+  if (call.row->cls.comes == Comes::as_bool && call.destination == Destination::fresh) return false;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor))
+      return call.row->kind != Row::view || call.row->differentiable;
+  return false;
+}
+
+void check_devices(const Call& call) {
+  if (call.row->across_devices) return;
+  const Spec* first = nullptr;
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor()) continue;
+    const Spec& s = call.in[i].tensor->spec;
+    if (call.row->kind == Row::pointwise && s.rank == 0 && s.device.is_cpu()) continue;  // as good as a number
+    if (!first) first = &s;
+    else if (s.device != first->device)
+      refuse<DeviceError>(call, "expected all tensors on the same device, got " + first->device.str() + " and " +
+                                    s.device.str() + "; move one with .to()");
+  }
+}
+
+// The specs of a call's operands: of every operation but a list they fit on the stack.
+class Specs {
+ public:
+  explicit Specs(const Call& call) : in_(few_) {
+    static const Spec none = [] {
+      Spec s;
+      s.rank = kAbsent;
+      return s;
+    }();
+    if (call.inputs > kMaxInputs) many_.resize(std::size_t(call.inputs)), in_ = many_.data();
+    for (int i = 0; i < call.inputs; ++i) in_[i] = call.in[i].is_tensor() ? &call.in[i].tensor->spec : &none;
+  }
+  Specs(const Specs&) = delete;
+  const Spec* const* get() const { return in_; }
+
+ private:
+  const Spec *few_[kMaxInputs], **in_;
+  std::vector<const Spec*> many_;
+};
+
+// That of the operands or, where there are none (rand), of the result.
+Device device_of(const Call& call, const Spec* spec) {
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && !call.row->across_devices) return call.in[i].tensor->spec.device;
+  return spec[0].device;
+}
+
+// Before a kernel that writes operands: their memory is theirs alone, their version another.
+void announce_writes(const Call& call) {
+  const bool recording = !(state.active & kUnrecorded);
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    if (recording && may_need_gradient(t))
+      refuse<InplaceError>(
+          call, "writes operand " + std::to_string(i) + ": expected one that needs no gradient; write under NoGrad");
+    if (recording && t->inference)
+      refuse<InplaceError>(
+          call, "writes operand " + std::to_string(i) + ": expected one made outside of inference mode; clone() it");
+  }
+  for (int i = 0; i < call.inputs; ++i)  // lazily shared bytes may need memory
+    if (call.row->writes_input(i) && call.in[i].is_tensor()) call.in[i].tensor->storage->own();
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    t->storage->written(call.row), t->id = ++state.id;
+  }
+}
+
+// All memory is there by now: the versions of what is written rise, and the kernel runs. `copies`: instead of operands
+// that overlap the destination.
+// False: the device is a registered one whose back end has no kernel, and the operation has a definition.
+bool run_kernel(Call& call, Device device, Tensor* results, const Tensor* copies = nullptr) {
+  const Row& row = *call.row;
+  if (row.written_inputs) announce_writes(call);
+  if (call.destination != Destination::fresh) call.out[0].impl()->storage->written(&row);
+  View few[kMaxInputs], out[kMaxOutputs], *in = few;
+  std::vector<View> many;  // of a list
+  if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.in[i].is_tensor()) continue;
+    TensorImpl* t = copies && copies[i] ? copies[i].impl() : call.in[i].tensor;
+    settled(t);
+    in[i] = {t->data(), &t->spec};
+  }
+  for (int i = 0; i < row.outputs; ++i) out[i] = {results[i].impl()->data(), &results[i].spec()};
+  if (is_registered(device)) [[unlikely]]
+    return run_registered(call, device, in, out);
+  Context context(backend_of(device), device, row.name);
+  row.run(call.op, context, in, call.inputs, out);
+  if (context.failed || context.failure) [[unlikely]]
+    report_failure(call, context);
+  return true;
+}
+
+bool run_structured(Call& call, const Spec* spec) {
+  const Row& row = *call.row;
+  const Device device = device_of(call, spec);
+  if (call.destination == Destination::fresh) {
+    for (int i = 0; i < row.outputs; ++i) call.out[i] = Tensor::empty(spec[i]);
+    return run_kernel(call, device, call.out);
+  }
+  TensorImpl* destination = call.out[0].impl();
+  if (row.writes_directly && destination->spec.dtype == spec[0].dtype) {
+    Tensor copies[kMaxInputs];  // no operation on a list is direct
+    for (int i = 0; i < call.inputs; ++i) {
+      if (!call.in[i].is_tensor()) continue;
+      const TensorImpl* t = call.in[i].tensor;
+      if (may_overlap(destination, t) && !destination->spec.same_geometry(t->spec)) copies[i] = copy_of(t);
+    }
+    return run_kernel(call, device, call.out, copies);
+  }
+  // A kernel may read what it writes: the result goes through memory of its own.
+  Tensor result = Tensor::empty(spec[0]);
+  run_kernel(call, device, &result);
+  assign({destination->data(), &destination->spec}, {result.impl()->data(), &result.spec()});
+  return true;
+}
+
+// The definition, which records itself.
+void compose(Call& call) {
+  const Row& row = *call.row;
+  NEURA_ASSERT(row.define && call.destination == Destination::fresh);
+  Tensor operands[kMaxInputs];
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) operands[i] = Tensor(Ref<TensorImpl>::share(call.in[i].tensor));
+  row.define(call.op, operands, call.inputs, call.out);
+}
+// Where the back end has no kernel for these operands.
+bool composed(Call& call, const Spec* const* in, const Spec* spec) {
+  const Row& row = *call.row;
+  if (!row.accepts || row.accepts(call.op, backend_of(device_of(call, spec)), in, call.inputs)) return false;
+  return compose(call), true;
+}
+
+void reserve_numbers(const Call& call, Device device) {
+  // The attributes of a call that draws are the caller's copy (apply_drawing).
+  Drawn* numbers = call.row->numbers(const_cast<void*>(call.op));
+  if (numbers->reserved || is_meta(device)) return;
+  const GeneratorState s = (call.generator ? *call.generator : default_generator()).reserve();
+  numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;
+}
+
+Tensor make_view(const Call& call, const Spec& spec) {
+  TensorImpl* x = call.in[0].tensor;
+  TensorImpl* v = TensorImpl::make(spec, Ref<Storage>::share(x->storage).leave());
+  v->base = Ref<TensorImpl>::share(x->base ? x->base : x).leave();  // the root: never a chain
+  v->seen = v->base->generation;
+  v->locked_view = call.row->views_locked || x->locked_view;
+  v->inference = x->inference;
+  return Tensor(Ref<TensorImpl>::adopt(v));
+}
+
+Tensor make_lazy(const Call& call, const Spec& spec) {
+  TensorImpl* x = call.in[0].tensor;
+  const bool whole = x->spec.dense() && x->spec.bytes() == x->storage->bytes;
+  Storage* shared = whole ? x->storage->lazy_clone() : nullptr;
+  if (shared) {
+    Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, shared)));
+    t.impl()->inference = state.active & kInference;
+    return t;
+  }
+  settled(x);
+  Tensor copy = Tensor::empty(spec);
+  assign({copy.impl()->data(), &copy.spec()}, {x->data(), &x->spec});
+  return copy;
+}
+
+[[gnu::cold, gnu::noinline, noreturn]] void refuse_absent(const Call& call, int i) {
+  refuse<ValueError>(call, "expected a tensor as operand " + std::to_string(i) + ", got an undefined one");
+}
+
+void check_present(const Call& call) {
+  for (int i = 0; i < call.inputs; ++i) {
+    if (call.in[i].is_tensor()) continue;
+    if (call.in[i].is_scalar()) refuse<DTypeError>(call, "expected tensors, got a number");
+    if (!call.row->may_be_absent(i)) refuse_absent(call, i);
+  }
+}
+
+// Sizes and dtypes of the results; the answer is about pointwise rows alone.
+Dtypes infer(const Call& call, const Spec* const* in, Spec* spec) {
+  const Row& row = *call.row;
+  if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);
+  check_present(call);
+  row.infer(call.op, in, call.inputs, spec);
+  if (row.kind == Row::view) spec[0].finish();
+  return {};
+}
+
+// Above about 20 µs? A guess by elements: an addition costs 0.1 ns, an element of a structured operation ten times
+// that.
+bool is_long(const Call& call, const Spec& result) {
+  if (!host) return false;
+  std::int64_t most = result.numel, all = 0;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor())
+      most = std::max(most, call.in[i].tensor->spec.numel), all += call.in[i].tensor->spec.numel;
+  if (call.row->group) most = all;
+  return most * (call.row->kind == Row::structured ? 8 : call.row->cost) >= 1 << 17;
+}
+
+void record(const Call& call) {
+  if (Ref<Record> r = begin_record(call)) finish_record(std::move(r), call);
+}
+
+void fresh(Call& call, bool recorded) {
+  check_devices(call);
+  Spec spec[kMaxOutputs];
+  if (call.row->kind == Row::pointwise) {
+    const Dtypes dtypes = infer_pointwise(call, spec[0]);
+    {
+      Unlocked unlocked(is_long(call, spec[0]));
+      call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
+    }
+    if (recorded) record(call);
+    return;
+  }
+  const Specs in(call);
+  infer(call, in.get(), spec);
+  if (call.row->numbers) reserve_numbers(call, device_of(call, spec));
+  if (composed(call, in.get(), spec)) return;
+  if (call.row->kind == Row::view) {
+    call.out[0] = make_view(call, spec[0]);
+  } else if (call.row->kind == Row::lazy) [[unlikely]] {
+    call.out[0] = make_lazy(call, spec[0]);
+  } else {
+    bool ran;
+    {
+      Unlocked unlocked(is_long(call, spec[0]));
+      ran = run_structured(call, spec);
+    }
+    if (!ran) [[unlikely]]
+      return compose(call);
+  }
+  if (recorded) record(call);
+}
+
+void check_destination(Call& call, const Spec& result) {
+  TensorImpl* out = call.out[0].impl();
+  const Spec& o = out->spec;
+  if (category(result.dtype) > category(o.dtype))
+    refuse<DTypeError>(call,
+                       std::string("expected a destination that holds ") + name(result.dtype) + ", got " + o.str());
+  if (o.device != result.device)
+    refuse<DeviceError>(call, "expected a destination on " + result.device.str() + ", got " + o.str());
+  if (o.overlaps())
+    refuse<ShapeError>(call, "expected a destination whose elements do not share memory, got " + o.str() +
+                                 "; write to a clone() of it");
+  if (o.same_shape(result)) return;
+  if (call.destination == Destination::in_place || out->base)
+    refuse<ShapeError>(call, "expected a destination of " + result.sizes().str() + ", got " + o.str());
+  Storage* storage = Storage::make(std::size_t(result.numel) * std::size_t(size_of(o.dtype)), o.device);
+  out->spec = Spec::dense(o.dtype, result.sizes(), o.device);
+  Ref<Storage>::drop(std::exchange(out->storage, storage));
+}
+
+// out= and in place. Everything that can be refused is refused before the first byte is written. may_wait: the kernel
+// is left to the deferral, if it takes it.
+template <bool may_wait = false> void write(Call& call, bool recorded, Flat* flat) {
+  TensorImpl* out = call.out[0].impl();
+  if (!out) [[unlikely]]
+    refuse<ValueError>(call, "expected a destination, got an undefined tensor");
+  const bool recording = !(state.active & kUnrecorded);
+  check_devices(call);
+  if (recording && call.destination == Destination::out && (recorded || may_need_gradient(out)))
+    refuse<AutogradError>(
+        call, "expected no gradient to be needed with out=, which has none; use the form that returns a new tensor");
+  if (recording && out->inference)
+    refuse<InplaceError>(call, "expected a tensor made outside of inference mode; clone() it first");
+  if (recording && call.destination == Destination::in_place) check_in_place(call);
+  Spec spec[kMaxOutputs];
+  Dtypes dtypes{};
+  if (!flat) {
+    const Specs in(call);
+    dtypes = infer(call, in.get(), spec), check_destination(call, spec[0]);
+    if (call.row->numbers) reserve_numbers(call, spec[0].device);
+  }
+  Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
+  bool waits = false;
+  if constexpr (may_wait) waits = deferral()->rewrites(call, spec[0]);
+  if (!waits && (flat || call.row->kind == Row::pointwise)) {
+    const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
+    if (moved && flat) [[unlikely]]
+      flat->fits(call);
+  }
+  if (flat) {
+    flat->into(out);
+  } else if (!waits) {
+    Unlocked unlocked(is_long(call, spec[0]));
+    if (call.row->kind == Row::pointwise) run_pointwise(call, dtypes);
+    else run_structured(call, spec);
+  }
+  out->id = ++state.id;  // another value now
+  if (r) finish_record(std::move(r), call);
+}
+
+[[gnu::noinline, gnu::cold, noreturn]] void rethrow(const Call& call) {
+  std::vector<Spec> operands;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor()) operands.push_back(call.in[i].tensor->spec);
+  rethrow_with_details(call.row->name, std::move(operands));
+}
+
+[[gnu::noinline, gnu::cold]] void intercept(Call& call) {
+  if (state.active & kAutocast) return amp::apply_cast(call);  // first: interceptors see the casts
+  Interceptor* top = state.top;
+  struct Restore {
+    Interceptor* top;
+    ~Restore() { state.top = top, state.active |= kIntercepted; }
+  } restore{top};
+  state.top = top->below;
+  if (!state.top) state.active &= ~std::uint32_t{kIntercepted};
+  top->call(call);
+}
+
+}  // namespace
+
+void apply(Call& call) {
+  if (state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
+    return state.active & (kIntercepted | kAutocast) ? intercept(call) : deferral()->take(call);
+  proceed(call);
+}
+
+namespace {
+
+// Inlined: a call on small tensors takes some 30 ns.
+template <class F> [[gnu::always_inline]] inline auto described(const Call& call, const F& f) {
+  try {
+    return f();
+  } catch (Error&) {
+    rethrow(call);
+  } catch (const std::bad_alloc&) {
+    refuse<OutOfMemoryError>(call, "expected enough memory for what it keeps beside the result, got none");
+  }
+}
+
+}  // namespace
+
+void proceed(Call& call) {
+  described(call, [&] {
+    if (call.row->kind == Row::slope) return run_slope(call);
+    const bool recorded = needs_record(call);
+    Flat flat;
+    const bool small = flat.fits(call);
+    if (!small && is_extended(call)) [[unlikely]]
+      return apply_extended(call);
+    if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
+    if (!small) return fresh(call, recorded);
+    call.out[0] = flat.fresh();
+    if (recorded) record(call);
+  });
+}
+
+Spec prepare(Call& call, bool& recorded) {
+  return described(call, [&] {
+    if (call.row->kind == Row::slope) return infer_slope(call);
+    recorded = needs_record(call);
+    check_devices(call);
+    Spec spec;
+    infer_pointwise(call, spec);
+    return spec;
+  });
+}
+void write_later(Call& call) {
+  described(call, [&] { write<true>(call, needs_record(call), nullptr); });
+}
+void conclude(Call& call, bool recorded) {
+  if (recorded) described(call, [&] { record(call); });
+}
+
+}  // namespace neura

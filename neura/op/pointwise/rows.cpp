@@ -1,0 +1,50 @@
+// The row objects of all families and the functions that users call.
+#include "neura/op/pointwise/rows.h"
+
+#include <cstddef>
+
+#include "neura/backend/families.h"
+#include "neura/op/row.h"
+
+// Where each row's kernel stands: its family, and its place in the family's table.
+namespace neura::places {
+struct Place {
+  Family family;
+  unsigned slot;
+};
+#define FAMILY(name)           \
+  inline namespace in_##name { \
+    using Rows = name##_rows;  \
+    constexpr Family family = Family::name;
+#define END_FAMILY }
+#define ROW1(name, ...) constexpr Place name{family, offsetof(Rows, name) / sizeof(Slot)};
+#define ROW2 ROW1
+#define ROW3 ROW1
+#include "neura/tables/kinds.h"
+#include "neura/tables/families.def"
+#include "neura/tables/end_kinds.h"
+}  // namespace neura::places
+
+#define NEURA_TABLE "neura/tables/families.def"
+#include "neura/op/pointwise/define_table.h"
+
+namespace neura {
+
+#define ROW1(name, ...) &rows::name,
+#define ROW2 ROW1
+#define ROW3 ROW1
+#include "neura/tables/kinds.h"
+static constinit const Row* const kRows[] = {
+#include "neura/tables/families.def"
+};
+#include "neura/tables/end_kinds.h"
+
+std::span<const Row* const> all_rows() { return kRows; }
+
+const Row* find_row(std::string_view name) {
+  for (const Row* row : kRows)
+    if (name == row->name) return row;
+  return nullptr;
+}
+
+}  // namespace neura

@@ -1,0 +1,123 @@
+// The record of a call: which row, which saved values, which inputs it came from. Autograd and graph read it.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "neura/core/spin.h"
+#include "neura/op/apply.h"
+#include "neura/op/saved.h"
+
+namespace neura {
+
+struct Node;
+struct Run;
+
+struct Edge {
+  Ref<Node> node;
+  unsigned output = 0;
+};
+
+struct Saved {
+  Tensor data;  // a handle of its own without history: no cycle is possible, whatever happens to the tensor later
+  std::uint32_t version = 0;
+  int bit = 0;  // 0-7: which operand; 8-15: which result
+};
+
+struct Hooks {
+  template <class F> using List = std::vector<std::shared_ptr<F>>;  // an empty function: removed
+  struct Before {
+    unsigned output;
+    std::function<Tensor(const Tensor&)> call;
+    explicit operator bool() const { return bool(call); }
+  };
+  using Enter = std::function<void(Tensor* grads, int n)>;
+  using Leave = std::function<void(Tensor* results, int n, const Tensor* grads, int grads_n)>;
+  List<Before> before;  // see, and may replace, the gradient of an output
+  List<Enter> enter;    // the same for all outputs at once
+  List<Leave> after;    // the derivative ran
+  using Done = std::function<void(Tensor& grad)>;
+  List<Done> accumulated;                     // once per backward, for leaves
+  std::vector<std::shared_ptr<Tensor>> keep;  // retain_grad, by output
+  std::shared_ptr<void> user;                 // whatever a host language wants to keep with the node
+  Tensor retained(unsigned output) const { return output < keep.size() && keep[output] ? *keep[output] : Tensor(); }
+};
+
+struct Node : History {
+  std::uint64_t sequence = 0;  // greater than that of every node an edge leads to: the order of backward
+  Hooks* hooks = nullptr;
+  Edge* edges = nullptr;
+  Node* next_buried = nullptr;
+  std::uint16_t inputs = 0;
+  bool leaf = false;
+  bool wide = false;              // more than kMaxOutputs results
+  std::atomic<bool> busy{false};  // held for a few loads while saved values are taken
+
+  ~Node() override { delete hooks; }
+  virtual const char* name() const = 0;
+  virtual const Meta& meta(unsigned output) const = 0;
+  virtual void backward(Run&, Tensor* g) = 0;
+  virtual void bury() = 0;  // destructor and memory
+  virtual unsigned outputs() const { return 1; }
+  virtual const char* trace() const { return nullptr; }  // anomaly mode: the forward call and where it was made
+  void free() final;                                     // without recursion
+  Hooks& hook() { return hooks ? *hooks : *(hooks = new Hooks); }
+};
+
+struct Leaf final : Node {
+  Meta shape;
+  std::mutex mutex;  // of grad: several threads may run backward at once
+  Tensor grad;
+  explicit Leaf(const Spec& s) : shape(s) { leaf = true; }
+  const char* name() const override { return "leaf"; }
+  const Meta& meta(unsigned) const override { return shape; }
+  void backward(Run&, Tensor*) override {}
+  void bury() override;
+  void accumulate(Tensor&& g, bool create_graph, const Gradient* windowed = nullptr);
+};
+
+struct Record final : Node {  // one block: Record, edges, saved values, metas, the operation's attributes
+  const Row* row;
+  Saved* saved;
+  Meta* metas;
+  void* op;
+  std::uint32_t bytes;
+  std::uint8_t kept;  // number of saved values
+  bool released = false;
+  Aside* aside = nullptr;  // owned
+
+  static Record* make(const Row&, const void* op, int inputs, unsigned mask);  // mask: bits of what is saved
+  const char* name() const override { return row->name; }
+  const Meta& meta(unsigned output) const override { return metas[output]; }
+  unsigned outputs() const override { return row->outputs; }
+  const char* trace() const override { return aside && !aside->trace.empty() ? aside->trace.c_str() : nullptr; }
+  void backward(Run&, Tensor* g) override;
+  void bury() override;
+};
+
+// An in-place write to a view, as its root sees it: everything passes but the written part, which goes through `inner`.
+struct CopySlices final : Node {
+  Ref<Node> inner;
+  Spec base, view;
+  Edge edge[kMaxInputs];
+  Meta shape;
+  const char* name() const override { return "copy_slices"; }
+  const char* trace() const override { return inner->trace(); }
+  const Meta& meta(unsigned) const override { return shape; }
+  void backward(Run&, Tensor* g) override;
+  void bury() override;
+};
+
+Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output);  // an as_strided record
+
+// The node a tensor's gradient flows to. For a view whose base was rewritten since, a new one is made first.
+Edge edge_of(TensorImpl*);
+inline bool may_need_gradient(const TensorImpl* t) { return t->history || (t->base && t->base->history); }
+void adopt_history(TensorImpl*, Ref<Node>, int output);
+
+void check_in_place(const Call&);              // may the destination be written while recording?
+Ref<Record> begin_record(const Call&);         // edges and saved operands; before a destination is overwritten
+void finish_record(Ref<Record>, const Call&);  // saved results and the new history
+
+}  // namespace neura

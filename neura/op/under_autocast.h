@@ -1,0 +1,64 @@
+// Autocast as the door and the functions of autocast.def meet it. For the library neura alone.
+#pragma once
+#include "neura/core/state.h"
+#include "neura/op/apply.h"
+#include "neura/op/autocast.h"
+
+namespace neura::amp {
+
+void apply_cast(Call&);  // casts the operands as the row's policy says, then calls apply with the mode lifted
+
+enum class Name : std::uint8_t {  // the functions of autocast.def
+#define FUNCTION(name, cpu, cuda) name,
+#include "neura/op/autocast.def"
+#include "neura/op/under_autocast.h"
+};
+// Makes y, which has the values of x, its cast for autograd.
+void join_cast(const Tensor& x, Tensor& y);
+
+// A function of several operations that mixed precision takes as one. It begins with
+//
+//   if (const amp::Under cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
+//
+// which holds where autocast is on; nothing inside is cast again.
+class Under {
+ public:
+  template <class... T> explicit Under(Name name, const T&... operands) {
+    if (!(state.active & kAutocast)) [[likely]]
+      return;
+    const Tensor* all[] = {&operands...};
+    begin(name, all);
+  }
+  Under(Name name, std::span<const Tensor> operands) {
+    if (!(state.active & kAutocast)) [[likely]]
+      return;
+    std::vector<const Tensor*> all;
+    for (const Tensor& t : operands) all.push_back(&t);
+    begin(name, all);
+  }
+  ~Under() {
+    if (here_) state.active |= kAutocast;
+  }
+  Under(const Under&) = delete;
+  explicit operator bool() const { return here_; }
+  Tensor operator()(const Tensor&) const;
+  std::vector<Tensor> operator()(std::span<const Tensor> all) const {
+    std::vector<Tensor> casts;
+    for (const Tensor& t : all) casts.push_back((*this)(t));
+    return casts;
+  }
+  template <class O> O options(O o) const {
+    if constexpr (requires { o.pos_weight; }) o.pos_weight = (*this)(o.pos_weight);
+    return o.weight = (*this)(o.weight), o;
+  }
+  template <class W> W weights(const W& w) const {  // of a recurrent cell
+    return {(*this)(w.w_ih), (*this)(w.w_hh), (*this)(w.b_ih), (*this)(w.b_hh)};
+  }
+
+ private:
+  void begin(Name, std::span<const Tensor* const>);
+  bool here_ = false;
+  std::optional<DType> to_;
+};
+
+}  // namespace neura::amp

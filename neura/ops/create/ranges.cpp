@@ -1,0 +1,220 @@
+// Numbers at equal distances, and the places of triangles.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "neura/backend/kernels/join.h"
+#include "neura/core/parallel.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/create_common.h"
+#include "neura/ops/create/integer_range.h"
+
+namespace neura {
+namespace {
+
+DType dtype_of_spaced(Scalar start, Scalar end, const TensorOptions& o) {
+  const bool complex = start.is_complex() || end.is_complex();
+  return o.dtype ? *o.dtype : complex ? to_complex(default_dtype()) : default_dtype();
+}
+void check_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  check<ValueError>(steps >= 0,
+                    [&] { return std::string(op) + ": expected steps of at least 0, got " + std::to_string(steps); });
+  const bool complex = start.is_complex() || end.is_complex();
+  check<DTypeError>(!complex || is_complex(dtype), [&] {
+    return std::string(op) + ": expected a complex dtype for complex bounds, got " + name(dtype);
+  });
+}
+// start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
+Progression spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  Progression p;
+  p.back = (steps + 1) / 2;
+  const double gaps = double(steps - 1);
+  if (is_complex(dtype)) {
+    p.kind = Progression::complexes;
+    const std::complex<double> a(start.real(), start.imag()), b(end.real(), end.imag());
+    const std::complex<double> step = steps > 1 ? (b - a) / std::complex<double>(gaps) : 0;
+    const auto put = [](double* to, std::complex<double> z) { to[0] = z.real(), to[1] = z.imag(); };
+    put(p.start, a), put(p.end, b), put(p.step, step);
+  } else {
+    const bool whole = is_integral(dtype);
+    p.start[0] = whole ? double(start.integer()) : start.real();
+    p.end[0] = whole ? double(end.integer()) : end.real();
+    p.step[0] = steps > 1 ? (p.end[0] - p.start[0]) / gaps : 0;
+  }
+  return p;
+}
+
+struct Arange {
+  static constexpr Operation op = operation("arange");
+  Scalar start, end, step;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, step, dtype, device)
+  void infer(Spec& y) const;
+  void run(Context& c, View y) const {
+    Progression p;
+    if (is_integral(dtype)) p.kind = Progression::integers, p.first = start.integer(), p.by = step.integer();
+    else p.start[0] = start.real(), p.step[0] = step.real();
+    c.backend.join->progression(c, p, y);
+  }
+};
+void Arange::infer(Spec& y) const {
+  check<DTypeError>(!start.is_complex() && !end.is_complex() && !step.is_complex(), [&] {
+    return "arange: expected real bounds, got " + start.str() + ", " + end.str() + " and " + step.str();
+  });
+  const bool whole =
+      dtype == DType::int64 || std::max({start.category(), end.category(), step.category()}) <= Category::integer;
+  const double a = start.real(), b = end.real(), s = whole ? double(step.integer()) : step.real();
+  const bool leads = !whole  ? (s > 0 ? b >= a : b <= a)
+                     : s > 0 ? start.integer() <= end.integer()
+                             : start.integer() >= end.integer();
+  check<ValueError>(s != 0 && std::isfinite(a) && std::isfinite(b) && leads, [&] {
+    return "arange: expected a step that leads from start to end, got start " + start.str() + ", end " + end.str() +
+           ", step " + step.str();
+  });
+  const double count = whole ? 0 : std::ceil((b - a) / s);
+  check<ValueError>(count < 9e18, [&] { return "arange: expected fewer values, got " + std::to_string(count); });
+  const std::int64_t n =
+      whole ? count_between("arange", start.integer(), end.integer(), step.integer()) : std::int64_t(count);
+  y = Spec::dense(dtype, Shape{n}, device);
+}
+
+struct Linspace {
+  static constexpr Operation op = operation("linspace");
+  Scalar start, end;
+  std::int64_t steps;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, steps, dtype, device)
+  void infer(Spec& y) const {
+    check_spaced(op.name, start, end, steps, dtype);
+    y = Spec::dense(dtype, Shape{steps}, device);
+  }
+  void run(Context& c, View y) const {
+    if (category(dtype) != Category::integer)
+      return c.backend.join->progression(c, spaced(start, end, steps, dtype), y);
+    made_on_cpu(op.name, y, [&](Context&, View out) { lay_integers(start.integer(), end.integer(), out); });
+  }
+};
+
+// Powers are the cpu's on every device: other libraries' differ in the last digit, which an integer then loses.
+struct Logspace {
+  static constexpr Operation op = operation("logspace");
+  Scalar start, end;
+  std::int64_t steps;
+  double base;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(start, end, steps, base, dtype, device)
+  void infer(Spec& y) const {
+    check_spaced(op.name, start, end, steps, dtype);
+    y = Spec::dense(dtype, Shape{steps}, device);
+  }
+  void run(Context&, View y) const {
+    made_on_cpu(op.name, y, [&](Context& c, View out) {
+      if (is_complex(dtype)) powers<std::complex<double>>(c, out);
+      else powers<double>(c, out);
+    });
+  }
+  template <class N> void powers(Context& c, View out) const {
+    const Spec wide = Spec::dense(dtype_of<N>, Shape{steps});
+    N* const exponent = c.scratch_of<N>(steps);
+    c.backend.join->progression(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
+    parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
+      for (std::int64_t i = b; i < e; ++i)
+        Scalar(std::pow(N(base), exponent[i])).store(dtype, out.data + i * size_of(dtype));
+    });
+  }
+};
+
+constexpr const char* kTriangles[] = {"tril_indices", "triu_indices"};
+template <bool upper> struct TriangleIndices {
+  static constexpr Operation op = operation(kTriangles[upper]);
+  std::int64_t rows, cols, offset;
+  DType dtype;
+  Device device;
+  NEURA_FIELDS(rows, cols, offset, dtype, device)
+  struct Part {
+    std::int64_t begin, end;
+  };
+  __extension__ using Wide = __int128;  // for sums of two sizes
+  static std::int64_t within(Wide x, std::int64_t low, std::int64_t high) {
+    return std::int64_t(std::clamp<Wide>(x, low, high));
+  }
+  // Beyond these there is nothing new: every row has all columns, or none.
+  std::int64_t shift() const { return std::clamp(offset, -rows, cols); }
+  Part columns(std::int64_t row) const {
+    const std::int64_t edge = within(Wide(row) + shift() + (upper ? 0 : 1), 0, cols);
+    return upper ? Part{edge, cols} : Part{0, edge};
+  }
+  Part rows_with_columns() const {
+    if (!cols) return {0, 0};
+    if (upper) return {0, within(Wide(cols) - shift(), 0, rows)};
+    return {std::clamp<std::int64_t>(-shift(), 0, rows), rows};
+  }
+  // Rows whose number of columns grows, or falls, by one each, and those with all columns; no loop over rows.
+  std::int64_t count() const {
+    const Part some = rows_with_columns();
+    if (some.begin == some.end) return 0;
+    const std::int64_t turn = upper ? std::clamp<std::int64_t>(-shift(), some.begin, some.end)
+                                    : within(Wide(cols) - shift() - 1, some.begin, some.end);
+    const Part partial = upper ? Part{turn, some.end} : Part{some.begin, turn};
+    const std::int64_t m = partial.end - partial.begin;
+    const auto width = [&](std::int64_t row) { return Wide(columns(row).end - columns(row).begin); };
+    const Wide slope = m ? m * (width(partial.begin) + width(partial.end - 1)) / 2 : 0;
+    const Wide n = slope + Wide(some.end - some.begin - m) * cols;
+    check<ValueError>(n <= INT64_MAX / 2, [&] {
+      return std::string(op.name) + ": expected fewer than 2**62 places, got a triangle of " + Shape{rows, cols}.str();
+    });
+    return std::int64_t(n);
+  }
+  void infer(Spec& y) const {
+    check_sizes(op.name, {rows, cols});
+    check<DTypeError>(dtype == DType::int64 || dtype == DType::int32,
+                      [&] { return std::string(op.name) + ": expected int32 or int64, got " + name(dtype); });
+    y = Spec::dense(dtype, Shape{2, count()}, device);
+  }
+  void run(Context&, View y) const {
+    made_on_cpu(op.name, y, [&](Context&, View out) {
+      if (dtype == DType::int64) write(out.as<std::int64_t>(), out.size(1));
+      else write(out.as<std::int32_t>(), out.size(1));
+    });
+  }
+  template <class I> void write(I* row, std::int64_t n) const {
+    I* col = row + n;
+    for (std::int64_t i = rows_with_columns().begin; i < rows_with_columns().end; ++i)
+      for (std::int64_t j = columns(i).begin; j < columns(i).end; ++j) *row++ = I(i), *col++ = I(j);
+  }
+};
+
+}  // namespace
+
+Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
+  const bool integers = !start.is_floating() && !end.is_floating() && !step.is_floating();
+  const DType dtype = o.dtype.value_or(integers ? DType::int64 : default_dtype());
+  return finished(apply(Arange{start, end, step, dtype, o.device}), o);
+}
+Tensor arange(Scalar start, Scalar end, const TensorOptions& o) { return arange(start, end, 1, o); }
+Tensor arange(Scalar end, const TensorOptions& o) { return arange(0, end, 1, o); }
+
+Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOptions& o) {
+  return finished(apply(Linspace{start, end, steps, dtype_of_spaced(start, end, o), o.device}), o);
+}
+Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const TensorOptions& o) {
+  return finished(apply(Logspace{start, end, steps, base, dtype_of_spaced(start, end, o), o.device}), o);
+}
+
+Tensor tril_indices(std::int64_t row, std::int64_t col, std::int64_t offset, const TensorOptions& o) {
+  return finished(apply(TriangleIndices<false>{row, col, offset, o.dtype.value_or(DType::int64), o.device}), o);
+}
+Tensor triu_indices(std::int64_t row, std::int64_t col, std::int64_t offset, const TensorOptions& o) {
+  return finished(apply(TriangleIndices<true>{row, col, offset, o.dtype.value_or(DType::int64), o.device}), o);
+}
+
+}  // namespace neura
+
+NEURA_DEFINE_OPERATION(arange, Arange);
+NEURA_DEFINE_OPERATION(linspace, Linspace);
+NEURA_DEFINE_OPERATION(logspace, Logspace);
+NEURA_DEFINE_OPERATION(triu_indices, TriangleIndices<true>);
+NEURA_DEFINE_OPERATION(tril_indices, TriangleIndices<false>);

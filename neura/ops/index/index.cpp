@@ -1,0 +1,309 @@
+#include "neura/backend/transfer.h"
+#include "neura/ops/index/index.h"
+
+#include <cstring>
+
+#include "neura/backend/kernels/join.h"
+#include "neura/core/scalar_range.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index_ops.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+namespace {
+
+void check_index(const char* op, const Spec& index) {
+  check<DTypeError>(index.dtype == DType::int64 || index.dtype == DType::int32 || !index.numel, [&] {
+    return std::string(op) + ": expected index of int64 or int32, got " + index.str() + "; convert it with .to(int64)";
+  });
+}
+std::int64_t size_at(const Spec& s, int dim) { return s.rank ? s.shape[dim] : 1; }
+
+// Attributes of one call; `dim` counted from the front.
+WriteAttributes attributes(const char* op, const Tensor& self, int dim, Put put, bool grid) {
+  return {wrap_dim(op, dim, self.dim()), put, grid, {}};
+}
+Put::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
+  if (reduce == "sum" && sum) return Put::add;
+  if (reduce == "prod") return Put::prod;
+  if (reduce == "mean") return Put::mean;
+  if (reduce == "amax") return Put::amax;
+  if (reduce == "amin") return Put::amin;
+  throw ValueError(std::string(op) + ": expected reduce to be " + (sum ? "sum, " : "") +
+                   "prod, mean, amax or amin, got " + std::string(reduce));
+}
+
+// One value where index stands: 0-d, expanded without being copied.
+Tensor expanded(const Tensor& self, int dim, const Tensor& index, Tensor value) {
+  Shape size = self.shape();
+  if (size.empty()) return value;
+  size[dim] = index.numel();
+  return expand(value, size);
+}
+Tensor value_like(const char* op, const Tensor& self, Scalar value) {
+  check_storable(op, value, self.dtype());
+  return full({}, value, {.dtype = self.dtype(), .device = self.device()});
+}
+
+// The part of src that index reaches, so that its gradient is as large as src.
+Tensor reached(const Tensor& src, const Tensor& index) {
+  if (src.dim() != index.dim()) return src;
+  Tensor part = src;
+  for (int d = 0; d < src.dim(); ++d)
+    if (index.size(d) < src.size(d)) part = narrow(part, d, 0, index.size(d));
+  return part;
+}
+
+template <Write w>
+Tensor fresh(const WriteAttributes& a, const Tensor& self, const Tensor& index, const Tensor& source) {
+  return apply(IndexWrite<w>{a}, self, index, source);
+}
+template <Write w> Tensor& in_place(const WriteAttributes& a, Tensor& self, const Tensor& index, const Tensor& source) {
+  return apply_to(Destination::in_place, self, IndexWrite<w>{a}, self, index, source);
+}
+
+Tensor scaled(const Tensor& source, Scalar alpha) {
+  return !alpha.is_complex() && alpha.real() == 1 ? source : mul(source, alpha);
+}
+Tensor filler(const Tensor& self, const Tensor& value) {
+  check<ShapeError>(value.dim() == 0, [&] {
+    return "index_fill: expected value to be a number or 0-d tensor, got " + value.spec().str();
+  });
+  return value.dtype() == self.dtype() ? value : value.to(self.dtype());
+}
+
+}  // namespace
+
+void IndexSelect::infer(const Spec& x, const Spec& index, Spec& out) const {
+  check_index(op.name, index);
+  check<ShapeError>(index.rank <= 1,
+                    [&] { return "index_select: expected index to be a vector, got " + index.str() + "; flatten it"; });
+  Shape size = x.sizes();
+  if (x.rank) size[dim] = index.numel;
+  else
+    check<ShapeError>(index.numel == 1,
+                      [&] { return "index_select: expected one index for a 0-d input, got " + index.str(); });
+  out = Spec::dense(x.dtype, size, x.device);
+}
+void IndexSelect::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = write_at({dim, {Put::add}, false, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
+}
+
+void Gather::infer(const Spec& x, const Spec& index, Spec& out) const {
+  check_index(op.name, index);
+  out = Spec::dense(x.dtype, index.sizes(), x.device);
+  if (!index.numel) return;
+  bool fits = std::max<int>(x.rank, 1) == std::max<int>(index.rank, 1);
+  for (int d = 0; fits && d < std::max<int>(x.rank, 1); ++d) fits = d == dim || size_at(index, d) <= size_at(x, d);
+  check<ShapeError>(fits, [&] {
+    return "gather: expected index of as many dimensions as input and, except along dimension " + std::to_string(dim) +
+           ", no larger, got input " + x.str() + " and index " + index.str();
+  });
+}
+void Gather::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = write_at({dim, {Put::add}, true, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
+}
+
+void WriteAttributes::check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
+  check_index(op, index);
+  const bool zeros = x.rank == kAbsent;
+  out = Spec::dense(zeros ? source.dtype : x.dtype, zeros ? size : x.sizes(), source.device);
+  neura::check<DTypeError>(source.dtype == out.dtype, [&] {
+    return std::string(op) + ": expected self and source of one dtype, got " + x.str() + " and " + source.str() +
+           "; convert one with .to()";
+  });
+  neura::check<DTypeError>(put.mode < Put::amax || !is_complex(out.dtype), [&] {
+    return std::string(op) + ": expected real numbers for amax and amin, got " + x.str();
+  });
+  const int rank = std::max<int>(out.rank, 1);
+  bool fits = std::max<int>(source.rank, 1) == rank;
+  if (grid) {
+    if (!index.numel) return;
+    fits = fits && std::max<int>(index.rank, 1) == rank;
+    for (int d = 0; fits && d < rank; ++d)
+      fits = size_at(index, d) <= size_at(source, d) && (d == dim || size_at(index, d) <= size_at(out, d));
+    return neura::check<ShapeError>(fits, [&] {
+      return std::string(op) + ": expected index no larger than src and, except along dimension " +
+             std::to_string(dim) + ", than self, got self " + out.str() + ", index " + index.str() + " and src " +
+             source.str();
+    });
+  }
+  neura::check<ShapeError>(index.rank <= 1, [&] {
+    return std::string(op) + ": expected index to be a vector, got " + index.str() + "; flatten it";
+  });
+  for (int d = 0; fits && d < rank; ++d) fits = size_at(source, d) == (d == dim ? index.numel : size_at(out, d));
+  neura::check<ShapeError>(fits, [&] {
+    return std::string(op) + ": expected source of self's shape but, along dimension " + std::to_string(dim) + ", of " +
+           std::to_string(index.numel) + ", got self " + out.str() + " and source " + source.str();
+  });
+}
+
+void WriteAttributes::write(Context& c, View x, View index, View source, View out) const {
+  const auto copy = c.backend.join->copy;
+  Spec dense, own;
+  View to = out;
+  if (!out.spec->contiguous) {
+    dense = Spec::dense(out.dtype(), out.spec->sizes(), out.spec->device);
+    to = {static_cast<char*>(c.scratch(dense.bytes())), &dense};
+  }
+  if (source.data == to.data && source.numel()) {  // x.index_add_(0, index, x)
+    own = Spec::dense(source.dtype(), source.spec->sizes(), out.spec->device);
+    const View saved{static_cast<char*>(c.scratch(own.bytes())), &own};
+    copy(c, source, saved), source = saved;
+  }
+  if (!x) {
+    const std::uint64_t zero[2] = {};
+    const Spec one = Spec::dense(to.dtype(), {});
+    assign(to, View{reinterpret_cast<char*>(const_cast<std::uint64_t*>(zero)), &one});
+  } else if (x.data != to.data) {
+    copy(c, x, to);
+  }
+  (grid ? c.backend.index->scatter : c.backend.index->write)(c, to, index, source, dim, put);
+  if (to.data != out.data && !c.failed) copy(c, to, out);
+}
+
+void WriteAttributes::gradient(Gradient& g) const {
+  if (put.mode != Put::add && put.mode != Put::copy) return reduce_gradient(*this, g);
+  if (put.mode == Put::add && !put.include_self) return reduce_gradient(*this, g);
+  if (g.needs(0)) {
+    g.result[0] = g.g[0];
+    if (put.mode == Put::copy) {
+      const Tensor zero = value_like("put", g.g[0], 0);
+      const Tensor& index = g.input(1);
+      const Tensor source = grid ? expand(zero, index.shape()) : expanded(g.g[0], dim, index, zero);
+      g.result[0] = write_at(*this, g.g[0], index, source);
+    }
+  }
+  if (g.needs(2)) {
+    const Tensor part = grid ? apply(Gather{dim}, g.g[0], g.input(1)) : apply(IndexSelect{dim}, g.g[0], g.input(1));
+    g.result[2] = part.shape() == g.meta[2]->sizes() ? part : reshape(part, g.meta[2]->sizes());
+  }
+}
+
+Tensor write_at(const WriteAttributes& a, const Tensor& base, const Tensor& index, const Tensor& source) {
+  if (a.put.mode == Put::copy)
+    return a.grid ? fresh<Write::scatter>(a, base, index, source) : fresh<Write::index_copy>(a, base, index, source);
+  if (a.put.mode == Put::add && a.put.include_self)
+    return a.grid ? fresh<Write::scatter_add>(a, base, index, source) : fresh<Write::index_add>(a, base, index, source);
+  return a.grid ? fresh<Write::scatter_reduce>(a, base, index, source)
+                : fresh<Write::index_reduce>(a, base, index, source);
+}
+
+Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate) {
+  const WriteAttributes a = attributes(kWriteNames[int(name)], target, dim, {accumulate ? Put::add : Put::copy}, false);
+  if (name == Write::put) return in_place<Write::put>(a, target, index, source);
+  if (name == Write::masked_scatter) return in_place<Write::masked_scatter>(a, target, index, source);
+  return in_place<Write::index_put>(a, target, index, source);
+}
+
+Tensor index_select(const Tensor& input, int dim, const Tensor& index) {
+  return apply(IndexSelect{wrap_dim("index_select", dim, input.dim())}, input, index);
+}
+Tensor index_add(const Tensor& input, int dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  return fresh<Write::index_add>(attributes("index_add", input, dim, {Put::add}, false), input, index,
+                                 scaled(source, alpha));
+}
+Tensor& index_add_(Tensor& self, int dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  return in_place<Write::index_add>(attributes("index_add", self, dim, {Put::add}, false), self, index,
+                                    scaled(source, alpha));
+}
+Tensor index_copy(const Tensor& input, int dim, const Tensor& index, const Tensor& source) {
+  return fresh<Write::index_copy>(attributes("index_copy", input, dim, {}, false), input, index, source);
+}
+Tensor& index_copy_(Tensor& self, int dim, const Tensor& index, const Tensor& source) {
+  return in_place<Write::index_copy>(attributes("index_copy", self, dim, {}, false), self, index, source);
+}
+Tensor index_fill(const Tensor& input, int dim, const Tensor& index, const Tensor& value) {
+  const WriteAttributes a = attributes("index_fill", input, dim, {}, false);
+  return fresh<Write::index_fill>(a, input, index, expanded(input, a.dim, index, filler(input, value)));
+}
+Tensor& index_fill_(Tensor& self, int dim, const Tensor& index, const Tensor& value) {
+  const WriteAttributes a = attributes("index_fill", self, dim, {}, false);
+  return in_place<Write::index_fill>(a, self, index, expanded(self, a.dim, index, filler(self, value)));
+}
+Tensor index_fill(const Tensor& input, int dim, const Tensor& index, Scalar value) {
+  return index_fill(input, dim, index, value_like("index_fill", input, value));
+}
+Tensor& index_fill_(Tensor& self, int dim, const Tensor& index, Scalar value) {
+  return index_fill_(self, dim, index, value_like("index_fill_", self, value));
+}
+Tensor index_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                    bool include_self) {
+  const Put put{mode_of("index_reduce", reduce, false), include_self};
+  return fresh<Write::index_reduce>(attributes("index_reduce", input, dim, put, false), input, index, source);
+}
+Tensor& index_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                      bool include_self) {
+  const Put put{mode_of("index_reduce", reduce, false), include_self};
+  return in_place<Write::index_reduce>(attributes("index_reduce", self, dim, put, false), self, index, source);
+}
+
+Tensor gather(const Tensor& input, int dim, const Tensor& index) {
+  return apply(Gather{wrap_dim("gather", dim, input.dim())}, input, index);
+}
+Tensor scatter_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                      bool include_self) {
+  const Put put{mode_of("scatter_reduce", reduce, true), include_self};
+  return fresh<Write::scatter_reduce>(attributes("scatter_reduce", input, dim, put, true), input, index,
+                                      reached(src, index));
+}
+Tensor& scatter_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self) {
+  const Put put{mode_of("scatter_reduce", reduce, true), include_self};
+  return in_place<Write::scatter_reduce>(attributes("scatter_reduce", self, dim, put, true), self, index,
+                                         reached(src, index));
+}
+Tensor scatter_add(const Tensor& input, int dim, const Tensor& index, const Tensor& src) {
+  return fresh<Write::scatter_add>(attributes("scatter_add", input, dim, {Put::add}, true), input, index,
+                                   reached(src, index));
+}
+Tensor& scatter_add_(Tensor& self, int dim, const Tensor& index, const Tensor& src) {
+  return in_place<Write::scatter_add>(attributes("scatter_add", self, dim, {Put::add}, true), self, index,
+                                      reached(src, index));
+}
+
+namespace {
+Put scatter_put(std::string_view reduce) {
+  if (reduce.empty()) return {};
+  if (reduce == "add") return {Put::add};
+  check<ValueError>(reduce == "multiply",
+                    [&] { return "scatter: expected reduce to be add or multiply, got " + std::string(reduce); });
+  return {Put::prod};
+}
+Tensor grid_of(const char* op, const Tensor& self, const Tensor& index, Scalar value) {
+  return expand(value_like(op, self, value), index.shape());
+}
+}  // namespace
+
+Tensor scatter(const Tensor& input, int dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  WriteAttributes a = attributes("scatter", input, dim, scatter_put(reduce), true);
+  return write_at(a, input, index, reached(src, index));
+}
+Tensor& scatter_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  WriteAttributes a = attributes("scatter", self, dim, scatter_put(reduce), true);
+  if (a.put.mode == Put::copy) return in_place<Write::scatter>(a, self, index, reached(src, index));
+  return in_place<Write::scatter_reduce>(a, self, index, reached(src, index));
+}
+Tensor scatter(const Tensor& input, int dim, const Tensor& index, Scalar value, std::string_view reduce) {
+  return scatter(input, dim, index, grid_of("scatter", input, index, value), reduce);
+}
+Tensor& scatter_(Tensor& self, int dim, const Tensor& index, Scalar value, std::string_view reduce) {
+  return scatter_(self, dim, index, grid_of("scatter_", self, index, value), reduce);
+}
+
+}  // namespace neura
+
+NEURA_DEFINE_OPERATION(index_select, IndexSelect);
+NEURA_DEFINE_OPERATION(gather, Gather);
+NEURA_DEFINE_OPERATION(index_add, IndexWrite<Write::index_add>);
+NEURA_DEFINE_OPERATION(index_copy, IndexWrite<Write::index_copy>);
+NEURA_DEFINE_OPERATION(index_fill, IndexWrite<Write::index_fill>);
+NEURA_DEFINE_OPERATION(index_reduce, IndexWrite<Write::index_reduce>);
+NEURA_DEFINE_OPERATION(scatter, IndexWrite<Write::scatter>);
+NEURA_DEFINE_OPERATION(scatter_add, IndexWrite<Write::scatter_add>);
+NEURA_DEFINE_OPERATION(scatter_reduce, IndexWrite<Write::scatter_reduce>);
+NEURA_DEFINE_OPERATION(put, IndexWrite<Write::put>);
+NEURA_DEFINE_OPERATION(masked_scatter, IndexWrite<Write::masked_scatter>);
+NEURA_DEFINE_OPERATION(index_put, IndexWrite<Write::index_put>);

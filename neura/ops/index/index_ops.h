@@ -1,0 +1,80 @@
+// The operations beneath the functions of index.h.
+#pragma once
+#include "neura/backend/kernels/index.h"
+#include "neura/op/apply.h"
+
+namespace neura {
+
+constexpr Operation index_write(const char* name, bool reduces) {
+  const Which read = reduces ? in(0, 1, 2) | out(0) : in(1);
+  return operation(name).optional(in(0)).direct().saves(0, read).saves(2, read);
+}
+
+struct IndexSelect {
+  static constexpr Operation op = operation("index_select").linear().saves(0, in(1));
+  int dim;
+  NEURA_FIELDS(dim)
+  void infer(const Spec& x, const Spec& index, Spec& out) const;
+  void run(Context& c, View x, View index, View out) const { c.backend.index->select(c, x, index, out, dim); }
+  void gradient(Gradient&) const;
+};
+
+struct Gather {
+  static constexpr Operation op = operation("gather").linear().saves(0, in(1));
+  int dim;
+  NEURA_FIELDS(dim)
+  void infer(const Spec& x, const Spec& index, Spec& out) const;
+  void run(Context& c, View x, View index, View out) const { c.backend.index->gather(c, x, index, out, dim); }
+  void gradient(Gradient&) const;
+};
+
+NEURA_FIELDS_OF(Put, mode, include_self)
+
+// Writes into x along `dim`, at a vector of indices or, `grid`, at one index per element. An absent x is zeros of
+// `size`.
+struct WriteAttributes {
+  int dim;
+  Put put;
+  bool grid;
+  Shape size;
+  NEURA_FIELDS(dim, put, grid, size)
+  void check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const;
+  void write(Context&, View x, View index, View source, View out) const;
+  void gradient(Gradient&) const;
+};
+
+// The last three are made of these writes, and are named as they were called.
+enum class Write {
+  index_add,
+  index_copy,
+  index_fill,
+  index_reduce,
+  scatter,
+  scatter_add,
+  scatter_reduce,
+  put,
+  masked_scatter,
+  index_put
+};
+inline constexpr const char* kWriteNames[] = {"index_add",      "index_copy",  "index_fill",     "index_reduce",
+                                              "scatter",        "scatter_add", "scatter_reduce", "put",
+                                              "masked_scatter", "index_put"};
+
+template <Write w> struct IndexWrite : WriteAttributes {
+  static constexpr Operation op =
+      index_write(kWriteNames[int(w)], w == Write::index_reduce || w == Write::scatter_reduce);
+  void infer(const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
+    check(op.name, x, index, source, out);
+  }
+  void run(Context& c, View x, View index, View source, View out) const { write(c, x, index, source, out); }
+  void gradient(Gradient& g) const { WriteAttributes::gradient(g); }
+};
+
+// Along `dim` of target, which may be a view of what the caller was given, in place, as put_, masked_scatter_ or
+// index_put_.
+Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate);
+// The same writes as functions: base (or, undefined, zeros of size) and what is written.
+Tensor write_at(const WriteAttributes&, const Tensor& base, const Tensor& index, const Tensor& source);
+void reduce_gradient(const WriteAttributes&, Gradient&);  // prod, mean, amax, amin
+
+}  // namespace neura

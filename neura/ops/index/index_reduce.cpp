@@ -1,0 +1,69 @@
+// Derivatives of writes that reduce. The same formulas serve vectors of indices and grids of them.
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/index/index_ops.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+namespace {
+
+struct Reduction {
+  const WriteAttributes& a;
+  const Tensor &index, &self, &source, &result;
+
+  Tensor pick(const Tensor& x) const {
+    return a.grid ? apply(Gather{a.dim}, x, index) : apply(IndexSelect{a.dim}, x, index);
+  }
+  Tensor sum_into(const Tensor& base, const Tensor& x) const {
+    return write_at({a.dim, {Put::add}, a.grid, {}}, base, index, x);
+  }
+  Tensor again(const Tensor& base, const Tensor& x) const { return write_at(a, base, index, x); }
+  Tensor cleared(const Tensor& x) const {  // zero where something was written
+    return write_at({a.dim, {Put::copy}, a.grid, {}}, x, index, zeros_like(source));
+  }
+  Tensor number(const Tensor& mask) const { return mask.to(self.dtype()); }
+};
+
+void prod(const Reduction& r, const Tensor& g, Tensor& to_self, Tensor& to_source) {
+  // Without its zeros self does not change what the others multiply to; the zero itself is the missing factor.
+  const Tensor self = masked_fill(r.self, eq(r.self, 0), 1);
+  to_self = div(mul(g, r.again(self, r.source)), self);
+  const Tensor zero = eq(r.source, 0);
+  const Tensor zeros = r.pick(r.sum_into(zeros_like(r.self), r.number(zero)));
+  const Tensor single = logical_and(eq(zeros, 1), zero);
+  const Tensor others = r.again(r.self, masked_fill(r.source, single, 1));
+  to_source = where(single, r.pick(mul(g, others)), div(r.pick(mul(g, r.result)), masked_fill(r.source, zero, 1)));
+}
+
+void extremum(const Reduction& r, const Tensor& g, Tensor& to_self, Tensor& to_source) {
+  const Tensor self_is = r.number(eq(r.self, r.result)), source_is = r.number(eq(r.source, r.pick(r.result)));
+  const Tensor base = r.a.put.include_self ? self_is : r.cleared(self_is);
+  const Tensor share = div(g, r.sum_into(base, source_is));  // those that tie share
+  to_self = mul(self_is, share);
+  to_source = mul(source_is, r.pick(share));
+}
+
+}  // namespace
+
+void reduce_gradient(const WriteAttributes& a, Gradient& g) {
+  const Reduction r{a, g.input(1), g.input(0), g.input(2), g.output()};
+  Tensor to_self, to_source;
+  if (a.put.mode == Put::prod) {
+    prod(r, g.g[0], to_self, to_source);
+  } else if (a.put.mode == Put::amax || a.put.mode == Put::amin) {
+    extremum(r, g.g[0], to_self, to_source);
+  } else {
+    Tensor share = g.g[0];
+    if (a.put.mode == Put::mean) {
+      const Tensor count = r.sum_into(full_like(r.self, a.put.include_self ? 1 : 0), ones_like(r.source));
+      share = div(share, masked_fill(count, eq(count, 0), 1));
+    }
+    to_self = share, to_source = r.pick(share);
+  }
+  if (g.needs(0)) g.result[0] = a.put.include_self ? to_self : r.cleared(to_self);
+  if (g.needs(2))
+    g.result[2] = to_source.shape() == g.meta[2]->sizes() ? to_source : reshape(to_source, g.meta[2]->sizes());
+}
+
+}  // namespace neura

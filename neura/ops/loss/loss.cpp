@@ -1,0 +1,222 @@
+// Losses of classes: cross_entropy and nll_loss, forward and backward one pass each.
+#include "neura/ops/loss/loss.h"
+
+#include "neura/backend/kernels/loss.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/op/under_autocast.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/index/index.h"
+#include "neura/ops/loss/loss_common.h"
+#include "neura/ops/nn/embedding.h"
+#include "neura/ops/nn/softmax.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+
+Reduction to_reduction(std::string_view text) {
+  if (text == "mean") return Reduction::mean;
+  if (text == "sum") return Reduction::sum;
+  check<ValueError>(text == "none", [&] {
+    return "reduction: expected \"none\", \"mean\" or \"sum\", got \"" + std::string(text) + "\"";
+  });
+  return Reduction::none;
+}
+
+Tensor reduced(const Tensor& loss, Reduction reduction) {
+  return reduction == Reduction::none ? loss : reduction == Reduction::sum ? sum(loss) : mean(loss);
+}
+
+void check_pair(const char* op, const Tensor& input, const Tensor& target) {
+  check<ShapeError>(input.shape() == target.shape() || input.numel() == 1 || target.numel() == 1, [&] {
+    return std::string(op) + ": expected input and target of one shape, got " + input.shape().str() + " and " +
+           target.shape().str() + "; reshape() one of them, or expand() it if that is meant";
+  });
+}
+
+NEURA_FIELDS_OF(LossOptions, ignore, reduction, smoothing)
+
+namespace {
+
+int class_dim(const Spec& x) { return x.rank > 1 ? 1 : 0; }
+// Floating scores [C], [N, C] or [N, C, d…], classes without that dimension, a weight [C] of the scores' dtype.
+void check_classes(const char* op, const Spec& x, const Spec& target, const Spec& weight) {
+  check<DTypeError>(is_floating(x.dtype),
+                    [&] { return std::string(op) + ": expected a floating input, got " + x.str(); });
+  check<ShapeError>(x.rank > 0, [&] {
+    return std::string(op) + ": expected an input [C], [N, C] or [N, C, d1, ...], got a single number";
+  });
+  Shape want = x.sizes();
+  want.erase(class_dim(x));
+  check<ShapeError>(target.sizes() == want, [&] {
+    return std::string(op) + ": expected a target of sizes " + want.str() + " for an input " + x.sizes().str() +
+           ", got " + target.sizes().str();
+  });
+  if (weight.rank == kAbsent) return;
+  check<ShapeError>(weight.sizes() == Shape{x.shape[class_dim(x)]}, [&] {
+    return std::string(op) + ": expected a weight of one value per class [" + std::to_string(x.shape[class_dim(x)]) +
+           "], got " + weight.sizes().str();
+  });
+  check<DTypeError>(weight.dtype == x.dtype, [&] {
+    return std::string(op) + ": expected a weight of the input's dtype " + name(x.dtype) + ", got " +
+           name(weight.dtype);
+  });
+}
+Spec loss_spec(const Spec& x, const Spec& target, Reduction r) {
+  return Spec::dense(x.dtype, r == Reduction::none ? target.sizes() : Shape{}, x.device);
+}
+
+struct CrossEntropyBackward {
+  static constexpr Operation op = operation("cross_entropy_backward").optional(in(3));
+  LossOptions o;
+  NEURA_FIELDS(o)
+  void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx) const {
+    gx = Spec::dense(x.dtype, x.sizes(), x.device);
+  }
+  void run(Context& c, View g, View x, View target, View weight, View stats, View gx) const {
+    if (x.numel()) c.backend.loss->cross_entropy_backward(c, g, x, target, weight, stats, o, gx);
+  }
+};
+
+// What each class weighs at its samples, 0 where it is ignored: of target's sizes.
+Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor& weight) {
+  if (!weight) return valid;
+  return reshape(embedding(target, unsqueeze(weight.detach(), 1)), target.shape()) * valid;
+}
+
+struct CrossEntropy {
+  static constexpr Operation op = operation("cross_entropy").optional(in(2)).saves(0, in(0, 1, 2), out(1));
+  LossOptions o;
+  NEURA_FIELDS(o)
+  void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& stats) const {
+    check_classes(op.name, x, target, weight);
+    loss = loss_spec(x, target, o.reduction);
+    stats = Spec::dense(accumulation(x.dtype), Shape{2 * target.numel + 1}, x.device);
+  }
+  void run(Context& c, View x, View target, View weight, View loss, View stats) const {
+    c.backend.loss->cross_entropy(c, x, target, weight, o, loss, stats);
+  }
+  void gradient(Gradient& g) const {
+    if (!g.needs(0)) return;
+    g.result[0] = apply(CrossEntropyBackward{o}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2), g.output(1));
+  }
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
+    const int dim = class_dim(x.spec());
+    const Tensor logp = log_softmax(to(x, accumulation(x.dtype())), dim);
+    const Tensor valid = to(target != o.ignore, logp.dtype()), there = where(target != o.ignore, target, 0);
+    const Tensor w = weight ? to(weight.detach(), logp.dtype()) : weight;
+    const Tensor at_target = weight_of_target(there, valid, w);
+    Tensor loss = -squeeze(gather(logp, dim, unsqueeze(there, dim)), dim) * at_target * (1 - o.smoothing);
+    if (o.smoothing) {
+      const std::int64_t classes = x.shape()[dim];
+      Shape ones = Shape::filled(x.dim(), 1);
+      ones[dim] = classes;
+      loss = loss - sum(w ? logp * reshape(w, ones) : logp, dim) * valid * (o.smoothing / double(classes));
+    }
+    if (o.reduction != Reduction::none) loss = sum(loss);
+    if (o.reduction == Reduction::mean) loss = loss / sum(at_target);
+    return {to(loss, x.dtype()), Tensor()};
+  }
+};
+
+struct NllLossBackward {
+  static constexpr Operation op = operation("nll_loss_backward").optional(in(2)).saves(0, in(1, 2));
+  LossOptions o;
+  Shape sizes;
+  DType dtype;
+  NEURA_FIELDS(o, sizes, dtype)
+  void infer(const Spec& g, const Spec&, const Spec&, const Spec&, Spec& gx) const {
+    gx = Spec::dense(dtype, sizes, g.device);
+  }
+  void run(Context& c, View g, View target, View weight, View total, View gx) const {
+    c.backend.loss->nll_loss_backward(c, g, target, weight, total, o, gx);
+  }
+  void gradient(Gradient& g) const;
+};
+struct NllLoss {
+  static constexpr Operation op = operation("nll_loss").optional(in(2)).saves(0, in(1, 2), out(1)).closed();
+  LossOptions o;
+  NEURA_FIELDS(o)
+  void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
+    check_classes(op.name, x, target, weight);
+    loss = loss_spec(x, target, o.reduction);
+    total = Spec::dense(accumulation(x.dtype), Shape{}, x.device);
+  }
+  void run(Context& c, View x, View target, View weight, View loss, View total) const {
+    c.backend.loss->nll_loss(c, x, target, weight, o, loss, total);
+  }
+  std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
+    const int dim = class_dim(x.spec());
+    const Tensor wide = to(x, accumulation(x.dtype())), there = where(target != o.ignore, target, 0);
+    const Tensor w = weight ? to(weight.detach(), wide.dtype()) : weight;
+    const Tensor at_target = weight_of_target(there, to(target != o.ignore, wide.dtype()), w), total = sum(at_target);
+    Tensor loss = -squeeze(gather(wide, dim, unsqueeze(there, dim)), dim) * at_target;
+    if (o.reduction != Reduction::none) loss = sum(loss);
+    if (o.reduction == Reduction::mean) loss = loss / total;
+    return {to(loss, x.dtype()), total};
+  }
+  void gradient(Gradient& g) const {
+    if (!g.needs(0)) return;
+    g.result[0] = apply(NllLossBackward{o, g.meta[0]->sizes(), g.meta[0]->dtype}, contiguous(g.g[0]), g.input(1),
+                        g.input(2), g.output(1));
+  }
+};
+void NllLossBackward::gradient(Gradient& g) const {  // linear in g: the loss itself, of what comes in
+  if (g.needs(0)) g.result[0] = apply(NllLoss{o}, g.g[0], g.input(1), g.input(2))[0];
+}
+
+// Classes as the kernels take them.
+Tensor class_numbers(const char* op, const Tensor& target) {
+  check<DTypeError>(is_integral(target.dtype()) && target.dtype() != DType::boolean, [&] {
+    return std::string(op) + ": expected a target of integers, or of probabilities with the input's sizes, got " +
+           target.spec().str();
+  });
+  return contiguous(to(target, DType::int64));
+}
+Tensor scores(const Tensor& x) { return x.dim() > 2 ? contiguous(x) : x; }
+
+Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
+  const int dim = class_dim(input.spec());
+  check<DTypeError>(is_floating(target.dtype()), [&] {
+    return "cross_entropy: expected a floating target, since it has the input's sizes, got " + target.spec().str();
+  });
+  const std::int64_t classes = input.shape()[dim];
+  Tensor t = target;
+  if (o.label_smoothing) t = t * (1 - o.label_smoothing) + o.label_smoothing / double(classes);
+  Tensor terms = log_softmax(input, dim) * t;
+  if (o.weight) {
+    Shape ones = Shape::filled(input.dim(), 1);
+    ones[dim] = classes;
+    terms = terms * reshape(o.weight, ones);
+  }
+  if (o.reduction == Reduction::none) return -sum(terms, dim);
+  if (o.reduction == Reduction::sum) return -sum(terms);
+  return -sum(terms) / (double(input.numel()) / double(classes));
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
+  if (const amp::Under cast{amp::Name::cross_entropy, input, target})
+    return cross_entropy(cast(input), cast(target), cast.options(o));
+  check<ValueError>(o.label_smoothing >= 0 && o.label_smoothing <= 1, [&] {
+    return "cross_entropy: expected label_smoothing between 0 and 1, got " + std::to_string(o.label_smoothing);
+  });
+  if (input.dim() && target.shape() == input.shape()) return cross_entropy_of_probabilities(input, target, o);
+  const CrossEntropy op{{o.ignore_index, o.reduction, o.label_smoothing}};
+  return std::move(apply(op, scores(input), class_numbers("cross_entropy", target), o.weight)[0]);
+}
+
+Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& o) {
+  if (const amp::Under cast{amp::Name::nll_loss, input}) return nll_loss(cast(input), target, cast.options(o));
+  const NllLoss op{{o.ignore_index, o.reduction, 0}};
+  return std::move(apply(op, input, class_numbers("nll_loss", target), o.weight)[0]);
+}
+
+}  // namespace neura
+
+NEURA_DEFINE_OPERATION(cross_entropy_backward, CrossEntropyBackward);
+NEURA_DEFINE_OPERATION(cross_entropy, CrossEntropy);
+NEURA_DEFINE_OPERATION(nll_loss_backward, NllLossBackward);
+NEURA_DEFINE_OPERATION(nll_loss, NllLoss);

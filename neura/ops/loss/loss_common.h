@@ -1,0 +1,12 @@
+// What the losses share.
+#pragma once
+#include "neura/ops/loss/loss.h"
+
+namespace neura {
+
+Tensor reduced(const Tensor& loss, Reduction reduction);
+// ShapeError where input and target would broadcast: [N, 1] beside [N] makes N x N losses, which nobody means. A single
+// element, as in torch, is compared with all others.
+void check_pair(const char* op, const Tensor& input, const Tensor& target);
+
+}  // namespace neura

@@ -1,0 +1,29 @@
+// Rows of a table by number.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+struct EmbeddingOptions {
+  std::optional<std::int64_t> padding_idx = {};  // this row gets no gradient; may be counted from the back
+  std::optional<double> max_norm = {};           // rows that are looked up are first scaled down to it, in place
+  double norm_type = 2;
+  bool scale_grad_by_freq = false;  // gradients are divided by how often the row was looked up
+  bool sparse = false;              // the gradient of weight is a sparse tensor of the rows that were looked up
+};
+// Numbers (int32 or int64) of any shape and weight [rows, width] -> the numbers' shape and [width]. IndexError for a
+// number outside [0, rows).
+Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions = {});
+// The same of int64 numbers, with a sparse gradient; padding_idx: -1 for none. Defined in sparse/embedding.cpp.
+Tensor sparsely_learned_embedding(const Tensor& indices, const Tensor& weight, std::int64_t padding_idx);
+// The gradient of weight: row i is the sum of the grad_output whose number is i. Differentiable; the same for any
+// number of threads. padding_idx: -1 for none.
+Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, std::int64_t num_weights,
+                                std::int64_t padding_idx, bool scale_grad_by_freq);
+// Classes (int64) of any shape -> their shape and [num_classes], int64; -1: as many as the largest class needs.
+Tensor one_hot(const Tensor& tensor, std::int64_t num_classes = -1);
+
+}  // namespace neura

@@ -1,0 +1,35 @@
+// What the normalisations share.
+#pragma once
+#include <string>
+
+#include "neura/backend/kernels/norm.h"
+#include "neura/op/apply.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+
+inline Spec absent() {
+  Spec s;
+  s.rank = kAbsent;
+  return s;
+}
+// A floating input; weight and bias of its dtype, or float32 where it is a half. DTypeError.
+void check_norm_dtypes(const char* op, const Spec& x, const Spec& w, const Spec& b);
+
+// Of weight or bias, whichever is wanted.
+inline DType parameter_dtype(const Gradient& g, DType otherwise) {
+  for (int i = 1; i < 3; ++i)
+    if (g.needs(i) && g.meta[i]) return g.meta[i]->dtype;
+  return otherwise;
+}
+
+// x less its mean over `dims`; twice, because the first mean is rounded: of numbers around 10^6 a float holds it to
+// 0.03.
+Tensor around_mean(const Tensor& x, const Dims& dims);
+
+// y = xhat weight + bias, in `dtype`; either may be absent.
+Tensor scaled(const Tensor& xhat, const Tensor& weight, const Tensor& bias, DType dtype);
+
+}  // namespace neura

@@ -1,0 +1,126 @@
+#include "neura/ops/nn/recurrent_layer.h"
+
+#include "neura/core/state.h"
+#include "neura/op/apply.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/product/matmul.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/join.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+namespace {
+
+Recurrence kernel_form(const Direction& d) {
+  return {d.cell, d.reverse, d.times, d.sizes.empty() ? nullptr : d.sizes.data()};
+}
+std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
+
+struct RecurrenceBackward {
+  static constexpr Operation op = operation("recurrent_layer_backward").optional(in(0, 1, 3));
+  Direction way;
+  NEURA_FIELDS(way)
+  void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, const Spec& y, const Spec&, Spec& gx,
+             Spec& gh, Spec& gfirst) const {
+    gx = Spec::dense(h.dtype, Shape{y.shape[0], w.shape[0]}, h.device);
+    gh = Spec::dense(h.dtype, Shape{way.cell == RecurrentCell::gru ? y.shape[0] : 0, w.shape[0]}, h.device);
+    gfirst = Spec::dense(h.dtype, Shape{states_of(way), h.shape[0], h.shape[1]}, h.device);
+  }
+  void run(Context& c, View gy, View glast, View h, View cell, View w, View y, View kept, View gx, View gh,
+           View gfirst) const {
+    c.backend.matmul->recurrence_backward(c, gy, glast, h, cell, w, y, kept, kernel_form(way), gx, gh, gfirst);
+  }
+};
+
+// Rows of y, and of h at the ends, that stand where each row's state before was.
+Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
+  struct Piece {
+    const Tensor* of;
+    std::int64_t begin, count;
+  };
+  std::vector<Piece> pieces;
+  const auto add = [&](const Tensor& of, std::int64_t begin, std::int64_t count) {
+    if (!count) return;
+    if (!pieces.empty() && pieces.back().of == &of && pieces.back().begin + pieces.back().count == begin)
+      pieces.back().count += count;
+    else pieces.push_back({&of, begin, count});
+  };
+  const std::int64_t batch = h.size(0);
+  std::int64_t row = 0;  // of the time before, or after where it goes backwards
+  for (std::int64_t t = 0; t < way.times; ++t) {
+    const std::int64_t size = way.size(t, batch);
+    if (!way.reverse) {
+      if (t) add(y, row, size), row += way.size(t - 1, batch);
+      else add(h, 0, size);
+      continue;
+    }
+    row += size;
+    const std::int64_t next = t + 1 < way.times ? way.size(t + 1, batch) : 0;
+    add(y, row, next), add(h, next, size - next);
+  }
+  TensorList parts;
+  for (const Piece& p : pieces) parts.push_back(narrow(*p.of, 0, p.begin, p.count));
+  return cat(parts);
+}
+
+struct RecurrenceOp {
+  // The kernel's gradient reads neither x nor b; the definition's does.
+  static constexpr Operation op =
+      operation("recurrent_layer").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
+  Direction way;
+  bool training;
+  NEURA_FIELDS(way, training)
+  void infer(const Spec& x, const Spec& h, const Spec&, const Spec&, const Spec&, Spec& y, Spec& last,
+             Spec& kept) const {
+    y = Spec::dense(x.dtype, Shape{x.shape[0], h.shape[1]}, x.device);
+    last = Spec::dense(x.dtype, Shape{states_of(way), h.shape[0], h.shape[1]}, x.device);
+    kept =
+        Spec::dense(accumulation(x.dtype), Shape{training ? kept_of(way.cell) : 0, x.shape[0], h.shape[1]}, x.device);
+  }
+  void run(Context& c, View x, View h, View cell, View w, View b, View y, View last, View kept) const {
+    c.backend.matmul->recurrence(c, x, h, cell, w, b, kernel_form(way), y, last, kept);
+  }
+  bool accepts(const Backend& backend, const Spec& x, const Spec& h, const Spec& cell, const Spec& w,
+               const Spec& b) const {
+    if (!backend.matmul->recurrence.fn || !x.numel || !is_floating(x.dtype)) return false;
+    for (const Spec* s : {&h, &cell, &w, &b})
+      if (s->rank != kAbsent && s->dtype != x.dtype) return false;
+    return true;
+  }
+  std::array<Tensor, 3> define(const Tensor& x, const Tensor& h, const Tensor& cell, const Tensor& w,
+                               const Tensor& b) const {
+    const StepResults r = compose_steps(way, x, h, cell, w, b);
+    return {r.y, r.c ? stack({r.h, r.c}) : unsqueeze(r.h, 0), Tensor()};
+  }
+  void gradient(Gradient& g) const {
+    const Tensor gy = g.g[0] ? contiguous(g.g[0]) : Tensor(), glast = g.g[1] ? contiguous(g.g[1]) : Tensor();
+    const auto [gx, gh, gfirst] =
+        apply(RecurrenceBackward{way}, gy, glast, g.input(1), g.input(2), g.input(3), g.output(0), g.output(2));
+    const Tensor& gates = way.cell == RecurrentCell::gru ? gh : gx;
+    if (g.needs(0)) g.result[0] = gx;
+    if (g.needs(1)) g.result[1] = select(gfirst, 0, 0);
+    if (g.needs(2)) g.result[2] = select(gfirst, 0, 1);
+    if (g.needs(3)) g.result[3] = matmul(gates.t(), states_before(way, g.input(1), g.output(0)));
+    if (g.needs(4)) g.result[4] = sum(gates, {0});
+  }
+};
+
+}  // namespace
+
+StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
+                       const Tensor& b) {
+  bool training = false;
+  for (const Tensor* t : {&x, &h, &c, &w, &b})
+    training |= !(state.active & (kNoGrad | kInference)) && *t && t->requires_grad();
+  const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
+  auto r = apply(RecurrenceOp{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
+  // The gradient reads y: what writes over it in place, which steps composed on the cpu allow, gets bytes of its own.
+  if (training && r[2] && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
+  return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
+}
+
+}  // namespace neura
+
+NEURA_DEFINE_OPERATION(recurrent_layer_backward, RecurrenceBackward);
+NEURA_DEFINE_OPERATION(recurrent_layer, RecurrenceOp);

@@ -1,0 +1,38 @@
+// The two operations that all products are made of, for the library itself; users call ops/product/matmul.h.
+#pragma once
+#include "neura/op/apply.h"
+
+namespace neura {
+
+// [batch.., m, k] x [batch.., k, n] -> [batch.., m, n]; batches broadcast. Complex operands may be conjugated on the
+// fly, so that a derivative needs no conjugated copies.
+struct MatmulOp {
+  static constexpr Operation op = operation("matmul").linear().saves(0, in(1)).saves(1, in(0));
+  bool conj_a = false, conj_b = false;
+  NEURA_FIELDS(conj_a, conj_b)
+  void infer(const Spec& a, const Spec& b, Spec& y) const;
+  void run(Context&, View a, View b, View y) const;
+  void gradient(Gradient& g) const;
+};
+// beta * input + alpha * a b, in one pass; input broadcasts to the product, and may be absent.
+struct AddmmOp {
+  static constexpr Operation op = operation("addmm").optional(in(0)).saves(1, in(2)).saves(2, in(1));
+  Scalar beta = 1, alpha = 1;
+  bool conj_a = false, conj_b = false;
+  NEURA_FIELDS(beta, alpha, conj_a, conj_b)
+  void infer(const Spec& input, const Spec& a, const Spec& b, Spec& y) const;
+  void run(Context&, View input, View a, View b, View y) const;
+  void gradient(Gradient& g) const;
+};
+// x w^T + bias: [.., k] x [n, k] -> [.., n].
+struct LinearOp {
+  static constexpr Operation op = operation("linear").optional(in(2)).saves(0, in(1)).saves(1, in(0)).closed();
+  bool conj_x = false, conj_w = false;
+  NEURA_FIELDS(conj_x, conj_w)
+  void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
+  void run(Context&, View x, View w, View bias, View y) const;
+  Tensor define(const Tensor& x, const Tensor& w, const Tensor& bias) const;
+  void gradient(Gradient& g) const;
+};
+
+}  // namespace neura

@@ -1,0 +1,147 @@
+#include "neura/ops/spatial/conv_ops.h"
+
+#include "neura/core/exact.h"
+#include "neura/op/registry.h"
+#include "neura/ops/shape/view.h"
+
+namespace neura {
+namespace {
+
+std::int64_t out_size(const ConvolutionShape& s, int d, std::int64_t in, std::int64_t kernel) {
+  return (in + s.before[d] + s.after[d] - s.dilation[d] * (kernel - 1) - 1) / s.stride[d] + 1;
+}
+Exact product(const Shape& sizes) {
+  Exact n = 1;
+  for (const std::int64_t s : sizes) n = n * s;
+  return n;
+}
+Exact windows(const ConvolutionShape& s, const std::int64_t* in, const Shape& kernel) {
+  Exact n = 1;
+  for (int d = 0; d < s.dims; ++d) n = n * out_size(s, d, in[d], kernel[d]);
+  return n;
+}
+// What kernels see: three spatial dimensions, leading ones of size 1.
+ConvShape for_kernel(const ConvolutionShape& s, std::int64_t n, std::int64_t channels, std::int64_t filters,
+                     const std::int64_t* in, const std::int64_t* kernel, const std::int64_t* out) {
+  ConvShape c;
+  c.n = n, c.channels = channels, c.filters = filters, c.groups = s.groups;
+  for (int d = 0; d < s.dims; ++d) {
+    const int to = 3 - s.dims + d;
+    c.in[to] = in[d], c.kernel[to] = kernel[d], c.out[to] = out ? out[d] : out_size(s, d, in[d], kernel[d]);
+    c.stride[to] = s.stride[d], c.padding[to] = s.before[d], c.dilation[to] = s.dilation[d];
+  }
+  return c;
+}
+ConvShape for_kernel(const ConvolutionShape& s, const Spec& x, const Spec& w, const Spec& y) {
+  return for_kernel(s, x.shape[0], x.shape[1], w.shape[0], x.shape + 2, w.shape + 2, y.shape + 2);
+}
+void check_dtypes(const char* op, const Spec& a, const Spec& b, const Spec* bias = nullptr) {
+  const bool biased = bias && bias->rank != kAbsent;
+  check<DTypeError>(a.dtype == b.dtype && (!biased || bias->dtype == a.dtype) && (bit(a.dtype) & dtypes::numbers), [&] {
+    return std::string(op) + ": expected numbers of one dtype, got " + a.str() + (biased ? ", " : " and ") + b.str() +
+           (biased ? " and " + bias->str() : "") + "; convert with .to()";
+  });
+}
+Shape spatial(const Meta& m) { return {m.shape + 2, std::size_t(m.rank - 2)}; }
+
+// f(op(a), op(b)) is linear in both; the derivative with respect to a is that of f at the conjugate of op(b), itself
+// conjugated where op(a) conjugates. In the order (gradient, b).
+Conjugated left(Conjugated c) { return {c.first, c.second == c.first}; }
+Conjugated right(Conjugated c) { return {c.second, c.first == c.second}; }
+Conjugated swapped(Conjugated c) { return {c.second, c.first}; }
+
+Tensor forward(const ConvolutionShape& s, const Tensor& x, const Tensor& w, Conjugated c) {
+  return apply(ConvolutionOp{s, c}, x.contiguous(), w.contiguous(), Operand());
+}
+Tensor input_gradient(const ConvolutionShape& s, const Shape& in, const Tensor& g, const Tensor& w, Conjugated c) {
+  return apply(ConvolutionInputGradientOp{s, in, c}, g.contiguous(), w.contiguous());
+}
+Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Tensor& x, const Tensor& g, Conjugated c) {
+  return apply(ConvolutionWeightGradientOp{s, kernel, c}, x.contiguous(), g.contiguous());
+}
+
+}  // namespace
+
+void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const {
+  check_dtypes(op.name, x, w, &bias);
+  Shape shape = {x.shape[0], w.shape[0]};
+  for (int d = 0; d < s.dims; ++d) shape.push_back(out_size(s, d, x.shape[d + 2], w.shape[d + 2]));
+  y = Spec::dense(x.dtype, shape, x.device);
+}
+void ConvolutionOp::run(Context& c, View x, View w, View bias, View y) const {
+  c.backend.conv->forward(c, x, w, bias, y, for_kernel(s, *x.spec, *w.spec, *y.spec), conj);
+}
+void ConvolutionOp::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.g[0], g.input(1), left(conj));
+  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.input(0), g.g[0], swapped(right(conj)));
+  if (g.needs(2)) {
+    Dims others = {0};
+    for (int d = 0; d < s.dims; ++d) others.push_back(d + 2);
+    g.result[2] = g.g[0].sum(others);
+  }
+}
+
+void ConvolutionInputGradientOp::infer(const Spec& g, const Spec& w, Spec& x) const {
+  check_dtypes(op.name, g, w);
+  Shape shape = {g.shape[0], (Exact(w.shape[1]) * s.groups).of(op.name)};
+  for (std::int64_t size : input) shape.push_back(size);
+  x = Spec::dense(g.dtype, shape, g.device);
+}
+void ConvolutionInputGradientOp::run(Context& c, View g, View w, View x) const {
+  c.backend.conv->input_gradient(c, g, w, x, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
+}
+void ConvolutionInputGradientOp::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = forward(s, g.g[0], g.input(1), left(conj));
+  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.g[0], g.input(0), right(conj));
+}
+
+void ConvolutionWeightGradientOp::infer(const Spec& x, const Spec& g, Spec& w) const {
+  check_dtypes(op.name, x, g);
+  Shape shape = {g.shape[1], x.shape[1] / s.groups};
+  for (std::int64_t size : kernel) shape.push_back(size);
+  w = Spec::dense(x.dtype, shape, x.device);
+}
+void ConvolutionWeightGradientOp::run(Context& c, View x, View g, View w) const {
+  c.backend.conv->weight_gradient(c, x, g, w, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
+}
+void ConvolutionWeightGradientOp::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.input(1), g.g[0], swapped(left(conj)));
+  if (g.needs(1)) g.result[1] = forward(s, g.input(0), g.g[0], swapped(right(conj)));
+}
+
+void UnfoldOp::infer(const Spec& x, Spec& columns) const {
+  const std::int64_t rows = (x.shape[1] * product(kernel)).of("unfold");
+  columns = Spec::dense(x.dtype, Shape{x.shape[0], rows, windows(s, x.shape + 2, kernel).of("unfold")}, x.device);
+}
+void UnfoldOp::run(Context& c, View x, View columns) const {
+  c.backend.conv->unfold(c, x, columns,
+                         for_kernel(s, x.size(0), x.size(1), 1, x.spec->shape + 2, kernel.data(), nullptr));
+}
+void UnfoldOp::gradient(Gradient& g) const {
+  g.result[0] = apply(FoldOp{s, kernel, spatial(*g.meta[0])}, g.g[0].contiguous());
+}
+
+void FoldOp::infer(const Spec& columns, Spec& x) const {
+  const std::int64_t window = product(kernel).of("fold"), count = windows(s, input.data(), kernel).of("fold");
+  check<DTypeError>(differentiable(columns.dtype),
+                    [&] { return "fold: expected a floating or complex dtype, got " + columns.str(); });
+  check<ShapeError>(columns.shape[1] % window == 0 && columns.shape[2] == count, [&] {
+    return "fold: expected [n, channels * " + std::to_string(window) + ", " + std::to_string(count) + "], got " +
+           columns.str();
+  });
+  Shape shape = {columns.shape[0], columns.shape[1] / window};
+  for (std::int64_t size : input) shape.push_back(size);
+  x = Spec::dense(columns.dtype, shape, columns.device);
+}
+void FoldOp::run(Context& c, View columns, View x) const {
+  c.backend.conv->fold(c, columns, x, for_kernel(s, x.size(0), x.size(1), 1, input.data(), kernel.data(), nullptr));
+}
+void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kernel}, g.g[0].contiguous()); }
+
+}  // namespace neura
+
+NEURA_DEFINE_OPERATION(convolution, ConvolutionOp);
+NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionInputGradientOp);
+NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionWeightGradientOp);
+NEURA_DEFINE_OPERATION(unfold_patches, UnfoldOp);
+NEURA_DEFINE_OPERATION(fold_patches, FoldOp);

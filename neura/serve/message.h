@@ -1,0 +1,63 @@
+// Requests for inference and their answers: JSON, with tensors in it or as bytes behind it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "neura/serve/model.h"
+
+namespace neura::serve {
+
+// Numbers of a JSON list, flat: integers until the first that is none.
+struct Numbers {
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  bool real = false, truth = false, text = false;  // what was among them: fractions; true or false; strings
+  std::size_t size() const { return real ? reals.size() : integers.size(); }
+};
+
+struct GivenInput {
+  std::string name, datatype;
+  std::vector<std::int64_t> shape;
+  std::optional<std::uint64_t> bytes;  // behind the JSON; else `data`
+  Numbers data;
+  bool has_data = false;
+};
+struct WantedOutput {
+  std::string name;
+  std::optional<bool> binary;
+};
+struct InferRequest {
+  std::optional<std::string> id;
+  std::optional<std::uint64_t> timeout;  // microseconds
+  bool binary_output = false;            // for outputs that say nothing
+  std::vector<GivenInput> inputs;
+  std::vector<WantedOutput> outputs;  // none: all of them, as binary_output says
+};
+
+// Refusal (400) for what is no request: all that can be known without the model.
+InferRequest read_request(std::string_view json);
+
+// The tensors of a request in the order of the model's inputs; `binary` is what follows its JSON. Refusal (400) for
+// what does not fit the ports: everything is compared before memory is taken.
+std::vector<Tensor> read_inputs(const InferRequest&, std::string_view binary, std::span<const Port>);
+
+struct InferResponse {
+  std::string body;
+  std::size_t json = 0;  // its bytes in front
+  bool binary = false;   // does anything follow?
+};
+// Refusal (400) for outputs that the model does not have, before anything runs.
+void check_outputs(const InferRequest&, std::span<const Port>);
+InferResponse write_response(const std::string& model, const std::string& version, const InferRequest&,
+                             std::span<const Port> outputs, std::span<const Tensor> results);
+
+[[noreturn]] void refuse_request(const std::string& text);  // Refusal, 400
+// {"error": text}; bytes that are no UTF-8 are replaced.
+std::string error_body(std::string_view text);
+std::string json_string(std::string_view text);  // as JSON has it
+
+}  // namespace neura::serve

@@ -1,0 +1,14 @@
+// An answer that is no result: its code of HTTP and its sentence.
+#pragma once
+#include <string>
+
+#include "neura/core/error.h"
+
+namespace neura::serve {
+
+struct Refusal : Error {
+  Refusal(int c, const std::string& text) : Error(text), code(c) {}
+  int code;
+};
+
+}  // namespace neura::serve

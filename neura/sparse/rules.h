@@ -1,0 +1,19 @@
+// Which operations take sparse tensors, by the names of their rows; shared by the sources of this folder.
+#pragma once
+#include <vector>
+
+#include "neura/sparse/parts.h"
+
+namespace neura::sparse {
+
+Rule arithmetic_rule(std::string_view row);
+Rule product_rule(std::string_view row);
+Tensor permuted(const Tensor&, const Shape& dims);
+// Dimensions of one element come or go; undefined where more would change.
+Tensor reshaped(const Tensor&, const Shape& to);
+Tensor selected(const Tensor&, int dim, std::int64_t at);
+Tensor cumulative(const Tensor& count);  // how many stand before each
+// An attribute of a call: its number, or the numbers of a list.
+std::vector<std::int64_t> attribute(const Call&, const char* name);
+
+}  // namespace neura::sparse

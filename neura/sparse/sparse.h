@@ -1,0 +1,77 @@
+// Sparse tensors: only some elements are stored, by coordinate (COO) or by compressed rows, columns or blocks of them.
+// A sparse tensor is a Tensor of its full sizes; operations that have a rule for layouts take it, all others refuse it
+// with NotImplementedError. Indices are int64. Gradients of a sparse tensor are sparse, of its pattern.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "neura/core/tensor.h"
+
+namespace neura {
+
+// coo: indices [sparse dims, n], values [n, dense dims..], in any order and with repetitions, which count as their sum,
+// until it is coalesced. csr: where rows begin [rows + 1], columns [n]; csc the same of columns. bsr, bsc: of blocks,
+// with values [n, block height, block width].
+enum class Layout : std::uint8_t { strided, coo, csr, csc, bsr, bsc };
+const char* name(Layout);            // sparse_csr
+Layout layout_of(std::string_view);  // by its name; ValueError
+Layout layout(const Tensor&);
+inline bool is_sparse(const Tensor& t) { return layout(t) != Layout::strided; }
+
+namespace sparse {
+
+struct Options {
+  std::optional<DType> dtype = {};    // that of the values
+  std::optional<Device> device = {};  // that of the values
+  bool requires_grad = false;
+  bool check_invariants = false;  // also that compressed indices ascend and are distinct; ranges are always checked
+  bool is_coalesced = false;      // of coo: the caller knows that indices ascend and are distinct
+};
+// Without a size, the least that holds all indices. ShapeError, DTypeError, IndexError, ValueError.
+Tensor coo_tensor(const Tensor& indices, const Tensor& values, std::optional<Shape> size = {}, const Options& = {});
+Tensor compressed_tensor(Layout, const Tensor& compressed_indices, const Tensor& plain_indices, const Tensor& values,
+                         std::optional<Shape> size = {}, const Options& = {});
+Tensor empty(const Shape& size, Layout = Layout::coo, const Options& = {});  // nothing is stored
+
+// The parts. NotImplementedError where the layout has no such part; ValueError for the indices and values of a coo
+// tensor that is not coalesced: those with an underscore give them as they are.
+Tensor indices(const Tensor&);
+Tensor values(const Tensor&);  // joined to the tensor's history
+Tensor _indices(const Tensor&);
+Tensor _values(const Tensor&);
+Tensor crow_indices(const Tensor&);
+Tensor col_indices(const Tensor&);
+Tensor ccol_indices(const Tensor&);
+Tensor row_indices(const Tensor&);
+std::int64_t nnz(const Tensor&);  // of blocks, in a layout of blocks
+int sparse_dim(const Tensor&);
+int dense_dim(const Tensor&);
+bool is_coalesced(const Tensor&);
+Tensor coalesce(const Tensor&);  // indices ascend, values of one index are added
+
+// Conversions; differentiable. Of a dense tensor, what is not zero is stored.
+Tensor to_dense(const Tensor&);  // itself if it is
+Tensor to_coo(const Tensor&, std::optional<int> sparse_dim = {});
+Tensor to_layout(const Tensor&, Layout, std::optional<Shape> blocksize = {});
+Tensor mask(const Tensor& input, const Tensor& mask);  // the elements of input that mask, a sparse tensor, stores
+Tensor& resize_(Tensor& self, const Shape& size, int sparse_dim, int dense_dim, bool clear);
+// A matrix of this shape with the rows of `diagonals` on the diagonals that offsets name.
+Tensor spdiags(const Tensor& diagonals, const Tensor& offsets, const Shape& shape, Layout = Layout::coo);
+
+Tensor transpose(const Tensor&, int dim0, int dim1);
+Tensor index_select(const Tensor&, int dim, const Tensor& index);
+Tensor cat(const std::vector<Tensor>&, int dim = 0);  // coo
+
+// Sums, sparse where a sparse dimension is left; softmax over what is stored.
+Tensor sum(const Tensor&, const Dims& dim = {}, bool keepdim = false);
+Tensor softmax(const Tensor&, int dim, std::optional<DType> = {});
+Tensor log_softmax(const Tensor&, int dim, std::optional<DType> = {});
+
+// Products of matrices, one of which at least is sparse. Of two sparse ones the result is sparse, too, else dense.
+Tensor mm(const Tensor&, const Tensor&);
+Tensor addmm(const Tensor& input, const Tensor&, const Tensor&, Scalar beta = 1, Scalar alpha = 1);
+// beta * input + alpha * (a b) at the elements that input, of layout csr or coo, stores.
+Tensor sampled_addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
+
+}  // namespace sparse
+}  // namespace neura

@@ -1,0 +1,133 @@
+// A run: what a training loop needs, around a loop that stays the program's own.
+//
+//   train::Run run({.model = &net, .optimizer = &adam, .scheduler = &cosine, .accumulate = 4, .clip_norm = 1,
+//                   .folder = "runs/a", .save_every = 500, .monitor = "val/loss"});
+//   run.resume();
+//   while (run.next_epoch(20)) {
+//     for (auto& [x, y] : run.batches(loader)) run.step([&] { return cross_entropy(net(x), y); });
+//     run.log({{"val/loss", measure(net)}});
+//   }
+//
+// What follows resume() is bit for bit what would have followed without a stop, on one machine: model, optimizer,
+// schedule, scaler, average, random numbers, the place in the epoch and the run's own counts come back.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "neura/core/random.h"
+#include "neura/nn/module.h"
+#include "neura/optim/grad_scaler.h"
+#include "neura/optim/lr_scheduler.h"
+#include "neura/train/batches.h"
+
+namespace neura::train {
+
+using Values = std::map<std::string, double>;
+class Run;
+
+struct RunOptions {
+  nn::Module* model = nullptr;
+  optim::Optimizer* optimizer = nullptr;
+  optim::lr_scheduler::LRScheduler* scheduler = nullptr;  // moves once for each step that was really taken
+  amp::GradScaler* scaler = nullptr;
+  std::optional<DType> precision = {};  // what step() calls runs under autocast
+  int accumulate = 1;                   // calls of step() that make one step of the optimizer
+  std::optional<double> clip_norm = {}, clip_value = {};
+  std::optional<double> ema = {};  // the decay of an average of the weights
+  std::string folder = {};         // of checkpoints, at the end of epochs; none if it is empty
+  std::int64_t save_every = 0;     // and every so many steps
+  int keep = 2;                    // how many checkpoints stay
+  std::string monitor = {};        // the logged value whose best has its weights in best.safetensors
+  bool maximize = false;           // the largest is the best
+  std::int64_t patience = 0;       // ends after so many logged values that were no better; 0: never
+  std::int64_t log_every = 50;     // "loss" and what tally() adds, means since the last time, and "lr"
+  std::function<void(Run&)> on_step = {};
+  std::function<void(Run&, const Values&)> on_log = {};
+  std::function<void(Run&, const std::string& path)> on_save = {};
+};
+
+struct Loss {  // a mean; or a sum, and the items or tokens that it is the sum over
+  Loss(Tensor mean) : value(std::move(mean)) {}
+  Loss(Tensor sum, double items) : value(std::move(sum)), weight(items) {}
+  Tensor value;
+  double weight = 1;
+};
+
+struct Part {  // of a mean
+  Tensor sum;
+  double weight;
+};
+
+class Run : BatchCount {
+ public:
+  explicit Run(RunOptions);  // ValueError for options out of range
+  Run(const Run&) = delete;
+
+  // Is there an epoch left of `count`? Ends the one before: the step of a group that is not full, a checkpoint.
+  bool next_epoch(std::int64_t count);
+  // The batches that are left of this epoch, as a range. Those that were done before a stop are read and left out.
+  // ValueError for a second pass in an epoch.
+  template <class Loader> Batches<Loader> batches(Loader& loader) {
+    begin_pass();
+    loader.set_epoch(epoch_);
+    return Batches<Loader>(loader, *this, batch_);
+  }
+  // Gradients of a batch, and every `accumulate` calls the optimizer's step: was it taken? Sums are added up and
+  // divided by the sum of their weights, so that a step over several batches is that of one large batch, whatever their
+  // lengths. Means count alike. A group of no weight is no step. ValueError for a negative weight, and for a norm that
+  // is not finite, unless a scaler leaves the step out.
+  bool step(const std::function<Loss()>& loss);
+  bool flush();  // the step of a group that is not full, where there is one
+  // What follows a step of the optimizer, for loops that take their own.
+  void advance();
+  void log(const Values&);
+  // A mean that is logged with the loss: of sums that the device computed, over their weights. ValueError for a weight
+  // that is not positive.
+  void tally(const std::string& name, const Tensor& sum, double weight);
+  void stop(std::string reason) { stopped_ = std::move(reason); }
+
+  std::string save();  // writes a checkpoint, complete or not at all; its path. ValueError without a folder
+  bool resume();       // from the newest checkpoint of the folder: was there one?
+  void resume(const std::string& path);
+
+  std::int64_t steps() const { return steps_; }  // of the optimizer, really taken
+  std::int64_t epoch() const { return epoch_; }
+  std::int64_t batch() const { return batch_; }            // of this epoch, done
+  const std::string& stopped() const { return stopped_; }  // why; empty while it goes on
+  const Values& values() const { return values_; }         // the last of each name
+  std::optional<double> best() const { return best_; }
+  const nn::StateDict& average() const { return average_; }  // of the parameters; empty without `ema`
+
+ private:
+  void begin_pass();
+  void skipped() override;  // the batches that were done are behind
+  void arrived() override { ++batch_; }
+  void finished() override;  // the loop's body for a batch
+  void ended() override;     // the pass
+  bool update();
+  bool clip_and_step();
+  std::vector<Tensor> parameters() const;
+  void log_means();
+  void save_if_due();
+  nn::Dict position() const;
+  void go_to(const nn::Dict&);
+
+  RunOptions o_;
+  Device device_;
+  std::int64_t steps_ = 0, epoch_ = 0, batch_ = 0, passed_ = -1, waited_ = 0;
+  int micro_ = 0;
+  double weight_ = 0, unit_ = 1;
+  bool due_ = false, in_pass_ = false, in_epoch_ = false;
+  std::vector<Part> losses_;                        // since the last log
+  std::map<std::string, std::vector<Part>> parts_;  // of tally()
+  std::optional<double> best_;
+  std::string stopped_;
+  Values values_;
+  nn::StateDict average_;
+  std::optional<GeneratorState> order_, now_;  // as the epoch began; where a run goes on
+};
+
+}  // namespace neura::train

@@ -1,0 +1,149 @@
+// Layers and functions that pick: bags of an embedding, fractional windows.
+#include "layers.h"
+#include "network.h"
+
+#include "neura/nn/adaptive_softmax.h"
+#include "neura/nn/attention.h"
+#include "neura/nn/embedding_bag.h"
+#include "neura/nn/fractional_pool.h"
+#include "neura/ops/nn/embedding_bag.h"
+
+namespace neura::python {
+
+void bind_more_layers(nb::module_&);
+void bind_more_functions(const Names&);
+
+namespace {
+
+using T = const Tensor&;
+using Count = std::optional<std::int64_t>;
+using Size = std::optional<double>;
+
+Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::EmbeddingBagOptions& o, T weight) {
+  if (!weight) return nn::make<nn::EmbeddingBag>(count, width, o);
+  check<ShapeError>(weight.shape() == Shape{count, width}, [&] {
+    return "EmbeddingBag: expected a _weight of shape " + Shape{count, width}.str() + ", got " + weight.shape().str();
+  });
+  return nn::EmbeddingBag::from_pretrained(weight, false, o);
+}
+
+void bind_bag(nb::module_& n) {
+  bind_layer<nn::EmbeddingBag>(
+      n, R"(Sums, means or maxima of rows of a learned table: integers [bags, n] -> [bags, embedding_dim].
+
+Bags of different sizes come as one vector, with the offsets at which they begin. An empty bag gives zeros.
+
+mode: 'mean', 'sum' or 'max'; 'sum' takes per_sample_weights, a factor for each number
+padding_idx: this row is left out of its bags
+include_last_offset: the last offset is where the last bag ends
+max_norm, norm_type, scale_grad_by_freq: as in Embedding
+
+IndexError for a number outside the table.
+
+>>> bags = neura.nn.EmbeddingBag(10, 3, mode='sum')
+>>> bags(neura.tensor([1, 2, 4, 5, 4]), neura.tensor([0, 3])).shape
+neura.Size([2, 3]))",
+      [](std::int64_t count, std::int64_t width, std::optional<nn::Number> max_norm, nn::Number norm_type, bool by_freq,
+         std::string mode, bool sparse, T weight, bool include_last_offset, Count padding_idx, AnyDevice device,
+         AnyDType dtype) {
+        return bag_of(count, width,
+                      {max_norm, norm_type, by_freq, std::move(mode), sparse, include_last_offset, padding_idx,
+                       device.value_or(default_device()), dtype},
+                      weight);
+      },
+      "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
+      "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "_weight"_a = nb::none(),
+      "include_last_offset"_a = false, "padding_idx"_a = nb::none(), NEURA_PLACE)
+      .def(
+          "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
+          "Draws the table anew; the row of padding_idx is zero.");
+}
+
+template <class M> void bind_fractional(nb::module_& n, const char* samples) {
+  const std::string doc =
+      std::string(
+          "The largest value under each window; windows begin at fractional steps, which are drawn "
+          "at each call.\n\noutput_size or output_ratio: of the spatial dimensions, or the fraction "
+          "of the input's, in (0, 1)\nreturn_indices: the result is (values, places)\n"
+          "_random_samples: where windows begin, ") +
+      samples + " in [0, 1).";
+  const LayerType t = bind_layer<M>(
+      n, doc.c_str(),
+      [](const PerDim& kernel, const PerDim& size, nb::handle ratio, bool indices, T random_samples) {
+        return nn::make<M>(kernel, nn::FractionalMaxPoolOptions{size, factors_of(ratio), indices, random_samples});
+      },
+      "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(), "return_indices"_a = false,
+      "_random_samples"_a = nb::none());
+  property(t, "output_ratio", [](M& m) -> nb::object {
+    if (!m.output_ratio) return nb::none();
+    nb::list l;
+    for (const double f : *m.output_ratio) l.append(f);
+    return nb::tuple(l);
+  });
+}
+
+void bind_adaptive_softmax(nb::module_& n) {
+  bind_layer<nn::AdaptiveLogSoftmaxWithLoss>(
+      n, R"(A softmax over many classes, most of them rare: forward(input, target) -> (output, loss).
+
+Classes are numbered from frequent to rare, and cut into clusters before those of cutoffs. The head scores the classes
+of the first one and the other clusters, each of which scores its own classes only where it is needed (Grave et al.,
+2017). input [N, in_features] and target [N], or both without N; output: the logarithm of each target's probability;
+loss: the mean of their negatives.
+
+div_value: cluster i sees the input in in_features / div_value ** (i + 1) numbers; head_bias: of the first layer.
+IndexError for a class outside [0, n_classes), ValueError for cutoffs that do not rise within it.
+
+>>> m = neura.nn.AdaptiveLogSoftmaxWithLoss(8, 100, [10, 40])
+>>> m(neura.ones(3, 8), neura.tensor([2, 30, 99])).output.shape
+neura.Size([3]))",
+      [](std::int64_t in, std::int64_t classes, const std::vector<std::int64_t>& cutoffs, double div_value, bool bias,
+         AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::AdaptiveLogSoftmaxWithLoss>(
+            in, classes, cutoffs,
+            nn::AdaptiveLogSoftmaxOptions{div_value, bias, device.value_or(default_device()), dtype});
+      },
+      "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = 4.0, "head_bias"_a = false, NEURA_PLACE)
+      .def(
+          "log_prob", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.log_prob(input); }, "input"_a,
+          "The logarithms of the probabilities of all classes, [N, n_classes].")
+      .def(
+          "predict", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.predict(input); }, "input"_a,
+          "The likeliest class of each of input [N, in_features]: log_prob(input).argmax(1), with less work.")
+      .def(
+          "reset_parameters", [](nn::AdaptiveLogSoftmaxWithLoss& m) { m.reset_parameters(); },
+          "Draws the parameters anew.");
+}
+
+}  // namespace
+
+void bind_more_layers(nb::module_& n) {
+  bind_bag(n);
+  bind_adaptive_softmax(n);
+  bind_fractional<nn::FractionalMaxPool2d>(n, "[N, C, 2]");
+  bind_fractional<nn::FractionalMaxPool3d>(n, "[N, C, 3]");
+}
+
+void bind_more_functions(const Names& n) {
+  nb::module_(n.functions)
+      .def(
+          "embedding_bag",
+          [](T x, T w, T offsets, Size max_norm, double type, bool by_freq, const std::string& mode, bool sparse,
+             T weights, bool last, Count padding) {
+            const bool swapped =
+                is_floating(x.dtype()) && is_integral(w.dtype());  // the order of PyTorch's first versions
+            if (swapped &&
+                PyErr_WarnEx(PyExc_UserWarning, "embedding_bag: expected (input, weight), got them swapped", 1))
+              throw nb::python_error();
+            return embedding_bag(swapped ? w : x, swapped ? x : w, offsets,
+                                 {{padding, max_norm, type, by_freq, sparse}, mode, weights, last});
+          },
+          "Sums, means or maxima of rows of weight [rows, width]: integers [bags, n], or a vector of them with the "
+          "offsets "
+          "at which bags begin -> [bags, width]. See neura.nn.EmbeddingBag.",
+          "input"_a, "weight"_a, "offsets"_a = nb::none(), "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
+          "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "per_sample_weights"_a = nb::none(),
+          "include_last_offset"_a = false, "padding_idx"_a = nb::none());
+}
+
+}  // namespace neura::python

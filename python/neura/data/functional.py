@@ -1,0 +1,201 @@
+"""Changes to pictures, [..., channels, height, width], without chance; torchvision.transforms.v2.functional's names.
+
+Computed in C++ by operations: on every device, and of batches. Integers stay integers of 0 to their largest; floats are
+taken as 0 to 1. All raise ShapeError for what is no picture, ValueError for arguments out of their range.
+"""
+
+from .. import _neura
+
+_data = _neura._data
+
+
+def _pair(value, what="size"):
+    """(height, width) of one number or two."""
+    if isinstance(value, (int, float)):
+        return (value, value)
+    value = tuple(value)
+    if len(value) == 1:
+        return value * 2
+    if len(value) != 2:
+        raise ValueError(f"{what}: expected one number or two, got {len(value)}")
+    return value
+
+
+def _fill(fill):
+    """What lies outside of a picture, as a list; None is 0."""
+    if fill is None:
+        return []
+    return [float(fill)] if isinstance(fill, (int, float)) else [float(f) for f in fill]
+
+
+def _sides(padding):
+    """(left, top, right, bottom) of one number, (x, y), or all four."""
+    if isinstance(padding, int):
+        return (padding,) * 4
+    padding = tuple(padding)
+    if len(padding) not in (1, 2, 4):
+        raise ValueError(f"pad: expected 1, 2 or 4 numbers of padding, got {len(padding)}")
+    return padding if len(padding) == 4 else padding * (4 // len(padding))
+
+
+def resize(image, size, interpolation="bilinear", max_size=None, antialias=True):
+    """Resized to ``size``, (height, width); one number is for the shorter side, ``max_size`` then bounds the longer.
+
+    ``interpolation``: "bilinear", "bicubic" (both average over what shrinks, with ``antialias``), "nearest" or
+    "nearest-exact".
+
+    >>> import neura
+    >>> neura.data.functional.resize(neura.zeros(3, 40, 60), 20).shape
+    neura.Size([3, 20, 30])
+    """
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if len(size) == 1:
+        return _data.resize_shorter(image, size[0], interpolation, max_size or 0, bool(antialias))
+    if max_size is not None:
+        raise ValueError("resize: expected max_size only where size is one number")
+    return _data.resize(image, *_pair(size), interpolation, bool(antialias))
+
+
+def crop(image, top, left, height, width):
+    """A window; what lies outside of the picture is 0."""
+    return _data.crop(image, top, left, height, width)
+
+
+def center_crop(image, output_size):
+    """The middle, (height, width) or one number for both; what lies outside of the picture is 0."""
+    return _data.center_crop(image, *_pair(output_size))
+
+
+def resized_crop(image, top, left, height, width, size, interpolation="bilinear", antialias=True):
+    """resize of crop."""
+    return resize(crop(image, top, left, height, width), size, interpolation, antialias=antialias)
+
+
+def horizontal_flip(image):
+    """Left becomes right."""
+    return image.flip(-1)
+
+
+def vertical_flip(image):
+    """Top becomes bottom."""
+    return image.flip(-2)
+
+
+def pad(image, padding, fill=0, padding_mode="constant"):
+    """``padding``: one number, (x, y), or (left, top, right, bottom); ``padding_mode``: "constant", "edge" or
+    "reflect"."""
+    return _data.pad_image(image, _sides(padding), float(fill or 0), padding_mode)
+
+
+def affine(image, angle, translate, scale, shear, interpolation="nearest", fill=None, center=None):
+    """Sheared by ``shear`` degrees, one number along x or (x, y), turned clockwise by ``angle`` degrees, scaled around
+    ``center`` (x, y), and moved by ``translate`` (x, y) pixels. ``interpolation``: "nearest" or "bilinear"."""
+    shear = (shear, 0.0) if isinstance(shear, (int, float)) else _pair(shear, "shear")
+    return _data.affine(
+        image,
+        angle,
+        tuple(translate),
+        scale,
+        shear,
+        interpolation,
+        _fill(fill),
+        None if center is None else tuple(center),
+    )
+
+
+def rotate(image, angle, interpolation="nearest", expand=False, center=None, fill=None):
+    """Turned counter-clockwise by ``angle`` degrees around ``center`` (x, y); with ``expand`` the result holds all of
+    the picture.
+
+    >>> import neura
+    >>> neura.data.functional.rotate(neura.tensor([[[1, 2], [3, 4]]], dtype=neura.uint8), 90)
+    tensor([[[2, 4],
+             [1, 3]]], dtype=neura.uint8)
+    """
+    center = None if center is None else tuple(center)
+    return _data.rotate(image, angle, expand, interpolation, _fill(fill), center)
+
+
+def erase(image, i, j, h, w, v, inplace=False):
+    """``v``, a tensor that broadcasts to [channels, h, w], in the place of the window at (i, j). ``inplace``: refused,
+    NotImplementedError."""
+    if inplace:
+        raise NotImplementedError("erase: expected inplace=False, got True; use the result")
+    return _data.erase(image, i, j, h, w, v)
+
+
+def gaussian_blur(image, kernel_size, sigma=None):
+    """Blurred; ``kernel_size`` odd, ``sigma`` above 0, one number or (x, y); without sigma it follows from the size."""
+    kernel = _pair(kernel_size, "kernel_size")
+    sigma = [k * 0.15 + 0.35 for k in kernel] if sigma is None else _pair(sigma, "sigma")
+    return _data.gaussian_blur(image, kernel, tuple(sigma))
+
+
+def rgb_to_grayscale(image, num_output_channels=1):
+    """The luma of 3 channels, in 1 or 3."""
+    return _data.rgb_to_grayscale(image, num_output_channels)
+
+
+def adjust_brightness(image, brightness_factor):
+    """0 is black, 1 the picture itself."""
+    return _data.adjust_brightness(image, brightness_factor)
+
+
+def adjust_contrast(image, contrast_factor):
+    """0 is gray, 1 the picture itself."""
+    return _data.adjust_contrast(image, contrast_factor)
+
+
+def adjust_saturation(image, saturation_factor):
+    """0 is without colour, 1 the picture itself."""
+    return _data.adjust_saturation(image, saturation_factor)
+
+
+def adjust_hue(image, hue_factor):
+    """Turned by -0.5 to 0.5 of the circle of colours."""
+    return _data.adjust_hue(image, hue_factor)
+
+
+def adjust_gamma(image, gamma, gain=1):
+    """gain * image ** gamma, of 0 to 1."""
+    return _data.adjust_gamma(image, gamma, gain)
+
+
+def adjust_sharpness(image, sharpness_factor):
+    """0 is blurred, 1 the picture itself."""
+    return _data.adjust_sharpness(image, sharpness_factor)
+
+
+def invert(image):
+    """Dark becomes light."""
+    return _data.invert(image)
+
+
+def posterize(image, bits):
+    """Keeps the highest bits, of 8."""
+    return _data.posterize(image, bits)
+
+
+def solarize(image, threshold):
+    """Inverts what is at least ``threshold``."""
+    return _data.solarize(image, threshold)
+
+
+def autocontrast(image):
+    """Each channel from 0 to the largest level."""
+    return _data.autocontrast(image)
+
+
+def equalize(image):
+    """uint8: the levels of each channel about equally often. DTypeError for others."""
+    return _data.equalize(image)
+
+
+def normalize(image, mean, std):
+    """(image - mean) / std, with a number for each channel, or one for all. DTypeError for integers."""
+    return _data.normalize(image, [float(m) for m in mean], [float(s) for s in std])
+
+
+def to_dtype(image, dtype=_neura.float32, scale=False):
+    """To another dtype; ``scale``: from the one's largest level to the other's."""
+    return _data.to_dtype(image, dtype, scale)

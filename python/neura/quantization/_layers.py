@@ -1,0 +1,211 @@
+"""Layers whose weights are integers."""
+
+from .. import _neura
+from .._neura import errors
+from ..autograd.grad_mode import no_grad
+from ..nn import Module, functional
+from ._parameters import rows_quantized
+
+__all__ = ["Conv2d", "DynamicLinear", "Linear", "WeightOnlyLinear"]
+
+
+def _bias_steps(bias, scale):
+    """A bias in steps of the sums, as int32."""
+    return (bias.double() / scale.double()).round().clamp(-(2.0**30), 2.0**30).to(_neura.int32)
+
+
+class _Quantized(Module):
+    """int8 weights [out, ..] with a scale for each row; x is put on a grid of uint8, and what comes out is float32."""
+
+    def __init__(self, weight, weight_scale, bias, relu=False):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.register_buffer("weight_scale", weight_scale)
+        self.register_buffer("bias", bias)
+        self.relu, self._packed = relu, None
+
+    def _load_from_state_dict(self, *arguments):
+        super()._load_from_state_dict(*arguments)
+        self._forget()
+
+    def _apply(self, *arguments, **named):
+        out = super()._apply(*arguments, **named)
+        self._forget()
+        return out
+
+    def __getstate__(self):
+        state = super().__getstate__() if hasattr(super(), "__getstate__") else self.__dict__
+        return {**state, "_packed": None}
+
+    def _forget(self):
+        """What is derived from the buffers is made anew when it is needed."""
+        self._packed = None
+
+    def float_weight(self):
+        """The weight that the integers stand for."""
+        return _neura.dequantize_affine(self.weight, self.weight_scale, axis=0)
+
+    def extra_repr(self):
+        """Its sizes."""
+        return f"weight={list(self.weight.shape)}, relu={self.relu}"
+
+
+class _Static(_Quantized):
+    """With a scale and a zero point of the input that were chosen beforehand."""
+
+    def __init__(self, weight, weight_scale, bias, scale, zero_point, quant_min, quant_max, relu=False):
+        super().__init__(weight, weight_scale, bias, relu)
+        self.register_buffer("scale", scale)
+        self.register_buffer("zero_point", zero_point)
+        self.quant_min, self.quant_max = quant_min, quant_max
+
+    def derived(self):
+        """(scale of the sums, what is to be taken from them, the packed weight, the zero point); made once.
+
+        What is taken away: the zero point's share, less the bias.
+        """
+        if self._packed is None:
+            scale = self.weight_scale * self.scale
+            offset = self.weight.flatten(1).sum(1).to(_neura.int32) * self.zero_point
+            if self.bias is not None:
+                offset = offset - _bias_steps(self.bias, scale)
+            self._packed = (scale, offset.to(_neura.int32), self._pack(), int(self.zero_point))
+        return self._packed
+
+    def _pack(self):
+        return None
+
+    def _bytes(self, x):
+        return _neura.quantize_affine(
+            x, self.scale, self.zero_point, self.quant_min, self.quant_max, dtype=_neura.uint8
+        )
+
+    def _float(self, sums, axis):
+        y = _neura.dequantize_affine(sums, self._packed[0], self._packed[1], axis=axis)
+        return y.relu_() if self.relu else y
+
+
+class Linear(_Static):
+    """A Linear of int8 weights [out, in]: exact int32 sums, then float32 [.., out]. Made by convert()."""
+
+    def _pack(self):
+        return _neura.integer_pack(self.weight.t())
+
+    def forward(self, x):
+        """x [.., in] -> [.., out]."""
+        with no_grad():
+            packed = self.derived()[2]
+            rows = self._bytes(x).reshape(-1, x.shape[-1])
+            sums = _neura.integer_matmul(rows, self.weight.t(), packed)
+            return self._float(sums, 1).reshape(*x.shape[:-1], -1)
+
+
+class Conv2d(_Static):
+    """A Conv2d of int8 weights [out, in / groups, h, w]: exact int32 sums, then float32. Made by convert()."""
+
+    def __init__(self, *arguments, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, **named):
+        super().__init__(*arguments, **named)
+        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
+
+    def _sizes(self, x):
+        window = zip(x.shape[2:], self.padding, self.dilation, self.weight.shape[2:], self.stride)
+        return [(size + 2 * p - d * (k - 1) - 1) // s + 1 for size, p, d, k, s in window]
+
+    def forward(self, x):
+        """x [n, in, h, w] (or without n) -> [n, out, h', w']."""
+        if x.dim() == 3:
+            return self.forward(x.unsqueeze(0)).squeeze(0)
+        with no_grad():
+            zero = self.derived()[3]
+            q = self._bytes(x)
+            if any(self.padding):
+                h, w = self.padding
+                q = functional.pad(q, (w, w, h, h), value=zero)
+            out = self.weight.shape[0]
+            patches = functional.unfold(q, tuple(self.weight.shape[2:]), self.dilation, 0, self.stride)
+            weight = self.weight.reshape(self.groups, out // self.groups, -1)
+            patches = patches.reshape(x.shape[0], self.groups, -1, patches.shape[-1])
+            sums = _neura.integer_matmul(weight, patches).reshape(x.shape[0], out, -1)
+            return self._float(sums, 1).reshape(x.shape[0], out, *self._sizes(x))
+
+
+class DynamicLinear(_Quantized):
+    """A Linear of int8 weights; the grid of the input is chosen anew for each x, by its range. See quantize_dynamic."""
+
+    def forward(self, x):
+        """x [.., in] -> [.., out]."""
+        with no_grad():
+            if not x.numel():
+                return x.new_zeros(*x.shape[:-1], self.weight.shape[0])
+            if self._packed is None:
+                self._packed = self.weight.sum(1).to(_neura.int32), _neura.integer_pack(self.weight.t())
+            low, high = (float(v) for v in _neura.aminmax(x))
+            low, high = min(low, 0.0), max(high, 0.0)
+            step = max((high - low) / 255, 2.0**-23)
+            zero_point = min(max(-round(low / step), 0), 255)
+            scale, zero = _neura.tensor([step], device=x.device), _neura.tensor([zero_point], dtype=_neura.int32)
+            q = _neura.quantize_affine(x.reshape(-1, x.shape[-1]), scale, zero, dtype=_neura.uint8)
+            sums = _neura.integer_matmul(q, self.weight.t(), self._packed[1])
+            scale = self.weight_scale * scale
+            offset = self._packed[0] * zero_point
+            if self.bias is not None:
+                offset = offset - _bias_steps(self.bias, scale)
+            y = _neura.dequantize_affine(sums, scale, offset, axis=1)
+            return (y.relu_() if self.relu else y).reshape(*x.shape[:-1], -1)
+
+
+class WeightOnlyLinear(Module):
+    """A Linear whose weight is kept as integers of 8 or 4 bits, and computed with as float32. See quantize_weights.
+
+    Args:
+        layer (neura.nn.Linear): whose weight it takes.
+        bits (int): 8 or 4. Two numbers of 4 bits share a byte, the first in its lower half.
+        group (int): so many weights of a row share a scale; it must divide in_features.
+    """
+
+    _ROWS = 512  # of the weight that are float at a time
+
+    def __init__(self, layer, bits=8, group=32):
+        super().__init__()
+        if bits not in (4, 8):
+            raise errors.ValueError(f"quantize_weights: expected bits to be 8 or 4, got {bits}")
+        out, width = layer.weight.shape
+        if group < 1 or width % group or (bits == 4 and width % 2):
+            raise errors.ValueError(
+                f"quantize_weights: expected group to divide the {width} features of the input, got {group}"
+            )
+        self.bits, self.group, self.in_features, self.out_features = bits, group, width, out
+        q, scale = rows_quantized(layer.weight.detach().float().reshape(-1, group), bits)
+        q = q.reshape(out, width)
+        if bits == 4:
+            nibbles = (q.to(_neura.int32) & 15).to(_neura.uint8)
+            q = nibbles[:, ::2] | (nibbles[:, 1::2] << 4)
+        self.register_buffer("weight", q.contiguous())
+        self.register_buffer("weight_scale", scale.reshape(out, -1))
+        self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().clone())
+
+    def _rows(self, first, last):
+        q = self.weight[first:last]
+        if self.bits == 4:
+            pairs = _neura.stack((q & 15, q >> 4), 2).to(_neura.int32)
+            q = ((pairs ^ 8) - 8).to(_neura.int8)
+        rows = q.reshape(-1, self.group)
+        y = _neura.dequantize_affine(rows, self.weight_scale[first:last].reshape(-1), axis=0)
+        return y.reshape(-1, self.in_features)
+
+    def float_weight(self):
+        """The weight that the integers stand for, float32 [out, in]."""
+        return self._rows(0, self.out_features)
+
+    def forward(self, x):
+        """x [.., in] -> [.., out]; gradients pass to x."""
+        parts = [
+            functional.linear(x, self._rows(i, i + self._ROWS).to(x.dtype))
+            for i in range(0, self.out_features, self._ROWS)
+        ]
+        y = parts[0] if len(parts) == 1 else _neura.cat(parts, -1)
+        return y if self.bias is None else y + self.bias.to(x.dtype)
+
+    def extra_repr(self):
+        """Its sizes."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bits={self.bits}, group={self.group}"

@@ -1,0 +1,34 @@
+"""What a training loop needs, around a loop that stays your own (`Run`), and the loop for who has none (`Trainer`).
+
+>>> import neura
+>>> model = neura.nn.Linear(2, 1)
+>>> run = neura.train.Run(model, neura.optim.SGD(model.parameters(), lr=0.1))
+>>> batches = [(neura.ones(4, 2), neura.zeros(4, 1))] * 3
+>>> for epoch in run.epochs(2):
+...     for x, y in run.batches(batches):
+...         taken = run.step(lambda: neura.nn.functional.mse_loss(model(x), y))
+>>> run.steps
+6
+"""
+
+from .callbacks import Callback, CSVLog, EarlyStopping, JSONLog, Progress, TensorBoardLog
+from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
+from .run import Run
+from .trainer import Trainer
+
+__all__ = [
+    "Accuracy",
+    "CSVLog",
+    "Callback",
+    "EarlyStopping",
+    "F1",
+    "JSONLog",
+    "Mean",
+    "Metric",
+    "Precision",
+    "Progress",
+    "Recall",
+    "Run",
+    "TensorBoardLog",
+    "Trainer",
+]

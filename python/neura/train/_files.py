@@ -1,0 +1,56 @@
+"""The files of a run's folder: checkpoints by step, the best one, and text that is replaced as a whole."""
+
+import os
+import pathlib
+import re
+
+from .._neura import errors
+from ..serialization import load, save
+
+_NAME = re.compile(r"step-(\d{9,})\.safetensors")
+_LEFT = re.compile(r".+\.(?:safetensors|csv|jsonl)\.tmp-[\d-]+")  # by a process that was killed as it wrote
+FORMAT = 1
+
+
+def checkpoints(folder):
+    """(step, path) of the checkpoints of steps, oldest first."""
+    found = []
+    for path in pathlib.Path(folder).glob("step-*.safetensors"):
+        if match := _NAME.fullmatch(path.name):
+            found.append((int(match.group(1)), path))
+    return sorted(found)
+
+
+def save_step(folder, step, state, keep):
+    """Writes a checkpoint, complete or not at all, and removes all but the newest `keep`. Returns its path."""
+    os.makedirs(folder, exist_ok=True)
+    path = pathlib.Path(folder) / f"step-{step:09d}.safetensors"
+    save({"format": FORMAT, **state}, path)
+    for _, old in checkpoints(folder)[:-keep]:
+        old.unlink()
+    return path
+
+
+def load_step(path):
+    """What `save_step` wrote. FormatError for another file."""
+    state = load(path)
+    if not isinstance(state, dict) or state.get("format") != FORMAT or "position" not in state:
+        raise errors.FormatError(f"resume: expected a checkpoint of a run, got another file: {path}")
+    return state
+
+
+def sweep(folder):
+    """Removes what a killed process left half written."""
+    for path in pathlib.Path(folder).iterdir():
+        if _LEFT.fullmatch(path.name):
+            path.unlink()
+
+
+def replace_text(path, text):
+    """The file holds this text, or what it held before: written under another name, synced and renamed."""
+    temporary = f"{path}.tmp-{os.getpid()}"
+    with open(temporary, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

@@ -1,0 +1,110 @@
+// neura train images, eval and predict, on a folder of small pictures.
+#include "tests/cli/fit.h"
+
+namespace neura {
+namespace {
+
+struct FitImages : test::Fits {
+  void SetUp() override { draw(folder / "bars", 40); }
+  std::vector<std::string> fit(std::vector<std::string> more) const {
+    std::vector<std::string> all = {"train", "images", "bars", "--batch-size", "8", "--set", "crop=1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(FitImages, LearnsTestsAndPredicts) {
+  ASSERT_EQ(run(fit({"--epochs", "6", "--out", "r"})), 0) << err();
+  for (const char* part : {"2 classes, 64 pictures to train and 16 to validate with (split at random",
+                           "as 16 x 16 pixels", "lenet with ", "epoch 6/6  loss ", "report: r/report.html"})
+    EXPECT_NE(out().find(part), std::string::npos) << part << "\n" << out();
+  EXPECT_GT(printed("best: loss "), 0);
+  EXPECT_GT(printed("accuracy "), 90) << out();
+  for (const char* file : {"config.json", "log.jsonl", "best.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(folder / ("r/" + std::string(file)))) << file;
+  expect_page("r/report.html", {"across taken for down", "Accuracy, %", "validation"});
+  const auto log = json_lines(test::text_of(folder / "r/log.jsonl"));
+  EXPECT_EQ(std::count_if(log.begin(), log.end(), [](const auto& j) { return j.contains("val/accuracy"); }), 6);
+
+  ASSERT_EQ(run({"eval", "r"}), 0) << err();
+  const double held = printed("accuracy ");
+  EXPECT_GT(held, 90) << out();
+  draw(folder / "more", 5);
+  ASSERT_EQ(run({"eval", "r", "more", "--report", "more.html"}), 0) << err();
+  EXPECT_NE(out().find("of 10 pictures"), std::string::npos) << out();
+  expect_page("more.html", {"across taken for down"});
+
+  ASSERT_EQ(run({"predict", "r", "more/down/1.png"}), 0) << err();
+  EXPECT_EQ(out().find("down"), 0u) << out();
+  ASSERT_EQ(run({"predict", "r", "more/down/1.png", "more/across/2.png", "--json"}), 0) << err();
+  const auto lines = json_lines(out());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["file"], "more/down/1.png");
+  EXPECT_EQ(lines[0]["class"], "down");
+  EXPECT_EQ(lines[1]["class"], "across");
+  EXPECT_NEAR(double(lines[0]["probabilities"]["down"]) + double(lines[0]["probabilities"]["across"]), 1, 1e-6);
+}
+
+TEST_F(FitImages, GoesOnAfterCtrlCAsIfItHadNeverStopped) {
+  expect_resumes({"train", "images", "bars", "--batch-size", "4", "--epochs", "4", "--set", "crop=0.5", "--set",
+                  "flip=0.5", "--model", "mlp"},
+                 "epoch 1/4");
+  EXPECT_EQ(fails(1, {"train", "images", "--resume", "parts", "--lr", "1"}),
+            "neura: --lr differs from the run in \"parts\"; leave it out to go on with that run\n");
+  EXPECT_EQ(fails(1, {"train", "text", "--resume", "parts"}),
+            "neura: --resume: expected a run of train text, got one of train images in parts\n");
+  EXPECT_NE(fails(1, fit({"--out", "parts"})).find("expected a folder without a run, got \"parts\""),
+            std::string::npos);
+  std::filesystem::remove(folder / "bars/down/3.png");
+  EXPECT_NE(fails(1, {"train", "images", "--resume", "parts"}).find("expected the 80 pictures that the run began with"),
+            std::string::npos);
+}
+
+TEST_F(FitImages, TakesFoldersOfTrainingAndValidation) {
+  draw(folder / "two/train", 8), draw(folder / "two/val", 3);
+  ASSERT_EQ(run({"train", "images", "two", "--quick", "--model", "resnet18", "--batch-size", "8"}), 0) << err();
+  EXPECT_NE(out().find("16 pictures to train and 6 to validate with, of "), std::string::npos) << out();
+  EXPECT_TRUE(std::filesystem::exists(folder / "runs/two/config.json"));
+  ASSERT_EQ(run({"eval", "runs/two"}), 0) << err();
+  EXPECT_NE(out().find("of 6 pictures"), std::string::npos) << out();
+}
+
+TEST_F(FitImages, LeavesOutPicturesThatCannotBeRead) {
+  write("bars/across/torn.png", test::text_of(folder / "bars/across/1.png").substr(0, 60));
+  write("bars/down/text.jpg", "no picture");
+  ASSERT_EQ(run(fit({"--quick", "--out", "r"})), 0) << err();
+  EXPECT_NE(out().find("2 pictures cannot be read and are left out: "), std::string::npos) << out();
+  EXPECT_NE(out().find("bars/across/torn.png"), std::string::npos) << out();
+  EXPECT_NE(out().find("64 pictures to train and 16 to validate"), std::string::npos) << out();
+  ASSERT_EQ(run({"train", "images", "--resume", "r"}), 0) << err();
+  EXPECT_NE(fails(1, {"predict", "r", "bars/across/torn.png"}).find("torn.png"), std::string::npos);
+}
+
+TEST_F(FitImages, SaysWhatIsWrong) {
+  EXPECT_EQ(fails(1, {"train", "images", "nowhere"}).find("neura: images: expected a folder with a folder of pictures"),
+            0u);
+  write("file", "x");
+  EXPECT_NE(fails(1, {"train", "images", "file"}).find("/file\", which is none"), std::string::npos);
+  EXPECT_NE(
+      fails(1, {"train", "images", "bars/down"}).find("/bars/down\", got no folder; put the pictures of each class"),
+      std::string::npos);
+  std::filesystem::create_directories(folder / "one");
+  std::filesystem::copy(folder / "bars/down", folder / "one/down");
+  EXPECT_NE(fails(1, {"train", "images", "one"}).find("two classes or more, got only \"down\" in "), std::string::npos);
+  std::filesystem::create_directories(folder / "one/empty");
+  EXPECT_NE(fails(1, {"train", "images", "one"}).find("expected pictures of every class, got none in "),
+            std::string::npos);
+  EXPECT_NE(fails(1, {"train", "images"}).find("train images: expected data, got none"), std::string::npos);
+  EXPECT_NE(fails(1, fit({"--set", "colour=1"})).find("--set: expected KEY=NUMBER with one of size, crop"),
+            std::string::npos);
+  EXPECT_NE(fails(1, fit({"--set", "flip=2"})).find("--set flip: expected a part from 0 to 1, got \"2\""),
+            std::string::npos);
+  EXPECT_NE(fails(1, fit({"--device", "toaster"})).find("toaster"), std::string::npos);
+  EXPECT_NE(fails(2, fit({"--model", "gpt"})).find("--model"), std::string::npos);
+  EXPECT_NE(fails(1, {"train", "images", "--resume", "bars"}).find("config.json"), std::string::npos);
+  EXPECT_NE(fails(1, {"predict", "bars"}).find("config.json"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder / "runs"));  // nothing is left of what never began
+}
+
+}  // namespace
+}  // namespace neura

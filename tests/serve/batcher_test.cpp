@@ -1,0 +1,165 @@
+// The queue of a model: what goes through it together, what alone, and what is refused.
+#include "neura/serve/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "neura/ops/create/create.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/serve/refusal.h"
+
+namespace neura {
+namespace {
+
+using serve::Batcher;
+using serve::Clock;
+
+// Rows of 2 numbers, doubled; it stops while it is held, notes how many rows came, and fails for -1.
+class Held final : public serve::Model {
+ public:
+  Held() { inputs_ = {{"x", DType::float32, {-1, 2}}}, outputs_ = {{"y", DType::float32, {-1, 2}}}, warm_up(); }
+  const char* platform() const override { return "held"; }
+  void hold() { set(true); }
+  void release() { set(false); }
+  void wait_for(std::size_t runs) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return rows.size() >= runs; });
+  }
+  bool ran() const {
+    const std::scoped_lock lock(mutex_);
+    return !rows.empty();
+  }
+  mutable std::vector<std::int64_t> rows;
+
+ private:
+  void set(bool held) {
+    const std::scoped_lock lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+  std::vector<Tensor> compute(std::span<const Tensor> inputs) const override {
+    {
+      std::unique_lock lock(mutex_);
+      rows.push_back(inputs[0].size(0));
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !held_; });
+    }
+    for (const float v : inputs[0].to_vector<float>()) check<ValueError>(v != -1, [] { return "minus one"; });
+    return {mul(inputs[0], 2)};
+  }
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool held_ = false;
+};
+
+struct Batching : testing::Test {
+  std::shared_ptr<Held> model = std::make_shared<Held>();
+  std::shared_ptr<serve::ModelMetrics> metrics = std::make_shared<serve::ModelMetrics>();
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> results = std::vector<std::vector<float>>(8);
+  std::vector<std::string> errors = std::vector<std::string>(8);
+
+  Batching() { model->rows.clear(); }
+  ~Batching() override { join(); }
+  static Clock::time_point never() { return Clock::now() + std::chrono::hours(1); }
+  // Number i of the requests: a thread of its own, which is then seen to wait.
+  void send(Batcher& b, std::size_t i, const Tensor& x, Clock::time_point until = never()) {
+    const std::int64_t waiting = metrics->waiting;
+    threads.emplace_back([this, &b, i, x, until] {
+      try {
+        results[i] = b.run({x}, until)[0].to_vector<float>();
+      } catch (const serve::Refusal& e) {
+        errors[i] = std::to_string(e.code);
+      } catch (const Error& e) {
+        errors[i] = e.what();
+      }
+    });
+    if (!model->ran()) model->wait_for(1);
+    else
+      while (metrics->waiting == waiting) std::this_thread::yield();
+  }
+  void join() {
+    model->release();
+    for (std::thread& t : threads) t.join();
+    threads.clear();
+  }
+};
+
+Tensor row(float v, std::int64_t rows = 1) { return full({rows, 2}, v, {.dtype = DType::float32}); }
+
+TEST_F(Batching, PutsRowsOfThoseWhoWaitTogether) {
+  ASSERT_TRUE(model->batches());
+  Batcher b(model, {}, metrics);
+  model->hold();
+  send(b, 0, row(1)), send(b, 1, row(2)), send(b, 2, row(3, 2)), send(b, 3, row(4));
+  join();
+  EXPECT_EQ(model->rows, (std::vector<std::int64_t>{1, 4}));
+  EXPECT_EQ(results[0], (std::vector<float>{2, 2}));
+  EXPECT_EQ(results[1], (std::vector<float>{4, 4}));
+  EXPECT_EQ(results[2], (std::vector<float>{6, 6, 6, 6}));
+  EXPECT_EQ(results[3], (std::vector<float>{8, 8}));
+}
+
+TEST_F(Batching, ClosesABatchAtItsMostRows) {
+  Batcher b(model, {.max_rows = 3}, metrics);
+  model->hold();
+  send(b, 0, row(1)), send(b, 1, row(2, 2)), send(b, 2, row(3, 2)), send(b, 3, row(4)), send(b, 4, row(5, 9));
+  join();
+  EXPECT_EQ(model->rows, (std::vector<std::int64_t>{1, 3, 2, 9}));
+  EXPECT_EQ(results[3], (std::vector<float>{8, 8}));
+  EXPECT_EQ(results[4], std::vector<float>(18, 10));
+}
+
+TEST_F(Batching, LeavesOneRowAloneWhereItIsToldTo) {
+  Batcher b(model, {.max_rows = 1}, metrics);
+  model->hold();
+  send(b, 0, row(1)), send(b, 1, row(2)), send(b, 2, row(3));
+  join();
+  EXPECT_EQ(model->rows, (std::vector<std::int64_t>{1, 1, 1}));
+}
+
+TEST_F(Batching, GivesAnErrorToThoseWhoCausedIt) {
+  Batcher b(model, {}, metrics);
+  model->hold();
+  send(b, 0, row(1)), send(b, 1, row(-1)), send(b, 2, row(3));
+  join();
+  EXPECT_EQ(errors[1], "minus one");
+  EXPECT_EQ(errors[2], "");
+  EXPECT_EQ(results[2], (std::vector<float>{6, 6}));
+}
+
+TEST_F(Batching, RefusesWhatComesTooLateOrTooMuch) {
+  Batcher b(model, {.queue = 2}, metrics);
+  model->hold();
+  send(b, 0, row(1));
+  send(b, 1, row(2), Clock::now() + std::chrono::milliseconds(400));
+  send(b, 2, row(3));
+  try {
+    b.run({row(4)}, never());
+    ADD_FAILURE() << "the queue took a third request";
+  } catch (const serve::Refusal& e) {
+    EXPECT_EQ(e.code, 429);
+  }
+  while (metrics->waiting == 2) std::this_thread::yield();  // until the second one's deadline
+  join();
+  EXPECT_EQ(errors[1], "503");
+  EXPECT_EQ(results[2], (std::vector<float>{6, 6}));
+  EXPECT_EQ(model->rows, (std::vector<std::int64_t>{1, 1}));
+}
+
+TEST_F(Batching, WaitsForARequestThatIsOnItsWay) {
+  Batcher b(model, {.max_delay = std::chrono::seconds(60)}, metrics);
+  auto arrival = std::make_unique<Batcher::Arrival>(b);
+  threads.emplace_back([&] { results[0] = b.run({row(1)}, never())[0].to_vector<float>(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_TRUE(model->rows.empty());
+  threads.emplace_back([&] { results[1] = b.run({row(2)}, never(), arrival.get())[0].to_vector<float>(); });
+  join();
+  EXPECT_EQ(model->rows, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(results[0], (std::vector<float>{2, 2}));
+  EXPECT_EQ(results[1], (std::vector<float>{4, 4}));
+}
+
+}  // namespace
+}  // namespace neura
