@@ -7,9 +7,9 @@ help:  ## lists these targets
 
 build:  ## installs what is missing and builds everything, Release, into build/release
 	tools/build.sh release
-demo:  ## builds the program neura alone, trains a CNN on Fashion-MNIST with it, saves, reloads, predicts
-	tools/build.sh release neura_cli
-	tools/demo.sh build/release
+demo:  ## builds the program neura alone, in build/demo, trains a CNN on Fashion-MNIST with it, saves, reloads, predicts
+	tools/build.sh demo
+	tools/demo.sh build/demo
 test: build  ## builds and runs every test
 	tools/test.sh build/release
 quick:  ## builds what one needs to look around, with one instruction set, in build/quick

@@ -9,8 +9,10 @@
 #include "cli/progress.h"
 #include "neura/io/header.h"
 #include "neura/io/program.h"
+#ifdef NEURA_ONNX
 #include "neura/onnx/external.h"
 #include "neura/onnx/operators.h"
+#endif
 
 namespace neura::cli {
 namespace {
@@ -51,6 +53,7 @@ std::uint64_t count(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
+#ifdef NEURA_ONNX
 std::string type_text(const onnx::ValueInfoProto& v) {
   if (!v.type || !v.type->tensor_type) return "";
   const onnx::TensorTypeProto& t = *v.type->tensor_type;
@@ -107,6 +110,11 @@ int onnx_info(const FileOptions& o) {
   print_tensors(rows, o.all);
   return kDone;
 }
+#else
+int onnx_info(const FileOptions& o) {
+  throw NotImplementedError("info: expected a program with the part ONNX for " + o.file + "; build neura with it");
+}
+#endif
 
 // The program itself is not checked here: what it calls is counted by the lines of its text.
 void print_program(const std::string& text, const std::string& signature) {

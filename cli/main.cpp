@@ -135,6 +135,7 @@ void add_others(CLI::App& app, Commands& c) {
   add_threads(predict, c);
 }
 
+#ifdef NEURA_ONNX
 void add_models(CLI::App& app, Commands& c) {
   CLI::App* run = app.add_subcommand("run", "Run a model of a file once");
   run->add_option("MODEL", c.run.model, "A file .onnx or .neura")->required();
@@ -162,6 +163,7 @@ void add_models(CLI::App& app, Commands& c) {
                  "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
       ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
 }
+#endif
 
 #ifdef NEURA_SERVE
 void add_serve(CLI::App& app, Commands& c) {
@@ -210,12 +212,14 @@ void add_serve(CLI::App& app, Commands& c) {
 int run(CLI::App& app, Commands& c) {
   if (c.threads) neura::set_num_threads(c.threads);
   if (app.got_subcommand("info")) return c.info.file.empty() ? info() : file_info(c.info);
-  if (app.got_subcommand("run")) return run_model(c.run);
 #ifdef NEURA_SERVE
   if (app.got_subcommand("serve")) return serve_models(c.serve);
 #endif
+#ifdef NEURA_ONNX
+  if (app.got_subcommand("run")) return run_model(c.run);
   if (app.got_subcommand("bench")) return bench_model(c.bench);
   if (app.got_subcommand("export")) return export_model(c.to_onnx);
+#endif
   if (app.got_subcommand("train")) return train(c.fit);
   if (app.got_subcommand("eval")) return evaluate(c.eval);
   return predict(c.predict);
@@ -232,7 +236,9 @@ int main(int argc, char** argv) {
     return std::string("neura: ") + e.what() + "; see \"" + a->get_name() + " --help\"\n";
   });
   add_others(app, c);
+#ifdef NEURA_ONNX
   add_models(app, c);
+#endif
 #ifdef NEURA_SERVE
   add_serve(app, c);
 #endif

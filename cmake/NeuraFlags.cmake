@@ -21,7 +21,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
 # -O3 gains nothing: the kernels are vectorised by hand. -g1 is enough for lines in a stack trace, at half the size of -g.
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "${NEURA_OPTIMIZATION} -DNDEBUG")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>")
@@ -62,10 +62,16 @@ if(EMSCRIPTEN)  # Highway 1.0.3 has no vectors of doubles here: the compiler mak
   add_compile_definitions(HWY_COMPILE_ONLY_EMU128)
 elseif(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
-elseif(NEURA_SIMD_TARGETS STREQUAL "all")  # the baseline, AVX2 and AVX3
-  add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
 else()
-  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+  if(NOT NEURA_SIMD_TARGETS STREQUAL "baseline")  # the baseline, AVX2 and AVX3
+    add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+  endif()
+  if(NOT NEURA_SIMD_TARGETS STREQUAL "all")
+    add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
+  endif()
+  if(NEURA_SIMD_TARGETS STREQUAL "native")  # the best of them that this machine has
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+  endif()
 endif()
 
 find_program(NEURA_MOLD mold)

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 preset=${1:?usage: tools/build.sh PRESET [targets...]}
 shift
 tools/setup.sh
-[ "$preset" = quick ] || [ "${1:-}" = neura_cli ] || tools/python.sh || [ $? = 77 ]  # these need no Python
+[[ $preset =~ ^(quick|demo)$ ]] || tools/python.sh || [ $? = 77 ]  # these need no Python
 cmake --preset "$preset"
 targets=()
 [ $# -eq 0 ] || targets=(--target "$@")
