@@ -177,6 +177,30 @@ TEST(Autocast, WideAndPromotedAndKept) {
   EXPECT_EQ(amp::policy_of(rows::atan2, DeviceType::cuda), amp::Policy::promote);
 }
 
+// The loss reads halves and computes in float32, so that no cast of all scores is made.
+TEST(Autocast, ALossOfHalvesIsThatOfTheirCast) {
+  const Tensor scores = test::sample({5, 7}, bfloat16), target = test::sample({5}, int64, {.low = 0, .high = 7});
+  const Tensor weight = test::sample({7}, float32, {.low = 0.5});
+  for (const Reduction r : {Reduction::mean, Reduction::none}) {
+    const CrossEntropyOptions plain{.reduction = r}, all{.weight = weight, .reduction = r, .label_smoothing = 0.1};
+    for (const CrossEntropyOptions& o : {plain, all}) {
+      Tensor x = scores.clone().requires_grad_(), y = scores.clone().requires_grad_();
+      const Tensor want = cross_entropy(to(x, float32), target, o);
+      want.sum().backward();
+      Seen seen;
+      Tensor got;
+      {
+        const Autocast on("cpu");
+        got = cross_entropy(y, target, o);
+        EXPECT_EQ(seen.take(), "cross_entropy");
+      }
+      got.sum().backward();
+      expect_same(got.detach(), want.detach());
+      expect_same(y.grad(), x.grad());
+    }
+  }
+}
+
 struct Doubled {  // a program's own operation says of itself that it is one of the low ones
   static constexpr Operation op = operation("doubled").precision(Precision::low);
   NEURA_FIELDS()

@@ -40,8 +40,8 @@ NEURA_FIELDS_OF(LossOptions, ignore, reduction, smoothing)
 namespace {
 
 int class_dim(const Spec& x) { return x.rank > 1 ? 1 : 0; }
-// Floating scores [C], [N, C] or [N, C, d…], classes without that dimension, a weight [C] of the scores' dtype.
-void check_classes(const char* op, const Spec& x, const Spec& target, const Spec& weight) {
+// Floating scores [C], [N, C] or [N, C, d…], classes without that dimension, a weight [C] of the loss' dtype.
+void check_classes(const char* op, const Spec& x, const Spec& target, const Spec& weight, DType loss) {
   check<DTypeError>(is_floating(x.dtype),
                     [&] { return std::string(op) + ": expected a floating input, got " + x.str(); });
   check<ShapeError>(x.rank > 0, [&] {
@@ -58,13 +58,12 @@ void check_classes(const char* op, const Spec& x, const Spec& target, const Spec
     return std::string(op) + ": expected a weight of one value per class [" + std::to_string(x.shape[class_dim(x)]) +
            "], got " + weight.sizes().str();
   });
-  check<DTypeError>(weight.dtype == x.dtype, [&] {
-    return std::string(op) + ": expected a weight of the input's dtype " + name(x.dtype) + ", got " +
-           name(weight.dtype);
+  check<DTypeError>(weight.dtype == loss, [&] {
+    return std::string(op) + ": expected a weight of the input's dtype " + name(loss) + ", got " + name(weight.dtype);
   });
 }
-Spec loss_spec(const Spec& x, const Spec& target, Reduction r) {
-  return Spec::dense(x.dtype, r == Reduction::none ? target.sizes() : Shape{}, x.device);
+Spec loss_spec(const Spec& x, const Spec& target, DType dtype, Reduction r) {
+  return Spec::dense(dtype, r == Reduction::none ? target.sizes() : Shape{}, x.device);
 }
 
 struct CrossEntropyBackward {
@@ -88,10 +87,12 @@ Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor&
 struct CrossEntropy {
   static constexpr Operation op = operation("cross_entropy").optional(in(2)).saves(0, in(0, 1, 2), out(1));
   LossOptions o;
-  NEURA_FIELDS(o)
+  bool wide = false;  // of scores in halves, the loss is float32, in which it is computed
+  NEURA_FIELDS(o, wide)
+  DType dtype(DType scores) const { return wide ? accumulation(scores) : scores; }
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& stats) const {
-    check_classes(op.name, x, target, weight);
-    loss = loss_spec(x, target, o.reduction);
+    check_classes(op.name, x, target, weight, dtype(x.dtype));
+    loss = loss_spec(x, target, dtype(x.dtype), o.reduction);
     stats = Spec::dense(accumulation(x.dtype), Shape{2 * target.numel + 1}, x.device);
   }
   void run(Context& c, View x, View target, View weight, View loss, View stats) const {
@@ -116,7 +117,7 @@ struct CrossEntropy {
     }
     if (o.reduction != Reduction::none) loss = sum(loss);
     if (o.reduction == Reduction::mean) loss = loss / sum(at_target);
-    return {to(loss, x.dtype()), Tensor()};
+    return {to(loss, dtype(x.dtype())), Tensor()};
   }
 };
 
@@ -139,8 +140,8 @@ struct NllLoss {
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
-    check_classes(op.name, x, target, weight);
-    loss = loss_spec(x, target, o.reduction);
+    check_classes(op.name, x, target, weight, x.dtype);
+    loss = loss_spec(x, target, x.dtype, o.reduction);
     total = Spec::dense(accumulation(x.dtype), Shape{}, x.device);
   }
   void run(Context& c, View x, View target, View weight, View loss, View total) const {
@@ -176,7 +177,18 @@ Tensor class_numbers(const char* op, const Tensor& target) {
 }
 Tensor scores(const Tensor& x) { return x.dim() > 2 ? contiguous(x) : x; }
 
+void check_smoothing(const CrossEntropyOptions& o) {
+  check<ValueError>(o.label_smoothing >= 0 && o.label_smoothing <= 1, [&] {
+    return "cross_entropy: expected label_smoothing between 0 and 1, got " + std::to_string(o.label_smoothing);
+  });
+}
+Tensor entropy_of_classes(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o, bool wide) {
+  check_smoothing(o);
+  const CrossEntropy op{{o.ignore_index, o.reduction, o.label_smoothing}, wide};
+  return std::move(apply(op, scores(input), class_numbers("cross_entropy", target), o.weight)[0]);
+}
 Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
+  check_smoothing(o);
   const int dim = class_dim(input.spec());
   check<DTypeError>(is_floating(target.dtype()), [&] {
     return "cross_entropy: expected a floating target, since it has the input's sizes, got " + target.spec().str();
@@ -198,14 +210,13 @@ Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target,
 }  // namespace
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
-  if (const amp::Under cast{amp::Name::cross_entropy, input, target})
+  const bool of_classes = !input.dim() || target.shape() != input.shape();
+  if (const amp::Under cast{amp::Name::cross_entropy, input, target}) {
+    const bool wide = of_classes && bit(input.dtype()) & dtypes::halves;
+    if (wide) return entropy_of_classes(input, target, cast.options(o), true);
     return cross_entropy(cast(input), cast(target), cast.options(o));
-  check<ValueError>(o.label_smoothing >= 0 && o.label_smoothing <= 1, [&] {
-    return "cross_entropy: expected label_smoothing between 0 and 1, got " + std::to_string(o.label_smoothing);
-  });
-  if (input.dim() && target.shape() == input.shape()) return cross_entropy_of_probabilities(input, target, o);
-  const CrossEntropy op{{o.ignore_index, o.reduction, o.label_smoothing}};
-  return std::move(apply(op, scores(input), class_numbers("cross_entropy", target), o.weight)[0]);
+  }
+  return of_classes ? entropy_of_classes(input, target, o, false) : cross_entropy_of_probabilities(input, target, o);
 }
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& o) {
