@@ -16,9 +16,9 @@ void nothing(Storage*) {}
 
 }  // namespace
 
-Storage* promise_bytes(std::size_t bytes, Ref<Promise> p) {
+Storage* promise_bytes(std::size_t bytes, Device device, Ref<Promise> p) {
   Storage* s = Storage::wrap(nullptr, bytes, &forget, p.leave());
-  s->capacity = 0;
+  s->capacity = 0, s->device = device;
   s->sharing.store(Storage::lazy, std::memory_order_relaxed);  // own() asks
   return s;
 }
@@ -39,11 +39,11 @@ void keep_promise(Storage* s, const Tensor& bytes) {
   StorageLock lock(*s);
   if (!is_promise(s)) return;
   kept = Ref<Promise>::adopt(promise(s));
-  const bool own_block = !from->release && from->data != from + 1;
+  const bool own_block = has_block(from);
   __atomic_store_n(&s->data, from->data, __ATOMIC_RELEASE);
   if (own_block) __atomic_store_n(&s->capacity, from->capacity, __ATOMIC_RELEASE);
   s->context = own_block ? nullptr : Ref<Storage>::share(from).leave();
-  s->release.publish(own_block ? nullptr : &drop_lender);
+  s->release.publish(own_block ? release_of_block(s->device) : &drop_lender);
   if (own_block) from->data = nullptr, from->capacity = 0, from->release = &nothing;
   lock.now = Storage::alone;
 }

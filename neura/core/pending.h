@@ -14,7 +14,7 @@ struct Promise {
   static void destroy(Promise* p) { delete p; }
 };
 
-Storage* promise_bytes(std::size_t bytes, Ref<Promise>);
+Storage* promise_bytes(std::size_t bytes, Device, Ref<Promise>);
 bool is_promise(const Storage*);
 Ref<Promise> promise_of(Storage*);  // null if it has bytes
 // The promise is kept with the bytes of a tensor that nobody else has.

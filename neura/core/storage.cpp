@@ -25,21 +25,46 @@ std::size_t granted(std::size_t bytes) {
 using Sharers = std::atomic<std::uint32_t>;  // the number of storages that have the same bytes
 Sharers& sharers(const Storage* s) { return *static_cast<Sharers*>(s->context); }
 
+void release_on_device(Storage* s) { device_api(s->device).release(s->device.index, s->data); }
 void let_go(Storage* s) {
   if (sharers(s).fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  memory::release(s->data, s->capacity);
+  if (s->device.is_cpu()) memory::release(s->data, s->capacity);
+  else release_on_device(s);
   delete &sharers(s);
 }
 
+struct Block {
+  void* data;
+  std::size_t capacity;
+};
+Block allocate_on(Device device, std::size_t bytes) {
+  Block b{};
+  throw_failure(device_api(device).allocate(device.index, bytes, &b.data, &b.capacity), "allocate");
+  return b;
+}
 Storage* make_on(Device device, std::size_t bytes) {
-  const DeviceApi& api = device_api(device);
-  void* data = nullptr;
-  std::size_t capacity = 0;
-  throw_failure(api.allocate(device.index, bytes, &data, &capacity), "allocate");
+  const Block b = allocate_on(device, bytes);
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
-  s->data = data, s->bytes = bytes, s->capacity = capacity, s->device = device;
-  s->release = [](Storage* self) { device_api(self->device).release(self->device.index, self->data); };
+  s->data = b.data, s->bytes = bytes, s->capacity = b.capacity, s->device = device;
+  s->release = &release_on_device;
   return s;
+}
+
+Block copy_of(const Storage& s) {
+  if (!s.device.is_cpu()) {
+    const Block b = allocate_on(s.device, s.bytes);
+    const DeviceApi& api = device_api(s.device);
+    if (const Failed failed = api.copy(s.device, b.data, s.device, s.data, s.bytes)) {
+      api.release(s.device.index, b.data);
+      throw_failure(failed, "copy");
+    }
+    return b;
+  }
+  char* copy = static_cast<char*>(memory::allocate(s.bytes));
+  parallel_for(std::int64_t(s.bytes), std::int64_t{1} << 20, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(copy + begin, static_cast<const char*>(s.data) + begin, std::size_t(end - begin));
+  });
+  return {copy, granted(s.bytes)};
 }
 
 }  // namespace
@@ -84,9 +109,15 @@ void Storage::destroy(Storage* s) {
   memory::release(s, sizeof(Storage));
 }
 
+void (*release_of_block(Device device))(Storage*) { return device.is_cpu() ? nullptr : &release_on_device; }
+bool has_block(const Storage* s) {
+  return static_cast<void (*)(Storage*)>(s->release) == release_of_block(s->device) && s->data != s + 1;
+}
+
 Storage* Storage::lazy_clone() {
   StorageLock hold(*this);
-  if (exposed || capacity <= kInline || (release && hold.now == alone)) return nullptr;
+  if (exposed || (device.is_cpu() && capacity <= kInline)) return nullptr;
+  if (hold.now == alone && release != release_of_block(device)) return nullptr;
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
   if (hold.now == alone) context = new Sharers(1), release = let_go, hold.now = lazy;
   sharers(this).fetch_add(1, std::memory_order_relaxed);
@@ -103,14 +134,11 @@ Storage* Storage::lazy_clone() {
   if (last) {
     delete &sharers(this);
   } else {
-    char* copy = static_cast<char*>(memory::allocate(bytes));
-    parallel_for(std::int64_t(bytes), std::int64_t{1} << 20, [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(copy + begin, static_cast<char*>(data) + begin, std::size_t(end - begin));
-    });
+    const Block copy = copy_of(*this);
     let_go(this);
-    data = copy, capacity = granted(bytes);
+    data = copy.data, capacity = copy.capacity;
   }
-  release = nullptr, context = nullptr;
+  release = release_of_block(device), context = nullptr;
   hold.now = alone;
   return !last;
 }

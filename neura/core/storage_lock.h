@@ -12,4 +12,9 @@ struct StorageLock {
   ~StorageLock() { sharing.store(now, std::memory_order_release); }
 };
 
+// What releases bytes in a block that is a storage's alone: null for the cpu.
+void (*release_of_block(Device))(Storage*);
+// Are the storage's bytes in a block that nobody else has, behind no Storage?
+bool has_block(const Storage*);
+
 }  // namespace neura

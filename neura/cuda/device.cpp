@@ -3,6 +3,7 @@
 #include "neura/backend/plugin.h"
 #include "neura/core/host.h"
 #include "neura/cuda/tables.h"
+#include "neura/op/defer.h"
 
 namespace neura::cuda {
 namespace {
@@ -18,14 +19,25 @@ template <class Table> const Table& there(const Table* table, Device d, const ch
   return *table;
 }
 
+// Calls of a compiled function belong on the stream that was current when they were made, before what is asked of it.
+void run_what_waits() {
+  if (Deferral* d = deferral()) d->flush("a stream is asked");
+}
+
 }  // namespace
 
-const StreamApi& streams_of(Device d) { return there(api_of(d, "streams").streams, d, "streams"); }
+const StreamApi& streams_of(Device d) {
+  run_what_waits();
+  return there(api_of(d, "streams").streams, d, "streams");
+}
 const PinnedApi& pinned() {
   const Device d = DeviceType::cuda;
   return there(api_of(d, "pinned memory").pinned, d, "pinned memory");
 }
-const GraphApi& graphs_of(Device d) { return there(api_of(d, "graphs").graphs, d, "graphs"); }
+const GraphApi& graphs_of(Device d) {
+  run_what_waits();
+  return there(api_of(d, "graphs").graphs, d, "graphs");
+}
 const LibraryApi& libraries_of(Device d) { return there(streams_of(d).libraries, d, "kernels"); }
 
 bool is_available() { return unavailable(DeviceType::cuda).empty(); }
@@ -37,6 +49,7 @@ void set_device(Device d) {
   set_current_cuda_index(d.index);
 }
 void synchronize(Device d) {
+  run_what_waits();
   const Unlocked unlocked(true);
   throw_failure(device_api(d).synchronize(d.index), "synchronize");
 }

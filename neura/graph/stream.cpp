@@ -116,7 +116,7 @@ std::optional<ValueId> Stream::outside(const TensorImpl* t) {
   Storage* mine = s->lazy_clone();
   const bool shares = mine;
   if (!mine) {
-    if (s->bytes > std::size_t{1} << 14) return {};
+    if (!s->device.is_cpu() || s->bytes > std::size_t{1} << 14) return {};
     mine = Storage::make(s->bytes, s->device);
     std::memcpy(mine->data, s->data, s->bytes);
   }
@@ -165,7 +165,7 @@ void Stream::push(const Call& c, const Spec& result, Ref<Waiting> promise) {
 
 Tensor Stream::add(const Call& c, const Spec& result) {
   const Ref<Waiting> promise = Ref<Waiting>::adopt(new Waiting(shared_from_this(), calls_.size()));
-  Storage* s = promise_bytes(result.bytes(), Ref<Promise>(promise));
+  Storage* s = promise_bytes(result.bytes(), result.device, Ref<Promise>(promise));
   promise->storage = s;
   Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(result, s)));
   t.impl()->spec.offset = 0;
@@ -216,7 +216,8 @@ void Stream::write_key(const std::vector<std::size_t>& wanted) {
   key_.push_back(outside_.size()), key_.push_back(calls_.size());
   for (const Outside& o : outside_) {
     const Spec& s = o.tensor.spec();
-    key_.push_back(std::uint64_t(s.dtype) << 8 | s.rank);
+    key_.push_back(std::uint64_t(s.device.type) << 32 | std::uint64_t(s.device.index) << 16 |
+                   std::uint64_t(s.dtype) << 8 | s.rank);
     for (int d = 0; d < s.rank; ++d) bits(s.shape[d]), bits(s.strides[d]);
   }
   for (const Waits& w : calls_) {

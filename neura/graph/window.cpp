@@ -55,7 +55,17 @@ void Window::reads(const TensorImpl* t) {
   settled(t);  // of another window
 }
 
-// Contiguous values of one size, beside single ones, of dtypes in which no row refuses a value.
+// May be read by a call that has the size of `largest`: single values and, on CUDA, what broadcasts to it.
+static bool fits(const Spec& s, const Spec& largest) {
+  if (s.device != largest.device || s.rank > largest.rank) return false;
+  if (s.numel == 1 || s.same_shape(largest)) return true;
+  if (!s.device.is_cuda()) return false;
+  for (int d = 0; d < s.rank; ++d)
+    if (s.shape[d] != 1 && s.shape[d] != largest.shape[d + largest.rank - s.rank]) return false;
+  return true;
+}
+
+// Contiguous values, the largest of which has the result's size, of dtypes in which no row refuses a value.
 bool Window::waits(const Call& c) const {
   const bool slope = c.row->kind == Row::slope;
   if ((c.row->kind != Row::pointwise && !slope) || state.active & kAnomaly) return false;
@@ -66,18 +76,16 @@ bool Window::waits(const Call& c) const {
     if (!c.in[i].is_tensor()) continue;
     const Spec& s = c.in[i].tensor->spec;
     const bool condition = is_condition(*c.row, i);
-    if (!s.device.is_cpu() || !s.contiguous || !(bit(s.dtype) & (condition ? bit(DType::boolean) : kTaken)) ||
-        wrapped(c.in[i].tensor))
+    if (!(s.device.is_cpu() || s.device.is_cuda()) || !s.contiguous ||
+        !(bit(s.dtype) & (condition ? bit(DType::boolean) : kTaken)) || wrapped(c.in[i].tensor))
       return false;
-    if (!largest || s.numel > largest->numel) largest = &s;
+    if (!largest || s.numel > largest->numel || (s.numel == largest->numel && s.rank > largest->rank)) largest = &s;
   }
-  if (slope && largest && !c.in[0].tensor->spec.same_shape(*largest)) return false;  // fitted to it later
-  if (!largest || largest->numel < std::max<std::int64_t>(options_.least, 2)) return false;
-  for (int i = 0; i < c.inputs; ++i) {
-    if (!c.in[i].is_tensor()) continue;
-    const Spec& s = c.in[i].tensor->spec;
-    if (!s.same_shape(*largest) && (s.numel != 1 || s.rank > largest->rank)) return false;
-  }
+  if (!largest || largest->numel < (largest->device.is_cpu() ? std::max<std::int64_t>(options_.least, 2) : 2))
+    return false;
+  if (slope && !c.in[0].tensor->spec.same_shape(*largest)) return false;  // fitted to it later
+  for (int i = 0; i < c.inputs; ++i)
+    if (c.in[i].is_tensor() && !fits(c.in[i].tensor->spec, *largest)) return false;
   return true;
 }
 

@@ -6,7 +6,8 @@
 //
 // Every call of the function runs it anew, so branches, numbers and prints are those of that call; nothing is kept
 // but the plans of what waits, found again by its calls, dtypes and sizes. A window closes when its function returns.
-// On the cpu; calls on other devices run at once. What cannot wait runs at once, after what it reads or writes.
+// On the cpu and on CUDA; what is asked of a stream, an event or a graph comes after what waits. What cannot wait runs
+// at once, after what it reads or writes.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@ namespace neura::graph {
 class Stream;
 
 struct WindowOptions {
-  std::int64_t least = 1 << 15;  // calls on fewer elements run at once: they are not faster together
+  std::int64_t least = 1 << 15;  // calls of the cpu on fewer elements run at once: they are not faster together
 };
 
 class Window final : public Deferral {
@@ -67,8 +68,7 @@ void forget_plans();
 
 // The function with a window around each call.
 template <class F> auto compile(F f, WindowOptions options = {}) {
-  return [f = std::move(f),
-          options](auto&&... args) mutable -> std::decay_t<decltype(f(std::forward<decltype(args)>(args)...))> {
+  return [f = std::move(f), options](auto&&... args) mutable {  // gives a value where f gives a reference
     OpenWindow window(options);
     if constexpr (std::is_void_v<decltype(f(std::forward<decltype(args)>(args)...))>) {
       f(std::forward<decltype(args)>(args)...);
