@@ -58,7 +58,7 @@ inline std::vector<Tensor> random_chain(Device d, std::uint64_t seed) {
         pool.push_back(sum(x, {-1}, true));
         break;
       case 8:
-        pool.push_back(contiguous(x.detach().t()).t());
+        pool.push_back(contiguous((x.detach() + 0.0).t()).t());
         break;  // strided
       default:
         pool.push_back(maximum(x, y));
