@@ -60,12 +60,14 @@ void add_to(Tensor& into, Tensor&& g, bool create_graph) {
   }
 }
 
-bool write_window(const Tensor& into, const Tensor& g, const Gradient& c) {
+bool write_window(const Tensor& into, const Tensor& g, const Gradient& c, bool is_zero) {
   if (c.window.overlaps() || is_wrapped(g) ||
       !std::equal(c.base.strides, c.base.strides + c.base.rank, into.spec().strides))
     return false;
   Tensor part = apply(AsStrided{c.base, c.window}, into);
-  return ++counted.added_in_place, add_(part, g), true;
+  if (is_zero) copy_(part, g);
+  else add_(part, g);
+  return ++counted.added_in_place, true;
 }
 Tensor spread(const Tensor& g, const Gradient& c) { return strided_sum(c.base, c.window, g); }
 
@@ -89,10 +91,17 @@ void Run::deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* w
   if (n->leaf && to_leaves && hooked == ahead.end()) {  // at once: waiting for the end would keep every gradient twice
     if (g) static_cast<Leaf*>(n)->accumulate(std::move(g), create_graph, windowed);
   } else if (g) {
-    Tensor& into = slot_of(n).at(e.output);
-    if (!windowed) add_to(into, std::move(g), create_graph);
-    else if (!into || !exclusive(into) || !write_window(into, g, *windowed))
-      add_to(into, spread(g, *windowed), create_graph);
+    GradientSlot& slot = slot_of(n);
+    Tensor& into = slot.at(e.output);
+    if (!windowed) {
+      slot.windows.forget(), add_to(into, std::move(g), create_graph);
+    } else if (!into) {
+      slot.windows.begin(e.output, windowed->window), into = spread(g, *windowed);
+    } else {
+      const bool is_zero = slot.windows.add(e.output, windowed->base, windowed->window);
+      if (!exclusive(into) || !write_window(into, g, *windowed, is_zero))
+        add_to(into, spread(g, *windowed), create_graph);
+    }
   }
   g = {};  // the next receiver of the same buffer may be its only owner now
   if (hooked == ahead.end() || --hooked->second.uses > 0) return;
@@ -124,7 +133,7 @@ void Run::leave(const Node& n, Tensor* results, int count) {
 
 Arrived Run::take(int at) {
   GradientSlot& s = slots[std::size_t(at)];
-  index.erase(s.node), unused.push_back(at);
+  index.erase(s.node), unused.push_back(at), s.windows.forget();
   return std::move(s.g);
 }
 

@@ -57,8 +57,9 @@ HookHandle register_node_hook(Node&, Hooks::Leave);
 
 // into += g, taking over whichever buffer nobody else sees.
 void add_to(Tensor& into, Tensor&& g, bool create_graph);
-// The same where g is only what a window shows; false where it cannot be done in place.
-bool write_window(const Tensor& into, const Tensor& g, const Gradient& c);
+// The same where g is the gradient of a window alone, where `into` may be known to be zero; false where it cannot be
+// done in place.
+bool write_window(const Tensor& into, const Tensor& g, const Gradient& c, bool is_zero = false);
 Tensor spread(const Tensor& g, const Gradient& c);  // the whole that the window is a part of
 extern std::atomic<int> hooked_leaves;              // while zero, backward needs no look ahead
 

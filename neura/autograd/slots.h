@@ -11,9 +11,23 @@ struct Arrived {  // gradients of a node's results
   std::vector<Tensor> many;  // of a wide node, all of them
   Tensor* data() { return many.empty() ? few : many.data(); }
 };
+// The windows of a gradient that is zero outside of them.
+class Windows {
+ public:
+  void begin(unsigned output, const Spec& window) { output_ = output, all_.assign(1, window); }
+  void forget() { all_.clear(); }
+  // Adds one; true if the gradient was zero where it is.
+  bool add(unsigned output, const Spec& base, const Spec& window);
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  unsigned output_ = 0;
+  std::vector<Spec> all_;
+};
 struct GradientSlot {
   Node* node = nullptr;
   Arrived g;
+  Windows windows;
   Tensor& at(unsigned output) {
     if (!node->wide) return g.few[output];
     if (g.many.empty()) g.many.resize(node->outputs());

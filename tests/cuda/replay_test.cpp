@@ -114,13 +114,18 @@ TEST_F(CudaReplay, AStepIsOneLaunch) {
   manual_seed(1);
   Net net;
   const std::vector<Tensor> in{there(sample({16, 32})), there(randint(10, {16}))};
-  const auto time = [](const std::function<void()>& f) {
-    for (int i = 0; i < 3; ++i) f();
-    cuda::synchronize();
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 200; ++i) f();
-    cuda::synchronize();
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / 200;
+  const auto time = [](const std::function<void()>& f) {  // the best of several: other programs use the device as well
+    double least = 1e9;
+    for (int round = 0; round < 10; ++round) {
+      for (int i = 0; i < 3; ++i) f();
+      cuda::synchronize();
+      const auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < 50; ++i) f();
+      cuda::synchronize();
+      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+      least = std::min(least, took.count() / 50);
+    }
+    return least;
   };
   const double eager = time([&] { net.step(in[0], in[1]); });
   graph::Replay replay(optimized(graph::trace([&](auto x) { return std::vector{net.step(x[0], x[1])}; }, in)));

@@ -1,4 +1,5 @@
-// Copies within a device that change no bits: of what lies alike, and of what lies across, by tiles.
+// Copies within a device that change no bits: between equal layouts, of contiguous lines, and of transposed ones by
+// tiles.
 #include "neura/backend/cuda/copy.h"
 
 #include "neura/backend/cuda/runtime/failure.h"
@@ -94,10 +95,65 @@ bool copy_tiles(const Plan& p, cudaStream_t stream) {
   }
 }
 
+// Lines that are contiguous in both, by words of several elements.
+constexpr int kWords = 4;  // of a thread
+struct Lines {
+  const char* from;
+  char* to;
+  std::uint32_t words;
+  int dims = 0;  // the innermost first
+  Division size[kMaxRank];
+  std::int64_t to_step[kMaxRank], from_step[kMaxRank];
+};
+template <class W> __global__ void __launch_bounds__(kThreads) lines(const __grid_constant__ Lines t) {
+  const std::uint32_t first = blockIdx.x * (kThreads * kWords) + threadIdx.x;
+  W word[kWords];
+  char* to[kWords];
+#pragma unroll
+  for (int k = 0; k < kWords; ++k) {
+    std::uint32_t rest = first + k * kThreads;
+    to[k] = rest < t.words ? t.to : nullptr;
+    if (!to[k]) continue;
+    const char* from = t.from;
+#pragma unroll 1
+    for (int d = 0; d < t.dims; ++d) {
+      const std::uint32_t q = d + 1 < t.dims ? quotient(rest, t.size[d]) : 0, i = rest - q * t.size[d].divisor;
+      from += i * t.from_step[d], to[k] += i * t.to_step[d], rest = q;
+    }
+    word[k] = *reinterpret_cast<const W*>(from);
+  }
+#pragma unroll
+  for (int k = 0; k < kWords; ++k)
+    if (to[k]) *reinterpret_cast<W*>(to[k]) = word[k];
+}
+
+bool copy_lines(const Plan& p, cudaStream_t stream) {
+  const std::int64_t width = size_of(p.dtype[0]);
+  const int last = p.rank - 1;
+  if (last < 1 || p.strides[last][0] != width || p.strides[last][1] != width) return false;
+  const std::int64_t line = p.shape[last] * width;
+  auto bits = reinterpret_cast<std::uintptr_t>(p.data[0]) | reinterpret_cast<std::uintptr_t>(p.data[1]) |
+              std::uintptr_t(line) | 16;
+  for (int d = 0; d < last; ++d) bits |= std::uintptr_t(p.strides[d][0] | p.strides[d][1]);
+  const auto word = std::int64_t(bits & -bits), words = p.numel * width / word;  // as large as all of it allows
+  if (word < 4 || word <= width || words > INT32_MAX) return false;
+  Lines t{.from = p.data[1], .to = p.data[0], .words = std::uint32_t(words)};
+  for (int d = last; d >= 0; --d) {
+    t.size[t.dims] = division(std::uint32_t(d == last ? line / word : p.shape[d]));
+    t.to_step[t.dims] = d == last ? word : p.strides[d][0];
+    t.from_step[t.dims++] = d == last ? word : p.strides[d][1];
+  }
+  const auto blocks = unsigned((words + kThreads * kWords - 1) / (kThreads * kWords));
+  if (word == 4) lines<std::uint32_t><<<blocks, kThreads, 0, stream>>>(t);
+  else if (word == 8) lines<std::uint64_t><<<blocks, kThreads, 0, stream>>>(t);
+  else lines<uint4><<<blocks, kThreads, 0, stream>>>(t);
+  return true;
+}
+
 }  // namespace
 
 bool copy_bits(const Plan& p, cudaStream_t stream) {
-  return p.dtype[0] == p.dtype[1] && (copy_packs(p, stream) || copy_tiles(p, stream));
+  return p.dtype[0] == p.dtype[1] && (copy_packs(p, stream) || copy_lines(p, stream) || copy_tiles(p, stream));
 }
 
 }  // namespace neura::cuda
