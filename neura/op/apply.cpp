@@ -183,8 +183,7 @@ Tensor make_lazy(const Call& call, const Spec& spec) {
   TensorImpl* x = call.in[0].tensor;
   // On a device a copy is cheap, and memory whose address a graph may hold does not move.
   const bool whole = x->spec.device.is_cpu() && x->spec.dense() && x->spec.bytes() == x->storage->bytes;
-  Storage* shared = whole ? x->storage->lazy_clone() : nullptr;
-  if (shared) {
+  if (Storage* shared = whole ? x->storage->lazy_clone() : nullptr) {
     Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, shared)));
     t.impl()->inference = state.active & kInference;
     return t;

@@ -193,6 +193,28 @@ TEST_F(CudaLinalg, ManySmallMatrices) {
   const auto [u, s, vh] = svd(a, false);
   expect_like(matmul(u * unsqueeze(s, -2), vh), a, t);
 }
+TEST_F(CudaLinalg, BatchesOfTinyMatricesGiveWhatTheCpuGives) {
+  for (std::int64_t n = 1; n <= 9; ++n)
+    for (const DType d : kNumbers) {
+      SCOPED_TRACE(std::to_string(n) + " " + name(d));
+      const Shape sizes{50, n, n};
+      const Tensor a = random(sizes, d), spd = positive(sizes, d), sides = random({50, n, 3}, d);
+      const Tolerance t = of_sums(d, sizes).times(100);
+      const auto here = lu_factor(back(a)), there = lu_factor(a);
+      expect_close(back(there.LU), here.LU, t);
+      expect_same(back(there.pivots), here.pivots);
+      expect_like(matmul(a, solve(a, sides)), sides, t.times(100));
+      expect_like(matmul(a, inv(a)), unit(a, n), t.times(100));
+      expect_close(back(det(a)), det(back(a)), t);
+      for (const bool upper : {false, true}) expect_close(back(cholesky(spd, upper)), cholesky(back(spd), upper), t);
+      Tensor bad = a.clone();
+      bad.select(0, 7).fill_(0.0);
+      const std::vector<int> infos = back(inv_ex(bad).info).to_vector<int>();
+      EXPECT_EQ(infos[7], 1);
+      EXPECT_EQ(infos[8], 0);
+      EXPECT_EQ(back(cholesky_ex(bad - spd).info).to_vector<int>()[7], 1);
+    }
+}
 TEST_F(CudaLinalg, LargeMatrices) {
   const Tensor a = random({3000, 3000}, float64), b = random({3000, 10}, float64),
                spd = matmul(a, mT(a)) * 1e-3 + eye(3000, {.dtype = float64, .device = kCuda});

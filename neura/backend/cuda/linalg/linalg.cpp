@@ -50,7 +50,7 @@ Failed factorise(Solver& s, const View& a, const View& lu, std::int32_t* pivots)
   const Batch b(a);
   if (!b.numel() || by_warps(b)) {
     if (Failed f = assign(lu, a)) return f;
-    return small_lu(s.index, a.dtype(), b, lu.data, pivots);
+    return (b.numel() && by_threads(b) ? tiny_lu : small_lu)(s.index, a.dtype(), b, lu.data, pivots);
   }
   Scratch scratch(s.index, s.stream);
   Columns t(a);
@@ -100,6 +100,7 @@ Failed solve_by(Context& c, Solver& s, const View& lu, const std::int32_t* pivot
   Scratch scratch(s.index, s.stream);
   int64_t* order = nullptr;
   if (!x.numel()) return nullptr;
+  if (by_threads(f)) return tiny_solve(s.index, x.dtype(), lu.data, pivots, b, Batch(x), x.data);
   if (Failed e = scratch.take(std::size_t(f.count * f.rows) * sizeof(int64_t), &order)) return e;
   if (Failed e = moves::order_of(c, pivots, f.rows + 1, f.rows, f.count, f.rows, order)) return e;
   if (Failed e = moves::rows_of(s.index, x.dtype(), b, order, Batch(x), x.data)) return e;
@@ -136,20 +137,12 @@ Failed determinant_of(Context&, Solver& s, View a, View determinant, View lu, Vi
   return moves::determinants(s.index, a.dtype(), Batch(a), lu.data, p, determinant.data);
 }
 
-// The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
-template <class T> Failed cholesky_in(Solver& s, cublasFillMode_t fill, const Batch& b, char* f, int* info) {
+// Of matrices column by column, in place.
+template <class T> Failed single_choleskys(Solver& s, cublasFillMode_t fill, const Batch& b, char* f, int* info) {
   const Library& l = library();
   constexpr cudaDataType d = Routines<T>::dtype;
   const int64_t step = b.numel() * int64_t(sizeof(T)), n = b.rows;
   Scratch scratch(s.index, s.stream);
-  if (b.count > 1 && n <= kBatchedCholesky && b.count <= INT32_MAX) {
-    char* matrices = nullptr;
-    if (Failed e = scratch.take(std::size_t(b.count) * sizeof(void*), &matrices)) return e;
-    if (Failed e = moves::pointers(s.index, f, step, b.count, matrices)) return e;
-    return failed(Routines<T>::potrf_batched()(s->solver, fill, int(n), reinterpret_cast<T**>(matrices), int(n), info,
-                                               int(b.count)),
-                  "Cholesky");
-  }
   std::size_t device = 0, host = 0;
   void* work = nullptr;
   NEURA_SOLVER_TRY(l.cusolverDnXpotrf_bufferSize(s->solver, s->params, fill, n, d, f, n, d, &device, &host),
@@ -161,15 +154,40 @@ template <class T> Failed cholesky_in(Solver& s, cublasFillMode_t fill, const Ba
                      "Cholesky");
   return nullptr;
 }
+template <class T> Failed batched_cholesky(Solver& s, cublasFillMode_t fill, const Batch& b, char* f, int* info) {
+  Scratch scratch(s.index, s.stream);
+  char* matrices = nullptr;
+  if (Failed e = scratch.take(std::size_t(b.count) * sizeof(void*), &matrices)) return e;
+  if (Failed e = moves::pointers(s.index, f, b.numel() * int64_t(sizeof(T)), b.count, matrices)) return e;
+  return failed(Routines<T>::potrf_batched()(s->solver, fill, int(b.rows), reinterpret_cast<T**>(matrices), int(b.rows),
+                                             info, int(b.count)),
+                "Cholesky");
+}
+// Row-major elements are column by column those of the transpose, whose other triangle this one is: a^T = u^H u,
+// l = u^T. The library is fastest with lower triangles, for which single matrices are turned.
 Failed cholesky_of(Context&, Solver& s, bool upper, View a, View factor, View info) {
   const Batch b(a);
   if (!b.numel()) {
     NEURA_CUDA_TRY(cudaMemsetAsync(info.data, 0, info.spec->bytes(), s.stream), "Cholesky");
     return nullptr;
   }
+  const bool batched = b.count > 1 && b.rows <= kBatchedCholesky && b.count <= INT32_MAX;
+  if (!by_threads(b) && !batched && !upper) {
+    Scratch scratch(s.index, s.stream);
+    Columns t(a);
+    if (Failed f = t.fill(scratch, a)) return f;
+    Failed f = with_type(a.dtype(), [&]<class T>(T) {
+      return single_choleskys<T>(s, CUBLAS_FILL_MODE_LOWER, b, t.data(), info.as<int>());
+    });
+    if (!f) f = assign(factor, t.view());
+    return f ? f : moves::clear(s.index, a.dtype(), b, true, factor.data);
+  }
   if (Failed f = assign(factor, a)) return f;
+  if (by_threads(b)) return tiny_cholesky(s.index, a.dtype(), b, upper, factor.data, info.as<std::int32_t>());
   const Failed f = with_type(a.dtype(), [&]<class T>(T) {
-    return cholesky_in<T>(s, upper ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER, b, factor.data, info.as<int>());
+    return (batched ? batched_cholesky<T>
+                    : single_choleskys<T>)(s, upper ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER, b, factor.data,
+                                           info.as<int>());
   });
   return f ? f : moves::clear(s.index, a.dtype(), b, !upper, factor.data);
 }

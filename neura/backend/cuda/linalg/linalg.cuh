@@ -1,4 +1,4 @@
-// What kernels of linear algebra share: numbers of four dtypes, and sums of a warp.
+// What kernels of linear algebra share: numbers of four dtypes, sums of a warp, loops over elements.
 #pragma once
 #include "neura/backend/cuda/runtime/launch.h"
 #include "neura/backend/cuda/linalg/linalg.h"
@@ -32,6 +32,16 @@ template <class R> __device__ int place_of_most(R size, int at) {
     if (other > size || (other == size && there < at)) size = other, at = there;
   }
   return at;
+}
+
+// f(i) for each i below n, a thread for each
+template <class F> __global__ void __launch_bounds__(kGridThreads) each(const __grid_constant__ F f, int64_t n) {
+  for (int64_t i = int64_t(blockIdx.x) * kGridThreads + threadIdx.x; i < n; i += int64_t(gridDim.x) * kGridThreads)
+    f(i);
+}
+template <class F> Failed for_each(int index, int64_t n, const F& f) {
+  launch_kernel(each<F>, grid_striding(n), current_stream(index), f, n);
+  return launched(index);
 }
 
 template <class F> Failed with_number(DType d, F&& f) {  // f(a number of the dtype)

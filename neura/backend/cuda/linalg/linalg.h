@@ -27,6 +27,15 @@ Failed small_householder(int index, DType, const Batch&, char* a, char* tau);
 // q [m, n], of which the first k columns hold reflectors, becomes the first n columns of their product; k <= n <= m
 Failed small_reflect(int index, DType, const Batch&, std::int64_t k, char* q, const char* tau);
 
+// Kernels by a thread for each matrix, in place: worth it for many tiny ones. linalg_tiny.cu
+inline bool by_threads(const Batch& b) { return b.rows == b.columns && b.rows <= 8 && b.count >= 32; }
+Failed tiny_lu(int index, DType, const Batch&, char* a, std::int32_t* pivots);
+// x [n, k] of its result; without b, the inverse
+Failed tiny_solve(int index, DType, const char* lu, const std::int32_t* pivots, const char* b, const Batch& x,
+                  char* to);
+// The other triangle becomes 0. infos [count]
+Failed tiny_cholesky(int index, DType, const Batch&, bool upper, char* a, std::int32_t* infos);
+
 // linalg_moves.cu
 namespace moves {
 // to[i] = base + i * step bytes

@@ -7,14 +7,6 @@ namespace {
 
 using namespace factor;
 
-template <class F> __global__ void __launch_bounds__(kGridThreads) each(const __grid_constant__ F f, int64_t n) {
-  for (int64_t i = int64_t(blockIdx.x) * kGridThreads + threadIdx.x; i < n; i += int64_t(gridDim.x) * kGridThreads)
-    f(i);
-}
-template <class F> Failed for_each(int index, int64_t n, const F& f) {
-  launch_kernel(each<F>, grid_striding(n), current_stream(index), f, n);
-  return launched(index);
-}
 struct Address {
   char** to;
   char* base;
