@@ -106,13 +106,13 @@ class Module {
   using ForwardHook = std::function<void(Module&, const Args&, Value& result)>;
   std::uint64_t register_forward_pre_hook(PreHook);
   std::uint64_t register_forward_hook(ForwardHook);
-  // f sees, once per backward, the gradients of the call's tensor arguments (which it may replace; undefined where
-  // there is none) and of its results. At most three tensors each way that require a gradient; NotImplementedError for
-  // more.
+  // f sees, once per backward, the gradients of the call's tensor arguments and those of its results. It may
+  // replace the former.
+  // An argument that requires no gradient has an undefined one.
   using BackwardHook =
       std::function<void(Module&, std::vector<Tensor>& grad_input, const std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_hook(BackwardHook);
-  // f sees the gradients of the results before anybody uses them, and may replace them.
+  // f sees the gradients of the results before the module's backward uses them, and may replace them.
   using BackwardPreHook = std::function<void(Module&, std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_pre_hook(BackwardPreHook);
   bool remove_hook(std::uint64_t id);

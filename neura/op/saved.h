@@ -1,4 +1,4 @@
-// What is kept for backward may be packed: whoever stands here decides how (recomputed, moved elsewhere, on disk).
+// Saved-tensor hooks: how a tensor that is kept for backward is packed (recomputed, offloaded, on disk).
 #pragma once
 #include <memory>
 #include <string>

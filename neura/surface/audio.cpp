@@ -110,23 +110,24 @@ void add_filters(const List& s) {
         "no gradient.");
   s.add("filtfilt(waveform, a_coeffs, b_coeffs, clamp=True)", &audio::filtfilt, function,
         "lfilter forwards, then backwards in time: no phase changes.");
-  s.add("biquad(waveform, b0, b1, b2, a0, a1, a2)", &audio::biquad, function, "lfilter of order two.");
+  s.add("biquad(waveform, b0, b1, b2, a0, a1, a2)", &audio::biquad, function,
+        "Second-order IIR filter: lfilter with the coefficients b0, b1, b2 and a0, a1, a2.");
   s.add("lowpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::lowpass_biquad, function,
-        "A filter of order two that lets pass what is below cutoff_freq.");
+        "Second-order low-pass filter at cutoff_freq.");
   s.add("highpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::highpass_biquad, function,
-        "A filter of order two that lets pass what is above cutoff_freq.");
+        "Second-order high-pass filter at cutoff_freq.");
   s.add("bandpass_biquad(waveform, sample_rate, central_freq, Q=0.707, const_skirt_gain=False)",
-        &audio::bandpass_biquad, function, "A filter of order two that lets pass what is near central_freq.");
+        &audio::bandpass_biquad, function, "Second-order band-pass filter around central_freq.");
   s.add("bandreject_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::bandreject_biquad, function,
-        "A filter of order two that stops what is near central_freq.");
+        "Second-order band-reject (notch) filter around central_freq.");
   s.add("allpass_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::allpass_biquad, function,
-        "A filter of order two that changes phases alone.");
+        "Second-order all-pass filter around central_freq: changes phases, not magnitudes.");
   s.add("equalizer_biquad(waveform, sample_rate, center_freq, gain, Q=0.707)", &audio::equalizer_biquad, function,
-        "gain in decibels around center_freq.");
+        "Second-order peaking equalizer: gain (in dB) around center_freq.");
   s.add("bass_biquad(waveform, sample_rate, gain, central_freq=100, Q=0.707)", &audio::bass_biquad, function,
-        "gain in decibels below central_freq.");
+        "Second-order low-shelf filter: gain (in dB) below central_freq.");
   s.add("treble_biquad(waveform, sample_rate, gain, central_freq=3000, Q=0.707)", &audio::treble_biquad, function,
-        "gain in decibels above central_freq.");
+        "Second-order high-shelf filter: gain (in dB) above central_freq.");
   s.add("preemphasis(waveform, coeff=0.97)", &audio::preemphasis, function, "x[t] - coeff x[t - 1].");
   s.add("deemphasis(waveform, coeff=0.97)", &audio::deemphasis, function,
         "The inverse of preemphasis, clamped to [-1, 1].");

@@ -1,4 +1,4 @@
-// What a tensor says of itself: sizes, layout, dtype, where it lies.
+// Properties of a tensor: sizes, layout, dtype, device.
 #include <algorithm>
 
 #include "neura/core/meta.h"
@@ -99,14 +99,14 @@ void add_value(const List& s) {
       "Is the one element other than 0? ValueError if there are more.");
 }
 void add_history(const List& s) {
-  s.add("detach(input)", &detach_all, both, "The same memory without the history: nothing is recorded through it.");
+  s.add("detach(input)", &detach_all, both, "A view of the same memory, detached from the autograd graph.");
   s.add(
       "requires_grad_(input, requires_grad=True)", [](Tensor& x, bool on) { x.requires_grad_(on); }, method,
-      "Says whether gradients of this leaf are wanted, and gives it back. AutogradError for a result of an operation "
-      "or a dtype without gradients.");
+      "Sets requires_grad of a leaf; returns it. AutogradError for a result of an operation or a dtype without "
+      "gradients.");
   s.add(
       "retain_grad(input)", [](Tensor x) { x.retain_grad(); }, method,
-      "Keeps the gradient of this result of an operation in .grad. AutogradError if it needs none.");
+      "Makes backward store the gradient of this non-leaf tensor in .grad. AutogradError if it requires none.");
 }
 
 }  // namespace

@@ -247,7 +247,8 @@ void add_arrangements(const List& s) {
   s.add("pixel_unshuffle(input, downscale_factor)", &pixel_unshuffle, function,
         "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.")
       .also("neura");
-  s.add("channel_shuffle(input, groups)", &channel_shuffle, function, "The channels of groups of [N, C, *] by turns.")
+  s.add("channel_shuffle(input, groups)", &channel_shuffle, function,
+        "Channel shuffle (Zhang et al., 2018): [N, groups, C / groups, *] with the two channel dimensions transposed.")
       .also("neura")
       .alias("native_channel_shuffle", "channel_shuffle")
       .also("neura");

@@ -100,7 +100,7 @@ void add_geometry(std::deque<Function>& all) {
   const List s(all, "");
   add_looks(s);
   add_sizes(s);
-  s.add("detach_(input)", &forget_history, both, "In place. Without its history: nothing is recorded through it.");
+  s.add("detach_(input)", &forget_history, both, "In place. Detaches the tensor from the autograd graph.");
 }
 
 }  // namespace neura::surface

@@ -33,7 +33,7 @@ void add_along(const List& s) {
       [](T x, int dim, I index, bool) { return gather(x, dim, index); }, both | out,
       "The elements of input that index (int64, of the same dimensions) names along dim. IndexError outside.");
   s.add("take_along_dim(input, indices, dim=None)", &take_along_dim, both | out,
-        "The elements of input that indices name along dim; both broadcast elsewhere.");
+        "input at indices (int64) along dim; all other dimensions of input and indices broadcast.");
 }
 void add_scatters(const List& s) {
   s.add("scatter(input, dim, index, src, *, reduce='')", overload<T, int, I, T, Word>(&scatter), both | out,

@@ -114,7 +114,7 @@ void add_parts(const List& s) {
       [](T x, T src, const Shape& size, const Shape& stride, Offset offset) {
         return as_strided_scatter(x, src, size, stride, offset.value_or(0));
       },
-      both, "A copy of input in which what as_strided shows is src.");
+      both, "A copy of input with src written into as_strided(input, size, stride, storage_offset).");
 }
 
 void add_arranged(const List& s) {
@@ -153,42 +153,43 @@ void add_copies(const List& s) {
   s.add(
       "alias_copy(input)", [](T x) { return clone(x); }, both | out, "A copy.");
   s.add(
-      "t_copy(input)", [](T x) { return clone(t(x)); }, both | out, "A copy of what t shows.");
+      "t_copy(input)", [](T x) { return clone(t(x)); }, both | out, "t(input) as a copy.");
   s.add(
       "transpose_copy(input, dim0, dim1)", [](T x, int a, int b) { return clone(transpose(x, a, b)); }, both | out,
-      "A copy of what transpose shows.");
+      "transpose(input, dim0, dim1) as a copy.");
   s.add(
       "permute_copy(input, dims)", [](T x, const Dims& d) { return clone(permute(x, d)); }, both | out,
-      "A copy of what permute shows.");
+      "permute(input, dims) as a copy.");
   s.add(
       "expand_copy(input, size)", [](T x, const Shape& size) { return clone(expand(x, size)); }, both | out,
-      "A copy of what expand shows.");
+      "expand(input, size) as a copy.");
   s.add(
       "view_copy(input, size)", [](T x, const Shape& size) { return clone(view(x, size)); }, both | out,
-      "A copy of what view shows.");
+      "view(input, size) as a copy.");
   s.add(
       "unsqueeze_copy(input, dim)", [](T x, int d) { return clone(unsqueeze(x, d)); }, both | out,
-      "A copy of what unsqueeze shows.");
+      "unsqueeze(input, dim) as a copy.");
   s.add(
-      "squeeze_copy(input)", [](T x) { return clone(squeeze(x)); }, both | out, "A copy of what squeeze shows.");
+      "squeeze_copy(input)", [](T x) { return clone(squeeze(x)); }, both | out,
+      "squeeze(input) or squeeze(input, dim) as a copy.");
   s.add(
       "squeeze_copy(input, dim)", [](T x, const Dims& d) { return clone(without_ones(x, d)); }, both | out);
   s.add(
       "narrow_copy(input, dim, start, length)",
       [](T x, int dim, int64 start, int64 n) { return clone(narrow(x, dim, start, n)); }, both | out,
-      "A copy of what narrow shows.");
+      "narrow(input, dim, start, length) as a copy.");
   s.add(
       "diagonal_copy(input, offset=0, dim1=0, dim2=1)",
       [](T x, int64 offset, int a, int b) { return clone(diagonal(x, offset, a, b)); }, both | out,
-      "A copy of what diagonal shows.");
+      "diagonal(input, offset, dim1, dim2) as a copy.");
   s.add(
       "unfold_copy(input, dimension, size, step)",
       [](T x, int d, int64 size, int64 step) { return clone(unfold(x, d, size, step)); }, both | out,
-      "A copy of what Tensor.unfold shows.");
+      "Tensor.unfold(dimension, size, step) as a copy.");
   s.add(
       "as_strided_copy(input, size, stride, storage_offset=None)",
       [](T x, const Shape& size, const Shape& stride, Offset o) { return clone(as_strided(x, size, stride, o)); },
-      both | out, "A copy of what as_strided shows.");
+      both | out, "as_strided(input, size, stride, storage_offset) as a copy.");
 }
 
 }  // namespace

@@ -143,15 +143,16 @@ void add_window(std::deque<Function>& all) {
       s, 1,
       "Cross-correlation of [N, C, L] with weight [out, C / groups, k]; padding: numbers, 'same' or 'valid'. See "
       "neura.nn.Conv1d.",
-      "The gradient of conv1d as a function: [N, C, L] with weight [C, out / groups, k].");
+      "Transposed convolution of [N, C, L] with weight [C, out / groups, k]. See neura.nn.ConvTranspose1d.");
   add_convolution<conv2d, conv_transpose2d>(
       s, 2,
       "Cross-correlation of [N, C, H, W] with weight [out, C / groups, kh, kw]; padding: numbers, 'same' or 'valid'. "
       "See neura.nn.Conv2d.",
-      "The gradient of conv2d as a function: [N, C, H, W] with weight [C, out / groups, kh, kw].");
+      "Transposed convolution of [N, C, H, W] with weight [C, out / groups, kh, kw]. See neura.nn.ConvTranspose2d.");
   add_convolution<conv3d, conv_transpose3d>(
       s, 3, "Cross-correlation of [N, C, D, H, W] with weight [out, C / groups, kd, kh, kw]. See neura.nn.Conv3d.",
-      "The gradient of conv3d as a function: [N, C, D, H, W] with weight [C, out / groups, kd, kh, kw].");
+      "Transposed convolution of [N, C, D, H, W] with weight [C, out / groups, kd, kh, kw]. See "
+      "neura.nn.ConvTranspose3d.");
   add_max_pool<max_pool1d, max_pool1d_with_indices>(s, 1);
   add_max_pool<max_pool2d, max_pool2d_with_indices>(s, 2);
   add_max_pool<max_pool3d, max_pool3d_with_indices>(s, 3);

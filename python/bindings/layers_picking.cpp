@@ -1,4 +1,4 @@
-// Layers and functions that pick: bags of an embedding, fractional windows.
+// EmbeddingBag, FractionalMaxPool2d and 3d, AdaptiveLogSoftmaxWithLoss; the function embedding_bag.
 #include "layers.h"
 #include "network.h"
 

@@ -60,7 +60,7 @@ void bind_shapes(nb::module_& n) {
       n, "[..., C, H r, W r] -> [..., C r², H, W], r = downscale_factor: the inverse of PixelShuffle.",
       [](std::int64_t factor) { return nn::make<nn::PixelUnshuffle>(factor); }, "downscale_factor"_a);
   bind_layer<nn::ChannelShuffle>(
-      n, "The channels of `groups` groups of [N, C, *] by turns.",
+      n, "Channel shuffle (Zhang et al., 2018): [N, groups, C / groups, *] with the two channel dimensions transposed.",
       [](std::int64_t groups) { return nn::make<nn::ChannelShuffle>(groups); }, "groups"_a);
 }
 

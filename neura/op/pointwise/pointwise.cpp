@@ -250,7 +250,7 @@ static std::uint64_t head(const Spec& s) {
 bool Flat::takes(const Call& call) const {
   const TensorImpl* out = call.out[0].impl();
   if (!out || out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
-  // Behind a view lies something of somebody else's.
+  // The bytes after a view belong to other elements.
   const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
   if (padded != spec->numel && !(last && room(out, padded))) return false;
   for (int i = 0; i < call.inputs; ++i)
