@@ -83,17 +83,18 @@ void add_features(const List& s) {
         "multiplier (log10(max(x, amin)) - db_multiplier); with top_db at least so much below each one's largest.");
   s.add("DB_to_amplitude(x, ref, power)", &audio::DB_to_amplitude, function, "ref (10^(x / 10))^power.");
   s.add("compute_deltas(specgram, win_length=5, mode='replicate')", &audio::compute_deltas, function,
-        "Slopes along time, [..., time], by regression over win_length frames; mode: how pad fills the ends.");
+        "Delta coefficients along time, [..., time]: slopes by regression over win_length frames; mode: how pad fills "
+        "the ends.");
   s.add("mu_law_encoding(x, quantization_channels)", &audio::mu_law_encoding, function,
         "Signals in [-1, 1] as int64 codes from 0 to quantization_channels - 1, finer around 0.");
   s.add("mu_law_decoding(x_mu, quantization_channels)", &audio::mu_law_decoding, function,
         "The signal of codes of mu_law_encoding.");
   s.add("mask_along_axis(specgram, mask_param, mask_value, axis, p=1.0, *, generator=None)", &audio::mask_along_axis,
         function,
-        "mask_value in a stripe of random place and width below mask_param, across time or frequency, the same for "
-        "all. (Park et al., 2019, SpecAugment.)");
+        "SpecAugment (Park et al., 2019): fills a band of random position and width below mask_param along axis (time "
+        "or frequency) with mask_value, the same for all.");
   s.add("mask_along_axis_iid(specgrams, mask_param, mask_value, axis, p=1.0, *, generator=None)",
-        &audio::mask_along_axis_iid, function, "mask_along_axis with a stripe of its own for each spectrogram.");
+        &audio::mask_along_axis_iid, function, "mask_along_axis with a separate band for each spectrogram.");
 }
 
 void add_filters(const List& s) {
@@ -135,8 +136,8 @@ void add_filters(const List& s) {
   s.add("fftconvolve(x, y, mode='full')", &audio::fftconvolve, function,
         "The convolution along the last dimension, by Fourier transforms; mode 'full', 'valid' or 'same'.");
   s.add("add_noise(waveform, noise, snr, lengths=None)", &audio::add_noise, function,
-        "waveform + noise, [..., time], scaled so that their energies stand at snr [...] decibels; lengths [...]: how "
-        "many samples count.");
+        "waveform + noise, [..., time], the noise scaled to a signal-to-noise ratio of snr [...] in dB; lengths [...]: "
+        "the valid samples.");
 }
 
 }  // namespace
