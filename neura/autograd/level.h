@@ -1,7 +1,7 @@
 // A transform of functions: an interceptor that knows its own tensors, batches of samples (batch.h) or values with
 // tangents (forward.h), by what their storage wraps. Levels stack; each takes its own tensors out of a call and hands
 // what is beneath to the level below. What a program inside records for its own gradients is recorded here, above: the
-// histories of what lies beneath belong to whoever stands outside.
+// graphs of the tensors beneath belong to the outer levels.
 #pragma once
 #include <cstdint>
 
