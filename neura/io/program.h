@@ -29,8 +29,8 @@ struct ProgramFile {
   std::string version;  // of the Neura that wrote the file
 };
 struct ProgramOptions {
-  bool mmap = true;  // weights lie in the file's pages, see load(); else they are read, and compared with their hash
-  // A file of somebody else may only call operations that graph::check_foreign knows. Trusted: all of them.
+  bool mmap = true;  // weights are mapped from the file, see load(); else they are read, and compared with their hash
+  // An untrusted file may only call operations that graph::check_foreign knows. Trusted: all of them.
   bool trusted = false;
 };
 

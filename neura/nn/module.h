@@ -39,7 +39,7 @@ using NamedModules = std::vector<std::pair<std::string, Ref<Module>>>;
 class Module {
  public:
   Module();
-  Module(Module&&);  // hands a fresh module to a container; ValueError if somebody already shares it
+  Module(Module&&);  // hands a fresh module to a container; ValueError if it is already shared
   Module& operator=(Module&&) = delete;
   virtual ~Module();
 
@@ -70,7 +70,7 @@ class Module {
   bool remove_member(std::string_view name);  // of either kind; false if there is none
   void clear_members();                       // lets go of every tensor and module
 
-  // For bindings: the very tensor (or none) under a name that nobody checks; a listed member that was removed comes
+  // For bindings: the very tensor (or none) under a name that is not checked; a listed member that was removed comes
   // back; the removed ones; a number that changes whenever members come or go.
   void add_tensor(Member::Kind, std::string name, const Tensor&, bool persistent = true);
   bool restore_member(std::string_view name, Member::Kind);
@@ -163,7 +163,7 @@ class Module {
   std::vector<std::pair<std::uint64_t, BackwardHook>> backward_hooks_;
   std::vector<std::pair<std::uint64_t, BackwardPreHook>> backward_pre_hooks_;
   std::uint64_t removed_ = 0;  // of the listed members, by index
-  std::uint64_t moved_ = 0;    // those that were removed and came back: they stand among the added ones
+  std::uint64_t moved_ = 0;    // those that were removed and came back: they are among the added ones
   std::uint32_t structure_ = 0;
   bool hooked_ = false;
 };

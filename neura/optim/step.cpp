@@ -23,7 +23,7 @@ Tensor empty_beside(const Tensor& like) {
 
 namespace {
 // What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
-// graph's, which what stood before it in the capture may write in every replay. A thread of its own captures nothing.
+// graph's, which earlier calls of the capture may write in every replay. A thread of its own captures nothing.
 template <class F> Tensor beside_captures(Device device, F make) {
   if (!is_captured(device)) return make();
   Tensor made;
@@ -187,7 +187,7 @@ void Batch::add(const StepKind& kind, const void* step, StepTensors t) {
   if (!t[0].is_same(param)) Tensor(param).copy_(t[0]);
 }
 
-// Does no parameter or state lie in what another step reads or writes? One step after the other is right in any case.
+// True if no parameter or state overlaps what another step reads or writes. Steps in sequence are always right.
 bool Batch::apart() const {
   const auto is_grad = [](std::size_t i) { return i % kStepOperands == 1; };
   const auto alone = [](const Tensor& t) { return !t || t.impl()->storage->count == 1; };

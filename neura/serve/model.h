@@ -52,7 +52,7 @@ class Model {
   std::vector<std::string> notes_;
 };
 
-// A file .neura or .onnx, read into memory: whoever writes over it later changes nothing here. `device`: where an ONNX
+// A file .neura or .onnx, read into memory: a later write to it changes nothing here. `device`: where an ONNX
 // model computes; a program was traced on one, which it must be. IoError, FormatError, NotImplementedError for files
 // that hold no model, or one with inputs and outputs that no request can carry.
 std::shared_ptr<const Model> load_model(const std::string& file, Device device = {});

@@ -79,7 +79,7 @@ void add_integer_products(const List& s) {
       "An int8 matrix as integer_matmul reads it, to be given to it beside the matrix: uint8 bytes for this process.");
 }
 
-// einsum(x, [0, 1], y, [1, 2], [0, 2]): the equation that these lists stand for.
+// einsum(x, [0, 1], y, [1, 2], [0, 2]): the equation of these lists.
 std::string letters_of(const Integers& list) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   std::string letters;
