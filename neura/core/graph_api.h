@@ -22,7 +22,7 @@ struct GraphApi {
   bool (*capturing)(int index);  // does this thread's current stream record?
 };
 
-// Does this thread record what is done there?
+// True if this thread records what is done there.
 inline bool is_captured(Device d) {
   const GraphApi* graphs = d.is_cpu() ? nullptr : device_api(d).graphs;
   return graphs && graphs->capturing(d.index);

@@ -39,7 +39,7 @@ struct ProgramOptions {
 ProgramFile load_program(const std::string& path, const ProgramOptions& = {});
 ProgramFile load_program(std::span<const std::byte> bytes, bool trusted = false, const std::string& name = "program");
 
-// Does a file begin like one? For tools that read several kinds.
+// True if a file begins like one. For tools that read several kinds.
 bool is_program_file(const Metadata& metadata);
 
 }  // namespace neura

@@ -6,7 +6,7 @@
 
 namespace neura::onnx {
 
-// Does a step compute sizes? follows: where all its operands are sizes and constants.
+// True if a step computes sizes. follows: where all its operands are sizes and constants.
 enum class Host : std::uint8_t { never, always, follows };
 
 struct Step {

@@ -79,7 +79,7 @@ Tensor moved_beside(const Tensor& state, const Tensor& like) {
 
 namespace {
 
-// May it wait while the next parameters have their turn? Dense, of memory of its own, and nothing for the door to
+// True if it may wait for the next parameters: dense, of memory of its own, and nothing for the door to
 // refuse. On the cpu no copy of the gradient waits either.
 bool can_wait(const StepTensors& t) {
   const Tensor &param = t[0], &grad = t[1];
@@ -157,7 +157,7 @@ void Batch::look_for_capture(const Tensor& param, bool waits) {
   });
 }
 
-// Does this step wait with the others? What it cannot wait with is taken first.
+// True if this step waits with the others. Those it cannot wait with run first.
 bool Batch::joins(const Tensor& param, bool can_wait) {
   const bool here = param.device().is_cpu();
   if (!kept_.empty() && kept_[0].device().is_cpu() != here) {

@@ -113,7 +113,7 @@ def typename(obj):
 
 
 def compiled_with_cxx11_abi():
-    """Is the library built with the C++11 ABI of libstdc++? Always."""
+    """True if built with the C++11 ABI of libstdc++: always."""
     return True
 
 

@@ -246,7 +246,7 @@ static std::uint64_t head(const Spec& s) {
   return word & 0xff'ffff'ffff;
 }
 
-// May the destination take the line, with what is computed behind its end?
+// True if the destination has room for the line, with the padding that is computed after its end.
 bool Flat::takes(const Call& call) const {
   const TensorImpl* out = call.out[0].impl();
   if (!out || out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;

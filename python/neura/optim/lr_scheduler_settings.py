@@ -234,11 +234,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self):
-        """Is this an epoch in which none are counted?"""
+        """True while in cooldown: bad epochs are not counted."""
         return self.cooldown_counter > 0
 
     def is_better(self, a, best):
-        """Is `a` an improvement over `best`?"""
+        """True if `a` is an improvement over `best`."""
         return _schedules.is_better(self, a, best)
 
     def step(self, metrics, epoch=None):

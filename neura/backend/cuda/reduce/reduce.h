@@ -24,7 +24,7 @@ struct FoldArguments {
   Axes kept, reduced;
 };
 
-// Do the kernels read this dtype as it is, as the computing dtype or a half of it?
+// True if the kernels read this dtype without conversion: the computing dtype, or a half of it.
 inline bool is_read(DType d, DType computed) {
   return d == computed || (computed == DType::float32 && (d == DType::float16 || d == DType::bfloat16));
 }
