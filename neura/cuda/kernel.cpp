@@ -139,7 +139,7 @@ Device place_of(const std::string& name, std::span<const KernelArgument> given) 
     });
     check<AutogradError>(!a.t.requires_grad() || state.active & (kNoGrad | kInference), [&] {
       return name + ": expected tensors that need no gradient, got " + a.t.spec().str() +
-             " that requires one; pass its detach(), or call within no_grad: nobody knows the kernel's derivative";
+             " that requires one; pass its detach(), or call within no_grad: the kernel has no derivative";
     });
     first = &a.t;
   }

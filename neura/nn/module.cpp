@@ -68,7 +68,7 @@ Module::Module(Module&& o)
       moved_(o.moved_),
       hooked_(o.hooked_) {
   check<ValueError>(!o.count.shared(), [&] {
-    return std::string("module: expected a module that nobody shares, got a shared one; make it with nn::make");
+    return std::string("module: expected a module that is not shared, got a shared one; make it with nn::make");
   });
 }
 
