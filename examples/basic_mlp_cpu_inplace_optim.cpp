@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   const Data data(device);
   SimpleMLP one;
   one.to(device);
-  const Ref<SimpleMLP> two = one.clone(), three = one.clone();  // from the same first values
+  const Ref<SimpleMLP> two = one.clone(), three = one.clone();  // from the same initial values
   const double first = mse_loss(one(data.x), data.y).item<double>();
   std::printf("loss before: %.5f\n", first);
 

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 
   nn::Sequential alone{nn::Linear(2, 12), nn::ReLU(), nn::Linear(12, 12), nn::ReLU(), nn::Linear(12, 3)};
   alone.to(device);
-  const Ref<nn::Module> copy = alone.clone();  // the same first values
+  const Ref<nn::Module> copy = alone.clone();  // the same initial values
   nn::Sequential& student = *copy->as<nn::Sequential>();
   train(alone, steps, [&, &x = few_x, &y = few_y] { return cross_entropy(alone(x), y); });
 

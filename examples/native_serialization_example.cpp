@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   save(path.string(), net.state_dict(), {{"task", "circle"}});
   std::printf("%s, %ju bytes\n", path.filename().c_str(), std::uintmax_t(std::filesystem::file_size(path)));
 
-  // Into a fresh network, whose own first values are others. load() brings tensors to where they were, or, with a
+  // Into a fresh network, whose own initial values are others. load() brings tensors to where they were, or, with a
   // second argument, to where one wants them; load_state_dict() copies.
   const TensorFile file = load_file(path.string(), device);
   for (const auto& [name, tensor] : file.tensors)

@@ -5,7 +5,6 @@
 #include "neura/autograd/function.h"
 #include "neura/autograd/gradcheck.h"
 #include "neura/core/device_types.h"
-#include "neura/core/element.h"
 #include "neura/core/error_details.h"
 #include "neura/core/memory.h"
 #include "neura/core/parallel.h"

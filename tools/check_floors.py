@@ -34,7 +34,6 @@ LOWER = {
     "io": ["nn", "optim", "data", "graph"],
     "onnx": ["io"],
     "text": ["core"],
-    "quant": ["io"],
     "dist": ["io"],
     "train": ["io"],
     "serve": ["onnx"],

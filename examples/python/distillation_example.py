@@ -53,7 +53,7 @@ of_teacher = show("teacher", teacher)
 
 # %% A small network with 30 labels
 alone, student = network(12), network(12)
-student.load_state_dict(alone.state_dict())  # from the same first values
+student.load_state_dict(alone.state_dict())  # from the same initial values
 train(alone, lambda net: F.cross_entropy(net(few_x), few_y))
 of_alone = show("small network, 30 labels", alone)
 

@@ -1,4 +1,4 @@
-"""Learning to learn (MAML; Finn et al., 2017): first values from which one step of gradient descent fits a new sine
+"""Learning to learn (MAML; Finn et al., 2017): initial values from which one step of gradient descent fits a new sine
 wave. The meta-loss is the loss after that step, so that its gradient goes through the step: a derivative of a
 derivative.
 
@@ -55,7 +55,7 @@ first, last = sum(history[:10]) / 10, sum(history[-10:]) / 10
 print(f"meta-loss {first:.3f} -> {last:.3f}")
 assert last < 0.8 * first, "the meta-loss falls"
 
-# %% What was learned: a step helps these first values more than it helps others
+# %% What was learned: a step helps these initial values more than it helps others
 parameters = {name: p.detach() for name, p in net.named_parameters()}
 new = tasks(200)
 before = vmap(loss, in_dims=(None, 0, 0))(parameters, new[2], new[3]).mean().item()

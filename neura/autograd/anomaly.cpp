@@ -17,7 +17,7 @@ constexpr std::uint32_t kBoth = kAnomaly | kAnomalyTraceOnly;
 std::string made_by(const Node& n) {
   return n.trace() ? std::string("; the forward call was ") + n.trace() : std::string();
 }
-// The same text twice helps nobody: hooks and nested backwards pass through here more than once.
+// The same text once is enough: hooks and nested backwards pass through here more than once.
 template <class E> void again_as(const Error& e, const std::string& text) {
   if (dynamic_cast<const E*>(&e)) throw E(text);
 }

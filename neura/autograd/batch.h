@@ -1,4 +1,4 @@
-// vmap: a level whose tensors stand for one sample each of a batch. Beneath, the batch is dimension 0. A call on them
+// vmap: a level whose tensors represent one sample each of a batch. Beneath, the batch is dimension 0. A call on them
 // becomes one call, or a few, on whole batches by the rule of its row (batch_rules.cpp); where there is no rule, its
 // definition runs, or a loop over the samples, which is always right.
 #pragma once
@@ -19,7 +19,7 @@ class BatchLevel final : public Level {
   BatchLevel(std::int64_t size, Randomness);
   std::int64_t size() const { return size_; }
   Tensor in(const Tensor& t, int dim);         // from outside: dim holds the samples
-  Tensor out(const Tensor& t, int dim) const;  // to outside: the samples stand there; expanded where all are one
+  Tensor out(const Tensor& t, int dim) const;  // to outside: dim holds the samples; expanded where all are one
   bool is_batched(const Tensor& t) const;
   Tensor lift(const Tensor& t) override;
   void join(const Tensor& view, const TensorImpl* of) { set_base(view, of); }

@@ -75,7 +75,7 @@ void batched_index_select(BatchCall& b) {
 
 namespace {
 
-// Indices of each sample's own: what is written stands one behind the other, rows in front.
+// Indices of each sample's own: what is written is concatenated, rows in front.
 void write_in_one_table(BatchCall& b, WriteAttributes op) {
   b.batch_all();
   const auto rows_first = [&](const Tensor& t) { return contiguous(fold(movedim(t, op.dim + 1, 1), 0)); };

@@ -71,7 +71,7 @@ void batched_group_norm(BatchCall& b) {
   for (int k = 0; k < 3; ++k) b.give(k, unfold_batch(out[k], 0, b.size()));
 }
 
-// Samples have statistics of their own: their channels stand side by side. In evaluation too.
+// Samples have statistics of their own: their channels are concatenated. In evaluation too.
 void batched_batch_norm(BatchCall& b) {
   for (int i : {3, 4})
     if (b.row().writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])

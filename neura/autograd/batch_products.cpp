@@ -14,7 +14,7 @@ namespace {
 
 bool has_layout(const Tensor& t) { return t && extension(t.impl()); }
 
-// One side is a sparse matrix that all samples share: their columns, or their rows, stand side by side in one product.
+// One side is a sparse matrix that all samples share: their columns, or their rows, are concatenated in one product.
 bool shared_sparse(BatchCall& b) {
   if (b.call.destination != Destination::fresh || b.any_of({0}) == b.any_of({1})) return false;
   const int dense = b.any_of({0}) ? 0 : 1;

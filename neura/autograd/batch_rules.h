@@ -35,7 +35,7 @@ void folded(BatchCall& b);
 Tensor fold(const Tensor& t, int into);  // [b, .., n, ..] -> [.., b * n, ..]: into counts without b
 Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 
-// Indices into tables that stand one behind the other: IndexError where one reaches beyond its own.
+// Indices into tables that are concatenated: IndexError where one reaches beyond its own.
 Tensor in_one_table(const Tensor& indices, std::int64_t rows);
 
 void aligned(BatchCall& b);  // pointwise and its slopes: operands that broadcast

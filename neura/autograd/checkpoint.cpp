@@ -122,7 +122,7 @@ Tensor Frame::value(std::size_t i) {
   };
   if (Tensor t = take()) return t;
   std::vector<Tensor> values = recompute();
-  if (!run) return values[i];  // somebody looks, outside of any backward
+  if (!run) return values[i];  // a read outside of any backward
   {
     std::lock_guard hold(mutex);
     again[std::this_thread::get_id()] = {run, std::move(values)};

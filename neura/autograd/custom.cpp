@@ -71,7 +71,7 @@ void CustomNode::give_one(Results& r, std::size_t i, std::span<const Tensor> inp
              ": expected no leaf that requires gradients to be written in place; clone() it first";
     });
   } else {
-    bool known = t.impl()->history;  // somebody else's value: it must keep the history it has
+    bool known = t.impl()->history;  // made by another call: it must keep the history it has
     for (const Tensor& in : inputs) known |= in && in.is_same(t);
     for (std::size_t j = 0; j < i; ++j) known |= r.values[j] && r.values[j].is_same(t);
     if (known) t = Tensor(t.impl()->alias());

@@ -1,4 +1,4 @@
-// Nodes whose derivative is somebody's own code: functions of C++, of Python, and values they keep for backward.
+// Nodes whose derivative is code of a program: functions of C++, of Python, and values they keep for backward.
 #pragma once
 #include <span>
 #include <string>
@@ -38,7 +38,7 @@ struct CustomNode : Node {
   // The derivative: one gradient per input, undefined for none. `retain`: another backward may follow.
   virtual std::vector<Tensor> derive(std::vector<Tensor>& grads, bool retain) = 0;
 
-  // Before forward. Is there anything to record? Undefined inputs stand for what is no tensor.
+  // Before forward. Is there anything to record? Undefined inputs are arguments that are no tensor.
   bool take(std::span<const Tensor> inputs);
   struct Results {
     std::vector<Tensor> values;

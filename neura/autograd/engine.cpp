@@ -132,7 +132,7 @@ void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> gr
     });
   }
   if (!run.to_leaves || hooked_leaves.load(std::memory_order_relaxed)) run.look_ahead(roots);
-  Leaf above{Spec::dense(DType::float32, {})};  // stands above every node, for deliver's check
+  Leaf above{Spec::dense(DType::float32, {})};  // is above every node, for deliver's check
   above.sequence = ~std::uint64_t{0};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Tensor g = i < grads.size() ? grads[i] : Tensor();
@@ -201,7 +201,7 @@ void CopySlices::backward(Run& run, Tensor* g) {
   if (wanted & 1) {
     if (!run.create_graph && exclusive(whole) && !is_wrapped(result[0]) &&
         std::equal(base.strides, base.strides + base.rank, whole.spec().strides)) {
-      Tensor window = apply(AsStrided{base, view}, whole);  // nobody else sees it: only the written part is touched
+      Tensor window = apply(AsStrided{base, view}, whole);  // not shared: only the written part is touched
       if (result[0]) copy_(window, result[0]);
       else zero_(window);
     } else {

@@ -99,7 +99,7 @@ void DualLevel::run(Call& c) {
   }
 }
 
-// In place: the value was computed apart; now both parts are overwritten where they lie.
+// In place: the value was computed apart; now both parts are overwritten in place.
 void DualLevel::write(Call& c, DualCall& d) {
   if (c.destination == Destination::out)
     throw AutogradError(std::string(c.row->name) +

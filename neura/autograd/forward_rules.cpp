@@ -17,7 +17,7 @@ namespace {
 
 void add_up(Tensor& sum, Tensor part) { sum = sum ? add(sum, part) : std::move(part); }
 
-// Must what is computed beneath be differentiable there? Then kernels of slopes do not do.
+// True if the computation beneath has to be differentiable: kernels of slopes do not do then.
 bool is_followed(const Tensor& t) { return t && is_grad_enabled() && (t.requires_grad() || has_derivative_beneath(t)); }
 bool is_followed(const std::vector<Tensor>& tensors) {
   for (const Tensor& t : tensors)

@@ -50,7 +50,7 @@ struct CheckpointOptions {
   bool check = true;            // what is computed again must have the shapes and dtypes it had
   bool early_stop = true;       // computed again only up to the last value that backward needs
 };
-// Thrown through the function that is computed again, when all that is needed is there. No Error: nobody handles it.
+// Thrown through the function that is computed again, when all that is needed is there. Not an Error: none handles it.
 struct StopRecomputation : std::exception {
   const char* what() const noexcept override { return "checkpoint: all values are there"; }
 };

@@ -29,7 +29,7 @@ std::vector<std::uint64_t>& open_levels() {
       "it back as a result");
 }
 
-// Below all, once a tensor has outlived its level: whoever uses it gets an error. Goes with the next level.
+// Below all, once a tensor has outlived its level: its use is an error. Goes with the next level.
 struct Guard final : Interceptor {
   void call(Call& c) override {
     for (int i = 0; i < c.inputs; ++i)
@@ -112,7 +112,7 @@ void Level::call(Call& c) {
   if (r) finish_record(std::move(r), c);
 }
 
-// Only what nobody outside can know: made since this level opened, its bytes seen by itself and, at most, the view that
+// Only what is unknown outside: made since this level opened, its bytes seen by itself and, at most, the view that
 // is written.
 void Level::adopt(TensorImpl* t) {
   TensorImpl* root = t->base ? t->base : t;

@@ -1,7 +1,7 @@
 // A transform of functions: an interceptor that knows its own tensors, batches of samples (batch.h) or values with
 // tangents (forward.h), by what their storage wraps. Levels stack; each takes its own tensors out of a call and hands
 // what is beneath to the level below. What a program inside records for its own gradients is recorded here, above: the
-// histories of what lies beneath belong to whoever stands outside.
+// graphs of the tensors beneath belong to the outer levels.
 #pragma once
 #include <cstdint>
 
@@ -69,11 +69,11 @@ Level* top_level();
 // What grad() of functions differentiates by: x joined to nothing, or to x's own history where it has one, wrapped at
 // the top level so that everything made of it is recorded there.
 Tensor own_leaf(const Tensor& x);
-// Has it, in what it wraps, a tangent or a history of somebody outside?
+// True if the wrapped tensor has a tangent or a graph of an outer level.
 bool has_derivative_beneath(const Tensor&);
-// NotImplementedError where a derivative written by hand would hide one that somebody outside of a level follows.
+// NotImplementedError where a derivative written by hand would hide one that an outer level computes.
 void check_own_function(const char* name, const std::vector<Tensor>& inputs);
-// Do outputs come from anything but these leaves? Then the gradient has to be differentiable.
+// True if outputs depend on anything but these leaves: then the gradient has to be differentiable.
 bool comes_from_elsewhere(const std::vector<Tensor>& outputs, const std::vector<Tensor>& leaves);
 
 }  // namespace neura

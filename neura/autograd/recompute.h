@@ -1,5 +1,5 @@
-// Does this thread compute again what a checkpoint did not keep? What counts its calls, such as running statistics, has
-// counted this one.
+// True while this thread recomputes what a checkpoint did not keep. What counts its calls, such as running statistics,
+// has counted this one.
 #pragma once
 
 namespace neura {

@@ -49,7 +49,7 @@ std::uint64_t current_backward() { return running; }
 void add_to(Tensor& into, Tensor&& g, bool create_graph) {
   if (!into) {
     into = std::move(g);
-  } else if (create_graph || is_wrapped(g)) {  // not into a tensor that stands for fewer samples
+  } else if (create_graph || is_wrapped(g)) {  // not into a tensor that represents fewer samples
     into = add(into, g);
   } else if (exclusive(into)) {
     ++counted.added_in_place, add_(into, g);

@@ -55,7 +55,7 @@ std::uint64_t current_backward();  // of this thread: a number of its own for ea
 HookHandle register_node_prehook(Node&, Hooks::Enter);
 HookHandle register_node_hook(Node&, Hooks::Leave);
 
-// into += g, taking over whichever buffer nobody else sees.
+// into += g, reusing whichever buffer has no other reference.
 void add_to(Tensor& into, Tensor&& g, bool create_graph);
 // The same where g is the gradient of a window alone, where `into` may be known to be zero; false where it cannot be
 // done in place.

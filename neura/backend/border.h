@@ -68,7 +68,7 @@ typedef struct neura_call {
   int32_t device;   /* which one of its type, from 0 */
   int32_t inputs, outputs;
   /* Of a pointwise operation: all operands have the rank and the sizes of the result, with dimensions merged and sorted
-   * as they lie in memory. Results never overlap an operand, unless they are the same elements in the same order. */
+   * by their strides. Results never overlap an operand, unless they are the same elements in the same order. */
   int32_t pointwise;
   const neura_view *in, *out;
   void* stream;           /* the thread's current stream of this device; null: the default one */

@@ -5,7 +5,7 @@
 namespace neura {
 
 struct Plugin {
-  std::uint64_t layout;  // of whoever compiled it: layout.h
+  std::uint64_t layout;  // hash of the layout it was compiled with: layout.h
   const DeviceApi& device;
   const Backend& backend;
   const char* (*missing)();  // null, or why no device can be used

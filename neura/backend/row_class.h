@@ -34,7 +34,7 @@ struct Class {
     if (makes_float() && is_integral(d)) return default_float;
     return bit(d) & dtypes::halves ? d : computed_in(d, default_float);
   }
-  // Is d what some accepted dtype is computed in?
+  // True if some accepted dtype is computed in d.
   constexpr bool has_kernel(DType d) const {
     for (int i = 0; i < kDTypes; ++i)
       if (accepts(DType(i)) && (computed_in(DType(i)) == d || computed_in(DType(i), DType::float64) == d)) return true;

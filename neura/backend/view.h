@@ -1,4 +1,4 @@
-// What a kernel sees of a tensor: where its bytes are and how they lie.
+// What a kernel sees of a tensor: its data pointer, sizes and strides.
 #pragma once
 #include "neura/core/spec.h"
 

@@ -7,7 +7,7 @@
 
 namespace neura {
 
-enum class DeviceType : std::uint8_t { cpu, cuda };
+enum class DeviceType : std::uint8_t { cpu, cuda };  // then meta and registered types: device_types.h
 
 struct Device {
   DeviceType type = DeviceType::cpu;

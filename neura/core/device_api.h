@@ -57,7 +57,7 @@ const DeviceApi& device_api(Device);
 void throw_failure(Failed,
                    const char* op);  // OutOfMemoryError, CudaError, NotImplementedError, IndexError, LinAlgError
 
-namespace detail {  // set by whoever loads back ends
+namespace detail {  // set by the loader of back ends
 inline const DeviceApi& (*find_device_api)(Device) = nullptr;
 }
 

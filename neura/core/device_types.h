@@ -25,7 +25,7 @@ DeviceType announce_device_type(std::string_view name, const std::function<void(
 const std::string& device_type_name(DeviceType);
 std::vector<std::string> device_types();  // cpu, cuda, meta, and those registered so far, or named by NEURA_BACKENDS
 
-namespace detail {  // set by whoever loads back ends: loads those of NEURA_BACKENDS, once
+namespace detail {  // set by the loader of back ends: loads those of NEURA_BACKENDS, once
 inline void (*load_named_backends)() = nullptr;
 }
 

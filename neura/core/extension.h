@@ -1,5 +1,5 @@
-// What a tensor carries beside its Spec where sizes and strides do not say how its elements lie, such as a sparse
-// layout. It stands in the storage, so that a dense tensor is none the larger. No kernel gets such a tensor: the door
+// What a tensor carries beside its Spec where sizes and strides do not describe its layout, such as a sparse
+// layout. It is in the storage, so that a dense tensor takes no more memory. No kernel gets such a tensor: the door
 // (op/apply.h) hands the call to the extension, and refuses it where that has no rule for the operation.
 #pragma once
 #include "neura/core/print.h"

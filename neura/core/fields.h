@@ -122,7 +122,7 @@ struct FieldNames {
   std::string_view next();
 };
 
-// Does the struct have n members? A structured binding of another number does not compile.
+// Asserts that the struct has n members: a structured binding of another number does not compile.
 template <std::size_t n, class T> constexpr void expect_fields(T& x) {
   static_assert(n <= 12, "an operation has at most 12 fields; group them in a struct");
   if constexpr (n == 0) static_assert(std::is_empty_v<T>, "NEURA_FIELDS leaves a member out");

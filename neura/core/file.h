@@ -10,8 +10,8 @@
 
 namespace neura::io {
 
-// A file in memory, page by page as it is used. Writing here changes the file for nobody. Whoever shortens the file
-// meanwhile takes the memory away: the process then ends by a bus error, as with every mapping.
+// A file in memory, page by page as it is used. Writes here are private, not to the file. If the file is truncated
+// meanwhile, its memory is gone: the process then ends by a bus error, as with every mapping.
 struct Mapping {
   Mapping(int file, std::uint64_t size, const std::string& path);  // IoError
   Mapping(const Mapping&) = delete;

@@ -9,7 +9,7 @@ struct GraphApi {
   void (*destroy)(void* graph);
   // From here this thread's work on its current stream, which must not be the default one, is recorded and not done.
   // What it allocates comes from the pool, which lives as long as a graph that has it; 0: one of the graph's own.
-  // mode: cudaStreamCaptureMode (0 global, 1 thread local, 2 relaxed).
+  // mode: which unsafe calls are refused meanwhile: 0 those of all threads, 1 of this thread, 2 none.
   Failed (*begin)(void* graph, std::uint64_t pool, int mode);
   Failed (*end)(void* graph);  // makes the graph ready for replay
   void (*abort)(void* graph);  // or forgets what was recorded
@@ -22,7 +22,7 @@ struct GraphApi {
   bool (*capturing)(int index);  // does this thread's current stream record?
 };
 
-// Does this thread record what is done there?
+// True if this thread records what is done there.
 inline bool is_captured(Device d) {
   const GraphApi* graphs = d.is_cpu() ? nullptr : device_api(d).graphs;
   return graphs && graphs->capturing(d.index);

@@ -13,7 +13,7 @@ struct Host {
 };
 extern const Host* host;  // set before a second thread can see it
 
-// Work above about 20 µs and every wait stand in the scope of one of these.
+// Releases the lock for its scope: for work above about 20 µs and for every wait.
 class Unlocked {
  public:
   explicit Unlocked(bool is_long) : unlocked_(is_long && host ? host->unlock() : nullptr) {}

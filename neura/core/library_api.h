@@ -11,8 +11,8 @@ struct LaunchShape {
 
 struct LibraryApi {
   bool (*version)(const char* name, int parts[3]);  // of "cuBLAS", "cuDNN"; false where it is not there
-  // A kernel of compiled code. It serves every device, and is never unloaded: nobody knows when the last launch has
-  // run.
+  // A kernel of compiled code. It serves every device, and is never unloaded: when the last launch has run is not
+  // known.
   Failed (*load)(const void* code, std::size_t bytes, const char* name, void** kernel);
   Failed (*launch)(int index, void* kernel, const LaunchShape&, void** arguments);  // on the current stream
 };

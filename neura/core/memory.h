@@ -11,7 +11,7 @@
 namespace neura {
 
 // What programs ask, for each device; DeviceError where this build has none. Bytes are those of blocks, which are
-// rounded up: of tensors (Tensor::nbytes() is what one shows, Storage::bytes what lies behind it), of what autograd
+// rounded up: of tensors (Tensor::nbytes() is one tensor's size, Storage::bytes its storage's), of what autograd
 // keeps, and of a running operation.
 std::size_t memory_allocated(Device = {});
 std::size_t memory_reserved(Device = {});  // taken from the system: allocated, and kept for the next tensors

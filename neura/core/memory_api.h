@@ -17,7 +17,7 @@ struct MemoryBlock {
   const void* data;
   std::size_t size;
   void* stream;        // in whose order it is given again
-  std::uint64_t pool;  // 0: everybody's; else of captured graphs
+  std::uint64_t pool;  // 0: shared by all; else of captured graphs
   bool used, first;    // first of its segment: blocks come in order, segment by segment
 };
 

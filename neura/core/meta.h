@@ -9,7 +9,7 @@ namespace neura {
 struct DeviceApi;
 struct Spec;
 
-// Addresses that are nobody's memory, and no two the same: storages that do not overlap do not seem to.
+// Unmapped, distinct addresses, so that distinct storages never compare as overlapping.
 const DeviceApi& meta_api();
 
 [[noreturn]] void refuse_values(const char* op, const Spec&);  // NotImplementedError

@@ -38,7 +38,7 @@ struct Pool {
   int started = 0;                                  // threads there are
   bool refused = false;                             // the system gives no more of them
   std::atomic<std::uint32_t> limit{0};              // workers that may enter this region
-  std::mutex owner;                                 // whoever has it may open a region
+  std::mutex owner;                                 // the thread that holds it may open a region
   alignas(64) std::atomic<std::uint32_t> epoch{0};  // a futex: raised when a region opens
   std::atomic<int> caller_cpu{-1};
   alignas(64) std::atomic<std::uint32_t> inside{
@@ -74,7 +74,7 @@ struct Pool {
     state.parallel = false;
   }
 
-  // A worker that the system does not schedule in time never enters, and nobody waits for it.
+  // A worker that the system does not schedule in time never enters, and no thread waits for it.
   bool enter() {
     std::uint32_t seen = inside.load(std::memory_order_acquire);
     while (!(seen & kClosed) && seen < limit.load(std::memory_order_relaxed))

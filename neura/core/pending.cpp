@@ -32,7 +32,7 @@ Ref<Promise> promise_of(Storage* s) {
 }
 
 // Bytes in a block of their own are taken over. Those that follow their Storage stay there. Capacity comes after
-// the bytes: who has seen it sees them. `release` comes last: until then others wait for the lock.
+// the bytes: a thread that sees it sees them. `release` comes last: until then others wait for the lock.
 void keep_promise(Storage* s, const Tensor& bytes) {
   Storage* from = bytes.impl()->storage;
   Ref<Promise> kept;

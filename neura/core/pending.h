@@ -1,6 +1,6 @@
-// Storage whose bytes are computed when somebody asks for them (graph/window.h). Until then `data` is null and
-// `capacity` is 0. Every write and every pointer for writing settles it by itself (Storage::own); who is about to read
-// bytes elsewhere than in a call's operands says settled().
+// Storage whose bytes are computed when they are first needed (graph/window.h). Until then `data` is null and
+// `capacity` is 0. Every write and every pointer for writing settles it by itself (Storage::own); code that reads
+// bytes other than those of a call's operands calls settled().
 #pragma once
 #include "neura/core/tensor.h"
 
@@ -17,7 +17,7 @@ struct Promise {
 Storage* promise_bytes(std::size_t bytes, Device, Ref<Promise>);
 bool is_promise(const Storage*);
 Ref<Promise> promise_of(Storage*);  // null if it has bytes
-// The promise is kept with the bytes of a tensor that nobody else has.
+// The promise is kept with the bytes of a tensor that has no other reference.
 void keep_promise(Storage*, const Tensor& bytes);
 void settle(Storage*);
 // Not while it waits; another thread may be settling it.

@@ -10,14 +10,14 @@ namespace neura {
 // ValueError for other words. The environment variable NEURA_MATMUL_ALLOW_TF32=1 starts with "high".
 void set_float32_matmul_precision(std::string_view precision);
 const char* get_float32_matmul_precision();
-// May convolutions of float32 use TF32? At first they may, unless NEURA_CUDNN_ALLOW_TF32=0.
+// True if float32 convolutions may use TF32: by default, unless NEURA_CUDNN_ALLOW_TF32=0.
 void set_cudnn_allow_tf32(bool allow);
 bool get_cudnn_allow_tf32();
 
-// Must an operation give the same bits each time? Nearly all do anyway. Those that may add in whatever order a device's
-// threads come (sums of float32, float64 and complex numbers by repeated indices: index_add, scatter_add, index_put and
-// put that accumulate, gradients of gather and of indexing) are slower then. At first they need not, unless
-// NEURA_DETERMINISTIC=1.
+// True if operations have to give the same bits each time. Nearly all do anyway. Those that may add in whatever order a
+// device's threads come (sums of float32, float64 and complex numbers by repeated indices: index_add, scatter_add,
+// index_put and put that accumulate, gradients of gather and of indexing) are slower then. At first they need not,
+// unless NEURA_DETERMINISTIC=1.
 void use_deterministic_algorithms(bool mode);
 bool are_deterministic_algorithms_enabled();
 

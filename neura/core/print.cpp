@@ -213,7 +213,7 @@ std::string backward_name(const char* op) {
   const std::string name = op;
   if (name == "leaf") return "AccumulateGrad";
   if (name == "copy_slices") return "CopySlices";
-  if (name.empty() || (name[0] >= 'A' && name[0] <= 'Z')) return name;  // of a function of somebody's own
+  if (name.empty() || (name[0] >= 'A' && name[0] <= 'Z')) return name;  // of a function of the program's own
   std::string s;
   bool capital = true;
   for (const char c : name) {

@@ -17,7 +17,7 @@ struct PrintOptions {
 PrintOptions get_printoptions();             // what set_printoptions set
 void set_printoptions(const PrintOptions&);  // ValueError for negative numbers
 
-// tensor([1., 2.], dtype=float64); `prefix` stands before the dtype's name ("torch.", "neura.").
+// tensor([1., 2.], dtype=float64); `prefix` precedes the dtype's name ("torch.", "neura.").
 std::string repr(const Tensor&, const PrintOptions& = get_printoptions(), const std::string& prefix = "");
 
 // What PyTorch calls the node of an operation: mul is MulBackward0, a leaf AccumulateGrad.

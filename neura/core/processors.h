@@ -15,7 +15,7 @@
 namespace neura {
 
 #ifdef __linux__
-// Sleeps while the word has that value, or until somebody wakes it.
+// Sleeps while the word has that value, or until another thread wakes it.
 inline void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
@@ -30,7 +30,7 @@ class Processors {  // those this process may use, as taskset or a container gav
     sched_getaffinity(0, sizeof allowed_, &allowed_);
   }
   int count() const { return std::max(1, CPU_COUNT(&allowed_)); }
-  static int current() { return sched_getcpu(); }  // -1: nobody knows
+  static int current() { return sched_getcpu(); }  // -1: unknown
   void leave(int processor) const {                // the calling thread, if there is another one
     cpu_set_t others = allowed_;
     CPU_CLR(processor, &others);

@@ -39,8 +39,8 @@ struct Drawn {
   NEURA_FIELDS(varying(seed), varying(offset), varying(reserved))
 };
 
-// Makes `g` this thread's default_generator() while it lives: whoever computes in a thread of a data loader draws from
-// numbers of its own.
+// Makes `g` this thread's default_generator() while it lives: code in a thread of a data loader then draws from
+// a generator of its own.
 class GeneratorScope {
  public:
   explicit GeneratorScope(Generator& g);

@@ -56,7 +56,7 @@ template <class T> class Relaxed {  // costs what a plain variable costs, and tw
     v_.store(v, std::memory_order_relaxed);
     return v;
   }
-  // For a value that says that others are there to be read: who has acquired it sees what was written before it was
+  // For a value that says that others are there to be read: an acquire of it sees what was written before it was
   // published.
   T acquire() const { return v_.load(std::memory_order_acquire); }
   void publish(T v) { v_.store(v, std::memory_order_release); }

@@ -13,9 +13,9 @@ inline bool in_range(const Scalar& value, DType dtype) {
 // The same, or the nearest end of the integers of `dtype`.
 Scalar saturated(const Scalar& value, DType dtype);
 
-// Is it a value for a tensor of that dtype? PyTorch's rule: fractions are cut off, a negative number wraps once in
-// uint8, bool takes everything; too large a number or NaN is none among integers, and a real dtype takes no imaginary
-// part.
+// True if a tensor of that dtype can hold the value. PyTorch's rule: fractions are cut off, a negative number wraps
+// once in uint8, bool takes everything; too large a number or NaN is none among integers, and a real dtype takes no
+// imaginary part.
 bool storable(const Scalar& value, DType dtype);
 void check_storable(const char* op, const Scalar& value, DType dtype);  // ValueError
 

@@ -10,7 +10,7 @@ struct Spec {
   DType dtype = DType::float32;
   std::uint8_t rank = 0;
   Device device;
-  bool contiguous = true;  // cached, as is numel: whoever edits shape or strides calls finish()
+  bool contiguous = true;  // cached, as is numel: call finish() after an edit of shape or strides
   std::int64_t offset = 0, numel = 1;
   std::int64_t shape[kMaxRank], strides[kMaxRank];  // the first `rank` of each mean something
   Spec() {}                                         // the arrays stay uninitialised: zeroing them costs 25 ns a call

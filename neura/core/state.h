@@ -41,7 +41,7 @@ struct State {
   Reader* reader = nullptr;  // while kDeferred is set
   History* graveyard = nullptr;
   std::uint64_t sequence = 0;
-  std::uint64_t id = 0;  // of the last value made here; the thread's number stands in the high bits
+  std::uint64_t id = 0;  // of the last value made here; the thread's number is in the high bits
 };
 
 // initial-exec: a fixed offset from the thread pointer, inside a shared library too. constinit here as well: the

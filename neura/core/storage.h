@@ -19,19 +19,19 @@ struct alignas(64) Storage {
   Device device;
   enum Sharing : std::uint8_t { alone, lazy, changing };
   std::atomic<Sharing> sharing{alone};  // lazy: a lazy clone has the same bytes, until either of the two is written
-  Relaxed<bool> exposed = false;        // somebody holds a pointer to the bytes, and may write without being seen
+  Relaxed<bool> exposed = false;        // a caller holds a pointer to the bytes, and may write unnoticed
   // Of foreign and of lazily cloned memory; null: ours alone. It also says what the storage is (a waiting one, a
   // tensor's extension), which threads ask while another settles it or moves its bytes.
   Relaxed<void (*)(Storage*)> release = nullptr;
   void* context = nullptr;  // release's
 
   static Storage* make(std::size_t bytes, Device = {});
-  // Wraps memory that belongs to somebody else; `release` is called once, when the last tensor lets go.
+  // Wraps memory that is owned elsewhere; `release` is called once, when the last tensor lets go.
   static Storage* wrap(void* data, std::size_t bytes, void (*release)(Storage*), void* context);
   static void destroy(Storage*);
 
   // A storage of its own, with a version of its own, that shares the bytes until either is written. Null where nothing
-  // is gained or a write could not be noticed: small bytes, foreign memory, memory that somebody has a pointer to.
+  // is gained or a write could not be noticed: small bytes, foreign memory, memory that a caller has a pointer to.
   Storage* lazy_clone();
   // Before a write to the bytes. The first one after lazy_clone moves them: no other thread may use this storage then,
   // whatever part of it; the other side is free. True if they moved.

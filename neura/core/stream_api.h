@@ -19,7 +19,7 @@ struct StreamApi {
   Failed (*synchronize)(int index, void* stream);
   Failed (*wait)(int index, void* stream, void* event);  // what the stream is given from now on
 
-  Failed (*make_event)(int index, bool timing, bool blocking, void** event);  // blocking: who waits for it sleeps
+  Failed (*make_event)(int index, bool timing, bool blocking, void** event);  // blocking: a waiting thread sleeps
   void (*destroy_event)(int index, void* event);
   Failed (*record)(int index, void* event, void* stream);
   Failed (*query_event)(int index, void* event, bool* done);

@@ -146,7 +146,7 @@ bool exclusive(const Tensor& t) {
       (p->storage->sharing != Storage::alone && !is_promise(p->storage)))
     return false;
   if (wrapped(p)) return false;
-  return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view whose base nobody holds
+  return p->base ? one(p->base) == 1 && one(p->storage) == 2 : one(p->storage) == 1;  // a view with an unshared base
 }
 
 }  // namespace neura

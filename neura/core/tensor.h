@@ -1,5 +1,5 @@
 // Tensor: a handle, one intrusive pointer to sizes, strides, dtype, storage and, only if needed, autograd's data.
-// The members are what a tensor is, and the few calls that everybody chains; operations are free functions (ops/).
+// The members are what a tensor is, and the few calls that are often chained; operations are free functions (ops/).
 #pragma once
 #include <initializer_list>
 #include <iosfwd>
@@ -30,7 +30,7 @@ struct TensorImpl {
   bool inference = false;        // made in inference mode: never recorded
   bool hosted = false;           // once true, always: the host's object may outlive the last handle (core/host.h)
   Storage* storage;
-  Relaxed<History*> history = nullptr;  // of a view: rewritten under a lock by whoever asks first (edge_of)
+  Relaxed<History*> history = nullptr;  // of a view: rewritten under a lock at the first query (edge_of)
   TensorImpl* base = nullptr;           // of a view: the root, never another view
   Spec spec;
 
@@ -94,8 +94,8 @@ class Tensor {
   std::string str() const;        // values as PyTorch prints them
   std::string debug_str() const;  // also strides, offset, requires_grad, grad_fn, storage
 
-  // Values. data<T>() is checked: the dtype must be T's, the device the cpu; elements lie as strides() says. What a
-  // pointer may be written through is never shared with a lazy clone; who only reads asks for a const one.
+  // Values. data<T>() is checked: the dtype must be T's, the device the cpu; elements are laid out by strides(). What a
+  // pointer may be written through is never shared with a lazy clone; to read, ask for a const one.
   template <class T> T* data() const { return static_cast<T*>(checked_data(dtype_of<T>)); }
   template <class T> const T* const_data() const { return static_cast<const T*>(const_checked_data(dtype_of<T>)); }
   void* raw_data() const { return there().storage->expose(), p_->data(); }
@@ -130,7 +130,7 @@ class Tensor {
   Tensor& fill_(Scalar);
   Tensor& zero_();
 
-  // Calls that everybody chains
+  // Calls that are often chained
   Tensor sum(const Dims& dim = {}, bool keepdim = false) const;
   Tensor mean(const Dims& dim = {}, bool keepdim = false) const;
   Tensor argmax(std::optional<int> dim = {}, bool keepdim = false) const;
@@ -168,7 +168,7 @@ template <> std::complex<double> Tensor::item<std::complex<double>>() const;
 
 std::ostream& operator<<(std::ostream&, const Tensor&);
 
-// Does nobody else see these bytes? Then they may be taken over or written in place.
+// True if no other tensor shares these bytes: they may be taken over or written in place.
 bool exclusive(const Tensor&);
 
 }  // namespace neura

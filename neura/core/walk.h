@@ -7,7 +7,7 @@
 
 namespace neura {
 
-// How many elements lie between the first one and that at `index`. IndexError outside of the shape.
+// The offset, in elements, of the element at `index`. IndexError outside of the shape.
 std::int64_t get_offset(const Shape& index, const Shape& shape, const Shape& strides);
 // The index of the element at place `linear` in logical order; the other way round, and IndexError likewise.
 Shape index_to_coord(std::int64_t linear, const Shape& shape);

@@ -1,5 +1,5 @@
-// A tensor that stands for others while a transform is active (autograd/level.h): sizes and dtype are those that a
-// program sees, the values are in a tensor beneath. Its storage has no bytes of its own; whoever is about to read or
+// A tensor that represents others while a transform is active (autograd/level.h): sizes and dtype are those that a
+// program sees, the values are in a tensor beneath. Its storage has no bytes of its own; code that is about to read or
 // copy them asks here first.
 #pragma once
 #include <memory>

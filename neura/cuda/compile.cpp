@@ -137,7 +137,7 @@ bool begins_with(const std::vector<std::string>& options, std::initializer_list<
       if (o.starts_with(b)) return true;
   return false;
 }
-// Does it include files that may change without the source?
+// True if it includes files that may change without the source.
 bool includes_files(const std::string& source, const std::vector<std::string>& options) {
   if (begins_with(options, {"-I", "--include", "-include", "--pre-include"})) return true;
   for (std::size_t at = 0; (at = source.find("include", at)) != source.npos; ++at)

@@ -1,5 +1,5 @@
 // CUDA C++ to machine code while the program runs, by NVRTC: a library of the CUDA toolkit that is loaded when
-// something is first compiled. What kernels of a program's own stand on (kernel.h); it needs no device.
+// something is first compiled. Used by kernels of a program's own (kernel.h); it needs no device.
 #pragma once
 #include <cstdint>
 #include <memory>

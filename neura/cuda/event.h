@@ -10,7 +10,7 @@ class Stream;
 
 struct EventOptions {
   bool enable_timing = false;
-  bool blocking = false;  // who waits for it sleeps instead of asking again and again
+  bool blocking = false;  // a thread that waits for it sleeps instead of polling
 };
 
 // Copies are the same event. It belongs to the device of the stream that first records it; until then it is done.
@@ -19,7 +19,7 @@ class Event {
   explicit Event(EventOptions o = {});
   void record();  // on this thread's current stream
   void record(const Stream&);
-  bool query() const;  // is all done that stood before it?
+  bool query() const;  // true if all work queued before it is done
   void synchronize() const;
   void wait() const;  // this thread's current stream waits for it, not the host
   void wait(const Stream&) const;

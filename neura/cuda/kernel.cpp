@@ -139,7 +139,7 @@ Device place_of(const std::string& name, std::span<const KernelArgument> given) 
     });
     check<AutogradError>(!a.t.requires_grad() || state.active & (kNoGrad | kInference), [&] {
       return name + ": expected tensors that need no gradient, got " + a.t.spec().str() +
-             " that requires one; pass its detach(), or call within no_grad: nobody knows the kernel's derivative";
+             " that requires one; pass its detach(), or call within no_grad: the kernel has no derivative";
     });
     first = &a.t;
   }
@@ -187,7 +187,7 @@ struct Kernel::Parts {
   const Ready& ready(Device d) {
     std::atomic<const Ready*>& known = of_device[d.index];
     if (const Ready* r = known.load(std::memory_order_acquire)) return *r;
-    const Unlocked unlocked(true);  // before the lock: who compiles lets go of Python's
+    const Unlocked unlocked(true);  // before the lock: compilation releases Python's
     const std::lock_guard lock(mutex);
     const std::string architecture = architecture_of(d);
     Ready& r = by_architecture[architecture];

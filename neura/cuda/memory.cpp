@@ -20,7 +20,7 @@ std::string in_words(std::size_t bytes) {
   return text;
 }
 
-// Without CUDA nothing is pinned: whoever only asks does not load it.
+// Without CUDA nothing is pinned: a query alone does not load it.
 std::atomic<bool> ever{false};
 
 Storage* pinned_storage(std::size_t bytes) {

@@ -75,7 +75,7 @@ Tensor to_dtype(const Tensor& image, DType dtype, bool scale) {
   if (!scale || image.dtype() == dtype || (from && to)) return image.to(dtype);
   const double here = largest_level(image.dtype()), there = largest_level(dtype);
   if (to) return here == 1 ? image.to(dtype) : div(image.to(dtype), here);
-  // Each level of the result stands for as wide a range; 1 itself belongs to the highest.
+  // Each level of the result covers an equally wide range; 1 itself belongs to the highest.
   if (from) return mul(image.dtype() == float64 ? image : image.to(float32), there + 1 - 1e-3).to(dtype);
   return mul(image.to(float64), there / here).to(dtype);
 }

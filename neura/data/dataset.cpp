@@ -15,7 +15,7 @@
 namespace neura::data {
 namespace {
 
-// May rows be copied as bytes? A tensor with a history is left to the operations, which record.
+// True if rows may be copied as bytes. A tensor with a history is left to the operations, which record.
 bool plain(const Tensor& t) { return t.device().is_cpu() && t.is_contiguous() && !t.requires_grad(); }
 
 // copy(i): one piece of `bytes`. Pieces are shared among threads when there is enough to do.

@@ -8,7 +8,7 @@ struct DistributedOptions {
   std::int64_t num_replicas = 1, rank = 0;
   bool shuffle = true;  // a new order each epoch, which follows from seed and epoch: all ranks know it
   std::int64_t seed = 0;
-  bool drop_last = false;  // of items that do not make a whole share for everybody; else the first ones are taken twice
+  bool drop_last = false;  // of items that do not make a whole share for each rank; else the first are taken twice
 };
 // Share number `rank` of num_replicas equal ones, of items 0 … size - 1. Call set_epoch before each epoch: the loader's
 // own generator is not drawn from. ValueError for a negative size and for a rank outside of [0, num_replicas).

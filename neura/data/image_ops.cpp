@@ -52,7 +52,7 @@ Map turned(double degrees) {  // clockwise, since y points down
   return {std::cos(t), -std::sin(t), 0, std::sin(t), std::cos(t), 0};
 }
 
-// What of the picture lies where `from` says, for every pixel of height x width; places are relative to the middles.
+// The picture sampled where `from` says, for every pixel of height x width; places are relative to the middles.
 Tensor sampled(const char* op, const Tensor& image, const Map& from, std::int64_t height, std::int64_t width,
                const AffineOptions& o) {
   check_picture(op, image);

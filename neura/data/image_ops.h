@@ -27,7 +27,7 @@ Tensor resize(const Tensor& image, std::int64_t height, std::int64_t width, std:
 // The shorter side becomes `size`; the longer one keeps the shape, and is at most max_size where that is not 0.
 Tensor resize_shorter(const Tensor& image, std::int64_t size, std::string_view interpolation = "bilinear",
                       std::int64_t max_size = 0, bool antialias = true);
-// A window; what lies outside of the picture is 0.
+// A window; pixels outside of the picture are 0.
 Tensor crop(const Tensor& image, std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width);
 Tensor center_crop(const Tensor& image, std::int64_t height, std::int64_t width);
 struct Sides {
@@ -38,7 +38,7 @@ Tensor pad_image(const Tensor& image, const Sides& padding, double fill = 0,
                  std::string_view padding_mode = "constant");
 struct AffineOptions {
   std::string_view interpolation = "nearest";        // or "bilinear"
-  std::vector<double> fill = {};                     // of what lies outside, one number or one for each channel; else 0
+  std::vector<double> fill = {};                     // of pixels outside, one number or one for each channel; else 0
   std::optional<std::array<double, 2>> center = {};  // x, y in pixels; else the middle
 };
 // Around the center: `shear` (x, y) and `angle` in degrees, clockwise, then `scale`, then `translate` (x, y) pixels.

@@ -100,7 +100,7 @@ JpegReader::JpegReader(std::span<const std::byte> bytes, std::string name) : sta
     jpeg_read_header(&s.c, TRUE);
   });
   if (!ok) s.fail("expected a JPEG picture");
-  // At the best, a bit stands for a block of the coarsest component, 32 x 32 pixels.
+  // At the best, a bit encodes a block of the coarsest component, 32 x 32 pixels.
   const std::int64_t pixels = height() * width();
   if (pixels > kMaxPixels || pixels > (std::int64_t(bytes.size()) + 1024) * 8192)
     throw FormatError(s.name + ": expected a picture that its " + std::to_string(bytes.size()) +
@@ -232,7 +232,7 @@ JpegReader::~JpegReader() = default;
 
 namespace {
 
-// Turned and mirrored so that the picture stands as it was seen.
+// Turned and mirrored so that the picture is upright (EXIF orientation).
 Tensor upright(const Tensor& x, int orientation) {
   const Tensor turned = orientation >= 5 ? x.transpose(1, 2) : x;
   switch (orientation) {

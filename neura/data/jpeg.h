@@ -15,7 +15,7 @@ struct Pixels {
   const std::uint8_t* row(std::int64_t y) const { return bytes.data() + first + std::size_t(y) * stride; }
 };
 
-// Was the library built with libjpeg-turbo? All below raise NotImplementedError where it was not.
+// True if the library was built with libjpeg-turbo. All below raise NotImplementedError where it was not.
 bool has_jpeg();
 
 // Reads the header at once, and the pixels when asked. FormatError for what is damaged, cut off, no JPEG, or of more

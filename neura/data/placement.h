@@ -10,7 +10,7 @@
 
 namespace neura::data {
 
-// Uninitialised, for whoever puts a batch together: in pinned memory within a PinnedBatches, else as always.
+// Uninitialised, for code that collates a batch: in pinned memory within a PinnedBatches, else as always.
 Tensor empty_batch(DType, const Shape&);
 
 bool set_pinned_batches(bool on);  // of this thread; what it was before

@@ -24,7 +24,7 @@ struct DataLoaderOptions {
   int prefetch_factor = 2;                                 // batches per worker that are made ahead
   bool persistent_workers = false;                         // threads stay from epoch to epoch
   Device device = default_device();                        // where batches are put
-  bool pin_memory = false;  // of batches on the cpu, where there is CUDA: for copies that nobody waits for
+  bool pin_memory = false;  // of batches on the cpu, where there is CUDA: for asynchronous copies
 };
 
 namespace detail {

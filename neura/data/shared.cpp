@@ -16,7 +16,7 @@
 namespace neura::data {
 namespace {
 
-std::atomic<std::uint64_t> forks{0};  // of this process: whoever forked has given its mappings to a child
+std::atomic<std::uint64_t> forks{0};  // of this process: a fork has given its mappings to a child
 void count_forks() {
   static const int once = pthread_atfork(
       nullptr, [] { ++forks; }, [] { ++forks; });
@@ -51,7 +51,7 @@ struct Mapping {
 
 struct Stack {
   std::atomic<std::uint32_t> count{1};
-  std::atomic<Mapping*> head{nullptr};  // closed(): nobody takes any more
+  std::atomic<Mapping*> head{nullptr};  // closed(): no thread takes any more
   static Mapping* closed() {
     static Mapping* const none = new Mapping;
     return none;

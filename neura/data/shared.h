@@ -13,14 +13,14 @@ namespace neura::data {
 struct Mapping;
 struct Stack;
 
-// Blocks whose last tensor has gone, for whoever may fill them again. Without locks: tensors are let go in any thread,
-// and in forked children.
+// Blocks whose last tensor has gone, for the worker that fills them again. Without locks: tensors are let go in any
+// thread, and in forked children.
 class Returns {
  public:
   Returns();
   Returns(const Returns&) = delete;
   ~Returns();
-  // Each block's number, and whether it may be filled again: a child that was forked while tensors lay in it may still
+  // Each block's number, and whether it may be filled again: a child that was forked while tensors were in it may still
   // read them.
   std::vector<std::pair<std::int64_t, bool>> take();
 
@@ -44,7 +44,7 @@ class SharedBlock {
   std::size_t size() const;
   int file() const;         // -1: closed, or local
   void close_file() const;  // the memory stays
-  bool idle() const;        // no tensor lies in it
+  bool idle() const;        // no tensor is in it
   // A contiguous tensor over the bytes from `offset` on, which are left as they are. ValueError if it would end
   // outside.
   Tensor tensor(std::size_t offset, DType, const Shape&) const;

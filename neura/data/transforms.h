@@ -56,7 +56,7 @@ struct RandomCrop {
   Tensor operator()(const Tensor& image) const;
 };
 
-// Where a random part of a picture lies.
+// The position of a random part of a picture.
 struct Window {
   std::int64_t top, left, height, width;
 };

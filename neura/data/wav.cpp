@@ -15,7 +15,7 @@ using std::int64_t;
 using std::uint64_t;
 using wav::little;
 
-constexpr std::uint32_t kUnknown = 0xFFFFFFFF;  // a size that stands elsewhere, or that the writer could not know
+constexpr std::uint32_t kUnknown = 0xFFFFFFFF;  // a size that is elsewhere, or that the writer could not know
 constexpr unsigned kInteger = 1, kFloat = 3, kAlaw = 6, kUlaw = 7, kExtensible = 0xFFFE;
 constexpr std::string_view kSubformat("\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71", 14);
 

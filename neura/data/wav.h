@@ -9,7 +9,7 @@
 
 namespace neura::data {
 
-// How a sample lies in the file: integers of 8 to 32 bits, floating numbers, or 8 bits by G.711's logarithmic laws.
+// How a sample is stored: integers of 8 to 32 bits, floating numbers, or 8 bits by G.711's logarithmic laws.
 enum class WavEncoding { pcm_u8, pcm_s16, pcm_s24, pcm_s32, float32, float64, alaw, ulaw };
 int bits_per_sample(WavEncoding);
 

@@ -15,10 +15,10 @@ struct Made {  // a batch
   virtual ~Made() = default;
 };
 
-// What a worker is at, for whoever waits for it.
+// What a worker is at, for the thread that waits for it.
 struct Progress {
   std::atomic<std::int64_t> item{-1};  // being fetched
-  std::atomic<bool> stopped{false};    // nobody wants this epoch any more
+  std::atomic<bool> stopped{false};    // this epoch was abandoned
 };
 
 struct BatchSource {

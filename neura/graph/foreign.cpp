@@ -37,7 +37,7 @@ class Claim {
                        [&](const Arg& a) { return !a.is_value() || p_.values[a.id].dtype == in(0).dtype; });
   }
 
-  // Attributes by name, wherever they stand.
+  // Attributes by name, in any order.
   std::int64_t whole(std::string_view name) const { return field(name)->whole; }
   DType dtype(std::string_view name) const { return DType(whole(name)); }
   std::vector<std::int64_t> numbers(std::string_view name) const {
@@ -311,7 +311,7 @@ bool recurrent(const Claim& c) {
 }
 
 using Rule = bool (*)(const Claim&);
-// By the operations' names in texts, each between spaces. What stands here has an infer() that checks the rest.
+// By the operations' names in texts, each between spaces. Those listed here have an infer() that checks the rest.
 constexpr std::pair<std::string_view, Rule> kRules[] = {
     {" to lazy_clone copy matmul addmm linear ", always},
     {" permute ", permute},

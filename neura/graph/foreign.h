@@ -1,4 +1,4 @@
-// Programs of texts that somebody else wrote.
+// Programs of untrusted texts.
 #pragma once
 #include "neura/graph/program.h"
 

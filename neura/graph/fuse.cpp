@@ -71,7 +71,7 @@ class Fuser {
     const Dtypes d = dtypes_of(p_, n);
     return {row, d.computed, d.natural, d.result, {}, {}};
   }
-  // Is operand i a value, and not there for its sizes alone?
+  // True if operand i is read for its values, not for its sizes alone.
   static bool reads(const Node& n, std::size_t i) {
     return n.in[i].is_value() && (n.row->kind != Row::slope || i || n.row->of->slopes[n.row->operand].reads_g);
   }

@@ -19,7 +19,7 @@ const Row& row_at(const FusedCall& c) { return *row_of_number(c.row); }
 std::string at(const char* name, std::size_t i) { return name + std::to_string(i); }
 std::string word(std::size_t i) { return "p.w[" + std::to_string(i) + "]"; }
 
-const char* element(DType d) {  // as it lies in memory
+const char* element(DType d) {  // as it is stored
   constexpr const char* names[] = {"Bool",    "uint8_t", "int8_t",   "int16_t", "int32_t",
                                    "int64_t", "Half",    "BFloat16", "float",   "double"};
   static_assert(int(DType::boolean) == 0 && int(DType::float64) == 9);
@@ -129,7 +129,7 @@ class Writer {
     line("  }");
   }
   std::size_t slot_of(std::size_t call) const { return l_.operands.size() + f_.numbers.size() + call; }
-  // What is the same for all elements. An operand's may be read once: nobody writes it meanwhile.
+  // What is the same for all elements. An operand's may be read once: it is not written meanwhile.
   void constants() {
     const std::size_t operands = l_.operands.size();
     for (std::size_t i = 0; i < operands; ++i)

@@ -4,7 +4,7 @@
 
 namespace neura::graph {
 
-// Calls whose results nobody reads are dropped; what draws random numbers and what checks values (`expect`) stays.
+// Calls whose results are never read are dropped; what draws random numbers and what checks values (`expect`) stays.
 Program without_dead(const Program&);
 // What checks values goes, too: for formats that have no such call.
 Program without_checks(const Program&);
@@ -13,7 +13,7 @@ Program without_repeats(const Program&);
 // What depends on constants alone is computed now, up to 64 KiB a value; views of constants stay.
 Program folded(const Program&);
 // Pointwise calls, and their slopes, with contiguous results of one size become one call that goes over memory once
-// (fused.h), where nobody else reads what lies between. On the cpu operands are contiguous, too; on CUDA numbers are
+// (fused.h), where no other call reads the values between. On the cpu operands are contiguous, too; on CUDA numbers are
 // real, and values that others read later are further results.
 Program fused(const Program&);
 // All of these, in a good order; the bits stay.
@@ -25,7 +25,7 @@ Program frozen(const Program&);
 // same within rounding. They are computed in every run, unless they are frozen and folded.
 Program without_batch_norm(const Program&);
 
-// Where values may lie in one block of memory, each from the call that makes it to the last that reads it or a view of
+// Offsets of values in one block of memory, each from the call that makes it to the last that reads it or a view of
 // it: no two that live at one time overlap. Best fit, the largest first. Externals and what is returned are not in it.
 struct MemoryPlan {
   std::vector<std::size_t> offset;  // by value, multiples of 64; npos: it has none

@@ -41,7 +41,7 @@ MemoryPlan plan_memory(const Program& p) {
   std::vector<Interval> order = intervals_of(p);
   std::stable_sort(order.begin(), order.end(), [](const Interval& a, const Interval& b) { return a.bytes > b.bytes; });
   MemoryPlan plan{std::vector<std::size_t>(p.values.size(), std::string::npos), 0};
-  std::vector<Interval> placed;  // by where they lie
+  std::vector<Interval> placed;  // by offset
   const auto at = [&](const Interval& x) { return plan.offset[x.value]; };
   for (const Interval& x : order) {
     std::size_t best = std::string::npos, room = std::string::npos, free = 0;

@@ -22,7 +22,7 @@ Device device_of(const Program& p) {
              "; move it with .cuda()";
     });
   };
-  for (std::size_t i = 0; i < p.externals.size(); ++i)  // constants may stay where they are: nobody writes them
+  for (std::size_t i = 0; i < p.externals.size(); ++i)  // constants may stay where they are: they are never written
     if (p.externals[i].kind != External::constant)
       take(p.values[i], "%" + std::to_string(i) + " " + p.externals[i].name);
   for (const Node& n : p.nodes)

@@ -73,7 +73,7 @@ class Run {
     return laid.copy_(t);
   }
 
-  // May node `at` write the value where it is?
+  // True if node `at` may write the value in place.
   bool is_free(ValueId v, std::size_t at) const {
     if (last_[v] != at || !values_[v].spec().dense()) return false;
     const Storage* s = values_[v].impl()->storage;

@@ -35,7 +35,7 @@ std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
 }
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Kernels run as in plain eager mode, whatever the one who asks is in the middle of.
+// Kernels run as in plain eager mode, whatever mode the caller is in.
 struct Plain {
   const std::uint32_t active = state.active;
   Plain() { state.active = kNoGrad; }
@@ -105,7 +105,7 @@ Stream::Lock Stream::lock() {
   return l;
 }
 
-// Its bytes are shared until somebody writes them, so that whoever does so keeps them for the calls that wait.
+// Its bytes are shared until they are written (copy on write), so that they are kept for the calls that wait.
 std::optional<ValueId> Stream::outside(const TensorImpl* t) {
   Storage* s = t->storage;
   for (std::size_t i = outside_.size(); i-- > 0 && !s->exposed;) {  // by a pointer it may be written unseen

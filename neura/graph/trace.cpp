@@ -46,7 +46,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 // What it held before the call; undefined where that is not known any more.
 Tensor before_call(const Recording::Outside& o) { return o.written ? o.snapshot : o.tensor; }
 
-// Is it memory that lives from call to call? Else it is a constant. The text says what is neither.
+// True for memory that lives from call to call; else it is a constant. The text says what is neither.
 std::string difference(const Recording& a, const Recording& b, std::size_t i) {
   const Recording::Outside &x = a.outside[i], &y = b.outside[i];
   const std::string what = y.tensor.spec().str();

@@ -39,7 +39,7 @@ Window::Window(const WindowOptions& o) : Deferral(false), stream_(Stream::make()
 Window::~Window() {
   try {
     flush("the end of the function");
-  } catch (...) {  // raised again by who asks for a value
+  } catch (...) {  // raised again by the call that reads a value
   }
   Stream::put_back(std::move(stream_));
 }

@@ -1,4 +1,4 @@
-// A window lets pointwise calls wait until somebody asks for their values, and then makes of them calls that go over
+// A window lets pointwise calls wait until their values are read, and then makes of them calls that go over
 // memory once (passes.h). What a program sees is what it would see without: the same bits, errors, versions, records.
 //
 //   const auto step = graph::compile([&](const Tensor& x) { return gelu(x * w + b) * sigmoid(x); });
@@ -86,7 +86,7 @@ struct Explanation {
   std::int64_t waited = 0;  // calls
   std::int64_t unread = 0;  // of them, those whose result died unread: they ran only as part of others, or not at all
   std::int64_t ran = 0;     // calls that ran in their place
-  std::int64_t fused = 0;   // of them, those that stand for several
+  std::int64_t fused = 0;   // of them, those that replace several
   std::int64_t plans = 0, found = 0;            // plans made, and found again
   double planning = 0, running = 0;             // seconds
   std::map<std::string, std::int64_t> flushes;  // by what asked for values

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, checked: every tensor lies within the data, none overlap, nothing is left
+// The JSON header of a safetensors file, checked: every tensor is within the data, none overlap, nothing is left
 // over.
 #pragma once
 #include <cstdint>

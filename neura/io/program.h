@@ -29,8 +29,8 @@ struct ProgramFile {
   std::string version;  // of the Neura that wrote the file
 };
 struct ProgramOptions {
-  bool mmap = true;  // weights lie in the file's pages, see load(); else they are read, and compared with their hash
-  // A file of somebody else may only call operations that graph::check_foreign knows. Trusted: all of them.
+  bool mmap = true;  // weights are mapped from the file, see load(); else they are read, and compared with their hash
+  // An untrusted file may only call operations that graph::check_foreign knows. Trusted: all of them.
   bool trusted = false;
 };
 
@@ -39,7 +39,7 @@ struct ProgramOptions {
 ProgramFile load_program(const std::string& path, const ProgramOptions& = {});
 ProgramFile load_program(std::span<const std::byte> bytes, bool trusted = false, const std::string& name = "program");
 
-// Does a file begin like one? For tools that read several kinds.
+// True if a file begins like one. For tools that read several kinds.
 bool is_program_file(const Metadata& metadata);
 
 }  // namespace neura

@@ -1,5 +1,5 @@
 // Saved tensors: safetensors files, which every other framework reads as well. A file is 8 bytes of header size, a JSON
-// header, and the bytes of the tensors. What the format has no word for (device, requires_grad, complex numbers) stands
+// header, and the bytes of the tensors. What the format has no word for (device, requires_grad, complex numbers) is
 // in its metadata.
 #pragma once
 #include <concepts>
@@ -52,7 +52,7 @@ void save(const std::string& path, const nn::StateDict& tensors, const Metadata&
 // Reads a file. IoError if the system refuses; FormatError, with the place, if it is damaged or no safetensors file.
 // What a hostile file says about sizes is checked before anything is allocated. DeviceError where a device is not
 // there.
-// With mmap the tensors lie in the file's own pages, which are read when they are first used; what is written into them
+// With mmap the tensors are in the file's own pages, which are read when they are first used; what is written into them
 // changes no file. The file must not be shortened while they live.
 nn::StateDict load(const std::string& path, const MapLocation& map_location = {}, bool mmap = false);
 nn::StateDict load(std::span<const std::byte> bytes, const MapLocation& map_location = {});  // of a file in memory

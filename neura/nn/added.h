@@ -10,7 +10,7 @@ struct Module::Added {
   Tensor tensor;
   Slot slot;
   bool persistent = true;
-  int listed = -1;  // stands for the listed member of this index, and holds nothing itself
+  int listed = -1;  // refers to the listed member of this index, and holds nothing itself
 
   Added(std::string n, Member::Kind k, const Tensor& t) : name(std::move(n)), kind(k), tensor(t) {}
   Member member() {

@@ -6,7 +6,7 @@
 namespace neura::nn {
 
 struct Crossing;                                               // one call
-std::shared_ptr<Crossing> enter_for_backward(Module&, Args&);  // null where nobody wants to see
+std::shared_ptr<Crossing> enter_for_backward(Module&, Args&);  // null where there are no hooks
 void leave_for_backward(const std::shared_ptr<Crossing>&, Value& result);
 
 }  // namespace neura::nn

@@ -1,5 +1,5 @@
-// While it lives, new layers of this thread draw their first values from a generator of their own: they are about to be
-// overwritten, and clone() must not move the user's random numbers on.
+// While it lives, new layers of this thread draw their initial values from a generator of their own: they are about to
+// be overwritten, and clone() must not move the user's random numbers on.
 #pragma once
 #include "neura/core/random.h"
 

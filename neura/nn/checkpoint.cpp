@@ -13,7 +13,7 @@ template <class F> void for_tensors(Args& args, F&& f) {
     if (auto* t = std::get_if<Tensor>(&v.v)) f(*t);
 }
 
-// The modules one after the other, as a checkpoint. What the first run gives is the result; nobody looks at a later
+// The modules one after the other, as a checkpoint. What the first run gives is the result; nothing reads a later
 // one.
 Value checkpointed(std::vector<Ref<Module>> part, Args args, CheckpointOptions options) {
   std::vector<Tensor> inputs;

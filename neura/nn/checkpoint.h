@@ -10,7 +10,7 @@ struct CheckpointModuleOptions {
 };
 
 // The entries of a Sequential under their own names, so that parameters, states and files are the same as without; or
-// one other module, named "module". They stay shared with whoever holds them.
+// one other module, named "module". They stay shared with their other owners.
 class CheckpointModule : public ModuleList {
  public:
   CheckpointModule() = default;

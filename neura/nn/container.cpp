@@ -106,7 +106,7 @@ Sequential::Sequential(const std::vector<std::pair<std::string, Ref<Module>>>& n
   for (const auto& [name, m] : named) add_named(name, m);
 }
 
-// The module at `i`, kept alive while it runs; null where a tensor stands.
+// The module at `i`, kept alive while it runs; null where there is a tensor.
 Ref<Module> Sequential::step(std::size_t i) const {
   if (added_[i]->kind != Member::module) return {};
   check<ValueError>(bool(added_[i]->slot.module), [&] {

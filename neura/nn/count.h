@@ -1,5 +1,5 @@
-// The reference count of a module, in the form that Ref asks for. A module that is a C++ member of another has no life
-// of its own: its references are its owner's. A module that another language owns is counted by that language.
+// The reference count of a module, in the form that Ref asks for. A module that is a C++ member of another is owned by
+// it: references to it count on the owner. A module that another language owns is counted by that language.
 #pragma once
 #include "neura/core/ref.h"
 

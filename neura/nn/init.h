@@ -1,5 +1,5 @@
-// First values of parameters. Every function fills the tensor in place on its own device, records nothing, and returns
-// the tensor. Random ones draw from the default generator where none is given.
+// Initialization of parameters. Every function fills the tensor in place on its own device, records nothing, and
+// returns the tensor. Random ones draw from the default generator where none is given.
 #pragma once
 #include <string_view>
 

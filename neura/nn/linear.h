@@ -88,7 +88,7 @@ struct PixelUnshuffle final : Module {  // and back
   NEURA_FORWARD("input")
 };
 
-struct ChannelShuffle final : Module {  // [N, C, *]: the channels of `groups` groups by turns
+struct ChannelShuffle final : Module {  // [N, groups, C / groups, *] -> [N, C / groups, groups, *]
   explicit ChannelShuffle(std::int64_t groups) : groups(groups) {}
   explicit ChannelShuffle(Blank) : groups(1) {}
   Tensor forward(const Tensor& input) const;

@@ -7,7 +7,7 @@
 
 namespace neura::nn {
 
-struct Slot {  // holds a module that somebody may replace
+struct Slot {  // holds a module that may be replaced
   Ref<Module> module;
   virtual ~Slot() = default;
   virtual void set(Ref<Module> m);

@@ -68,7 +68,7 @@ Module::Module(Module&& o)
       moved_(o.moved_),
       hooked_(o.hooked_) {
   check<ValueError>(!o.count.shared(), [&] {
-    return std::string("module: expected a module that nobody shares, got a shared one; make it with nn::make");
+    return std::string("module: expected a module that is not shared, got a shared one; make it with nn::make");
   });
 }
 
@@ -170,7 +170,7 @@ bool Module::restore_member(std::string_view name, Member::Kind kind) {
   return visit_removed([&](Member& m) {
     if (m.name != name || m.kind != kind) return false;
     removed_ &= ~(std::uint64_t(1) << m.index);
-    moved_ |= std::uint64_t(1) << m.index;  // what is put back stands last, as in a dictionary
+    moved_ |= std::uint64_t(1) << m.index;  // what is put back comes last, as in a dictionary
     added_.push_back(std::make_unique<Added>(std::string(name), kind, Tensor()));
     added_.back()->listed = m.index;
     ++structure_;

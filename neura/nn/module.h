@@ -39,7 +39,7 @@ using NamedModules = std::vector<std::pair<std::string, Ref<Module>>>;
 class Module {
  public:
   Module();
-  Module(Module&&);  // hands a fresh module to a container; ValueError if somebody already shares it
+  Module(Module&&);  // hands a fresh module to a container; ValueError if it is already shared
   Module& operator=(Module&&) = delete;
   virtual ~Module();
 
@@ -70,7 +70,7 @@ class Module {
   bool remove_member(std::string_view name);  // of either kind; false if there is none
   void clear_members();                       // lets go of every tensor and module
 
-  // For bindings: the very tensor (or none) under a name that nobody checks; a listed member that was removed comes
+  // For bindings: the very tensor (or none) under a name that is not checked; a listed member that was removed comes
   // back; the removed ones; a number that changes whenever members come or go.
   void add_tensor(Member::Kind, std::string name, const Tensor&, bool persistent = true);
   bool restore_member(std::string_view name, Member::Kind);
@@ -106,13 +106,13 @@ class Module {
   using ForwardHook = std::function<void(Module&, const Args&, Value& result)>;
   std::uint64_t register_forward_pre_hook(PreHook);
   std::uint64_t register_forward_hook(ForwardHook);
-  // f sees, once per backward, the gradients of the call's tensor arguments (which it may replace; undefined where
-  // there is none) and of its results. At most three tensors each way that require a gradient; NotImplementedError for
-  // more.
+  // f sees, once per backward, the gradients of the call's tensor arguments and those of its results. It may
+  // replace the former.
+  // An argument that requires no gradient has an undefined one.
   using BackwardHook =
       std::function<void(Module&, std::vector<Tensor>& grad_input, const std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_hook(BackwardHook);
-  // f sees the gradients of the results before anybody uses them, and may replace them.
+  // f sees the gradients of the results before the module's backward uses them, and may replace them.
   using BackwardPreHook = std::function<void(Module&, std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_pre_hook(BackwardPreHook);
   bool remove_hook(std::uint64_t id);
@@ -163,7 +163,7 @@ class Module {
   std::vector<std::pair<std::uint64_t, BackwardHook>> backward_hooks_;
   std::vector<std::pair<std::uint64_t, BackwardPreHook>> backward_pre_hooks_;
   std::uint64_t removed_ = 0;  // of the listed members, by index
-  std::uint64_t moved_ = 0;    // those that were removed and came back: they stand among the added ones
+  std::uint64_t moved_ = 0;    // those that were removed and came back: they are among the added ones
   std::uint32_t structure_ = 0;
   bool hooked_ = false;
 };

@@ -60,7 +60,7 @@ Tensor BatchNormNd::forward(const Tensor& input) {
            input.shape().str();
   });
   const double factor = momentum.value_or(0);
-  const bool again = training && is_recomputing();  // this batch has been counted: what is written now, nobody keeps
+  const bool again = training && is_recomputing();  // this batch has been counted: what is written now is discarded
   const Tensor mean = again && running_mean ? running_mean.clone() : running_mean;
   const Tensor var = again && running_var ? running_var.clone() : running_var;
   if (per_sample_) {

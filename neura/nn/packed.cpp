@@ -15,7 +15,7 @@ using Numbers = std::vector<std::int64_t>;
 Tensor vector_of(const Numbers& v) { return tensor(v, {.dtype = DType::int64, .device = Device()}); }
 std::string text(std::int64_t n) { return std::to_string(n); }
 
-// A vector of integers, wherever it lies.
+// A vector of integers, on any device.
 Numbers numbers_of(const char* op, const char* what, const Tensor& t) {
   check<ShapeError>(t && t.dim() == 1 && category(t.dtype()) == Category::integer, [&] {
     return std::string(op) + ": expected " + what + " to be a vector of integers, got " +
@@ -38,7 +38,7 @@ Numbers inverse(const char* op, const Numbers& permutation) {
   return out;
 }
 
-// Where element (time, sequence) lies among the rows of a padded tensor.
+// The row of element (time, sequence) in a padded tensor.
 struct Rows {
   std::int64_t times, sequences;
   bool batch_first;

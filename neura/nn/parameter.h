@@ -19,7 +19,7 @@ class Parameter : public Tensor {
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
-  // The same parameter to everybody who holds it, with the bytes, shape and dtype of `data`.
+  // The same parameter for all its owners, with the bytes, shape and dtype of `data`.
   void set_data(const Tensor& data);
 
  private:

@@ -1,4 +1,4 @@
-// Where in a sequence an element stands, as waves of growing length (Vaswani et al., 2017, section 3.5).
+// Sinusoidal positional encoding: the position in a sequence (Vaswani et al., 2017, section 3.5).
 #pragma once
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"

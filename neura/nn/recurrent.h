@@ -25,7 +25,7 @@ using PackedSequence = utils::rnn::PackedSequence;
   mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size
 
 // input [T, N, width], or [T, width] for one sequence; hx [layers * directions, N, hidden] -> the outputs of the last
-// layer, [T, N, directions * hidden], and the states at the end, like hx. States of a packed sequence stand in the
+// layer, [T, N, directions * hidden], and the states at the end, like hx. States of a packed sequence are in the
 // order from before it was packed.
 struct RNNBase : Module {
   explicit RNNBase(Blank) {}

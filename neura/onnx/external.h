@@ -1,4 +1,4 @@
-// Tensors of a model that lie in other files of its folder.
+// Tensors of a model that are stored in other files of its folder.
 #pragma once
 #include <map>
 #include <string>

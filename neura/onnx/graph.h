@@ -6,7 +6,7 @@
 
 namespace neura::onnx {
 
-// Does a step compute sizes? follows: where all its operands are sizes and constants.
+// True if a step computes sizes. follows: where all its operands are sizes and constants.
 enum class Host : std::uint8_t { never, always, follows };
 
 struct Step {
@@ -14,7 +14,7 @@ struct Step {
   const Operator* op = nullptr;  // null for a function of the model
   std::string where;             // "node \"x\" (Conv)", for errors
   std::vector<int> in, out;      // slots; -1 for what has no name
-  std::vector<int> last;         // slots that nobody reads afterwards
+  std::vector<int> last;         // slots that are not read afterwards
   Host host = Host::never;
 };
 

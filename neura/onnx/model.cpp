@@ -72,7 +72,7 @@ std::string Model::extra_repr() const {
   return "(" + in + ") -> (" + out + "), " + std::to_string(program_->main->steps.size()) + " nodes";
 }
 
-// The members' tensors in the program's order: somebody may have replaced them.
+// The members' tensors in the program's order: the program may have replaced them.
 std::vector<Tensor> Model::owned() const {
   std::vector<Tensor> out(program_->members.size());
   std::size_t next = 0;

@@ -40,7 +40,7 @@ class Model final : public nn::Module {
 // in other files are read from the folder of the model and from nowhere else. The model is in evaluation mode.
 Ref<Model> load(const std::string& path);
 Ref<Model> load_bytes(std::string_view bytes);
-// The same of bytes that came from the file `path`, in whose folder weights may lie.
+// The same of bytes that came from the file `path`, in whose folder weights may be.
 Ref<Model> load_bytes(std::string_view bytes, const std::string& path);
 
 }  // namespace neura::onnx

@@ -1,5 +1,5 @@
 // The table of operators: for each name and span of versions, the function that runs it. Importer and documentation
-// read it; the rows stand in the files of their families, operators_*.cpp.
+// read it; the rows are in the files of their families, operators_*.cpp.
 //
 //   {"Tanh", 1, kNewest, AS(tanh(x[0]))},            // without attributes: an expression of the operands
 //   {"Softmax", 1, 12, softmax_flattened},           // Call softmax_flattened(const Node&): attributes are read once,
@@ -22,7 +22,7 @@ struct State {  // of the run of a model
 };
 
 // The operands of one call. Tensors come on one device: that of the first one that is not on the cpu, where there is
-// one. What stands for sizes is read by integers() and stays on the host.
+// one. A tensor of sizes is read by integers() and stays on the host.
 class Operands {
  public:
   Operands(std::span<const Value> values, const State& state);

@@ -1,4 +1,4 @@
-// Attention and what stands around it in language models.
+// Attention, and the operators around it in language models.
 #include <cmath>
 #include <limits>
 

@@ -26,7 +26,7 @@ Results concatenated(const Operands& x) {
 }
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-// At each delimiter; without one, at runs of blanks, of which none stand at the ends.
+// At each delimiter; without one, at runs of blanks, of which none are at the ends.
 Texts pieces_of(const std::string& s, const std::string& delimiter, std::int64_t most) {
   Texts out;
   std::size_t at = 0;
@@ -102,7 +102,7 @@ Call normalised(const Node& n) {
   };
 }
 
-// How often each n-gram of a pool stands in a row; the words of one may lie some places apart.
+// How often each n-gram of a pool occurs in a row; the words of one may be some positions apart.
 struct Grams {
   std::int64_t shortest, longest, skips, width = 0;
   std::string mode;

@@ -66,7 +66,7 @@ void check_alike(const std::vector<Program>& traces) {
   }
 }
 
-// A view of memory that the model owns is a tensor of its own, such as a parameter that lies in one block with others.
+// A view of memory that the model owns is a tensor of its own, such as a parameter that shares a block with others.
 bool is_window(ProgramState& s, const graph::Node& n) {
   if (std::string_view(n.row->name) != "as_strided" || n.in[0].id >= s.program().externals.size()) return false;
   const External& e = s.program().externals[n.in[0].id];

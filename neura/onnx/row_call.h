@@ -76,7 +76,7 @@ class RowCall {
   // Results.
   const Spec& out(std::size_t k = 0) const;
   std::vector<Size> out_sizes(std::size_t k = 0) const;
-  bool wanted(std::size_t k) const;  // does anybody read it?
+  bool wanted(std::size_t k) const;  // true if a call reads it
   void result(const Term&, std::size_t k = 0);
   void result(std::string name, std::size_t k = 0) { result(Term{&to, std::move(name), out(k).dtype}, k); }
 

@@ -1,5 +1,5 @@
 // The wire format of protocol buffers: tags, varints, fixed numbers, lengths. Every length is compared with what is
-// there before anything is allocated; messages lie at most 64 deep.
+// there before anything is allocated; messages are nested at most 64 deep.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxMessages = std::size_t{1} << 21;  // an empty o
 
 static_assert(std::endian::native == std::endian::little, "fixed numbers are copied as they lie in memory");
 
-// A message that is being read. What it returns as std::string_view lies in the bytes it was given.
+// A message that is being read. A std::string_view that it returns points into the bytes it was given.
 class Reader {
  public:
   explicit Reader(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}

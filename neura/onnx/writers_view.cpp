@@ -134,7 +134,7 @@ void write_arange(RowCall& c) {
   c.result(range);
 }
 
-// A window of what lies in order is a choice of its elements.
+// A window of a contiguous tensor is a choice of its elements.
 Tensor places(const Spec& base, const Spec& view) {
   Tensor out = Tensor::empty(Spec::dense(DType::int64, view.sizes()));
   std::vector<std::int64_t> at(view.rank, 0);
@@ -148,7 +148,7 @@ Tensor places(const Spec& base, const Spec& view) {
   return out;
 }
 std::string flat(RowCall& c, const std::string& x) { return c.to.add("Reshape", {x, c.to.integers({-1})}); }
-// Base and window of a call on fixed sizes; the base lies in order.
+// Base and window of a call on fixed sizes; the base is contiguous.
 std::pair<Spec, Spec> window(RowCall& c) {
   const auto spec = [&](const std::string& path) {
     Spec s = Spec::dense(c.spec(0).dtype, shape_from(c.integers(path + ".shape")));
@@ -162,7 +162,7 @@ std::pair<Spec, Spec> window(RowCall& c) {
   if (!base.contiguous) c.refuse("memory in another order", "call contiguous() before");
   return {base, spec("view")};
 }
-// Elements of what lies in order.
+// Elements of a contiguous tensor.
 void choose(RowCall& c, const Tensor& at) {
   c.result(c.to.add("Gather", {flat(c, c.name(0)), c.to.constant(at)}, {attribute("axis", std::int64_t{0})}));
 }
@@ -170,7 +170,7 @@ void write_window(RowCall& c) {
   const auto [base, view] = window(c);
   choose(c, places(base, view));
 }
-// A window that is a box within the base: how many elements lie before and behind it, the same in every trace.
+// A window that is a box within the base: how many elements are before and behind it, the same in every trace.
 bool is_box(RowCall& c, std::vector<std::int64_t>& pads) {
   for (std::size_t t = 0; t < c.traces(); ++t) {
     const auto base = c.seen("base.shape", t), strides = c.seen("base.strides", t), view = c.seen("view.shape", t);

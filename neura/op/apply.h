@@ -24,7 +24,7 @@ struct Call {
 
 void apply(Call&);
 
-// On a thread's stack while it lives; calls made inside `call` see only what lies beneath it.
+// On a thread's stack while it lives; calls made inside `call` see only those beneath it.
 struct Interceptor {
   Interceptor();
   Interceptor(const Interceptor&) = delete;
@@ -33,7 +33,7 @@ struct Interceptor {
   Interceptor* const below;
 };
 
-// A list operation: `in` stands for the operands of infer and run, as many as there are.
+// A list operation: `in` holds the operands of infer and run, as many as there are.
 template <class Op> Tensor apply_list(const Op& op, std::span<const Tensor> in) {
   std::vector<Operand> operands(in.begin(), in.end());
   Tensor out;

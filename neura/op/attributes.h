@@ -6,7 +6,7 @@
 //   Attributes::parse(text).write_to(*row, op.get());
 //
 // The text is for files and for people: names and order are those of NEURA_FIELDS, numbers read back as they were, an
-// integer is never a real number (1, 1.0), structs and lists stand in square brackets. NaN equals NaN, and -0 is not 0.
+// integer is never a real number (1, 1.0), structs and lists are in square brackets. NaN equals NaN, and -0 is not 0.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -5,7 +5,7 @@
 
 namespace neura {
 
-// Fields in order, with the sizes of the groups they stand in.
+// Fields in order, with the sizes of their groups.
 struct FieldList {
   std::vector<Attributes::Field> fields;
   std::vector<std::size_t> groups;  // those that are open

@@ -1,5 +1,5 @@
 // Mixed precision. Inside an autocast region the door casts operands first: those of products and convolutions to a
-// half, those of what loses too much in halves to float32. autocast.def lists who does what; all else takes its
+// half, those of what loses too much in halves to float32. autocast.def lists which does what; all else takes its
 // operands as they come. Backward never casts: the engine lifts the mode.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// What lies below the door: a deferral gets every call that runs a kernel or makes a view, after interceptors,
+// What is below the door: a deferral gets every call that runs a kernel or makes a view, after interceptors,
 // definitions and recording. A trace writes them down (graph/trace.h); a window lets some wait (graph/window.h).
 #pragma once
 #include <functional>
@@ -19,7 +19,7 @@ struct Deferral : Reader {
   virtual void take(Call&) = 0;                                             // runs it by proceed()
   virtual void copied(const TensorImpl* /*from*/, const Tensor& /*to*/) {}  // by the engine, no call
   virtual void recomputes(bool /*begins*/) {}                               // what follows was computed before
-  // Of the next call that has such numbers; kept by who overrides it.
+  // Of the next call that has such numbers; kept by the class that overrides it.
   virtual void renews(Renewal) {}             // NOLINT(performance-unnecessary-value-param)
   virtual void flush(const char* /*why*/) {}  // what waits is run
   // In write_later(), after all checks and before the kernel: true if it waits. Raises the version then.

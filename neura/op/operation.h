@@ -33,7 +33,7 @@ struct Operation {
   std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in Which
   std::uint8_t optional_inputs = 0;      // may be absent
   std::uint8_t written_inputs = 0;       // the kernel writes them: running statistics, states of optimizers
-  std::uint8_t first_of_list = 0;        // of a list: operands before it stand alone, the rest repeat in groups
+  std::uint8_t first_of_list = 0;        // of a list: operands before it are single, the rest repeat in groups
   std::uint8_t group = 0;                // operands a member of a list has; 0: no list
   Precision under_autocast = Precision::any;
   bool is_linear = false;        // in each operand: forward mode needs nothing else

@@ -11,7 +11,7 @@ enum class Overwriter { masked_fill, put, masked_scatter, index_put };
 void check_overwrite(Overwriter, Tensor& self);  // InplaceError if self may not be written while recording
 Tensor& overwrite(Overwriter, Tensor& self, const Tensor& source);
 
-// Below `apply`: every element of `to`, which lies on any device with any strides.
+// Below `apply`: every element of `to`, of any device and any strides.
 void fill_memory(const View& to, Scalar value);
 
 }  // namespace neura

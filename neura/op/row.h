@@ -98,7 +98,7 @@ struct Row : Operation {
   // view and structured; n: how many operands
   void (*infer)(const void* op, const Spec* const* in, int n, Spec* out) = nullptr;
   void (*run)(const void* op, Context&, const View* in, int n, const View* out) = nullptr;
-  // Has the back end a kernel for these operands? Null: it has. If not, the definition runs.
+  // True if the back end has a kernel for these operands; null: it has. If not, the definition runs.
   bool (*accepts)(const void* op, const Backend&, const Spec* const* in, int n) = nullptr;
   // The same results made of other operations: where there is no kernel, and for derivatives of derivatives.
   void (*define)(const void* op, const Tensor* in, int n, Tensor* out) = nullptr;

@@ -1,4 +1,4 @@
-// What is kept for backward may be packed: whoever stands here decides how (recomputed, moved elsewhere, on disk).
+// Saved-tensor hooks: how a tensor that is kept for backward is packed (recomputed, offloaded, on disk).
 #pragma once
 #include <memory>
 #include <string>
@@ -35,7 +35,7 @@ Tensor unpacked(Packed&, const Spec& want, const char* op);
 // Kept by a record only in anomaly mode or for packed values.
 struct Aside {
   struct Value {
-    std::shared_ptr<Packed> packed;  // null: the value stands in the record itself
+    std::shared_ptr<Packed> packed;  // null: the value is in the record itself
     Spec spec;
   };
   std::string trace;          // where the forward call was made
@@ -44,7 +44,7 @@ struct Aside {
 std::string trace_of(const char* op, const std::string& arguments);  // for anomaly mode
 struct Node;
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local const Node* blamed_node;  // whose derivative runs
-// What a host language says about where its program stands: lines, each ended by a new line. Null: nothing.
+// The host language's stack trace of the running program: lines, each ended by a new line. Null: none.
 extern std::string (*call_site)();
 
 }  // namespace neura

@@ -88,7 +88,7 @@ class Search {
   Point run(double t) {
     Point before = start_, now = look(t);
     std::int64_t tries = 0;
-    for (;;) {  // until a point as wanted lies between two
+    for (;;) {  // until a suitable point is between two
       if (tries >= most_) return now.loss < start_.loss ? now : start_;
       if (too_high(now) || (tries > 1 && now.loss >= before.loss)) break;
       if (flat_enough(now)) return now;
@@ -244,7 +244,7 @@ Tensor detail::lbfgs_step(const std::vector<Tensor>& params, const LBFGSOptions&
       v.move(best.t, m.direction);
     } else {
       v.move(m.t, m.direction);
-      if (i == o.max_iter) break;  // nobody would use what the closure computes
+      if (i == o.max_iter) break;  // what the closure computes would not be used
       loss = v.evaluate().item<double>(), gradient = v.gradient();
     }
     evaluations += again, m.func_evals += again;

@@ -58,7 +58,7 @@ void adafactor_step(Tensor p, const Tensor& grad, double t, const AdafactorOptio
 
 Tensor orthogonal(const Tensor& matrix, const Triple& k, std::int64_t steps, double eps) {
   Tensor x = matrix.to(DType::bfloat16);
-  const bool tall = x.size(0) > x.size(1);  // the smaller side stands in front: less work
+  const bool tall = x.size(0) > x.size(1);  // the smaller side comes first: less work
   if (tall) x = x.t();
   x = x / clamp(vector_norm(x), {.min = eps});
   for (std::int64_t i = 0; i < steps; ++i) {

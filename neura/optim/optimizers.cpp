@@ -60,7 +60,7 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
   masters.write();
 }
 
-// Where a state need not lie as its parameter does: each size is the parameter's, or 1.
+// For a state that need not have its parameter's strides: each size is the parameter's, or 1.
 template <class O> bool fits(const O&, const Shape& state, const Shape& parameter) { return state == parameter; }
 bool fits(const AdafactorOptions&, const Shape& state, const Shape& parameter) {
   bool all = state.size() == parameter.size();

@@ -1,4 +1,4 @@
-// One step of one parameter by each optimizer: the numbers its kernel needs, and where its state lies. S is a state of
+// One step of one parameter by each optimizer: the numbers its kernel needs, and where its state is. S is a state of
 // any kind, with has(name), tensor(name, like, first) and number(name, first), which is assigned to; it brings its own
 // take_step(state, parameter, gradient, step, tensors...).
 #pragma once

@@ -23,7 +23,7 @@ Tensor empty_beside(const Tensor& like) {
 
 namespace {
 // What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
-// graph's, which what stood before it in the capture may write in every replay. A thread of its own captures nothing.
+// graph's, which earlier calls of the capture may write in every replay. A thread of its own captures nothing.
 template <class F> Tensor beside_captures(Device device, F make) {
   if (!is_captured(device)) return make();
   Tensor made;
@@ -79,7 +79,7 @@ Tensor moved_beside(const Tensor& state, const Tensor& like) {
 
 namespace {
 
-// May it wait while the next parameters have their turn? Dense, of memory of its own, and nothing for the door to
+// True if it may wait for the next parameters: dense, of memory of its own, and nothing for the door to
 // refuse. On the cpu no copy of the gradient waits either.
 bool can_wait(const StepTensors& t) {
   const Tensor &param = t[0], &grad = t[1];
@@ -157,7 +157,7 @@ void Batch::look_for_capture(const Tensor& param, bool waits) {
   });
 }
 
-// Does this step wait with the others? What it cannot wait with is taken first.
+// True if this step waits with the others. Those it cannot wait with run first.
 bool Batch::joins(const Tensor& param, bool can_wait) {
   const bool here = param.device().is_cpu();
   if (!kept_.empty() && kept_[0].device().is_cpu() != here) {
@@ -187,7 +187,7 @@ void Batch::add(const StepKind& kind, const void* step, StepTensors t) {
   if (!t[0].is_same(param)) Tensor(param).copy_(t[0]);
 }
 
-// Does no parameter or state lie in what another step reads or writes? One step after the other is right in any case.
+// True if no parameter or state overlaps what another step reads or writes. Steps in sequence are always right.
 bool Batch::apart() const {
   const auto is_grad = [](std::size_t i) { return i % kStepOperands == 1; };
   const auto alone = [](const Tensor& t) { return !t || t.impl()->storage->count == 1; };

@@ -12,7 +12,7 @@
 namespace neura::optim::detail {
 
 bool lie_alike(const Tensor& a, const Tensor& b);              // of one shape, dtype, device and the same strides
-Tensor empty_beside(const Tensor& like);                       // as `like` lies, if it is dense, else contiguous
+Tensor empty_beside(const Tensor& like);                       // strided as `like`, if it is dense, else contiguous
 Tensor filled_beside(const Tensor& like, double value);        // both parts of a complex number
 Tensor moved_beside(const Tensor& state, const Tensor& like);  // a copy
 
@@ -38,7 +38,7 @@ template <class Step> inline constexpr StepKind kStepKind{OptimizerKernel<Step>:
 // Steps that have passed every check and still wait for their call, which `run` makes.
 //
 // Inside a graph's capture the kernel is recorded, not run, and a replay does not come by here: the steps' numbers,
-// which change from step to step, then lie in the device's memory, and before each replay they are computed as for a
+// which change from step to step, are then in the device's memory, and before each replay they are computed as for a
 // step outside and copied there. So counts, schedulers and hyperparameters go on as without a graph.
 class Batch {
  public:
@@ -73,7 +73,7 @@ class Batch {
 // taken on it, of the gradient in float32, and the parameter is its rounding. S as in rules.h, with saved(name) and
 // put(name, tensor).
 inline constexpr const char* kMaster = "master_param";
-Tensor master_beside(const Tensor& values, const Tensor& param);  // a float32 copy of values, as param lies
+Tensor master_beside(const Tensor& values, const Tensor& param);  // a float32 copy of values, strided as param
 template <class S> Tensor master_of(S& state, const Tensor& param) {
   const Tensor kept = state.saved(kMaster);
   if (kept && kept.dtype() == DType::float32 && kept.device() == param.device() && kept.shape() == param.shape())

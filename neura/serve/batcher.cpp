@@ -11,7 +11,7 @@ namespace {
 
 double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-// May rows of both lie in one tensor?
+// True if rows of both may be batched in one tensor.
 bool fit_together(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     const Spec &x = a[i].spec(), &y = b[i].spec();

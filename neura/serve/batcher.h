@@ -1,6 +1,6 @@
 // The queue of a model. Requests that come while it computes go through it together afterwards.
 //
-// There is no thread of its own: who finds the model idle runs it, and hands it on to the first who waits.
+// There is no thread of its own: a thread that finds the model idle runs it, and hands it on to the first that waits.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -41,7 +41,7 @@ class Batcher {
     Batcher* batcher_;  // null when it has arrived
   };
 
-  // The results of the model for `inputs`, which fit its ports; `arrival` is over once they stand in the queue.
+  // The results of the model for `inputs`, which fit its ports; `arrival` is over once they are in the queue.
   // Refusal: 429 where that is full, 503 where nothing had begun by the deadline. What the model throws comes out, to
   // those whose inputs caused it.
   std::vector<Tensor> run(std::vector<Tensor> inputs, Clock::time_point deadline, Arrival* arrival = nullptr);
@@ -72,7 +72,7 @@ class Batcher {
   std::vector<Job*> batch_;  // the leader's
   bool busy_ = false;
   int arriving_ = 0;
-  Job* gathering_ = nullptr;  // who waits for arrivals
+  Job* gathering_ = nullptr;  // the job that waits for arrivals
 };
 
 }  // namespace neura::serve

@@ -26,10 +26,10 @@ class Model {
   // What a log should say about its loading.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // May rows of several requests go through the model together? Only where the first size of every input is open, and
+  // True if rows of several requests may be batched: only where the first size of every input is open, and
   // samples showed that each row of the results follows from that row alone.
   bool batches() const { return batches_; }
-  // May several threads run it at once? Not where a run changes the model's memory.
+  // True if several threads may run it at once: not where a run changes the model's memory.
   virtual bool shared() const { return true; }
 
   // Inputs on the cpu, of the ports' dtypes and sizes. Results on the cpu, contiguous; nothing is recorded.
@@ -52,7 +52,7 @@ class Model {
   std::vector<std::string> notes_;
 };
 
-// A file .neura or .onnx, read into memory: whoever writes over it later changes nothing here. `device`: where an ONNX
+// A file .neura or .onnx, read into memory: a later write to it changes nothing here. `device`: where an ONNX
 // model computes; a program was traced on one, which it must be. IoError, FormatError, NotImplementedError for files
 // that hold no model, or one with inputs and outputs that no request can carry.
 std::shared_ptr<const Model> load_model(const std::string& file, Device device = {});

@@ -42,7 +42,7 @@ struct ValuesNode final : CustomNode {
     return {g[0] ? assemble(pattern, g[0], size) : Tensor()};
   }
 };
-// A tensor made of values; their gradient is what stands at its pattern in the tensor's.
+// A tensor made of values; their gradient is the tensor's at its pattern.
 struct TensorNode final : CustomNode {
   Tensor like;  // without history
   const char* name() const override { return "sparse_tensor"; }

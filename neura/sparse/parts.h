@@ -44,8 +44,8 @@ void overwrite(const char* op, Tensor& self, const Tensor& value);
 
 Shape sparse_sizes(const Tensor&);  // those of the dimensions that indices name,
 Shape dense_sizes(const Tensor&);   // and the rest
-// Where each stored element stands among all elements of the sparse dimensions, row by row: of the values' sizes less
-// the dense dimensions, flattened.
+// The flat index of each stored element among all elements of the sparse dimensions, row-major: of the values' sizes
+// less the dense dimensions, flattened.
 Tensor keys(const Tensor&);
 Tensor keys(const Tensor& indices, const Shape& sizes);
 bool ascends(const Tensor& keys);                            // and are they distinct?
@@ -53,10 +53,10 @@ Tensor coordinates(const Tensor& keys, const Shape& sizes);  // and back: [dims,
 Tensor flat_values(const Tensor&, const Tensor& values);     // [n, dense dims..], in the order of keys
 // [n, ...]: the sum of the rows of values that have the number i.
 Tensor sum_rows(std::int64_t n, const Tensor& number, const Tensor& values);
-// Of a sparse or dense `from`: what stands at the stored elements of `at`, of the sizes of its values.
+// Of a sparse or dense `from`: its elements at the stored indices of `at`, of the sizes of its values.
 Tensor values_at(const Tensor& from, const Tensor& at);
 Tensor starts_of(const Tensor& sorted, std::int64_t n);  // [n + 1]: how many are less than 0, 1, ... n
-Tensor numbers_of(const Tensor& starts);                 // back: in which row each stands
+Tensor numbers_of(const Tensor& starts);                 // back: the row of each
 
 // `made` of `from`, recorded with this node where `from` needs a gradient.
 template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {

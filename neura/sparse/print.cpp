@@ -18,7 +18,7 @@ std::string part(const char* what, const Tensor& t, const PrintOptions& o, const
   if (is_meta(t.device())) return head + "tensor(..., size=" + tuple(t.shape()) + ")";
   if (!t.numel()) return head + "tensor([], size=" + tuple(t.shape()) + ")";
   std::string value = neura::repr(t.detach(), o, prefix);
-  value.erase(value.rfind(']') + 1);  // dtype and device stand once, behind all
+  value.erase(value.rfind(']') + 1);  // dtype and device come once, after all
   value += ")";
   const std::string indent(7 + head.size(), ' ');
   std::string text = head;

@@ -23,7 +23,7 @@ Tensor of_values(const Call& c, const Tensor& t) {
 }
 Tensor linear(const Call& c) { return with_values(operand(c, 0), of_values(c, operand(c, 0))); }
 Tensor converted(const Call& c) {
-  return attribute(c, "keep_order")[0] ? linear(c) : Tensor();  // else somebody wants contiguous memory
+  return attribute(c, "keep_order")[0] ? linear(c) : Tensor();  // else the result has to be contiguous
 }
 Tensor element(const Call& c) {  // f(0) = 0, but f(a + b) is not f(a) + f(b)
   const Tensor x = operand(c, 0), t = layout(x) == Layout::coo ? coalesce(x) : x;

@@ -50,8 +50,8 @@ void add_attention(std::deque<Function>& all) {
           "q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None, "
           "average_attn_weights=True, is_causal=False)",
           &attention, function,
-          "What neura.nn.MultiheadAttention does, with all that it holds as arguments: the result, and the weights or "
-          "None. query [L, N, E], key and value [S, N, ...].");
+          "Multi-head attention (Vaswani et al., 2017) with its parameters as arguments: (output, weights), weights "
+          "None unless need_weights. query [L, N, E], key and value [S, N, ...]. See neura.nn.MultiheadAttention.");
 }
 
 }  // namespace neura::surface

@@ -83,17 +83,18 @@ void add_features(const List& s) {
         "multiplier (log10(max(x, amin)) - db_multiplier); with top_db at least so much below each one's largest.");
   s.add("DB_to_amplitude(x, ref, power)", &audio::DB_to_amplitude, function, "ref (10^(x / 10))^power.");
   s.add("compute_deltas(specgram, win_length=5, mode='replicate')", &audio::compute_deltas, function,
-        "Slopes along time, [..., time], by regression over win_length frames; mode: how pad fills the ends.");
+        "Delta coefficients along time, [..., time]: slopes by regression over win_length frames; mode: how pad fills "
+        "the ends.");
   s.add("mu_law_encoding(x, quantization_channels)", &audio::mu_law_encoding, function,
         "Signals in [-1, 1] as int64 codes from 0 to quantization_channels - 1, finer around 0.");
   s.add("mu_law_decoding(x_mu, quantization_channels)", &audio::mu_law_decoding, function,
         "The signal of codes of mu_law_encoding.");
   s.add("mask_along_axis(specgram, mask_param, mask_value, axis, p=1.0, *, generator=None)", &audio::mask_along_axis,
         function,
-        "mask_value in a stripe of random place and width below mask_param, across time or frequency, the same for "
-        "all. (Park et al., 2019, SpecAugment.)");
+        "SpecAugment (Park et al., 2019): fills a band of random position and width below mask_param along axis (time "
+        "or frequency) with mask_value, the same for all.");
   s.add("mask_along_axis_iid(specgrams, mask_param, mask_value, axis, p=1.0, *, generator=None)",
-        &audio::mask_along_axis_iid, function, "mask_along_axis with a stripe of its own for each spectrogram.");
+        &audio::mask_along_axis_iid, function, "mask_along_axis with a separate band for each spectrogram.");
 }
 
 void add_filters(const List& s) {
@@ -110,23 +111,24 @@ void add_filters(const List& s) {
         "no gradient.");
   s.add("filtfilt(waveform, a_coeffs, b_coeffs, clamp=True)", &audio::filtfilt, function,
         "lfilter forwards, then backwards in time: no phase changes.");
-  s.add("biquad(waveform, b0, b1, b2, a0, a1, a2)", &audio::biquad, function, "lfilter of order two.");
+  s.add("biquad(waveform, b0, b1, b2, a0, a1, a2)", &audio::biquad, function,
+        "Second-order IIR filter: lfilter with the coefficients b0, b1, b2 and a0, a1, a2.");
   s.add("lowpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::lowpass_biquad, function,
-        "A filter of order two that lets pass what is below cutoff_freq.");
+        "Second-order low-pass filter at cutoff_freq.");
   s.add("highpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::highpass_biquad, function,
-        "A filter of order two that lets pass what is above cutoff_freq.");
+        "Second-order high-pass filter at cutoff_freq.");
   s.add("bandpass_biquad(waveform, sample_rate, central_freq, Q=0.707, const_skirt_gain=False)",
-        &audio::bandpass_biquad, function, "A filter of order two that lets pass what is near central_freq.");
+        &audio::bandpass_biquad, function, "Second-order band-pass filter around central_freq.");
   s.add("bandreject_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::bandreject_biquad, function,
-        "A filter of order two that stops what is near central_freq.");
+        "Second-order band-reject (notch) filter around central_freq.");
   s.add("allpass_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::allpass_biquad, function,
-        "A filter of order two that changes phases alone.");
+        "Second-order all-pass filter around central_freq: changes phases, not magnitudes.");
   s.add("equalizer_biquad(waveform, sample_rate, center_freq, gain, Q=0.707)", &audio::equalizer_biquad, function,
-        "gain in decibels around center_freq.");
+        "Second-order peaking equalizer: gain (in dB) around center_freq.");
   s.add("bass_biquad(waveform, sample_rate, gain, central_freq=100, Q=0.707)", &audio::bass_biquad, function,
-        "gain in decibels below central_freq.");
+        "Second-order low-shelf filter: gain (in dB) below central_freq.");
   s.add("treble_biquad(waveform, sample_rate, gain, central_freq=3000, Q=0.707)", &audio::treble_biquad, function,
-        "gain in decibels above central_freq.");
+        "Second-order high-shelf filter: gain (in dB) above central_freq.");
   s.add("preemphasis(waveform, coeff=0.97)", &audio::preemphasis, function, "x[t] - coeff x[t - 1].");
   s.add("deemphasis(waveform, coeff=0.97)", &audio::deemphasis, function,
         "The inverse of preemphasis, clamped to [-1, 1].");
@@ -134,8 +136,8 @@ void add_filters(const List& s) {
   s.add("fftconvolve(x, y, mode='full')", &audio::fftconvolve, function,
         "The convolution along the last dimension, by Fourier transforms; mode 'full', 'valid' or 'same'.");
   s.add("add_noise(waveform, noise, snr, lengths=None)", &audio::add_noise, function,
-        "waveform + noise, [..., time], scaled so that their energies stand at snr [...] decibels; lengths [...]: how "
-        "many samples count.");
+        "waveform + noise, [..., time], the noise scaled to a signal-to-noise ratio of snr [...] in dB; lengths [...]: "
+        "the valid samples.");
 }
 
 }  // namespace

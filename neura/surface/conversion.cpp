@@ -78,11 +78,11 @@ void add_copies(const List& s) {
   s.add(
       "contiguous(input, memory_format=None)",
       [](T x, Format f) { return in_format(x, f == Format::preserve ? Format::contiguous : f); }, method,
-      "With elements in order in memory; itself if they are, else a copy.");
+      "A contiguous tensor, in memory_format if given: input itself if it is so already, else a copy.");
   s.add(
       "copy_(input, src, non_blocking=False)",
       [](Tensor& x, O source, bool non_blocking) { copy_(x, source, non_blocking); }, method,
-      "In place. Becomes the values of src, a tensor or a number, which broadcasts and is converted.");
+      "Copies src, a tensor or a number, into input; src broadcasts and is converted.");
   s.add(
       "fill(input, value)",
       [](T x, O value) {
@@ -94,11 +94,11 @@ void add_copies(const List& s) {
       "fill_(input, value)", [](Tensor& x, O value) { fill_(x, value); }, both,
       "In place. Filled with value, a number or a tensor of no dimensions.");
   s.add(
-      "zero_(input)", [](Tensor& x) { zero_(x); }, both, "In place. Becomes 0 everywhere.");
+      "zero_(input)", [](Tensor& x) { zero_(x); }, both, "In place. Filled with 0.");
 }
 void add_parts(const List& s) {
-  s.add("conj(input)", &conj, both, "The conjugate; itself if it is real.");
-  s.add("real(input)", &real, function, "A view of the real parts; itself if it is real.");
+  s.add("conj(input)", &conj, both, "The complex conjugate; input itself if it is real.");
+  s.add("real(input)", &real, function, "A view of the real parts; input itself if it is real.");
   s.add("imag(input)", &imag, function, "A view of the imaginary parts. DTypeError for real dtypes.");
   const auto itself = [](T x) { return x; };
   s.add("positive(input)", itself, both, "Itself.");

@@ -28,7 +28,7 @@ void add_of_one_value(const List& s) {
           return empty(size, {given.dtype, given.device.value_or(default_device()), given.requires_grad});
         });
       },
-      function | out, "A tensor of this size whose elements are whatever the memory held.");
+      function | out, "An uninitialised tensor of this size.");
   s.add("zeros(*size, **options)", &made<zeros>, function | out, "A tensor of this size filled with zeros.");
   s.add("ones(*size, **options)", &made<ones>, function | out, "A tensor of this size filled with ones.");
   s.add(
@@ -43,15 +43,15 @@ void add_of_one_value(const List& s) {
       "empty_permuted(size, physical_layout, **options)",
       [](const Shape& size, const Dims& order, O o) { return pinned(o.pin_memory, empty_permuted(size, order, o)); },
       function,
-      "An uninitialised tensor whose dimensions lie in memory in the order physical_layout says. ValueError unless "
-      "that is a permutation.");
+      "An uninitialised tensor of this size, its dimensions stored in the order physical_layout, outermost first. "
+      "ValueError unless that is a permutation.");
   s.add(
       "scalar_tensor(s, **options)", [](Scalar value, O o) { return pinned(o.pin_memory, scalar_tensor(value, o)); },
-      function, "A tensor of no dimensions that holds the number s.");
+      function, "A 0-d tensor with the value s.");
 }
 void add_like(const List& s) {
   s.add("empty_like(input, **options)", &made_like<empty_like>, function,
-        "An uninitialised tensor with the shape, dtype, device and order in memory of input, unless given.");
+        "An uninitialised tensor with the shape, dtype, device and memory layout of input, unless given.");
   s.add("zeros_like(input, **options)", &made_like<zeros_like>, function, "A tensor like input filled with zeros.");
   s.add("ones_like(input, **options)", &made_like<ones_like>, function, "A tensor like input filled with ones.");
   s.add(
@@ -82,7 +82,7 @@ void add_new(const List& s) {
 void add_sequences(const List& s) {
   s.add(
       "arange(end, **options)", [](Scalar end, O o) { return pinned(o.pin_memory, arange(end, o)); }, function | out,
-      "The numbers start (0 if left out), start + step, ... below end, 1-d: int64 if all are integers, else the "
+      "A 1-d tensor of start (default 0), start + step, ... up to end, exclusive: int64 if all are integers, else the "
       "default dtype. ValueError for a step of 0 or of the wrong sign.");
   s.add(
       "arange(start, end, step=1, **options)",

@@ -1,4 +1,4 @@
-// What a tensor says of itself: sizes, layout, dtype, where it lies.
+// Properties of a tensor: sizes, layout, dtype, device.
 #include <algorithm>
 
 #include "neura/core/meta.h"
@@ -30,28 +30,28 @@ void add_sizes(const List& s) {
   s.add(
       "nelement(input)", [](T x) { return x.numel(); }, method, "The number of elements.");
   s.add(
-      "size(input)", [](T x) { return x.shape(); }, method, "Its sizes as a tuple; with dim, one of them.");
+      "size(input)", [](T x) { return x.shape(); }, method, "The shape; with dim, the size of that dimension.");
   s.add(
       "size(input, dim)", [](T x, int dim) { return x.size(dim); }, method);
   s.add(
       "size(input, dim?)", [](T x, std::optional<int>) { return x.shape(); }, method);  // None: all
   s.add(
       "is_same_size(input, other)", [](T x, T y) { return x.shape() == y.shape(); }, both,
-      "Do both have the same shape?");
+      "True if both have the same shape.");
 }
 void add_layout(const List& s) {
   s.add(
       "stride(input)", [](T x) { return Tuple(x.strides()); }, method,
-      "Its strides in elements as a tuple; with dim, one of them.");
+      "The strides in elements, as a tuple; with dim, the stride of that dimension.");
   s.add(
       "stride(input, dim)", [](T x, int dim) { return x.spec().strides[wrap_dim("stride", dim, x.dim())]; }, method);
   s.add(
       "storage_offset(input)", [](T x) { return x.storage_offset(); }, method,
-      "Where its first element lies in its storage, in elements.");
+      "The offset of the first element in the storage, in elements.");
   s.add(
       "is_contiguous(input, memory_format=None)", [](T x, MemoryFormat f) { return is_in_format(x, f); }, method,
-      "Do the elements lie in order in memory, in that of memory_format if it is given?");
-  s.add("dim_order(input)", &order_of, method, "The dimensions by falling strides.");
+      "True if the elements are contiguous in memory: row-major, or in the order of memory_format.");
+  s.add("dim_order(input)", &order_of, method, "The dimensions in memory order: largest stride first.");
   s.add(
       "data_ptr(input)",
       [](T x) {
@@ -62,17 +62,18 @@ void add_layout(const List& s) {
   s.add(
       "is_set_to(input, tensor)",
       [](T a, T b) { return a.impl()->storage == b.impl()->storage && a.spec().same_geometry(b.spec()); }, method,
-      "Do both show the same memory in the same way?");
+      "True if both have the same storage, offset, shape and strides.");
 }
 void add_dtype(const List& s) {
   s.add(
-      "element_size(input)", [](T x) { return int(size_of(x.dtype())); }, method, "The bytes of one element.");
+      "element_size(input)", [](T x) { return int(size_of(x.dtype())); }, method, "The size of one element in bytes.");
   s.add(
-      "is_floating_point(input)", [](T x) { return is_floating(x.dtype()); }, both, "Is the dtype a floating one?");
+      "is_floating_point(input)", [](T x) { return is_floating(x.dtype()); }, both, "True for a floating dtype.");
   s.add(
-      "is_complex(input)", [](T x) { return is_complex(x.dtype()); }, both, "Is the dtype a complex one?");
+      "is_complex(input)", [](T x) { return is_complex(x.dtype()); }, both, "True for a complex dtype.");
   s.add(
-      "is_signed(input)", [](T x) { return x.dtype() > DType::uint8; }, both, "Can the dtype hold negative numbers?");
+      "is_signed(input)", [](T x) { return x.dtype() > DType::uint8; }, both,
+      "True for a dtype that has negative numbers.");
 }
 void add_place(const List& s) {
   s.add(
@@ -80,33 +81,33 @@ void add_place(const List& s) {
       both, "The index of the CUDA device; -1 on the cpu and on meta.");
   s.add(
       "is_pinned(input, device=None)", [](T x, Ignored) { return cuda::is_pinned(x); }, method,
-      "Does it lie in page-locked memory? Never, without a GPU.");
+      "True if in page-locked (pinned) memory; never without a GPU.");
   s.add(
       "is_inference(input)", [](T x) { return x.impl()->inference; }, both,
-      "Was it made in inference mode? Then it can never be recorded.");
+      "True if created in inference_mode: autograd can never record such a tensor.");
   const auto never = [](T) { return false; };
-  s.add("is_conj(input)", never, both, "Is it a lazily conjugated view? Never here: conj computes.");
-  s.add("is_neg(input)", never, both, "Is it a lazily negated view? Never here: neg computes.");
-  s.add("is_distributed(input)", never, both, "Is it spread over several processes? Never here.");
+  s.add("is_conj(input)", never, both, "True for a lazily conjugated view. Never here: conj computes at once.");
+  s.add("is_neg(input)", never, both, "True for a lazily negated view. Never here: neg computes at once.");
+  s.add("is_distributed(input)", never, both, "True if distributed over several processes. Never here.");
 }
 
 void add_value(const List& s) {
   s.add(
       "item(input)", [](T x) { return check_one_value("item", x), x.item(); }, method,
-      "The value of a tensor of one element as a Python number. ValueError if there are more.");
+      "The value of a one-element tensor as a Python number. ValueError if there are more.");
   s.add(
       "is_nonzero(input)", [](T x) { return x.item<bool>(); }, both,
-      "Is the one element other than 0? ValueError if there are more.");
+      "True if the only element is not 0. ValueError if there are more.");
 }
 void add_history(const List& s) {
-  s.add("detach(input)", &detach_all, both, "The same memory without the history: nothing is recorded through it.");
+  s.add("detach(input)", &detach_all, both, "A view of the same memory, detached from the autograd graph.");
   s.add(
       "requires_grad_(input, requires_grad=True)", [](Tensor& x, bool on) { x.requires_grad_(on); }, method,
-      "Says whether gradients of this leaf are wanted, and gives it back. AutogradError for a result of an operation "
-      "or a dtype without gradients.");
+      "Sets requires_grad of a leaf; returns it. AutogradError for a result of an operation or a dtype without "
+      "gradients.");
   s.add(
       "retain_grad(input)", [](Tensor x) { x.retain_grad(); }, method,
-      "Keeps the gradient of this result of an operation in .grad. AutogradError if it needs none.");
+      "Makes backward store the gradient of this non-leaf tensor in .grad. AutogradError if it requires none.");
 }
 
 }  // namespace

@@ -79,23 +79,22 @@ void add_real(const List& s) {
 void add_hermitian(const List& s) {
   add_transforms<fft::hfft, fft::hfft2, fft::hfftn>(
       s, "hfft",
-      "The transform of a signal that is its own mirrored conjugate, given by its first half: real numbers, along dim, "
-      "n "
-      "of them, 2 (size - 1) unless given. norm: as in fft.",
-      "The transform of a signal that is its own mirrored conjugate, given by its first half: real numbers, over two "
+      "The discrete Fourier transform of a Hermitian-symmetric signal, given by its first half: n real numbers along "
+      "dim, 2 (size - 1) unless given. norm: as in fft.",
+      "The discrete Fourier transform of a Hermitian-symmetric signal, given by its first half: real numbers, over two "
       "dimensions, by default the last two; s: the lengths of the signal in them. norm: as in fft.",
-      "The transform of a signal that is its own mirrored conjugate, given by its first half: real numbers, over the "
+      "The discrete Fourier transform of a Hermitian-symmetric signal, given by its first half: real numbers, over the "
       "dimensions dim, by default the last len(s), or all; s: the lengths of the signal in them. norm: as in fft.");
-  add_transforms<fft::ihfft, fft::ihfft2, fft::ihfftn>(s, "ihfft",
-                                                       "The inverse of hfft along dim: the first n / 2 + 1 elements of "
-                                                       "a signal that is its own mirrored conjugate, from "
-                                                       "n real numbers. norm: as in ifft.",
-                                                       "The inverse of hfft over two dimensions, by default the last "
-                                                       "two; s: the lengths of the signal in them. norm: as "
-                                                       "in ifft.",
-                                                       "The inverse of hfft over the dimensions dim, by default the "
-                                                       "last len(s), or all; s: the lengths of the signal in "
-                                                       "them. norm: as in ifft.");
+  add_transforms<fft::ihfft, fft::ihfft2, fft::ihfftn>(
+      s, "ihfft",
+      "The inverse of hfft along dim: the first n / 2 + 1 elements of a Hermitian-symmetric signal, from n real "
+      "numbers. norm: as in ifft.",
+      "The inverse of hfft over two dimensions, by default the last "
+      "two; s: the lengths of the signal in them. norm: as "
+      "in ifft.",
+      "The inverse of hfft over the dimensions dim, by default the "
+      "last len(s), or all; s: the lengths of the signal in "
+      "them. norm: as in ifft.");
 }
 
 template <Tensor (*f)(std::int64_t, double, const TensorOptions&)>
@@ -110,7 +109,7 @@ void add_bins(const List& s) {
   s.add(("rfftfreq" + made).c_str(), &frequencies<fft::rfftfreq>, function | out,
         "The frequencies of the n / 2 + 1 bins of rfft in cycles per unit, of samples d apart: 0, 1, ... over n d.");
   s.add("fftshift(input, dim=None)", &fft::fftshift, function,
-        "The bin of frequency 0 moves to the middle of each dimension dim, by default of all.");
+        "Moves the zero-frequency bin to the centre of each dimension dim, by default of all.");
   s.add("ifftshift(input, dim=None)", &fft::ifftshift, function, "The inverse of fftshift.");
 }
 

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view s) {
   while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
   return s;
 }
-// What stands before the next comma that is in no brackets and no quotes.
+// The text before the next comma that is in no brackets and no quotes.
 std::string_view next(std::string_view& rest) {
   int depth = 0;
   bool quoted = false;

@@ -29,7 +29,7 @@ struct Function {
 };
 
 // "sum(input, dim=None, *, dtype=None)". `input?` may be None; `*sizes` takes what is left, as numbers or as one list;
-// `**options`, at the end, stands for the arguments of the group (options.h) that the C++ function takes last.
+// `**options`, at the end, means the arguments of the group (options.h) that the C++ function takes last.
 void parse(std::string_view signature, Function&);
 // All functions, overloads one behind the other in the order they are tried.
 const std::deque<Function>& functions();

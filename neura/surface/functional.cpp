@@ -26,42 +26,51 @@ void add_norms(const List& s) {
   s.add(
       "layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5)",
       [](T x, const Shape& shape, T w, T b, double eps) { return layer_norm(x, shape, w, b, {eps}); }, function,
-      "By mean and variance over the last dimensions, normalized_shape, then times weight plus bias.");
+      "Layer normalisation (Ba et al., 2016) over the last len(normalized_shape) dimensions: (x - mean) / sqrt(var + "
+      "eps) * weight + bias.");
   s.add(
        "rms_norm(input, normalized_shape, weight=None, eps=None)",
        [](T x, const Shape& shape, T w, std::optional<double> eps) { return rms_norm(x, shape, w, {eps}); }, function,
-       "By the root of the mean square over the last dimensions, normalized_shape, then times weight.")
+       "RMS normalisation (Zhang and Sennrich, 2019) over the last len(normalized_shape) dimensions: x / "
+       "sqrt(mean(x^2) + eps) * weight.")
       .also("neura");
   s.add(
       "group_norm(input, num_groups, weight=None, bias=None, eps=1e-5)",
       [](T x, int groups, T w, T b, double eps) { return group_norm(x, groups, w, b, {eps}); }, function,
-      "By mean and variance of groups of channels of [N, C, *], then times weight plus bias.");
+      "Group normalisation (Wu and He, 2018) of [N, C, *]: (x - mean) / sqrt(var + eps) over each of num_groups groups "
+      "of channels, then * weight + bias, both [C].");
   s.add(
       "batch_norm(input, running_mean?, running_var?, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5)",
       [](T x, T mean, T var, T w, T b, bool training, double momentum, double eps) {
         return batch_norm(x, mean, var, w, b, {training, momentum, eps});
       },
       function,
-      "By mean and variance of each channel of [N, C, *]: the batch's in training, which the running ones follow in "
-      "place; else the running ones.");
+      "Batch normalisation (Ioffe and Szegedy, 2015) of [N, C, *]: (x - mean) / sqrt(var + eps) * weight + bias per "
+      "channel. training: by statistics of the batch, with which running_mean and running_var are updated in place; "
+      "else by those.");
   s.add(
       "instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, "
       "momentum=0.1, eps=1e-5)",
       [](T x, T mean, T var, T w, T b, bool own, double momentum, double eps) {
         return instance_norm(x, mean, var, w, b, {own, momentum, eps});
       },
-      function, "By mean and variance of each channel of each sample of [N, C, *].");
+      function,
+      "Instance normalisation (Ulyanov et al., 2016) of [N, C, *]: (x - mean) / sqrt(var + eps) over each channel of "
+      "each sample, then * weight + bias.");
   s.add(
       "local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1)",
       [](T x, int size, double alpha, double beta, double k) {
         return local_response_norm(x, size, {alpha, beta, k});
       },
-      function, "x / (k + alpha * the mean of squares over size neighbouring channels) ** beta.");
+      function,
+      "Local response normalisation (Krizhevsky et al., 2012): x / (k + alpha * mean of x^2 over size neighbouring "
+      "channels) ** beta.");
   s.add("native_layer_norm(input, normalized_shape, weight?, bias?, eps)", &native_layer_norm, function,
-        "layer_norm with what its gradient needs: (result, mean, reciprocal deviation).")
+        "layer_norm and its statistics: (output, mean, rstd), rstd = 1 / sqrt(var + eps).")
       .also("neura");
   s.add("native_batch_norm(input, weight?, bias?, running_mean?, running_var?, training, momentum, eps)",
-        &native_batch_norm, function, "batch_norm with what its gradient needs: (result, mean, reciprocal deviation).")
+        &native_batch_norm, function,
+        "batch_norm and its statistics: (output, mean, rstd), rstd = 1 / sqrt(var + eps).")
       .also("neura");
 }
 
@@ -71,7 +80,7 @@ template <Tensor (*f)(T, double, bool)> Tensor drop(Tensor x, double p, bool on,
 }
 void add_dropouts(const List& s) {
   s.add("dropout(input, p=0.5, training=True, inplace=False)", &drop<dropout>, function,
-        "In training, each element becomes 0 with probability p and the others grow by 1 / (1 - p). ValueError for p "
+        "In training, sets each element to 0 with probability p and scales the others by 1 / (1 - p). ValueError for p "
         "outside [0, 1].");
   s.add("dropout1d(input, p=0.5, training=True, inplace=False)", &drop<dropout1d>, function,
         "dropout of whole channels of [N, C, L] or [C, L].");
@@ -80,7 +89,7 @@ void add_dropouts(const List& s) {
   s.add("dropout3d(input, p=0.5, training=True, inplace=False)", &drop<dropout3d>, function,
         "dropout of whole channels of [N, C, D, H, W] or [C, D, H, W].");
   s.add("alpha_dropout(input, p=0.5, training=False, inplace=False)", &drop<alpha_dropout>, function,
-        "dropout that keeps the mean and deviation of what selu gives.");
+        "Alpha dropout (Klambauer et al., 2017): dropout that keeps the mean and variance of SELU activations.");
   s.add("feature_alpha_dropout(input, p=0.5, training=False, inplace=False)", &drop<feature_alpha_dropout>, function,
         "alpha_dropout of whole channels.");
   s.add(
@@ -89,7 +98,9 @@ void add_dropouts(const List& s) {
          const Tensor y = rrelu(x, lower, upper, training);
          return in_place ? x.copy_(y) : y;
        },
-       function, "x where positive, otherwise x times a slope drawn from [lower, upper) in training, else their mean.")
+       function,
+       "Randomized leaky ReLU (Xu et al., 2015): x for x > 0, else a * x, with a drawn from [lower, upper) in training "
+       "and (lower + upper) / 2 otherwise.")
       .also("neura");
   s.add(
        "rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False)",
@@ -99,7 +110,7 @@ void add_dropouts(const List& s) {
   s.add(
       "gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1)",
       [](T x, double tau, bool hard, double, int dim) { return gumbel_softmax(x, tau, hard, dim); }, function,
-      R"(A relaxed sample of the categorical distribution with these logits: softmax((logits + noise) / tau) along dim.
+      R"(A Gumbel-softmax sample (Jang et al., 2017): softmax((logits + Gumbel noise) / tau) along dim.
 
 hard: one-hot, with the gradient of the relaxed sample. eps: of no effect, as in torch.)");
 }
@@ -111,13 +122,14 @@ int dimension(T x, std::optional<int> dim) {
 void add_activations(const List& s) {
   s.add(
       "gelu(input, *, approximate='none')", [](T x, const char* how) { return gelu(x, {how}); }, function,
-      "x times the normal distribution function of x; approximate='tanh' takes the formula with tanh.");
+      "GELU (Hendrycks and Gimpel, 2016): x * Phi(x), Phi the standard normal CDF; approximate='tanh': its tanh "
+      "approximation.");
   s.add(
       "hardtanh(input, min_val=-1, max_val=1, inplace=False)",
       [](Tensor x, double lo, double hi, bool in_place) {
         return in_place ? hardtanh_(x, {lo, hi}) : hardtanh(x, {lo, hi});
       },
-      function, "x within [min_val, max_val].");
+      function, "x clamped to [min_val, max_val].");
   s.add(
       "hardtanh_(input, min_val=-1, max_val=1)",
       [](Tensor& x, double lo, double hi) {
@@ -129,7 +141,7 @@ void add_activations(const List& s) {
        [](Tensor x, Scalar at, Scalar v, bool in_place) {
          return in_place ? threshold_(x, at, v) : threshold(x, at, v);
        },
-       function, "x where it exceeds threshold, else value.")
+       function, "x where x > threshold, else value.")
       .also("neura");
   s.add(
        "threshold_(input, threshold, value)", [](Tensor& x, Scalar at, Scalar v) { threshold_(x, at, v); }, function,
@@ -138,24 +150,25 @@ void add_activations(const List& s) {
   s.add(
       "celu(input, alpha=1, inplace=False)",
       [](Tensor x, double alpha, bool in_place) { return in_place ? celu_(x, {alpha}) : celu(x, {alpha}); }, function,
-      "x where positive, otherwise alpha (exp(x / alpha) - 1).");
+      "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1).");
   s.add(
       "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
   s.add(
       "softshrink(input, lambd=0.5)", [](T x, double l) { return softshrink(x, {l}); }, function,
-      "x moved towards 0 by lambd; 0 within [-lambd, lambd].");
+      "x - lambd for x > lambd, x + lambd for x < -lambd, else 0.");
   s.add("softsign(input)", &softsign, function, "x / (1 + |x|).");
   s.add("tanhshrink(input)", &tanhshrink, function, "x - tanh(x).");
   s.add("glu(input, dim=-1)", &glu, function,
-        "a sigmoid(b), with a and b the first and second half of the input along dim.");
+        "Gated linear unit (Dauphin et al., 2017): a * sigmoid(b), a and b the first and second half of input along "
+        "dim.");
   s.add(
       "softmax(input, dim=None, _stacklevel=3, dtype=None)",
       [](T x, std::optional<int> dim, int, D d) { return softmax(x, dimension(x, dim), d); }, function,
-      "exp(x) over its sum along dim: the results lie in [0, 1] and sum to 1.");
+      "exp(x) / sum(exp(x)) along dim: values in [0, 1] that sum to 1.");
   s.add(
       "log_softmax(input, dim=None, _stacklevel=3, dtype=None)",
       [](T x, std::optional<int> dim, int, D d) { return log_softmax(x, dimension(x, dim), d); }, function,
-      "The logarithm of softmax along dim, without overflow.");
+      "log(softmax(x)) along dim, computed without overflow.");
   s.add(
       "softmin(input, dim=None, _stacklevel=3, dtype=None)",
       [](T x, std::optional<int> dim, int, D d) { return softmin(x, dimension(x, dim), d); }, function,
@@ -186,7 +199,7 @@ neura.Size([1, 1, 4, 4]))");
       [](T x, P size, Factors factor, const char* mode, Flag corners) {
         return interpolate(x, {size, given(factor), mode, corners});
       },
-      function, "interpolate, by its older name.");
+      function, "The older name of interpolate.");
   s.add(
       "upsample_nearest(input, size=None, scale_factor=None)",
       [](T x, P size, Factors factor) {
@@ -214,9 +227,9 @@ void add_products(const List& s) {
         return scaled_dot_product_attention(q, k, v, {mask, p, causal, scale, gqa});
       },
       function,
-      "softmax(query key^T scale + mask) value, of [..., L, E], [..., S, E] and [..., S, V]; scale is 1 / sqrt(E) "
-      "where "
-      "None. attn_mask: bool (True takes part) or floating (added).");
+      "Scaled dot-product attention (Vaswani et al., 2017): softmax(query key^T * scale + mask) value, for query [..., "
+      "L, E], key [..., S, E] and value [..., S, V] -> [..., L, V]; scale defaults to 1 / sqrt(E). attn_mask: bool "
+      "(True: attend) or floating (added to the scores).");
   s.add(
       "embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False)",
       [](T x, T w, std::optional<std::int64_t> pad, std::optional<double> max_norm, double type, bool by_freq,
@@ -224,11 +237,10 @@ void add_products(const List& s) {
         return embedding(x, w, {pad, max_norm, type, by_freq, sparse});
       },
       function,
-      "Rows of weight [rows, width] by number: integers of any shape -> that shape and [width]. IndexError outside the "
-      "table.");
-  s.add(
-      "one_hot(tensor, num_classes=-1)", &one_hot, function,
-      "Classes of any shape -> their shape and [num_classes], 1 at the class; -1: as many as the largest class needs.");
+      "Looks up rows of weight [num_embeddings, embedding_dim]: indices [*] -> [*, embedding_dim]. IndexError for an "
+      "index out of range.");
+  s.add("one_hot(tensor, num_classes=-1)", &one_hot, function,
+        "One-hot encoding: class indices [*] -> [*, num_classes]; num_classes=-1: the largest index + 1.");
 }
 
 void add_arrangements(const List& s) {
@@ -238,8 +250,8 @@ void add_arrangements(const List& s) {
         return pad(x, p, mode, v.value_or(Scalar(0.0)));
       },
       function,
-      "Adds elements at the sides: pad is (before, after) of the last dimension, then of the one before, ...; mode "
-      "'constant' (value), 'reflect', 'replicate' or 'circular'.");
+      "Pads the last dimensions: pad is (before, after) of the last dimension, then of the one before, ...; mode "
+      "'constant' (with value), 'reflect', 'replicate' or 'circular'.");
   s.add("constant_pad_nd(input, pad, value=0)", &constant_pad_nd, function, "pad with mode 'constant'.").also("neura");
   s.add("pixel_shuffle(input, upscale_factor)", &pixel_shuffle, function,
         "[..., C r^2, H, W] -> [..., C, H r, W r], r = upscale_factor.")
@@ -247,7 +259,8 @@ void add_arrangements(const List& s) {
   s.add("pixel_unshuffle(input, downscale_factor)", &pixel_unshuffle, function,
         "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.")
       .also("neura");
-  s.add("channel_shuffle(input, groups)", &channel_shuffle, function, "The channels of groups of [N, C, *] by turns.")
+  s.add("channel_shuffle(input, groups)", &channel_shuffle, function,
+        "Channel shuffle (Zhang et al., 2018): [N, groups, C / groups, *] with the two channel dimensions transposed.")
       .also("neura")
       .alias("native_channel_shuffle", "channel_shuffle")
       .also("neura");
@@ -256,14 +269,15 @@ void add_arrangements(const List& s) {
       [](T x, P kernel, P dilation, P padding, P stride) {
         return unfold(x, kernel, {dilation, padding, stride});
       },
-      function, "The patches under a sliding window: [N, C, H, W] -> [N, C * kernel, windows].");
+      function, "Sliding patches (im2col): [N, C, H, W] -> [N, C * kh * kw, L], L the number of windows.");
   s.add(
       "fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1)",
       [](T x, P size, P kernel, P dilation, P padding, P stride) {
         return fold(x, size, kernel, {dilation, padding, stride});
       },
       function,
-      "Puts patches back into an image of output_size, where they add up: [N, C * kernel, windows] -> [N, C, H, W].");
+      "Sums patches into an image of output_size (col2im), the adjoint of unfold: [N, C * kh * kw, L] -> [N, C, H, "
+      "W].");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void add_looks(const List& s) {
   s.add(
       "unsqueeze_(input, dim)",
       [](Tensor& x, int dim) { become("unsqueeze_", x, [&](T seen) { return unsqueeze(seen, dim); }); }, method,
-      "In place. With a new dimension of size 1.");
+      "unsqueeze, in place: inserts a dimension of size 1 at dim.");
   s.add(
       "squeeze_(input, dim=None)",
       [](Tensor& x, const std::optional<Dims>& dim) {
@@ -65,30 +65,30 @@ void add_looks(const List& s) {
           return dim->empty() ? seen : squeeze(seen, *dim);
         });
       },
-      method, "In place. Without the dimensions of size 1, or those of dim that have it.");
+      method, "squeeze, in place: removes the dimensions of size 1, or those of dim that have it.");
   s.add(
       "t_(input)", [](Tensor& x) { become("t_", x, [](T seen) { return t(seen); }); }, method,
-      "In place. The transpose of a matrix; of fewer dimensions, itself.");
-  s.add("transpose_(input, dim0, dim1)", &swap, method, "In place. With two dimensions exchanged.")
+      "t, in place: transposes a matrix; leaves fewer dimensions as they are.");
+  s.add("transpose_(input, dim0, dim1)", &swap, method, "transpose, in place: swaps two dimensions.")
       .alias("swapdims_", "transpose_");
-  s.add("swapaxes_(input, axis0, axis1)", &swap, method, "In place. With two dimensions exchanged.");
+  s.add("swapaxes_(input, axis0, axis1)", &swap, method, "transpose, in place: swaps two dimensions.");
   s.add(
       "as_strided_(input, size, stride, storage_offset=None)",
       [](Tensor& x, const Shape& size, const Shape& stride, std::optional<std::int64_t> offset) {
         become("as_strided_", x, [&](T seen) { return as_strided(seen, size, stride, offset); });
       },
-      both, "In place. The same memory with this size, these strides and this offset, in elements.");
+      both, "as_strided, in place: the same storage with this size, stride and storage_offset, in elements.");
 }
 void add_sizes(const List& s) {
   s.add(
       "resize_(input, *sizes, memory_format=None)", [](Tensor& x, const Shape& size, Ignored) { resize_(x, size); },
       method,
-      "In place. Another size, over the same bytes where they suffice; what is new is uninitialised. AutogradError "
-      "where a gradient is needed.");
+      "Resizes in place, within the same storage where it is large enough; new elements are uninitialised. "
+      "AutogradError for a tensor that requires a gradient.");
   s.add(
       "resize_as_(input, the_template, *, memory_format=None)",
       [](Tensor& x, T other, Ignored) { resize_(x, other.shape()); }, both,
-      "In place. The size of another tensor. New elements are not initialised.");
+      "Resizes in place to the shape of another tensor; new elements are uninitialised.");
   s.add(
       "broadcast_shapes(*shapes=())", [](const Shapes& shapes) { return broadcast_shapes(shapes); }, function,
       "The shape to which these shapes broadcast. ShapeError where they do not.");
@@ -100,7 +100,7 @@ void add_geometry(std::deque<Function>& all) {
   const List s(all, "");
   add_looks(s);
   add_sizes(s);
-  s.add("detach_(input)", &forget_history, both, "In place. Without its history: nothing is recorded through it.");
+  s.add("detach_(input)", &forget_history, both, "In place. Detaches the tensor from the autograd graph.");
 }
 
 }  // namespace neura::surface

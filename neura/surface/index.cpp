@@ -12,58 +12,58 @@ using Word = std::string_view;
 
 void add_along(const List& s) {
   s.add("index_select(input, dim, index)", &index_select, both | out,
-        "The slices along dim that index (1-d) names, copied.");
+        "The slices of input along dim at index (1-d), as a copy.");
   s.add("index_add(input, dim, index, source, *, alpha=1)", &index_add, both | out,
-        "A copy to whose slices along dim, named by index, alpha times those of source are added.")
+        "A copy of input with alpha * source added to the slices along dim at index (1-d).")
       .writes([](Tensor& x, int d, I i, T v, Scalar alpha) { index_add_(x, d, i, v, alpha); });
   s.add("index_copy(input, dim, index, source)", &index_copy, both | out,
-        "A copy whose slices along dim, named by index, are those of source.")
+        "A copy of input with the slices along dim at index (1-d) replaced by those of source.")
       .writes([](Tensor& x, int d, I i, T v) { index_copy_(x, d, i, v); });
   s.add("index_fill(input, dim, index, value)", overload<T, int, I, T>(&index_fill), both,
-        "A copy whose slices along dim, named by index, are filled with value.")
+        "A copy of input with the slices along dim at index (1-d) filled with value.")
       .writes([](Tensor& x, int d, I i, T v) { index_fill_(x, d, i, v); });
   s.add("index_fill(input, dim, index, value)", overload<T, int, I, Scalar>(&index_fill), both)
       .writes([](Tensor& x, int d, I i, Scalar v) { index_fill_(x, d, i, v); });
   s.add("index_reduce(input, dim, index, source, reduce, *, include_self=True)", &index_reduce, both | out,
-        "A copy whose slices along dim, named by index, are joined with those of source: reduce is 'prod', 'mean', "
-        "'amax' or 'amin'.")
+        "A copy of input with the slices along dim at index (1-d) reduced with those of source: reduce is 'prod', "
+        "'mean', 'amax' or 'amin'.")
       .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { index_reduce_(x, d, i, v, r, self); });
   s.add(
       "gather(input, dim, index, *, sparse_grad=False)",
       [](T x, int dim, I index, bool) { return gather(x, dim, index); }, both | out,
-      "The elements of input that index (int64, of the same dimensions) names along dim. IndexError outside.");
+      "Elements of input at index (int64, of as many dimensions) along dim: out[i][j] = input[index[i][j]][j] for "
+      "dim=0. IndexError for an index out of range.");
   s.add("take_along_dim(input, indices, dim=None)", &take_along_dim, both | out,
-        "The elements of input that indices name along dim; both broadcast elsewhere.");
+        "input at indices (int64) along dim; all other dimensions of input and indices broadcast.");
 }
 void add_scatters(const List& s) {
   s.add("scatter(input, dim, index, src, *, reduce='')", overload<T, int, I, T, Word>(&scatter), both | out,
-        "A copy in which the elements that index names along dim are those of src, or value. reduce may be 'add' or "
-        "'multiply'.")
+        "A copy of input with src, or value, written at index along dim: out[index[i][j]][j] = src[i][j] for dim=0. "
+        "reduce may be 'add' or 'multiply'.")
       .writes([](Tensor& x, int d, I i, T v, Word r) { scatter_(x, d, i, v, r); });
   s.add("scatter(input, dim, index, value, *, reduce='')", overload<T, int, I, Scalar, Word>(&scatter), both | out)
       .writes([](Tensor& x, int d, I i, Scalar v, Word r) { scatter_(x, d, i, v, r); });
   s.add("scatter_add(input, dim, index, src)", &scatter_add, both | out,
-        "A copy in which src is added to the elements that index names along dim.")
+        "A copy of input with src added at index along dim: out[index[i][j]][j] += src[i][j] for dim=0.")
       .writes([](Tensor& x, int d, I i, T v) { scatter_add_(x, d, i, v); });
   s.add("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", &scatter_reduce, both | out,
-        "A copy in which the elements that index names along dim are joined with src: reduce is 'sum', 'prod', 'mean', "
+        "A copy of input with the elements at index along dim reduced with src: reduce is 'sum', 'prod', 'mean', "
         "'amax' or 'amin'.")
       .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { scatter_reduce_(x, d, i, v, r, self); });
 }
 void add_masks(const List& s) {
   s.add("masked_select(input, mask)", &masked_select, both | out,
-        "The elements where mask is True, in one dimension; input and mask broadcast.");
+        "A 1-d tensor of the elements where mask is True; input and mask broadcast.");
   s.add("masked_scatter(input, mask, source)", &masked_scatter, both,
-        "A copy in which, wherever mask is True, the next element of source stands.")
+        "A copy of input with the elements where mask is True replaced by those of source, in order.")
       .writes([](Tensor& x, T m, T v) { masked_scatter_(x, m, v); });
   s.add(
       "nonzero(input, *, as_tuple=False)",
       [](T x, bool as_tuple) -> Value { return as_tuple ? Value(nonzero_as_tuple(x)) : Value(nonzero(x)); }, both | out,
-      "The indices of all elements other than 0: int64 rows, or with as_tuple one tensor per dimension.");
+      "The indices of all nonzero elements: int64 [n, dimensions], or with as_tuple one 1-d tensor per dimension.");
   s.add("nonzero_static(input, *, size, fill_value=-1)", &nonzero_static, both | out,
         "nonzero with a fixed number of rows: cut, or filled with fill_value.");
-  s.add("argwhere(input)", &argwhere, both,
-        "The indices of all elements other than 0, as rows: int64, [n, dimensions].");
+  s.add("argwhere(input)", &argwhere, both, "The indices of all nonzero elements: int64 [n, dimensions].");
 }
 
 void add_segments(const List& s) {
@@ -77,9 +77,9 @@ void add_segments(const List& s) {
          return segment_reduce(data, reduce, {lengths, offsets, axis, unsafe, initial});
        },
        function,
-       "The sum, mean, max, min or prod of consecutive pieces along axis: lengths [..., pieces], or offsets [..., "
-       "pieces + 1]. initial: what each piece starts from. [..., size of axis, ...] -> [..., pieces, ...]; the mean of "
-       "nothing is NaN. ValueError unless the lengths add up to the size of the axis, or unsafe.")
+       "The sum, mean, max, min or prod of consecutive segments along axis: lengths [..., segments], or offsets [..., "
+       "segments + 1]. initial: the initial value of each segment. [..., size of axis, ...] -> [..., segments, ...]; "
+       "the mean of an empty segment is NaN. ValueError unless the lengths add up to the size of the axis, or unsafe.")
       .alias("_segment_reduce", "segment_reduce");
 }
 
@@ -92,22 +92,21 @@ void add_index(std::deque<Function>& all) {
   add_masks(s);
   add_segments(s);
   s.add("take(input, index)", &take, both | out,
-        "The elements that index names, counted through all of input; the shape is that of index.");
+        "The elements of the flattened input at index; the result has the shape of index.");
   s.add("put(input, index, source, accumulate=False)", &put, both,
-        "A copy in which the elements that index names, counted through all, are those of source, or get them added "
-        "with accumulate.")
+        "A copy of input with source written at index into the flattened tensor, or added with accumulate.")
       .writes([](Tensor& x, I i, T v, bool accumulate) { put_(x, i, v, accumulate); });
   s.add(
        "index_put(input, indices, values, accumulate=False)",
        [](T x, const Tensors& i, T v, bool accumulate) {
          return index_put(x, {i.begin(), i.end()}, v, accumulate);
        },
-       both, "A copy in which the elements that indices name are values, or get them added with accumulate.")
+       both, "A copy of input with values written at indices, a tuple of index tensors, or added with accumulate.")
       .writes([](Tensor& x, const Tensors& i, T v, bool accumulate) {
         index_put_(x, {i.begin(), i.end()}, v, accumulate);
       });
   s.add("unravel_index(indices, shape)", &unravel_index, function,
-        "Indices counted through a tensor of this shape, as one tensor of coordinates per dimension.");
+        "Converts flat indices into a tensor of this shape to coordinates, one tensor per dimension.");
 }
 
 }  // namespace neura::surface

@@ -22,22 +22,23 @@ template <Tensor (*f)(T)> Value each(const Tensors& l) {
 }
 void add_joins(const List& s) {
   s.add("cat(tensors, dim=0)", &cat, function | out,
-        "The tensors one after the other along dim; other sizes must agree. The dtype is the common one.")
+        "Concatenates the tensors along dim; all other sizes must agree. The dtype is the promoted one.")
       .alias("concat", "cat")
       .alias("concatenate", "cat");
-  s.add("stack(tensors, dim=0)", &stack, function | out, "The tensors, all of one shape, along a new dimension dim.");
+  s.add("stack(tensors, dim=0)", &stack, function | out, "Stacks tensors of one shape along a new dimension dim.");
   s.add("hstack(tensors)", &hstack, function | out,
-        "The tensors one after the other along dimension 1, 1-d ones along dimension 0.");
-  s.add("vstack(tensors)", &vstack, function | out, "The tensors one below the other, 1-d ones as rows.")
+        "Concatenates the tensors along dimension 1; 1-d ones along dimension 0.");
+  s.add("vstack(tensors)", &vstack, function | out, "Concatenates the tensors along dimension 0; 1-d ones are rows.")
       .alias("row_stack", "vstack");
-  s.add("dstack(tensors)", &dstack, function | out, "The tensors stacked along dimension 2.");
-  s.add("column_stack(tensors)", &column_stack, function | out, "The tensors side by side as columns of a matrix.");
+  s.add("dstack(tensors)", &dstack, function | out, "Concatenates the tensors along dimension 2, after atleast_3d.");
+  s.add("column_stack(tensors)", &column_stack, function | out,
+        "Concatenates the tensors along dimension 1; 1-d ones are columns.");
   s.add(
       "block_diag(*tensors)", [](const Tensors& l) { return block_diag(l); }, function,
-      "A matrix with these matrices along its diagonal, zeros elsewhere.");
+      "The block-diagonal matrix of these matrices.");
   s.add(
       "cartesian_prod(*tensors)", [](const Tensors& l) { return cartesian_prod(l); }, function,
-      "All combinations of one element of each 1-d tensor, as rows.");
+      "The Cartesian product of 1-d tensors: one combination of elements a row.");
   s.add(
       "broadcast_tensors(*tensors)", [](const Tensors& l) { return broadcast_tensors(l); }, function,
       "Views of the tensors, all expanded to their common shape. ShapeError if there is none.");
@@ -57,27 +58,28 @@ void add_split(const List& s, const std::string& name, const char* text) {
   s.add((name + "(input, indices)").c_str(), g, both);
 }
 void add_splits(const List& s) {
-  s.add("unbind(input, dim=0)", &unbind, both, "Views of all indices along dim, which goes.");
+  s.add("unbind(input, dim=0)", &unbind, both, "Splits along dim into a tuple of views without that dimension.");
   s.add("split(tensor, split_size, dim=0)", overload<T, std::int64_t, int>(&split), both,
-        "Views of the parts along dim: of this size each, the last maybe smaller, or of these sizes.");
+        "Splits along dim into views of split_size elements (the last may be smaller), or of the sizes in the list "
+        "split_size.");
   s.add("split(tensor, split_size, dim=0)", overload<T, const Integers&, int>(&split), both);
   s.add("split_with_sizes(input, split_sizes, dim=0)", overload<T, const Integers&, int>(&split), both,
-        "Views of the parts along dim of these sizes.");
+        "Splits along dim into views of these sizes.");
   s.add(
       "split_with_sizes_copy(input, split_sizes, dim=0)",
       [](T x, const Integers& sizes, int dim) { return copies(split(x, sizes, dim)); }, both | out,
-      "Copies of the parts along dim of these sizes.");
+      "split_with_sizes, as copies.");
   s.add(
       "unbind_copy(input, dim=0)", [](T x, int dim) { return copies(unbind(x, dim)); }, both | out,
-      "Copies of all indices along dim, which goes.");
+      "unbind, as copies.");
   s.add("unsafe_chunk(input, chunks, dim=0)", &chunk, both, "chunk, as views that may be written in place one by one.");
   s.add("unsafe_split(tensor, split_size, dim=0)", overload<T, std::int64_t, int>(&split), both,
         "split, as views that may be written in place one by one.");
   s.add("chunk(input, chunks, dim=0)", &chunk, both,
-        "Views of at most chunks equal parts along dim; the last may be smaller.");
+        "Splits along dim into at most chunks views of equal size; the last may be smaller.");
   const char* tensor_split_of = "tensor_split(input, indices_or_sections, dim=0)";
   s.add(tensor_split_of, overload<T, std::int64_t, int>(&tensor_split), both,
-        "Views of the parts along dim: this many nearly equal ones, or cut at these indices.");
+        "Splits along dim into this many views of nearly equal size, or at these indices.");
   s.add(tensor_split_of, overload<T, const Integers&, int>(&tensor_split), both);
   s.add(
       tensor_split_of,
@@ -86,10 +88,9 @@ void add_splits(const List& s) {
         return tensor_split(x, where.to(DType::int64).to_vector<std::int64_t>(), dim);
       },
       both);
-  add_split<hsplit, hsplit>(s, "hsplit",
-                            "Views of the parts along dimension 1 (0 for 1-d): equal ones, or cut at these indices.");
-  add_split<vsplit, vsplit>(s, "vsplit", "Views of the parts along dimension 0: equal ones, or cut at these indices.");
-  add_split<dsplit, dsplit>(s, "dsplit", "Views of the parts along dimension 2: equal ones, or cut at these indices.");
+  add_split<hsplit, hsplit>(s, "hsplit", "Splits along dimension 1 (0 for 1-d) into equal views, or at these indices.");
+  add_split<vsplit, vsplit>(s, "vsplit", "Splits along dimension 0 into equal views, or at these indices.");
+  add_split<dsplit, dsplit>(s, "dsplit", "Splits along dimension 2 into equal views, or at these indices.");
 }
 
 }  // namespace

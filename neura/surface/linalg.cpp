@@ -79,8 +79,8 @@ void add_solvers(const List& s) {
                      {r.solution, r.residuals, r.rank, r.singular_values}};
       },
       function | out,
-      "X that makes the norm of A X - B least, with residuals, rank and singular values as far as the driver tells "
-      "them.");
+      "Least squares: X that minimizes the norm of A X - B, with residuals, rank and singular values as far as the "
+      "driver computes them.");
 }
 
 void add_factors(const List& s) {
@@ -91,8 +91,8 @@ void add_factors(const List& s) {
         return Named{"linalg_lu_factor", {"LU", "pivots"}, {r.LU, r.pivots}};
       },
       function | out,
-      "A = P L U in one matrix, and the rows that changed places, counted from 1. LinAlgError where U has a 0 on its "
-      "diagonal.");
+      "LU factorization with partial pivoting, A = P L U: L and U in one matrix, and the pivots, counted from 1. "
+      "LinAlgError where U has a 0 on its diagonal.");
   s.add(
       "lu_factor_ex(A, *, pivot=True, check_errors=False)",
       [](T A, bool pivot, bool check_errors) {
@@ -146,7 +146,7 @@ void add_spectral(const List& s) {
       },
       function | out, "A = Q R with orthonormal columns in Q and an upper triangle R.");
   s.add("householder_product(A, tau)", &la::householder_product, function | out,
-        "The first columns of the product of Householder reflectors that geqrf gives.");
+        "The first columns of the product of the Householder reflectors of geqrf: Q of the QR decomposition.");
   s.add(
       "eigh(A, UPLO='L')", [](T A, Word UPLO) { return named("linalg_eigh", la::eigh(A, triangle("eigh", UPLO))); },
       function | out,
@@ -167,8 +167,7 @@ void add_spectral(const List& s) {
         return Named{"linalg_svd", {"U", "S", "Vh"}, {r.U, r.S, r.Vh}};
       },
       function | out,
-      "The singular value decomposition: orthonormal columns, the singular values in descending order, orthonormal "
-      "rows.");
+      "The singular value decomposition A = U diag(S) Vh, S in descending order; full_matrices: U and Vh are square.");
   s.add(
       "svdvals(A, *, driver=None)", [](T A, Driver d) { return check_driver("svdvals", d), la::svdvals(A); },
       function | out, "The singular values, in descending order.");
@@ -207,7 +206,7 @@ void add_ranks(const List& s) {
         return la::matrix_rank(A, {tolerance(atol, A), tolerance(rtol, A)}, hermitian);
       },
       function | out,
-      "How many singular values are above max(atol, rtol * the largest). hermitian: absolute eigenvalues.");
+      "The number of singular values above max(atol, rtol * the largest). hermitian: of absolute eigenvalues.");
   s.add(
       "matrix_rank(A, tol, hermitian=False)",
       [](T A, O tol, bool hermitian) {
@@ -282,7 +281,7 @@ tensor([1., 4.]))");
       "The cross product along dim, of size 3; both broadcast.");
   s.add("vecdot(x, y, *, dim=-1)", &vecdot, function | out, "The sum of conj(x) * y along dim; both broadcast.");
   s.add("vander(x, *, N=None)", &vander, function,
-        "Rows of powers 0 to N - 1 of each element: [..., n] gives [..., n, N].");
+        "The Vandermonde matrix: powers 0 to N - 1 of each element, [..., n] -> [..., n, N].");
   s.add(
       "multi_dot(tensors)", [](const Tensors& l) { return multi_dot(l); }, function | out,
       "The product of matrices (the first and last may be vectors), in the order that costs least.");

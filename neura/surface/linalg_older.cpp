@@ -1,4 +1,4 @@
-// Linear algebra under the older names, which stand in neura and at Tensor.
+// Linear algebra under the older names, which are in neura and on Tensor.
 #include "neura/ops/create/create.h"
 #include "neura/ops/linalg/linalg.h"
 #include "neura/op/pointwise/rows.h"

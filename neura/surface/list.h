@@ -62,7 +62,7 @@ class List {  // where a family adds its functions, of one space
     return *this;
   }
   const List& alias(const char* name, const char* of) const;  // the same functions under another name
-  const List& also(const char* space) const;                  // what was added last stands there, too
+  const List& also(const char* space) const;                  // what was added last is there, too
 
  private:
   template <class F> static void bind(Function& made, F f) {

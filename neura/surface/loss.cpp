@@ -37,20 +37,21 @@ void add_classes(const List& s) {
         return cross_entropy(x, y, {w, ignore, of(average, reduce, r), smoothing});
       },
       function,
-      "-log softmax(input)[target]: scores [C], [N, C] or [N, C, d1, ...] and classes, or probabilities of the input's "
-      "shape. See neura.nn.CrossEntropyLoss.");
+      "Cross entropy of logits: -log_softmax(input)[target]; input [C], [N, C] or [N, C, d1, ...], target class "
+      "indices, or probabilities of the input's shape. See neura.nn.CrossEntropyLoss.");
   s.add(
       "nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, std::int64_t ignore, Flag reduce, Word r) {
         return nll_loss(x, y, {w, ignore, of(average, reduce, r)});
       },
-      function, "-input[target], of logarithms of probabilities and classes. See neura.nn.NLLLoss.");
+      function,
+      "Negative log likelihood: -input[target] of log-probabilities and class indices. See neura.nn.NLLLoss.");
   s.add(
       "binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, Flag reduce, Word r) {
         return binary_cross_entropy(x, y, {w, of(average, reduce, r)});
       },
-      function, "-(target log(input) + (1 - target) log(1 - input)), of probabilities.");
+      function, "Binary cross entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)).");
   s.add(
       "binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction='mean', "
       "pos_weight=None)",
@@ -58,13 +59,15 @@ void add_classes(const List& s) {
         return binary_cross_entropy_with_logits(x, y, {w, of(average, reduce, r), positive});
       },
       function,
-      "binary_cross_entropy of sigmoid(input), without overflow; pos_weight multiplies the loss of positive targets.");
+      "Binary cross entropy of sigmoid(input), computed without overflow; pos_weight multiplies the loss of positive "
+      "targets.");
   s.add(
       "multi_margin_loss(input, target, p=1, margin=1, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, int p, double margin, T w, Flag average, Flag reduce, Word r) {
         return multi_margin_loss(x, y, {p, margin, w, of(average, reduce, r)});
       },
-      function, "max(0, margin - input[target] + input[i])^p, the mean over the other classes i.");
+      function,
+      "Multi-class hinge loss: max(0, margin - input[target] + input[i])^p, the mean over the other classes i.");
   s.add(
       "multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, Flag reduce, Word r) {
@@ -73,13 +76,14 @@ void add_classes(const List& s) {
       function, "binary_cross_entropy_with_logits of each class, the mean over the classes.");
   s.add("multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction='mean')",
         &of_two<multilabel_margin_loss>, function,
-        "Margins of 1 between each target class and each other class; targets end at the first -1.");
+        "Multi-label hinge loss: max(0, 1 - input[t] + input[i]) for each target class t and each other class i; "
+        "targets end at the first -1.");
 }
 
 void add_sequences(const List& s) {
   const char* text =
-      "-log of the probability that log_probs [T, N, C] spell the targets; lengths are tensors or lists. See "
-      "neura.nn.CTCLoss.";
+      "Connectionist temporal classification (Graves et al., 2006): -log p(targets | log_probs [T, N, C]); lengths are "
+      "tensors or lists. See neura.nn.CTCLoss.";
   const char* signature =
       "ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction='mean', zero_infinity=False)";
   s.add(
@@ -99,23 +103,23 @@ void add_sequences(const List& s) {
 void add_pairs(const List& s) {
   const char* pair = "(input, target, size_average=None, reduce=None, reduction='mean', weight=None)";
   s.add((std::string("mse_loss") + pair).c_str(), &weighted<mse_loss>, function,
-        "(input - target)^2; reduction 'none', 'mean' or 'sum'.");
+        "Squared error: (input - target)^2; reduction 'none', 'mean' or 'sum'.");
   s.add((std::string("l1_loss") + pair).c_str(), &weighted<l1_loss>, function,
-        "abs(input - target); reduction 'none', 'mean' or 'sum'.");
+        "Absolute error: |input - target|; reduction 'none', 'mean' or 'sum'.");
   s.add("soft_margin_loss(input, target, size_average=None, reduce=None, reduction='mean')", &of_two<soft_margin_loss>,
-        function, "log(1 + exp(-target * input)), target 1 or -1.");
+        function, "Logistic loss: log(1 + exp(-target * input)), target 1 or -1.");
   s.add(
       "smooth_l1_loss(input, target, size_average=None, reduce=None, reduction='mean', beta=1)",
       [](T x, T y, Flag average, Flag reduce, Word r, double beta) {
         return smooth_l1_loss(x, y, {of(average, reduce, r), beta});
       },
-      function, "d^2 / (2 beta) where d = abs(input - target) is below beta, else d - beta / 2.");
+      function, "Smooth L1 loss: d^2 / (2 beta) where d = |input - target| < beta, else d - beta / 2.");
   s.add(
       "huber_loss(input, target, reduction='mean', delta=1, weight=None)",
       [](T x, T y, Word r, double delta, T w) {
         return huber_loss(x, y, {to_reduction(r), delta, w});
       },
-      function, "d^2 / 2 where d = abs(input - target) is below delta, else delta (d - delta / 2).");
+      function, "Huber loss: d^2 / 2 where d = |input - target| < delta, else delta * (d - delta / 2).");
   s.add(
       "kl_div(input, target, size_average=None, reduce=None, reduction='mean', log_target=False)",
       [](T x, T y, Flag average, Flag reduce, Word word, bool log_target) {
@@ -123,7 +127,9 @@ void add_pairs(const List& s) {
         if (r == "batchmean") return kl_div(x, y, {.log_target = log_target, .batchmean = true});
         return kl_div(x, y, {to_reduction(r), log_target});
       },
-      function, "target * (log(target) - input), input in logarithms; reduction 'batchmean' is the divergence itself.");
+      function,
+      "Kullback-Leibler divergence: target * (log(target) - input), input log-probabilities; reduction 'batchmean' "
+      "gives the divergence itself.");
   s.add(
       "hinge_embedding_loss(input, target, margin=1, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, double margin, Flag average, Flag reduce, Word r) {
@@ -139,14 +145,18 @@ void add_likelihoods(const List& s) {
       [](T x, T y, bool log_input, bool full, Flag average, double eps, Flag reduce, Word r) {
         return poisson_nll_loss(x, y, {log_input, full, eps, of(average, reduce, r)});
       },
-      function, "exp(input) - target * input, or without log_input, input - target * log(input + eps).");
+      function,
+      "Poisson negative log likelihood: exp(input) - target * input, or without log_input, input - target * log(input "
+      "+ eps).");
   const char* gaussian = "gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction='mean')";
   s.add(
       gaussian,
       [](T x, T y, T var, bool full, double eps, Word r) {
         return gaussian_nll_loss(x, y, var, {full, eps, to_reduction(r)});
       },
-      function, "(log(var) + (input - target)^2 / var) / 2, with var, a tensor or a number, at least eps.");
+      function,
+      "Gaussian negative log likelihood: (log(var) + (input - target)^2 / var) / 2; var, a tensor or a number, is at "
+      "least eps.");
   s.add(
       gaussian,
       [](T x, T y, double var, bool full, double eps, Word r) {
@@ -175,7 +185,7 @@ void add_triples(const List& s) {
       [](T a, T p, T q, double margin, double power, double eps, bool swap, Flag average, Flag reduce, Word r) {
         return triplet_margin_loss(a, p, q, {margin, power, eps, swap, of(average, reduce, r)});
       },
-      function, "max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.");
+      function, "Triplet loss: max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.");
   s.add("cosine_similarity(x1, x2, dim=1, eps=1e-8)", &cosine_similarity, function,
         "The cosine of the angle between x1 and x2 along dim.")
       .also("neura");
@@ -183,7 +193,7 @@ void add_triples(const List& s) {
         "The p-norm of x1 - x2 + eps over the last dimension.")
       .also("neura");
   s.add("normalize(input, p=2, dim=1, eps=1e-12)", &normalize, function | out,
-        "input over its p-norm along dim, which is at least eps.");
+        "input / max(norm, eps), norm the p-norm along dim.");
 }
 
 }  // namespace

@@ -42,12 +42,12 @@ void add_sorting(const List& s) {
       "sort(input, dim=-1, descending=False, stable=False)",
       [](T x, int dim, bool descending, bool stable) { return values_indices(sort(x, dim, descending, stable)); },
       both | out,
-      "Sorted along dim, as (values, indices); NaN counts as the largest. stable keeps the order of equal elements.");
+      "Sorts along dim: (values, indices). NaN counts as the largest; stable keeps the order of equal elements.");
   s.add(
       "argsort(input, dim=-1, descending=False, stable=False)",
       [](T x, int dim, bool descending, bool stable) { return argsort(x, dim, descending, stable); }, both | out,
       "The indices that sort along dim: int64. stable keeps the order of equal elements.");
-  s.add("msort(input)", &msort, both | out, "Sorted along dimension 0.");
+  s.add("msort(input)", &msort, both | out, "Sorts along dimension 0.");
   s.add(
       "topk(input, k, dim=-1, largest=True, sorted=True)",
       [](T x, std::int64_t k, int dim, bool largest, bool sorted) {
@@ -61,15 +61,15 @@ void add_sorting(const List& s) {
   add_middle<median, median>(s, "median",
                              "The lower median; with dim, (values, indices) along it. NaN if there is one.");
   add_middle<nanmedian, nanmedian>(s, "nanmedian",
-                                   "The lower median without NaN; with dim, (values, indices) along it.");
+                                   "The lower median, ignoring NaN; with dim, (values, indices) along it.");
   s.add(
       "mode(input, dim=-1, keepdim=False)",
       [](T x, int dim, bool keepdim) { return values_indices(mode(x, dim, keepdim)); }, both | out,
-      "The most frequent element along dim, the smallest of several, as (values, indices).");
+      "The mode, the most frequent element, along dim (the smallest of several), as (values, indices).");
   add_quantile<quantile, quantile>(s, "quantile",
                                    "The q-th quantile (0 to 1, a number or 1-d tensor), of all or along dim. "
                                    "interpolation 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.");
-  add_quantile<nanquantile, nanquantile>(s, "nanquantile", "The q-th quantile without NaN, of all or along dim.");
+  add_quantile<nanquantile, nanquantile>(s, "nanquantile", "The q-th quantile, ignoring NaN, of all or along dim.");
 }
 
 void add_search(const List& s) {
@@ -80,7 +80,8 @@ void add_search(const List& s) {
         return searchsorted(s, v, small, to_the_right(right, side), sorter);
       },
       function | out,
-      "The indices at which values would be inserted into sorted sequences (last dimension): int64, or int32.");
+      "The indices at which values are inserted into sorted sequences (along the last dimension) so that they stay "
+      "sorted: int64, or int32.");
   s.add(
       sorted,
       [](T s, Scalar v, bool small, bool right, Side side, T sorter) {
@@ -89,15 +90,15 @@ void add_search(const List& s) {
       function | out);
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<T, T, bool, bool>(&bucketize),
         function | out,
-        "For each element, the index of the boundary it lies before: right says whether equal ones lie behind it.");
+        "The bucket of each element among the sorted boundaries: i with boundaries[i - 1] < v <= boundaries[i], or for "
+        "right=True boundaries[i - 1] <= v < boundaries[i].");
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<Scalar, T, bool, bool>(&bucketize),
         function | out);
-  s.add(
-      "bincount(input, weights=None, minlength=0)", &bincount, both,
-      "How often each integer 0, 1, ... occurs in a 1-d tensor, or the sum of its weights: in float32 of such weights, "
-      "else in float64, and without a gradient.");
+  s.add("bincount(input, weights=None, minlength=0)", &bincount, both,
+        "The count of each integer 0, 1, ... in a 1-d tensor, or the sum of its weights: in float32 for float32 "
+        "weights, else in float64, and without a gradient.");
   s.add("histc(input, bins=100, min=0, max=0)", &histc, both | out,
-        "How many elements lie in each of bins equal intervals from min to max (both 0: of the data).");
+        "The histogram over bins equal intervals from min to max (both 0: the range of the data).");
 }
 
 void add_histograms(const List& s) {
@@ -108,7 +109,7 @@ void add_histograms(const List& s) {
         const HistogramResult r = histogram(x, bins, {range, weight, density});
         return Named{"histogram", {"hist", "bin_edges"}, {r.hist, r.bin_edges}};
       },
-      both, "How many elements (or what weight) lie in each bin, and the edges of the bins, as (hist, bin_edges).");
+      both, "The histogram: the count (or sum of weights) of each bin, and the bin edges, as (hist, bin_edges).");
   s.add(
       signature,
       [](T x, T bins, const Numbers& range, T weight, bool density) {
@@ -125,15 +126,16 @@ void add_unique(const List& s) {
         return given(unique(x, sorted, inverse, counts, dim), inverse, counts);
       },
       both,
-      "The different elements, sorted; with them, where asked for, the index of each element's value and the counts.");
+      "The unique elements, sorted; with return_inverse also the index of each element's value, with return_counts the "
+      "counts.");
   s.add(
       "unique_consecutive(input, return_inverse=False, return_counts=False, dim=None)",
       [](T x, bool inverse, bool counts, Dim dim) {
         return given(unique_consecutive(x, inverse, counts, dim), inverse, counts);
       },
       both,
-      "The elements without equal neighbours; with them, where asked for, the index of each element's value and the "
-      "counts.");
+      "Removes consecutive duplicates; with return_inverse also the index of each element's value, with return_counts "
+      "the counts.");
 }
 
 }  // namespace

@@ -52,15 +52,15 @@ void add_arithmetic(const List& s) {
       "ldexp(input, other)", [](T a, O b) { return ldexp(a, b); }, both | out | in_place, "input * 2**other.");
   s.add(
       "nextafter(input, other)", [](T a, T b) { return nextafter(a, b); }, both | out | in_place,
-      "The next floating number after input towards other.");
+      "The next floating-point number after input towards other.");
   s.add(
        "igamma(input, other)", [](T a, T b) { return igamma(a, b); }, both | out | in_place,
-       "The regularised lower incomplete gamma function of input at other.")
+       "The regularised lower incomplete gamma function P(input, other).")
       .alias("gammainc", "igamma")
       .also("special");
   s.add(
        "igammac(input, other)", [](T a, T b) { return igammac(a, b); }, both | out | in_place,
-       "The regularised upper incomplete gamma function of input at other.")
+       "The regularised upper incomplete gamma function Q(input, other).")
       .alias("gammaincc", "igammac")
       .also("special");
   s.add(
@@ -77,13 +77,13 @@ void add_arithmetic(const List& s) {
       .alias("multigammaln", "mvlgamma")
       .also("special");
   s.add("prelu(input, weight)", &prelu, both,
-        "input where it is positive, else weight * input; weight has one element or one per channel (dimension 1).");
+        "PReLU (He et al., 2015): x for x > 0, else weight * x; weight has one element, or one per channel.");
 }
 
 void add_bounds(const List& s) {
   s.add(
        "round(input, *, decimals=0)", [](T x, int decimals) { return round(x, {decimals}); }, both | out,
-       "Rounded to the nearest, halves to even; decimals digits behind the point.")
+       "Rounds to decimals digits after the point, ties to even.")
       .also("special")
       .writes([](Tensor& x, int decimals) { round_(x, {decimals}); });
   s.add(
@@ -91,8 +91,7 @@ void add_bounds(const List& s) {
        [](T x, O min, O max) {
          return clamp(x, clamp_options{min, max});
        },
-       both | out,
-       "Each element, but at least min and at most max: numbers or tensors; either may be left out. NaN stays.")
+       both | out, "Clamps each element to [min, max], numbers or tensors, either of which may be None. NaN stays.")
       .writes([](Tensor& x, O min, O max) {
         clamp_(x, clamp_options{min, max});
       })
@@ -102,7 +101,9 @@ void add_bounds(const List& s) {
        [](T x, N nan, N p, N m) {
          return nan_to_num(x, {nan.value_or(0), p, m});
        },
-       both | out, "NaN and infinities replaced: by nan (0), posinf and neginf (the largest numbers of the dtype).")
+       both | out,
+       "Replaces NaN by nan (default 0), infinities by posinf and neginf (default: the largest finite numbers of the "
+       "dtype).")
       .writes([](Tensor& x, N nan, N p, N m) {
         nan_to_num_(x, {nan.value_or(0), p, m});
       });
@@ -111,22 +112,22 @@ void add_bounds(const List& s) {
       [](T a, T b, double rtol, double atol, bool nan) {
         return isclose(a, b, {rtol, atol, nan});
       },
-      both, "Where |input - other| <= atol + rtol * |other|; with equal_nan, NaN is close to NaN.");
+      both, "For each element, True if |input - other| <= atol + rtol * |other|; with equal_nan, NaN is close to NaN.");
   s.add(
       "allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False)",
       [](T a, T b, double rtol, double atol, bool nan) {
         return allclose(a, b, {rtol, atol, nan});
       },
-      both, "Is |input - other| <= atol + rtol * |other| everywhere?");
+      both, "True if |input - other| <= atol + rtol * |other| for all elements.");
   s.add(
       "celu(input, alpha=1)", [](T x, double alpha) { return celu(x, {alpha}); }, function,
-      "x where positive, otherwise alpha (exp(x / alpha) - 1). ValueError for alpha 0.");
+      "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1). ValueError for alpha 0.");
   s.add(
       "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
-  s.add("equal(input, other)", &equal, both, "Do both have the same shape and the same elements?");
+  s.add("equal(input, other)", &equal, both, "True if both have the same shape and the same elements.");
   s.add(
        "masked_fill(input, mask, value)", [](T x, T m, O v) { return masked_fill(x, m, v); }, both,
-       "A copy with value wherever mask is True; mask broadcasts.")
+       "A copy of input with value where mask is True; mask broadcasts.")
       .writes([](Tensor& x, T m, O v) { masked_fill_(x, m, v); });
   s.add(
       "where(condition)", [](T c) { return where(c); }, both | out,

@@ -79,7 +79,7 @@ void add_integer_products(const List& s) {
       "An int8 matrix as integer_matmul reads it, to be given to it beside the matrix: uint8 bytes for this process.");
 }
 
-// einsum(x, [0, 1], y, [1, 2], [0, 2]): the equation that these lists stand for.
+// einsum(x, [0, 1], y, [1, 2], [0, 2]): the equation of these lists.
 std::string letters_of(const Integers& list) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   std::string letters;
@@ -104,23 +104,25 @@ void add_products(std::deque<Function>& all) {
   const List s(all, "");
   s.add(
        "matmul(input, other)", [](T a, T b) { return matmul(a, b); }, both | out,
-       "The matrix product; vectors are rows or columns, further dimensions broadcast. ShapeError where sizes do not "
-       "meet.")
+       "The matrix product [..., n, m] x [..., m, p] -> [..., n, p]; batch dimensions broadcast, 1-d operands are "
+       "vectors. ShapeError where inner sizes differ.")
       .also("linalg");
-  s.add("mm(input, mat2)", &mm, both | out, "The product of two matrices [n, m] and [m, p].")
+  s.add("mm(input, mat2)", &mm, both | out, "The matrix product [n, m] x [m, p] -> [n, p].")
       .alias("spmm", "mm")
       .alias("dsmm", "mm");
-  s.add("bmm(input, mat2)", &bmm, both | out, "The products of matrices [b, n, m] and [b, m, p]: [b, n, p].");
-  s.add("mv(input, vec)", &mv, both | out, "The product of a matrix and a vector.");
-  s.add("dot(input, tensor)", &dot, both | out, "The sum of products of two vectors of equal length.");
-  s.add("vdot(input, other)", &vdot, both | out, "The sum of products of two vectors, the first conjugated.");
-  s.add("inner(input, other)", &inner, both | out, "The sums of products along the last dimension of both.");
-  s.add("outer(input, vec2)", &outer, both | out, "The matrix of all products of two vectors.").alias("ger", "outer");
+  s.add("bmm(input, mat2)", &bmm, both | out, "The batched matrix product [b, n, m] x [b, m, p] -> [b, n, p].");
+  s.add("mv(input, vec)", &mv, both | out, "The matrix-vector product [n, m] x [m] -> [n].");
+  s.add("dot(input, tensor)", &dot, both | out, "The dot product of two vectors of equal length.");
+  s.add("vdot(input, other)", &vdot, both | out, "The dot product of two vectors, the first conjugated.");
+  s.add("inner(input, other)", &inner, both | out,
+        "Dot products over the last dimension of both: [..., m] and [*, m] -> [..., *].");
+  s.add("outer(input, vec2)", &outer, both | out, "The outer product of two vectors: [n] and [m] -> [n, m].")
+      .alias("ger", "outer");
   s.add("kron(input, other)", &kron, both | out, "The Kronecker product.");
   add_sums(s);
   s.add(
       "tensordot(a, b, dims=2)", [](T a, T b, std::int64_t dims) { return tensordot(a, b, dims); }, function | out,
-      "Sums of products over pairs of dimensions: the last of a and first of b, or the lists dims.");
+      "Contracts pairs of dimensions: the last dims of a with the first of b, or those of the two lists dims.");
   s.add(
       "tensordot(a, b, dims)",
       [](T a, T b, const Shapes& dims) {

@@ -20,18 +20,18 @@ template <Tensor (*f)(T, const LikeOptions&, G)> Tensor drawn_like(T x, L o) {
 
 void add_drawn(const List& s) {
   s.add("rand(*size, **options)", &drawn<rand>, function | out,
-        "Uniform random numbers of [0, 1), in a tensor of this size.");
+        "A tensor of this size of uniform random numbers in [0, 1).");
   s.add("randn(*size, **options)", &drawn<randn>, function | out,
-        "Standard normal random numbers, in a tensor of this size.");
+        "A tensor of this size of standard normal random numbers.");
   s.add("rand_like(input, **options)", &drawn_like<rand_like>, function,
-        "Uniform random numbers of [0, 1), in a tensor like input.");
+        "A tensor like input of uniform random numbers in [0, 1).");
   s.add("randn_like(input, **options)", &drawn_like<randn_like>, function,
-        "Standard normal random numbers, in a tensor like input.");
+        "A tensor like input of standard normal random numbers.");
   s.add(
       "randint(high, size, **options)",
       [](N high, const Shape& size, R o) { return pinned(o.pin_memory, randint(high, size, o)); }, function | out,
-      "Random integers from low (0 if left out) to high - 1, in a tensor of this size; int64. ValueError where there "
-      "are none.");
+      "A tensor of this size of random integers in [low, high), low 0 if left out: int64. ValueError where there are "
+      "none.");
   s.add(
       "randint(low, high, size, **options)",
       [](N low, N high, const Shape& size, R o) { return pinned(o.pin_memory, randint(low, high, size, o)); },
@@ -41,7 +41,7 @@ void add_drawn(const List& s) {
       [](T x, N high, L o) {
         return make_like(o, [&](const LikeOptions& given) { return randint_like(x, high, given, o.generator); });
       },
-      function, "Random integers from low (0 if left out) to high - 1, in a tensor like input.");
+      function, "A tensor like input of random integers in [low, high), low 0 if left out.");
   s.add(
       "randint_like(input, low, high, **options)",
       [](T x, N low, N high, L o) {
@@ -50,13 +50,13 @@ void add_drawn(const List& s) {
       function);
   s.add(
       "randperm(n, **options)", [](N n, R o) { return pinned(o.pin_memory, randperm(n, o)); }, function | out,
-      "The numbers 0 to n - 1 in random order; int64.");
+      "A random permutation of 0 to n - 1: int64.");
 }
 
 void add_distributions(const List& s) {
   s.add(
       "normal(mean, std, *, generator=None)", [](T m, T d, G g) { return normal(m, d, g); }, function | out,
-      "Normal random numbers with this mean and standard deviation, each a tensor or a number; two numbers want a "
+      "Normal random numbers with this mean and standard deviation, each a tensor or a number; two numbers need a "
       "size. ValueError for a negative std.");
   s.add(
       "normal(mean, std=1.0, *, generator=None)", [](T m, double d, G g) { return normal(m, d, g); }, function | out);
@@ -76,7 +76,7 @@ void add_distributions(const List& s) {
         "num_samples indices per row of input (1-d or 2-d), drawn with probabilities in proportion to its values; "
         "int64. ValueError for negative values, or too few of them without replacement.");
   s.add("poisson(input, generator=None)", &poisson, both,
-        "Random numbers of the Poisson distribution with the rates in input; the dtype is that of input.");
+        "Poisson random numbers with the rates in input; the dtype is that of input.");
 }
 
 void add_in_place(const List& s) {

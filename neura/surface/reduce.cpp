@@ -25,31 +25,31 @@ void add_sums(const List& s) {
   s.add(
       "sum(input, dim=None, keepdim=False, *, dtype=None)",
       [](T x, const Dims& d, bool k, D t) { return sum(x, d, k, t); }, both | out | direct,
-      "The sum of all elements or along dim; of integers in int64.");
+      "The sum of all elements or along dim; integers are summed in int64.");
   s.add(
       "nansum(input, dim=None, keepdim=False, *, dtype=None)",
       [](T x, const Dims& d, bool k, D t) { return nansum(x, d, k, t); }, both | out | direct,
-      "The sum without NaN, of all or along dim.");
+      "The sum of all elements or along dim, NaN counted as 0.");
   s.add(
       "mean(input, dim=None, keepdim=False, *, dtype=None)",
       [](T x, const Dims& d, bool k, D t) { return mean(x, d, k, t); }, both | out | direct,
-      "The mean of all elements or along dim; of a floating or complex dtype.");
+      "The mean of all elements or along dim; the dtype has to be floating or complex.");
   s.add(
       "nanmean(input, dim=None, keepdim=False, *, dtype=None)",
       [](T x, const Dims& d, bool k, D t) { return nanmean(x, d, k, t); }, both | out,
-      "The mean without NaN, of all or along dim.");
+      "The mean of all elements or along dim, ignoring NaN.");
   s.add(
       "prod(input, dim=None, keepdim=False, *, dtype=None)",
       [](T x, const Dims& d, bool k, D t) { return prod(x, d, k, t); }, both | out | direct,
-      "The product of all elements or along dim; of integers in int64.");
+      "The product of all elements or along dim; integers are multiplied in int64.");
   s.add(
        "logsumexp(input, dim, keepdim=False)", [](T x, const Dims& d, bool k) { return logsumexp(x, d, k); },
-       both | out | direct, "log of the sum of exp along dim, without overflow.")
+       both | out | direct, "log(sum(exp(x))) along dim, computed without overflow.")
       .also("special");
   s.add("all(input, dim=None, keepdim=False)", &truth_of<all>, both | out | direct,
-        "Is every element other than 0, of all or along dim? bool; True of none.");
+        "True if all elements (or all along dim) are nonzero: bool. True for an empty tensor.");
   s.add("any(input, dim=None, keepdim=False)", &truth_of<any>, both | out | direct,
-        "Is any element other than 0, of all or along dim? bool; False of none.");
+        "True if any element (or any along dim) is nonzero: bool. False for an empty tensor.");
 }
 
 template <auto f> auto spread(T x, const Dims& dim, std::optional<double> correction, bool keepdim) {
@@ -67,12 +67,14 @@ template <auto f> void add_spread(const List& s, const std::string& name, Forms 
   s.add((name + "(input, dim=None, *, correction=None, keepdim=False)").c_str(), &spread<f>, forms);
 }
 void add_moments(const List& s) {
-  add_spread<var>(s, "var", both | out,
-                  "The variance, of all or along dim; correction is subtracted from the count (1).");
-  add_spread<neura::std>(s, "std", both | out,
-                         "The standard deviation, of all or along dim; correction is subtracted from the count (1).");
-  add_spread<var_mean_of>(s, "var_mean", both, "The variance and the mean.");
-  add_spread<std_mean_of>(s, "std_mean", both, "The standard deviation and the mean.");
+  add_spread<var>(
+      s, "var", both | out,
+      "The variance of all elements or along dim: the sum of squared deviations over n - correction (default 1).");
+  add_spread<neura::std>(
+      s, "std", both | out,
+      "The standard deviation of all elements or along dim: the root of var, over n - correction (default 1).");
+  add_spread<var_mean_of>(s, "var_mean", both, "The variance and the mean, as (var, mean).");
+  add_spread<std_mean_of>(s, "std_mean", both, "The standard deviation and the mean, as (std, mean).");
 }
 
 template <Tensor (*whole)(T), MaxResult (*along)(T, int, bool), Tensor (*between)(const Operand&, const Operand&)>
@@ -90,9 +92,9 @@ void add_extremes(const List& s) {
                                  "The smallest element; with dim, (values, indices) along it; with another tensor, the "
                                  "smaller of both.");
   s.add("argmax(input, dim=None, keepdim=False)", &argmax, both | out | direct,
-        "The index of the largest element, counted through all or along dim: int64.");
+        "The index of the largest element: int64, of the flattened tensor or along dim.");
   s.add("argmin(input, dim=None, keepdim=False)", &argmin, both | out | direct,
-        "The index of the smallest element, counted through all or along dim: int64.");
+        "The index of the smallest element: int64, of the flattened tensor or along dim.");
   s.add(
       "aminmax(input, *, dim=None, keepdim=False)",
       [](T x, std::optional<int> dim, bool keepdim) {
@@ -112,36 +114,37 @@ template <Tensor (*scan)(T, int, D)> void scan_over(const char* op, Tensor& x, i
 void add_scans(const List& s) {
   s.add(
        "cumsum(input, dim, *, dtype=None)", [](T x, int dim, D d) { return cumsum(x, dim, d); }, both | out | direct,
-       "The sum of the elements so far along dim.")
+       "The cumulative sum along dim.")
       .writes([](Tensor& x, int dim, D d) { scan_over<cumsum>("cumsum_", x, dim, d); });
   s.add(
        "cumprod(input, dim, *, dtype=None)", [](T x, int dim, D d) { return cumprod(x, dim, d); }, both | out | direct,
-       "The product of the elements so far along dim.")
+       "The cumulative product along dim.")
       .writes([](Tensor& x, int dim, D d) { scan_over<cumprod>("cumprod_", x, dim, d); });
   s.add("logcumsumexp(input, dim)", &logcumsumexp, both | out | direct,
-        "log of the sum of exp of the elements so far along dim.");
+        "The logarithm of the cumulative sum of exp(x) along dim.");
   s.add(
       "cummax(input, dim)", [](T x, int dim) { return values_indices(cummax(x, dim)); }, both | out,
-      "The largest element so far along dim, as (values, indices).");
+      "The cumulative maximum along dim, as (values, indices).");
   s.add(
       "cummin(input, dim)", [](T x, int dim) { return values_indices(cummin(x, dim)); }, both | out,
-      "The smallest element so far along dim, as (values, indices).");
+      "The cumulative minimum along dim, as (values, indices).");
   s.add("diff(input, n=1, dim=-1, prepend=None, append=None)", &diff, both | out,
-        "The n-th differences of neighbours along dim, after prepend and append have been joined on.");
+        "The n-th forward difference along dim, x[i + 1] - x[i], after concatenating prepend and append.");
   s.add("trapezoid(y, x, *, dim=-1)", overload<T, T, int>(&trapezoid), function,
         "The integral along dim by the trapezoidal rule, over points x or with steps dx.");
   s.add("trapezoid(y, *, dx=1, dim=-1)", overload<T, double, int>(&trapezoid), function);
   s.alias("trapz", "trapezoid");
   s.add("cumulative_trapezoid(y, x, *, dim=-1)", overload<T, T, int>(&cumulative_trapezoid), function,
-        "The integral so far along dim by the trapezoidal rule, over points x or with steps dx.");
+        "The cumulative integral along dim by the trapezoidal rule, over points x or with steps dx.");
   s.add("cumulative_trapezoid(y, *, dx=1, dim=-1)", overload<T, double, int>(&cumulative_trapezoid), function);
   s.add(
        "softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return softmax(x, dim, d); }, both | out | direct,
-       "exp of the elements, divided by its sum along dim. dtype: converted first.")
+       "softmax: exp(x) / sum(exp(x)) along dim. dtype: input is converted to it first.")
       .also("special");
   s.add(
        "log_softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return log_softmax(x, dim, d); },
-       both | out | direct, "log of softmax along dim, without overflow. dtype: converted first.")
+       both | out | direct,
+       "log(softmax(x)) along dim, computed without overflow. dtype: input is converted to it first.")
       .also("special");
 }
 

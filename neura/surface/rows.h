@@ -14,14 +14,14 @@ struct RowFunction {
   std::array<const char*, 3> operands;  // the names of its operands
   unsigned numbers;                     // bit i: operand i may be a number
   bool takes_inplace;                   // its last argument is inplace=False
-  bool special;                         // it stands in neura.special, too
+  bool special;                         // it is in neura.special, too
 };
 const std::vector<RowFunction>& row_functions();
 const RowFunction* find_row_function(std::string_view name);  // null: no public row
 
 struct Alias {
   const char *name, *of;
-  bool special = false;  // it stands in neura.special, too
+  bool special = false;  // it is in neura.special, too
 };
 std::span<const Alias> row_aliases();
 

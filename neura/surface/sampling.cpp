@@ -36,7 +36,7 @@ void add_sampling(std::deque<Function>& all) {
 [N, d, h, w, 3]. A point is (x, y) or (x, y, z), each from -1 to 1 within the image; NaN means -1.
 
 mode: 'bilinear', 'nearest' or, of two spatial dimensions, 'bicubic'
-padding_mode: what lies outside: 'zeros', 'border' (the nearest element) or 'reflection'
+padding_mode: values of points outside: 'zeros', 'border' (the nearest element) or 'reflection'
 align_corners: -1 and 1 mean the centres of the corner elements, not their outer edges
 
 ShapeError where sizes do not fit, DTypeError unless both have one floating dtype, ValueError for another word.

@@ -49,28 +49,28 @@ void add_sizes(const List& s) {
       "A view expanded to this size. ShapeError where a size of more than 1 differs.");
   s.add(
       "sum_to_size(input, *size)", [](T x, const Shape& size) { return sum_to_size(x, size); }, both,
-      "The sum over those dimensions that a broadcast from this size would have made.");
+      "Sums over the dimensions along which size broadcasts to the shape of input.");
   s.add("expand_as(input, other)", &expand_as, both, "A view expanded to the shape of other.");
   s.add("view_as(input, other)", &view_as, both, "A view in the shape of other.");
   s.add("reshape_as(input, other)", &reshape_as, both, "The same elements in the shape of other.");
   s.add("flatten(input, start_dim=0, end_dim=-1)", &flatten, both,
-        "Dimensions start_dim to end_dim as one; a view where possible.");
+        "Flattens dimensions start_dim to end_dim into one; a view where possible.");
   s.add(
       "unflatten(input, dim, sizes)", [](T x, int dim, const Shape& sizes) { return unflatten(x, dim, sizes); }, both,
-      "A view with dimension dim spread over sizes, of which one may be -1.");
-  s.add("ravel(input)", &ravel, both, "All elements in one dimension; a view where possible.");
+      "A view with dimension dim split into sizes, of which one may be -1.");
+  s.add("ravel(input)", &ravel, both, "Flattens to one dimension; a view where possible.");
 }
 
 void add_dimensions(const List& s) {
   s.add("transpose(input, dim0, dim1)", overload<T, int, int>(&transpose), both, "A view with two dimensions swapped.")
       .alias("swapdims", "transpose");
   s.add("swapaxes(input, axis0, axis1)", &swapaxes, both, "A view with two dimensions swapped.");
-  s.add("t(input)", &t, both, "A view of a matrix transposed; itself for fewer dimensions.");
+  s.add("t(input)", &t, both, "A transposed view of a matrix; input itself for fewer dimensions.");
   s.add(
       "adjoint(input)", [](T x) { return conj(mT(x)); }, both,
-      "The matrices transposed and conjugated: the last two dimensions swapped.");
+      "The conjugate transpose: the last two dimensions swapped, conjugated.");
   s.add("movedim(input, source, destination)", &movedim, both,
-        "A view with dimensions source moved to the places destination.")
+        "A view with dimensions source moved to the positions destination.")
       .alias("moveaxis", "movedim");
   s.add("unsqueeze(input, dim)", &unsqueeze, both, "A view with a dimension of size 1 at dim.");
   s.add(
@@ -83,10 +83,11 @@ void add_dimensions(const List& s) {
 }
 
 void add_parts(const List& s) {
-  s.add("select(input, dim, index)", &select, both, "A view of one index along dim, which goes. IndexError outside.");
+  s.add("select(input, dim, index)", &select, both,
+        "A view of input at index along dim, without that dimension. IndexError for an index out of range.");
   s.add(
       "narrow(input, dim, start, length)", [](T x, int dim, int64 start, int64 n) { return narrow(x, dim, start, n); },
-      both, "A view of length elements along dim from start on. IndexError outside.");
+      both, "A view of length elements along dim, from start on. IndexError out of range.");
   s.add(
       "narrow(input, dim, start, length)",
       [](T x, int dim, T start, int64 length) {
@@ -104,39 +105,41 @@ void add_parts(const List& s) {
         "A view of the storage with this size, these strides and this offset, in elements. ValueError where it would "
         "reach outside.");
   s.add("select_scatter(input, src, dim, index)", &select_scatter, both,
-        "A copy of input in which one index along dim is src.");
+        "A copy of input with src written into select(input, dim, index).");
   s.add("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", &slice_scatter, both,
-        "A copy of input in which a slice along dim is src.");
+        "A copy of input with src written into the slice start:end:step along dim.");
   s.add("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", &diagonal_scatter, both,
-        "A copy of input in which a diagonal is src.");
+        "A copy of input with src written into diagonal(input, offset, dim1, dim2).");
   s.add(
       "as_strided_scatter(input, src, size, stride, storage_offset=None)",
       [](T x, T src, const Shape& size, const Shape& stride, Offset offset) {
         return as_strided_scatter(x, src, size, stride, offset.value_or(0));
       },
-      both, "A copy of input in which what as_strided shows is src.");
+      both, "A copy of input with src written into as_strided(input, size, stride, storage_offset).");
 }
 
 void add_arranged(const List& s) {
-  s.add("roll(input, shifts, dims=None)", &roll, both,
-        "A copy with the elements moved on by shifts along dims; those that leave come in at the other end.");
+  s.add(
+      "roll(input, shifts, dims=None)", &roll, both,
+      "Rolls the elements by shifts along dims; those that pass the end reappear at the start. dims=None: flattened.");
   s.add("rot90(input, k=1, dims=(0, 1))", &rot90, both,
-        "A copy turned k times by 90 degrees in the plane of two dims.");
-  s.add("fliplr(input)", &fliplr, both, "A copy with the columns in reverse order.");
-  s.add("flipud(input)", &flipud, both, "A copy with the rows in reverse order.");
-  s.add("tril(input, diagonal=0)", &tril, both | out, "A copy with zeros above the diagonal.")
+        "Rotates by 90 degrees k times in the plane of two dims, from the first towards the second.");
+  s.add("fliplr(input)", &fliplr, both, "Flips left and right: a copy with dimension 1 reversed.");
+  s.add("flipud(input)", &flipud, both, "Flips up and down: a copy with dimension 0 reversed.");
+  s.add("tril(input, diagonal=0)", &tril, both | out,
+        "The lower triangle of matrices: a copy with zeros above the diagonal.")
       .writes([](Tensor& x, int64 diagonal) { tril_(x, diagonal); });
-  s.add("triu(input, diagonal=0)", &triu, both | out, "A copy with zeros below the diagonal.")
+  s.add("triu(input, diagonal=0)", &triu, both | out,
+        "The upper triangle of matrices: a copy with zeros below the diagonal.")
       .writes([](Tensor& x, int64 diagonal) { triu_(x, diagonal); });
   s.add(
       "fill_diagonal_(self, fill_value, wrap=False)",
       [](Tensor& x, Scalar value, bool wrap) { fill_diagonal_(x, value, wrap); }, method,
-      "Writes fill_value where all indices are equal, in place. wrap: in a matrix with more rows than columns the "
-      "diagonal begins anew after a row that is left out. ShapeError below two dimensions, and where more than two "
-      "differ in size.");
+      "Fills the main diagonal in place. wrap: in a matrix with more rows than columns the diagonal restarts after "
+      "each n + 1 rows, n the columns. ShapeError below two dimensions, and where more than two differ in size.");
   s.add("diag(input, diagonal=0)", &diag, both | out,
         "Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal.");
-  s.add("diagflat(input, offset=0)", &diagflat, both, "The matrix that has all elements of input on a diagonal.");
+  s.add("diagflat(input, offset=0)", &diagflat, both, "The matrix with the flattened input on its diagonal.");
   s.add("diag_embed(input, offset=0, dim1=-2, dim2=-1)", &diag_embed, both,
         "The last dimension becomes the diagonal of matrices in dimensions dim1 and dim2.");
   const char* repeated = "repeat_interleave(input, repeats, dim=None, *, output_size=None)";
@@ -153,42 +156,43 @@ void add_copies(const List& s) {
   s.add(
       "alias_copy(input)", [](T x) { return clone(x); }, both | out, "A copy.");
   s.add(
-      "t_copy(input)", [](T x) { return clone(t(x)); }, both | out, "A copy of what t shows.");
+      "t_copy(input)", [](T x) { return clone(t(x)); }, both | out, "t(input) as a copy.");
   s.add(
       "transpose_copy(input, dim0, dim1)", [](T x, int a, int b) { return clone(transpose(x, a, b)); }, both | out,
-      "A copy of what transpose shows.");
+      "transpose(input, dim0, dim1) as a copy.");
   s.add(
       "permute_copy(input, dims)", [](T x, const Dims& d) { return clone(permute(x, d)); }, both | out,
-      "A copy of what permute shows.");
+      "permute(input, dims) as a copy.");
   s.add(
       "expand_copy(input, size)", [](T x, const Shape& size) { return clone(expand(x, size)); }, both | out,
-      "A copy of what expand shows.");
+      "expand(input, size) as a copy.");
   s.add(
       "view_copy(input, size)", [](T x, const Shape& size) { return clone(view(x, size)); }, both | out,
-      "A copy of what view shows.");
+      "view(input, size) as a copy.");
   s.add(
       "unsqueeze_copy(input, dim)", [](T x, int d) { return clone(unsqueeze(x, d)); }, both | out,
-      "A copy of what unsqueeze shows.");
+      "unsqueeze(input, dim) as a copy.");
   s.add(
-      "squeeze_copy(input)", [](T x) { return clone(squeeze(x)); }, both | out, "A copy of what squeeze shows.");
+      "squeeze_copy(input)", [](T x) { return clone(squeeze(x)); }, both | out,
+      "squeeze(input) or squeeze(input, dim) as a copy.");
   s.add(
       "squeeze_copy(input, dim)", [](T x, const Dims& d) { return clone(without_ones(x, d)); }, both | out);
   s.add(
       "narrow_copy(input, dim, start, length)",
       [](T x, int dim, int64 start, int64 n) { return clone(narrow(x, dim, start, n)); }, both | out,
-      "A copy of what narrow shows.");
+      "narrow(input, dim, start, length) as a copy.");
   s.add(
       "diagonal_copy(input, offset=0, dim1=0, dim2=1)",
       [](T x, int64 offset, int a, int b) { return clone(diagonal(x, offset, a, b)); }, both | out,
-      "A copy of what diagonal shows.");
+      "diagonal(input, offset, dim1, dim2) as a copy.");
   s.add(
       "unfold_copy(input, dimension, size, step)",
       [](T x, int d, int64 size, int64 step) { return clone(unfold(x, d, size, step)); }, both | out,
-      "A copy of what Tensor.unfold shows.");
+      "Tensor.unfold(dimension, size, step) as a copy.");
   s.add(
       "as_strided_copy(input, size, stride, storage_offset=None)",
       [](T x, const Shape& size, const Shape& stride, Offset o) { return clone(as_strided(x, size, stride, o)); },
-      both | out, "A copy of what as_strided shows.");
+      both | out, "as_strided(input, size, stride, storage_offset) as a copy.");
 }
 
 }  // namespace

@@ -34,10 +34,9 @@ template <class S> std::vector<Tensor> along(T x, const std::vector<S>& spacing,
   return gradient(x, given, dim, edge_order);
 }
 void add_more(const List& s) {
-  s.add(
-      "gradient(input, *, spacing=None, dim=None, edge_order=1)", &along<double>, function,
-      "The derivative of samples along each dimension, by differences: a tuple. spacing: their distance or distances, "
-      "or vectors of their coordinates.");
+  s.add("gradient(input, *, spacing=None, dim=None, edge_order=1)", &along<double>, function,
+        "The numerical gradient along each dimension, by central differences: a tuple. spacing: the distance of "
+        "samples, or one for each dimension, or vectors of coordinates.");
   s.add("gradient(input, *, spacing, dim=None, edge_order=1)", &along<Tensor>, function);
   s.add(
       "gradient(input, *, spacing, dim=None, edge_order=1)",
@@ -47,7 +46,7 @@ void add_more(const List& s) {
       [](const Operand& e, const Operand& tests, bool, bool invert) {
         return isin(tensor_of(e, tests), tensor_of(tests, e), invert);
       },
-      function | out, "Is each element among the test elements? One of both may be a number; bool.");
+      function | out, "For each element, True if it is among test_elements: bool. One of both may be a number.");
   s.add(
       "hash_tensor(input, dim=None, *, keepdim=False, mode=0)",
       [](T x, const Dims& dim, bool keepdim, std::int64_t mode) {
@@ -69,9 +68,9 @@ void add_statistics(std::deque<Function>& all) {
   const List s(all, "");
   s.add(
       "cdist(x1, x2, p=2, compute_mode=None)", [](T a, T b, double p, Ignored) { return cdist(a, b, p); }, function,
-      "The p-norm distance of each row of x1 [..., P, M] from each of x2 [..., R, M].");
+      "The p-norm distances between the rows of x1 [..., P, M] and those of x2 [..., R, M]: [..., P, R].");
   s.add("vander(x, N=None, increasing=False)", &vander_of_vector, function,
-        "Powers of the elements of a vector, the highest first.");
+        "The Vandermonde matrix of a vector: [n] -> [n, N], powers of x, the highest first unless increasing.");
   s.add(
       "complex(real, imag)", [](T a, T b) { return complex(a, b); }, function | out,
       "The complex numbers with these real and imaginary parts, both float32 or both float64.");

@@ -45,14 +45,16 @@ void add_max_pool(const List& s, int rank) {
          const Two r = g(x, kernel, o);
          return Tensors(r.begin(), r.end());
        },
-       function, "The largest value under each window; (values, places) with return_indices. See neura.nn.MaxPool2d.")
+       function,
+       "Max pooling; with return_indices (values, indices), indices into the flattened spatial dimensions. See "
+       "neura.nn.MaxPool2d.")
       .also("neura");
   s.add(
       with_rank("max_pool", rank, (std::string("_with_indices") + arguments).c_str()).c_str(),
       [](T x, P kernel, P stride, P padding, P dilation, bool ceil, bool) {
         return g(x, kernel, {stride, padding, dilation, ceil});
       },
-      function, "(the largest value under each window, its place).");
+      function, "Max pooling with indices: (values, indices).");
   if (rank == 1) s.also("neura");
 }
 template <Tensor (*f)(T, P, const AvgPoolOptions&)>
@@ -73,16 +75,15 @@ template <Tensor (*f)(T, P), Two (*g)(T, P), Tensor (*average)(T, P)> void add_a
         const Two r = g(x, sizes(size));
         return Tensors(r.begin(), r.end());
       },
-      function,
-      "The largest value under windows of such sizes that the result has output_size; None keeps the input's.");
+      function, "Adaptive max pooling to output_size; None keeps the input's size.");
   s.add(
       with_rank("adaptive_max_pool", rank, "_with_indices(input, output_size, return_indices=False)").c_str(),
       [](T x, const std::optional<PerDim>& size, bool) { return g(x, sizes(size)); }, function,
-      "(the largest value under each window, its place).");
+      "Max pooling with indices: (values, indices).");
   s.add(
       with_rank("adaptive_avg_pool", rank, "(input, output_size)").c_str(),
       [](T x, const std::optional<PerDim>& size) { return average(x, sizes(size)); }, function,
-      "The mean under windows of such sizes that the result has output_size; None keeps the input's.");
+      "Adaptive average pooling to output_size; None keeps the input's size.");
   if (rank == 1) s.also("neura");
 }
 template <Tensor (*power)(T, double, P, const LpPoolOptions&), Tensor (*back)(T, T, P, const MaxUnpoolOptions&)>
@@ -92,33 +93,33 @@ void add_others(const List& s, int rank) {
       [](T x, double p, P kernel, P stride, bool ceil) {
         return power(x, p, kernel, {stride, ceil});
       },
-      function, "(the sum of x ** norm_type under each window) ** (1 / norm_type).");
+      function, "Power-average pooling: (sum of x ** norm_type over each window) ** (1 / norm_type).");
   s.add(
       with_rank("max_unpool", rank, "(input, indices, kernel_size, stride=None, padding=0, output_size=None)").c_str(),
       [](T x, T indices, P kernel, P stride, P padding, const std::optional<Shape>& size) {
         return back(x, indices, kernel, {stride, padding, size.value_or(Shape())});
       },
-      function, "The inverse of max pooling: each value at its place, 0 elsewhere.");
+      function, "Partial inverse of max pooling: writes each value at its index, 0 elsewhere.");
 }
 void add_averages(const List& s) {
   const char* arguments =
       "(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None)";
   s.add(with_rank("avg_pool", 1, arguments).c_str(), &average_pool<avg_pool1d>, function,
-        "The mean under each window of [N, C, L]. See neura.nn.AvgPool1d.")
+        "Average pooling of [N, C, L]. See neura.nn.AvgPool1d.")
       .also("neura");
   s.add(with_rank("avg_pool", 2, arguments).c_str(), &average_pool<avg_pool2d>, function,
-        "The mean under each window of [N, C, H, W]. See neura.nn.AvgPool2d.");
+        "Average pooling of [N, C, H, W]. See neura.nn.AvgPool2d.");
   s.add(with_rank("avg_pool", 3, arguments).c_str(), &average_pool<avg_pool3d>, function,
-        "The mean under each window of [N, C, D, H, W]. See neura.nn.AvgPool3d.");
+        "Average pooling of [N, C, D, H, W]. See neura.nn.AvgPool3d.");
 }
 
 template <auto f> void add_fractional(const List& s, int rank, const std::string& sizes) {
   const char* arguments =
       "(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None)";
   static const std::string& text = *new std::string(  // as long as the list
-      "The largest value under each window of " + sizes +
-      "; windows begin at fractional steps. Either output_size or output_ratio; with return_indices the result is "
-      "(values, places).");
+      "Fractional max pooling (Graham, 2014) of " + sizes +
+      ": windows begin at random fractional steps. Either output_size or output_ratio; with return_indices the result "
+      "is (values, indices).");
   s.add(
       with_rank("fractional_max_pool", rank, arguments).c_str(),
       [](T x, P kernel, P size, const Numbers& ratio, bool indices, T samples) -> Value {
@@ -143,15 +144,16 @@ void add_window(std::deque<Function>& all) {
       s, 1,
       "Cross-correlation of [N, C, L] with weight [out, C / groups, k]; padding: numbers, 'same' or 'valid'. See "
       "neura.nn.Conv1d.",
-      "The gradient of conv1d as a function: [N, C, L] with weight [C, out / groups, k].");
+      "Transposed convolution of [N, C, L] with weight [C, out / groups, k]. See neura.nn.ConvTranspose1d.");
   add_convolution<conv2d, conv_transpose2d>(
       s, 2,
       "Cross-correlation of [N, C, H, W] with weight [out, C / groups, kh, kw]; padding: numbers, 'same' or 'valid'. "
       "See neura.nn.Conv2d.",
-      "The gradient of conv2d as a function: [N, C, H, W] with weight [C, out / groups, kh, kw].");
+      "Transposed convolution of [N, C, H, W] with weight [C, out / groups, kh, kw]. See neura.nn.ConvTranspose2d.");
   add_convolution<conv3d, conv_transpose3d>(
       s, 3, "Cross-correlation of [N, C, D, H, W] with weight [out, C / groups, kd, kh, kw]. See neura.nn.Conv3d.",
-      "The gradient of conv3d as a function: [N, C, D, H, W] with weight [C, out / groups, kd, kh, kw].");
+      "Transposed convolution of [N, C, D, H, W] with weight [C, out / groups, kd, kh, kw]. See "
+      "neura.nn.ConvTranspose3d.");
   add_max_pool<max_pool1d, max_pool1d_with_indices>(s, 1);
   add_max_pool<max_pool2d, max_pool2d_with_indices>(s, 2);
   add_max_pool<max_pool3d, max_pool3d_with_indices>(s, 3);

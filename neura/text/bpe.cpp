@@ -75,7 +75,7 @@ class Bpe final : public Model {
     }
   }
 
-  // A symbol for each character, and what stands for those that the vocabulary does not have.
+  // A symbol for each character, and a replacement for those that the vocabulary does not have.
   std::vector<Symbol> letters(std::string_view piece) const {
     std::vector<Symbol> symbols;
     symbols.reserve(piece.size());

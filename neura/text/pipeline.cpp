@@ -22,7 +22,7 @@ Span without_spaces(std::string_view all, std::size_t begin, std::size_t end) {
   return {std::uint32_t(begin), std::uint32_t(end)};
 }
 
-// Bytes as their letters, and of each byte of the letters which byte it stands for.
+// Bytes as their letters, and of each byte of the letters which byte it represents.
 void tokenize_mapped(const Model& model, std::string_view piece, std::vector<Token>& to) {
   std::string letters;
   std::vector<std::uint32_t> from;

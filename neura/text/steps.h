@@ -20,7 +20,7 @@ struct Buffer {
   std::vector<Span> from;  // for each byte; empty: the source's own bytes, from `base` on
   std::uint32_t base = 0;
   std::vector<Span> pieces;
-  bool mapped = false;  // the model gets the letters that stand for bytes (ByteLevel)
+  bool mapped = false;  // the model gets the letters that represent bytes (ByteLevel)
 
   std::string_view piece(Span s) const { return std::string_view(bytes).substr(s.begin, s.end - s.begin); }
   Span source(Span s) const {
@@ -56,7 +56,7 @@ using Scanner = std::size_t (*)(std::string_view text, std::size_t i);
 std::size_t scan_gpt2(std::string_view text, std::size_t i);
 Scanner scanner_of(const std::string& pattern);  // null where the pattern is not known
 
-// The letters that stand for bytes: GPT-2's alphabet.
+// The letters that represent bytes: GPT-2's alphabet.
 char32_t letter_of_byte(unsigned char b);
 int byte_of_letter(char32_t c);  // -1 where it is none
 

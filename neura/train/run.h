@@ -66,7 +66,7 @@ class Run : BatchCount {
   explicit Run(RunOptions);  // ValueError for options out of range
   Run(const Run&) = delete;
 
-  // Is there an epoch left of `count`? Ends the one before: the step of a group that is not full, a checkpoint.
+  // True if an epoch of `count` is left. Ends the one before: the step of a group that is not full, a checkpoint.
   bool next_epoch(std::int64_t count);
   // The batches that are left of this epoch, as a range. Those that were done before a stop are read and left out.
   // ValueError for a second pass in an epoch.

@@ -39,9 +39,9 @@ void bind_inplace(nb::module_& n, const char* function, const char* text, F... f
 const char* text_of(std::string_view name) {
   if (name == "Softsign") return "x / (1 + |x|).";
   if (name == "Tanhshrink") return "x - tanh(x).";
-  if (name == "Softshrink") return "x moved towards 0 by lambd; 0 within [-lambd, lambd].";
-  if (name == "CELU") return "x where positive, otherwise alpha (exp(x / alpha) - 1).";
-  if (name == "Hardtanh") return "x within [min_val, max_val].";
+  if (name == "Softshrink") return "x - lambd for x > lambd, x + lambd for x < -lambd, else 0.";
+  if (name == "CELU") return "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1).";
+  if (name == "Hardtanh") return "x clamped to [min_val, max_val].";
   return "";
 }
 
@@ -69,34 +69,36 @@ template <class M> void bind_softmax(nb::module_& n, const char* doc) {
 void bind_others(nb::module_& n) {
   bind_layer<nn::GELU>(
       n,
-      "x times the normal distribution function of x; approximate='tanh' takes the formula with tanh.\n\n"
-      "Input and output: any shape, floating.",
+      "GELU (Hendrycks and Gimpel, 2016): x * Phi(x), Phi the standard normal CDF; approximate='tanh': its tanh "
+      "approximation.\n\nInput and output: any shape, floating.",
       [](std::string approximate) { return nn::make<nn::GELU>(std::move(approximate)); }, "approximate"_a = "none");
   bind_layer<nn::GLU>(
-      n, "a sigmoid(b), with a and b the first and second half of the input along dim.",
+      n,
+      "Gated linear unit (Dauphin et al., 2017): a * sigmoid(b), a and b the first and second half of the input along "
+      "dim.",
       [](int dim) { return nn::make<nn::GLU>(dim); }, "dim"_a = -1);
   bind_layer<nn::Threshold>(
-      n, "x where it exceeds threshold, else value.\n\nInput and output: any shape.",
+      n, "x where x > threshold, else value.\n\nInput and output: any shape.",
       [](nn::Number threshold, nn::Number value, bool inplace) {
         return nn::make<nn::Threshold>(threshold, value, inplace);
       },
       "threshold"_a, "value"_a, "inplace"_a = false);
   bind_layer<nn::PReLU>(
       n,
-      "x where positive, otherwise weight * x, with a weight that is learned.\n\n"
-      "num_parameters: 1, or as many as channels (dimension 1 of the input)\ninit: the weight at first",
+      "PReLU (He et al., 2015): x for x > 0, else weight * x, with a learned weight.\n\nnum_parameters: 1, or the "
+      "number of channels (dimension 1 of the input)\ninit: the initial weight",
       [](std::int64_t count, double init, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::PReLU>(nn::PReluOptions{count, init, device.value_or(default_device()), dtype});
       },
       "num_parameters"_a = 1, "init"_a = 0.25, NEURA_PLACE);
   bind_layer<nn::RReLU>(
       n,
-      "x where positive, otherwise x times a slope drawn from [lower, upper) in training, their mean in evaluation.\n\n"
-      "Input and output: any shape, floating.",
+      "Randomized leaky ReLU (Xu et al., 2015): x for x > 0, else a * x, with a drawn from [lower, upper) in training "
+      "and (lower + upper) / 2 in evaluation.\n\nInput and output: any shape, floating.",
       [](nn::Number lower, nn::Number upper, bool inplace) { return nn::make<nn::RReLU>(lower, upper, inplace); },
       "lower"_a = 1.0 / 8, "upper"_a = 1.0 / 3, "inplace"_a = false);
-  bind_softmax<nn::Softmax>(n, "exp(x) over its sum along dim: the results lie in [0, 1] and sum to 1.");
-  bind_softmax<nn::LogSoftmax>(n, "The logarithm of Softmax, along dim.");
+  bind_softmax<nn::Softmax>(n, "exp(x) / sum(exp(x)) along dim: values in [0, 1] that sum to 1.");
+  bind_softmax<nn::LogSoftmax>(n, "log(softmax(x)) along dim, computed without overflow.");
   bind_softmax<nn::Softmin>(n, "Softmax of -x, along dim.");
   bind_layer<nn::Softmax2d>(n, "Softmax over the channels of [N, C, H, W] or [C, H, W].",
                             [] { return nn::make<nn::Softmax2d>(); });

@@ -39,19 +39,20 @@ void bind_of_pairs(nb::module_& n) {
   bind_plain<nn::L1Loss, nn::L1LossOptions>(n, "|input - target|.\n\nreduction: 'none', 'mean' or 'sum'.");
   bind_plain<nn::MSELoss, nn::MSELossOptions>(n, "(input - target)².\n\nreduction: 'none', 'mean' or 'sum'.");
   bind_layer<nn::SmoothL1Loss>(
-      n, "d² / (2 beta) where d = |input - target| is below beta, else d - beta / 2.",
+      n, "Smooth L1 loss: d² / (2 beta) where d = |input - target| < beta, else d - beta / 2.",
       [](Flag average, Flag reduce, Word word, double beta) {
         return nn::make<nn::SmoothL1Loss>(nn::SmoothL1LossOptions{reduction_of(average, reduce, word), beta});
       },
       NEURA_OLD, NEURA_REDUCTION, "beta"_a = nn::SmoothL1LossOptions().beta);
   bind_layer<nn::HuberLoss>(
-      n, "d² / 2 where d = |input - target| is below delta, else delta (d - delta / 2).",
+      n, "Huber loss: d² / 2 where d = |input - target| < delta, else delta * (d - delta / 2).",
       [](Word word, double delta) {
         return nn::make<nn::HuberLoss>(nn::HuberLossOptions{to_reduction(word), delta});
       },
       NEURA_REDUCTION, "delta"_a = nn::HuberLossOptions().delta);
   bind_layer<nn::PoissonNLLLoss>(
-      n, R"(exp(input) - target * input, or without log_input, input - target * log(input + eps).
+      n,
+      R"(Poisson NLL: exp(input) - target * input, or without log_input, input - target * log(input + eps).
 
 full: adds Stirling's approximation of log(target!) where target > 1.)",
       [](bool log_input, bool full, Flag average, double eps, Flag reduce, Word word) {
@@ -61,7 +62,8 @@ full: adds Stirling's approximation of log(target!) where target > 1.)",
       "log_input"_a = poisson.log_input, "full"_a = poisson.full, "size_average"_a = nb::none(), "eps"_a = poisson.eps,
       "reduce"_a = nb::none(), NEURA_REDUCTION);
   bind_layer<nn::GaussianNLLLoss>(
-      n, R"((log(var) + (input - target)² / var) / 2, with var at least eps: forward(input, target, var).
+      n,
+      R"(Gaussian NLL: (log(var) + (input - target)² / var) / 2, with var at least eps: forward(input, target, var).
 
 full: adds log(2 pi) / 2.)",
       [](bool full, double eps, Word word) {
@@ -70,14 +72,17 @@ full: adds log(2 pi) / 2.)",
       nb::kw_only(), "full"_a = gaussian.full, "eps"_a = gaussian.eps, NEURA_REDUCTION);
   bind_margin<nn::HingeEmbeddingLoss, nn::HingeEmbeddingLossOptions>(
       n, "input where target is 1, max(0, margin - input) where it is -1.");
-  bind_plain<nn::SoftMarginLoss, nn::SoftMarginLossOptions>(n, "log(1 + exp(-target * input)), target 1 or -1.");
+  bind_plain<nn::SoftMarginLoss, nn::SoftMarginLossOptions>(
+      n, "Logistic loss: log(1 + exp(-target * input)), target 1 or -1.");
   bind_plain<nn::MultiLabelMarginLoss, nn::MultiLabelMarginLossOptions>(
-      n, "Margins of 1 between each target class and each other class; targets [C] or [N, C] end at the first -1.");
+      n,
+      "Multi-label hinge loss: max(0, 1 - input[t] + input[i]) for each target class t and each other class i; targets "
+      "[C] or [N, C] end at the first -1.");
 }
 
 void bind_divergence(nb::module_& n) {
   const LayerType t = bind_layer<nn::KLDivLoss>(
-      n, R"(target * (log(target) - input), input in logarithms; log_target: target too.
+      n, R"(Kullback-Leibler divergence target * (log(target) - input), input log-probabilities; log_target: target too.
 
 reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, which is the divergence itself.)",
       [](Flag average, Flag reduce, Word word, bool log_target) {
@@ -104,7 +109,7 @@ reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, w
 void bind_of_classes(nb::module_& n) {
   const nn::CrossEntropyLossOptions classes;
   bind_layer<nn::CrossEntropyLoss>(
-      n, R"(-log softmax(input)[target], the loss of a classifier.
+      n, R"(Cross entropy of logits: -log_softmax(input)[target], the loss of a classifier.
 
 input: scores [C], [N, C] or [N, C, d1, ...]; target: classes [], [N] or [N, d1, ...], or probabilities of the input's
 shape. weight [C]: of each class; ignore_index: this class counts nothing; label_smoothing: this part of each target is
@@ -120,23 +125,26 @@ tensor(0.1269))",
       "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = classes.ignore_index,
       "reduce"_a = nb::none(), NEURA_REDUCTION, "label_smoothing"_a = classes.label_smoothing);
   bind_layer<nn::NLLLoss>(
-      n, "-input[target], of logarithms of probabilities and classes; see CrossEntropyLoss.",
+      n, "Negative log likelihood: -input[target] of log-probabilities and class indices; see CrossEntropyLoss.",
       [](T weight, Flag average, Integer ignore, Flag reduce, Word word) {
         return nn::make<nn::NLLLoss>(nn::NLLLossOptions{weight, ignore, reduction_of(average, reduce, word)});
       },
       "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = nn::NLLLossOptions().ignore_index,
       "reduce"_a = nb::none(), NEURA_REDUCTION);
-  bind_weighted<nn::BCELoss, nn::BCELossOptions>(
-      n, "-(target log(input) + (1 - target) log(1 - input)), of probabilities; logarithms are at least -100.");
+  bind_weighted<nn::BCELoss, nn::BCELossOptions>(n,
+                                                 "Binary cross entropy of probabilities: -(target * log(input) + (1 - "
+                                                 "target) * log(1 - input)); logarithms are clamped to at least -100.");
   bind_layer<nn::BCEWithLogitsLoss>(
-      n, "BCELoss of sigmoid(input), without overflow. pos_weight multiplies the loss of positive targets.",
+      n, "BCELoss of sigmoid(input), computed without overflow. pos_weight multiplies the loss of positive targets.",
       [](T weight, Flag average, Flag reduce, Word word, T positive) {
         return nn::make<nn::BCEWithLogitsLoss>(
             nn::BCEWithLogitsLossOptions{weight, reduction_of(average, reduce, word), positive});
       },
       "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION, "pos_weight"_a = nb::none());
   bind_layer<nn::MultiMarginLoss>(
-      n, "max(0, margin - input[target] + input[i])^p, the mean over the other classes i. p: 1 or 2.",
+      n,
+      "Multi-class hinge loss: max(0, margin - input[target] + input[i])^p, the mean over the other classes i. p: 1 or "
+      "2.",
       [](int p, double margin, T weight, Flag average, Flag reduce, Word word) {
         return nn::make<nn::MultiMarginLoss>(
             nn::MultiMarginLossOptions{p, margin, weight, reduction_of(average, reduce, word)});
@@ -149,7 +157,8 @@ tensor(0.1269))",
 
 void bind_of_sequences(nb::module_& n) {
   const LayerType t = bind_layer<nn::CTCLoss>(
-      n, R"(Connectionist temporal classification: forward(log_probs, targets, input_lengths, target_lengths).
+      n,
+      R"(Connectionist temporal classification: forward(log_probs, targets, input_lengths, target_lengths).
 
 -log of the probability that log_probs [T, N, C] (or [T, C]), logarithms as log_softmax makes them, spell the targets:
 repeated classes count once, the class `blank` not at all. targets: integers [N, S], or all in a row. The lengths,
@@ -180,7 +189,7 @@ void bind_of_triples(nb::module_& n) {
   bind_margin<nn::CosineEmbeddingLoss, nn::CosineEmbeddingLossOptions>(
       n, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
   bind_layer<nn::TripletMarginLoss>(
-      n, R"(max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.
+      n, R"(Triplet loss: max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.
 
 swap: the distance of positive and negative counts where it is smaller than that of anchor and negative.)",
       [](double margin, double p, double eps, bool swap, Flag average, Flag reduce, Word word) {
@@ -190,7 +199,7 @@ swap: the distance of positive and negative counts where it is smaller than that
       "margin"_a = triplet.margin, "p"_a = triplet.p, "eps"_a = triplet.eps, "swap"_a = triplet.swap, NEURA_OLD,
       NEURA_REDUCTION);
   bind_layer<nn::CosineSimilarity>(
-      n, "The cosine of the angle between x1 and x2 along dim; products of norms are at least eps.",
+      n, "Cosine similarity x1 · x2 / max(|x1| |x2|, eps) along dim.",
       [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = 1, "eps"_a = 1e-8);
   bind_layer<nn::PairwiseDistance>(
       n, "The p-norm of x1 - x2 + eps over the last dimension.",

@@ -7,11 +7,13 @@
 namespace neura::python {
 namespace {
 
-constexpr const char* kBatchNorm = R"(By mean and variance of each channel, then times weight plus bias.
+constexpr const char* kBatchNorm =
+    R"(Batch normalisation (Ioffe and Szegedy, 2015): (x - mean) / sqrt(var + eps) * weight + bias per channel.
 
-In training those of the batch, which running_mean and running_var follow with momentum (None: the plain average over
-all batches); in evaluation the running ones. affine: weight and bias [num_features] are learned.)";
-constexpr const char* kInstanceNorm = R"(By mean and variance of each channel of each sample.
+In training by statistics of the batch, whose average with factor momentum (None: the plain average over all batches)
+are running_mean and running_var; in evaluation by those. affine: weight and bias [num_features] are learned.)";
+constexpr const char* kInstanceNorm =
+    R"(Instance normalisation (Ulyanov et al., 2016): by mean and variance of each channel of each sample.
 
 affine: weight and bias [num_features] are learned. track_running_stats: evaluation uses running statistics.)";
 
@@ -26,16 +28,19 @@ template <class M, class O> void bind_statistics(nb::module_& n, const char* inp
       "num_features"_a, "eps"_a = o.eps, "momentum"_a = 0.1, "affine"_a = o.affine,
       "track_running_stats"_a = o.track_running_stats, NEURA_PLACE);
   t.def(
-      "reset_running_stats", [](M& m) { m.reset_running_stats(); }, "Means 0, variances 1, no batch seen.");
+      "reset_running_stats", [](M& m) { m.reset_running_stats(); },
+      "Resets running means to 0, running variances to 1, num_batches_tracked to 0.");
   t.def(
-      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Weight 1, bias 0, running statistics as at first.");
+      "reset_parameters", [](M& m) { m.reset_parameters(); },
+      "Resets weight to 1, bias to 0, and the running statistics.");
 }
 
 Dims dims_of(const Shape& s) { return Dims(s); }
 
 void bind_others(nb::module_& n) {
   bind_layer<nn::LayerNorm>(
-      n, R"(By mean and variance over the last dimensions, normalized_shape, then times weight plus bias.
+      n,
+      R"(Layer normalisation (Ba et al., 2016): (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions.
 
 elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       [](const Shape& shape, double eps, bool affine, bool bias, AnyDevice device, AnyDType dtype) {
@@ -46,7 +51,7 @@ elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       .def(
           "reset_parameters", [](nn::LayerNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
   bind_layer<nn::RMSNorm>(
-      n, R"(By the root of the mean square over the last dimensions, normalized_shape, then times weight.
+      n, R"(RMS normalisation (Zhang and Sennrich, 2019): x / sqrt(mean(x²) + eps) * weight over the last dimensions.
 
 eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is learned.)",
       [](const Shape& shape, std::optional<double> eps, bool affine, AnyDevice device, AnyDType dtype) {
@@ -57,7 +62,7 @@ eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is
       .def(
           "reset_parameters", [](nn::RMSNorm& m) { m.reset_parameters(); }, "Weight 1.");
   bind_layer<nn::GroupNorm>(
-      n, R"(By mean and variance of groups of channels of [N, num_channels, *].
+      n, R"(Group normalisation (Wu and He, 2018): by mean and variance of groups of channels of [N, num_channels, *].
 
 affine: weight and bias [num_channels] are learned. ValueError unless num_groups divides num_channels.)",
       [](std::int64_t groups, std::int64_t channels, double eps, bool affine, AnyDevice device, AnyDType dtype) {
@@ -68,7 +73,9 @@ affine: weight and bias [num_channels] are learned. ValueError unless num_groups
       .def(
           "reset_parameters", [](nn::GroupNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
   bind_layer<nn::LocalResponseNorm>(
-      n, "x / (k + alpha * the mean of squares over `size` neighbouring channels) ** beta, of [N, C, *].",
+      n,
+      "Local response normalisation (Krizhevsky et al., 2012) of [N, C, *]: x / (k + alpha * mean of x² over `size` "
+      "neighbouring channels) ** beta.",
       [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
         return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
       },
@@ -94,12 +101,12 @@ template <class M> void bind_constant_pad(nb::module_& n, const char* doc) {
 }
 #define NEURA_AMOUNTS \
   "\n\npadding: a number for every side, or (before, after) of the last dimension, then of the one before, …"
-#define NEURA_PADS(rank)                                                                           \
-  bind_pad<nn::ZeroPad##rank##d>(n, "Adds zeros at the sides." NEURA_AMOUNTS);                     \
-  bind_pad<nn::ReflectionPad##rank##d>(n, "Mirrors the input at its sides." NEURA_AMOUNTS);        \
-  bind_pad<nn::ReplicationPad##rank##d>(n, "Repeats the elements at the sides." NEURA_AMOUNTS);    \
-  bind_pad<nn::CircularPad##rank##d>(n, "Goes on at the sides from the other end." NEURA_AMOUNTS); \
-  bind_constant_pad<nn::ConstantPad##rank##d>(n, "Adds `value` at the sides." NEURA_AMOUNTS);
+#define NEURA_PADS(rank)                                                                                       \
+  bind_pad<nn::ZeroPad##rank##d>(n, "Pads with zeros." NEURA_AMOUNTS);                                         \
+  bind_pad<nn::ReflectionPad##rank##d>(n, "Pads by reflecting the input at its borders." NEURA_AMOUNTS);       \
+  bind_pad<nn::ReplicationPad##rank##d>(n, "Pads by repeating the border elements." NEURA_AMOUNTS);            \
+  bind_pad<nn::CircularPad##rank##d>(n, "Pads circularly: with elements of the opposite side." NEURA_AMOUNTS); \
+  bind_constant_pad<nn::ConstantPad##rank##d>(n, "Pads with `value`." NEURA_AMOUNTS);
 void bind_pads(nb::module_& n) { NEURA_PADS(1) NEURA_PADS(2) NEURA_PADS(3) }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Layers and functions that pick: bags of an embedding, fractional windows.
+// EmbeddingBag, FractionalMaxPool2d and 3d, AdaptiveLogSoftmaxWithLoss; the function embedding_bag.
 #include "layers.h"
 #include "network.h"
 
@@ -29,7 +29,7 @@ Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::E
 
 void bind_bag(nb::module_& n) {
   bind_layer<nn::EmbeddingBag>(
-      n, R"(Sums, means or maxima of rows of a learned table: integers [bags, n] -> [bags, embedding_dim].
+      n, R"(Sums, means or maxima of embeddings: indices [bags, n] -> [bags, embedding_dim].
 
 Bags of different sizes come as one vector, with the offsets at which they begin. An empty bag gives zeros.
 
@@ -56,7 +56,7 @@ neura.Size([2, 3]))",
       "include_last_offset"_a = false, "padding_idx"_a = nb::none(), NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
-          "Draws the table anew; the row of padding_idx is zero.");
+          "Initializes the embeddings anew; the row of padding_idx is zero.");
 }
 
 template <class M> void bind_fractional(nb::module_& n, const char* samples) {
@@ -64,7 +64,7 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
       std::string(
           "The largest value under each window; windows begin at fractional steps, which are drawn "
           "at each call.\n\noutput_size or output_ratio: of the spatial dimensions, or the fraction "
-          "of the input's, in (0, 1)\nreturn_indices: the result is (values, places)\n"
+          "of the input's, in (0, 1)\nreturn_indices: the result is (values, indices)\n"
           "_random_samples: where windows begin, ") +
       samples + " in [0, 1).";
   const LayerType t = bind_layer<M>(
@@ -84,7 +84,7 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
 
 void bind_adaptive_softmax(nb::module_& n) {
   bind_layer<nn::AdaptiveLogSoftmaxWithLoss>(
-      n, R"(A softmax over many classes, most of them rare: forward(input, target) -> (output, loss).
+      n, R"(Adaptive softmax (Grave et al., 2017) for many classes: forward(input, target) -> (output, loss).
 
 Classes are numbered from frequent to rare, and cut into clusters before those of cutoffs. The head scores the classes
 of the first one and the other clusters, each of which scores its own classes only where it is needed (Grave et al.,
@@ -106,10 +106,10 @@ neura.Size([3]))",
       "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = 4.0, "head_bias"_a = false, NEURA_PLACE)
       .def(
           "log_prob", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.log_prob(input); }, "input"_a,
-          "The logarithms of the probabilities of all classes, [N, n_classes].")
+          "The log-probabilities of all classes, [N, n_classes].")
       .def(
           "predict", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.predict(input); }, "input"_a,
-          "The likeliest class of each of input [N, in_features]: log_prob(input).argmax(1), with less work.")
+          "The most probable class of each row of input [N, in_features]: log_prob(input).argmax(1), with less work.")
       .def(
           "reset_parameters", [](nn::AdaptiveLogSoftmaxWithLoss& m) { m.reset_parameters(); },
           "Draws the parameters anew.");
@@ -138,9 +138,8 @@ void bind_more_functions(const Names& n) {
             return embedding_bag(swapped ? w : x, swapped ? x : w, offsets,
                                  {{padding, max_norm, type, by_freq, sparse}, mode, weights, last});
           },
-          "Sums, means or maxima of rows of weight [rows, width]: integers [bags, n], or a vector of them with the "
-          "offsets "
-          "at which bags begin -> [bags, width]. See neura.nn.EmbeddingBag.",
+          "Sums, means or maxima of rows of weight [num_embeddings, embedding_dim]: indices [bags, n], or a vector of "
+          "indices with the offsets at which bags begin -> [bags, embedding_dim]. See neura.nn.EmbeddingBag.",
           "input"_a, "weight"_a, "offsets"_a = nb::none(), "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
           "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "per_sample_weights"_a = nb::none(),
           "include_last_offset"_a = false, "padding_idx"_a = nb::none());

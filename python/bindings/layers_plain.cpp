@@ -45,13 +45,13 @@ Inputs [..., in1_features] and [..., in2_features], output [..., out_features]; 
 
 void bind_shapes(nb::module_& n) {
   bind_layer<nn::Identity>(
-      n, "Returns its very input: a placeholder, which takes and ignores any argument.",
+      n, "Returns its input unchanged; takes and ignores any arguments.",
       [](nb::args, nb::kwargs) { return nn::make<nn::Identity>(); }, "args"_a, "kwargs"_a);
   bind_layer<nn::Flatten>(
-      n, "The sizes from start_dim to end_dim become one; by default all but the first.",
+      n, "Flattens dimensions start_dim to end_dim into one; by default all but the first.",
       [](int start, int end) { return nn::make<nn::Flatten>(start, end); }, "start_dim"_a = 1, "end_dim"_a = -1);
   bind_layer<nn::Unflatten>(
-      n, "The size at dim becomes unflattened_size, of which one may be -1: the inverse of Flatten.",
+      n, "Splits dimension dim into unflattened_size, of which one size may be -1: the inverse of Flatten.",
       [](int dim, const Shape& sizes) { return nn::make<nn::Unflatten>(dim, sizes); }, "dim"_a, "unflattened_size"_a);
   bind_layer<nn::PixelShuffle>(
       n, "[..., C r², H, W] -> [..., C, H r, W r], r = upscale_factor.",
@@ -60,7 +60,7 @@ void bind_shapes(nb::module_& n) {
       n, "[..., C, H r, W r] -> [..., C r², H, W], r = downscale_factor: the inverse of PixelShuffle.",
       [](std::int64_t factor) { return nn::make<nn::PixelUnshuffle>(factor); }, "downscale_factor"_a);
   bind_layer<nn::ChannelShuffle>(
-      n, "The channels of `groups` groups of [N, C, *] by turns.",
+      n, "Channel shuffle (Zhang et al., 2018): [N, groups, C / groups, *] with the two channel dimensions transposed.",
       [](std::int64_t groups) { return nn::make<nn::ChannelShuffle>(groups); }, "groups"_a);
 }
 
@@ -70,13 +70,14 @@ template <class M> void bind_dropout(nb::module_& n, const char* doc) {
 }
 void bind_dropouts(nb::module_& n) {
   bind_dropout<nn::Dropout>(
-      n, R"(In training, each element becomes 0 with probability p and the others grow by 1 / (1 - p).
+      n, R"(In training, sets each element to 0 with probability p and scales the others by 1 / (1 - p).
 
 In evaluation the input itself. inplace: write into the input. ValueError for p outside [0, 1].)");
   bind_dropout<nn::Dropout1d>(n, "Dropout of whole channels of [N, C, L] or [C, L].");
   bind_dropout<nn::Dropout2d>(n, "Dropout of whole channels of [N, C, H, W].");
   bind_dropout<nn::Dropout3d>(n, "Dropout of whole channels of [N, C, D, H, W] or [C, D, H, W].");
-  bind_dropout<nn::AlphaDropout>(n, "Dropout that keeps the mean and deviation of what SELU gives.");
+  bind_dropout<nn::AlphaDropout>(
+      n, "Alpha dropout (Klambauer et al., 2017): keeps the mean and variance of SELU activations.");
   bind_dropout<nn::FeatureAlphaDropout>(n, "AlphaDropout of whole channels.");
 }
 
@@ -90,7 +91,7 @@ Ref<nn::Embedding> table_of(std::int64_t count, std::int64_t width, const nn::Em
 }
 void bind_embedding(nb::module_& n) {
   const LayerType t = bind_layer<nn::Embedding>(
-      n, R"(Rows of a learned table by number: integers of any shape -> that shape and [embedding_dim].
+      n, R"(Looks up learned embeddings: indices [*] -> [*, embedding_dim].
 
 padding_idx: this row is zero at first and gets no gradient
 max_norm: rows that are looked up are scaled down to this norm (of norm_type), in place
@@ -111,12 +112,12 @@ neura.Size([2, 2, 3]))",
       "norm_type"_a = 2.0, "scale_grad_by_freq"_a = false, "sparse"_a = false, "_weight"_a = nb::none(),
       "_freeze"_a = false, NEURA_PLACE);
   t.def(
-      "reset_parameters", [](nn::Embedding& m) { m.reset_parameters(); }, "Draws the table anew.");
+      "reset_parameters", [](nn::Embedding& m) { m.reset_parameters(); }, "Initializes the embeddings anew.");
 }
 
 void bind_attention(nb::module_& n) {
   const LayerType t = bind_layer<nn::MultiheadAttention>(
-      n, R"(Attention with several heads (Vaswani et al., 2017): forward(query, key, value, ...) -> (result, weights).
+      n, R"(Multi-head attention (Vaswani et al., 2017): forward(query, key, value, ...) -> (result, weights).
 
 query [L, N, embed_dim], key [S, N, kdim], value [S, N, vdim], with N first if batch_first, or without N; the result
 is like the query. Weights [N, L, S], averaged over the heads or [N, num_heads, L, S], or None without need_weights.

@@ -95,14 +95,14 @@ void bind_whole(nb::module_& n) {
         return nn::Transformer::generate_square_subsequent_mask(size, device.value_or(default_device()), dtype);
       },
       nb::name("generate_square_subsequent_mask"), "sz"_a, NEURA_PLACE,
-      "-inf above the diagonal, 0 elsewhere: position i sees positions up to i.");
+      "The causal mask: -inf above the diagonal, 0 elsewhere, so that position i attends to positions up to i.");
   nb::handle(reinterpret_cast<PyObject*>(t.type)).attr("generate_square_subsequent_mask") =
       nb::steal(PyStaticMethod_New(f.ptr()));
 }
 
 void bind_positions(nb::module_& n) {
   bind_layer<nn::PositionalEncoding>(
-      n, R"(Adds where in its sequence an element stands, as sines and cosines (Vaswani et al., 2017), and drops some.
+      n, R"(Adds sinusoidal positional encodings (Vaswani et al., 2017), then applies dropout.
 
 forward(input) -> like input: [L, N, d_model], or [N, L, d_model] if batch_first; L at most max_len.
 Channel 2i of element t gets sin(t / 10000^(2i / d_model)), channel 2i + 1 the cosine: the buffer `pe`.)",
@@ -118,9 +118,9 @@ Channel 2i of element t gets sin(t / 10000^(2i / d_model)), channel 2i + 1 the c
 
 void bind_transformer_layers(nb::module_& n) {
   bind_block<nn::TransformerEncoderLayer>(
-      n, "Attention to itself, then two linear layers: forward(src, src_mask=None, src_key_padding_mask=None, ...).");
+      n, "Self-attention, then two linear layers: forward(src, src_mask=None, src_key_padding_mask=None, ...).");
   bind_block<nn::TransformerDecoderLayer>(
-      n, "Attention to itself, attention to memory, then two linear layers: forward(tgt, memory, ...).");
+      n, "Self-attention, cross-attention to memory, then two linear layers: forward(tgt, memory, ...).");
   bind_stacks(n);
   bind_positions(n);
   bind_whole(n);

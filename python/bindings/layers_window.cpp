@@ -39,8 +39,7 @@ padding_mode: 'zeros', 'reflect', 'replicate' or 'circular')";
 }
 
 template <class M> void bind_transposed(nb::module_& n, const char* spatial) {
-  const std::string doc = std::string("Transposed convolution, the gradient of a convolution: [N, in_channels, ") +
-                          spatial + R"(] or without N.
+  const std::string doc = std::string("Transposed convolution: [N, in_channels, ") + spatial + R"(] or without N.
 
 weight [in_channels, out_channels / groups, kernel_size..] and bias [out_channels]; output_padding grows one side of the
 result, and forward(input, output_size) chooses it so that the result has that size.)";
@@ -73,17 +72,17 @@ template <class M> void bind_max_pool(nb::module_& n, const char* doc) {
       "ceil_mode"_a = false);
 }
 void bind_max_pools(nb::module_& n) {
-  const char* doc = R"(The largest value under each window (NaN counts as largest), over the last dimension(s).
+  const char* doc = R"(Max pooling over the last dimension(s); NaN counts as the largest value.
 
 stride: kernel_size where None
-return_indices: the result is (values, places), places counted within the spatial dimensions of the input
+return_indices: the result is (values, indices), indices into the flattened spatial dimensions of the input
 ceil_mode: windows may reach over the end)";
   bind_max_pool<nn::MaxPool1d>(n, doc);
   bind_max_pool<nn::MaxPool2d>(n, doc);
   bind_max_pool<nn::MaxPool3d>(n, doc);
 }
 
-constexpr const char* kAveragePool = R"(The mean under each window, over the last dimension(s).
+constexpr const char* kAveragePool = R"(Average pooling over the last dimension(s).
 
 stride: kernel_size where None
 count_include_pad: zeros of the padding count as elements)";
@@ -113,27 +112,27 @@ void bind_average_pools(nb::module_& n) {
 
 template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
   bind_layer<Mean>(
-      n, "The mean under windows of such sizes that the result has output_size; None keeps the input's.",
+      n, "Adaptive average pooling to output_size; None keeps the input's size.",
       [](nb::handle size) { return nn::make<Mean>(result_sizes(size)); }, "output_size"_a.none());
   bind_layer<Max>(
       n,
-      "The largest value under windows of such sizes that the result has output_size; None keeps the input's.\n\n"
-      "return_indices: the result is (values, places).",
+      "Adaptive max pooling to output_size; None keeps the input's size.\n\nreturn_indices: the result is (values, "
+      "indices).",
       [](nb::handle size, bool indices) { return nn::make<Max>(result_sizes(size), indices); }, "output_size"_a.none(),
       "return_indices"_a = false);
 }
 
 template <class Lp, class Unpool> void bind_more(nb::module_& n) {
   bind_layer<Lp>(
-      n, "(the sum of x ** norm_type under each window) ** (1 / norm_type).",
+      n, "Power-average pooling: (sum of x ** norm_type over each window) ** (1 / norm_type).",
       [](nn::Number p, const PerDim& kernel, const PerDim& stride, bool ceil) {
         return nn::make<Lp>(p, kernel, LpPoolOptions{stride, ceil});
       },
       "norm_type"_a, "kernel_size"_a, "stride"_a = nb::none(), "ceil_mode"_a = false);
   bind_layer<Unpool>(
       n,
-      "The inverse of max pooling: each value at its place, 0 elsewhere: forward(input, indices, output_size=None).\n\n"
-      "indices: what the pooling gave with return_indices=True",
+      "Partial inverse of max pooling: writes each value at its index, 0 elsewhere: forward(input, indices, "
+      "output_size=None).\n\nindices: those of the pooling with return_indices=True",
       [](const PerDim& kernel, const PerDim& stride, const PerDim& padding) {
         return nn::make<Unpool>(kernel, nn::UnpoolOptions{stride, padding});
       },
@@ -142,13 +141,14 @@ template <class Lp, class Unpool> void bind_more(nb::module_& n) {
 
 void bind_patches(nb::module_& n) {
   bind_layer<nn::Unfold>(
-      n, "The patches under a sliding window: [N, C, H, W] -> [N, C * kernel, windows].",
+      n, "Sliding patches (im2col): [N, C, H, W] -> [N, C * kh * kw, L], L the number of windows.",
       [](const PerDim& kernel, const PerDim& dilation, const PerDim& padding, const PerDim& stride) {
         return nn::make<nn::Unfold>(kernel, UnfoldOptions{dilation, padding, stride});
       },
       "kernel_size"_a, "dilation"_a = 1, "padding"_a = 0, "stride"_a = 1);
   bind_layer<nn::Fold>(
-      n, "Puts patches back into an image of output_size, where they add up: [N, C * kernel, windows] -> [N, C, H, W].",
+      n,
+      "Sums patches into an image of output_size (col2im), the adjoint of Unfold: [N, C * kh * kw, L] -> [N, C, H, W].",
       [](const PerDim& size, const PerDim& kernel, const PerDim& dilation, const PerDim& padding,
          const PerDim& stride) {
         return nn::make<nn::Fold>(size, kernel, UnfoldOptions{dilation, padding, stride});

@@ -117,5 +117,5 @@ def __getattr__(name):
 
 
 def is_tensor(obj):
-    """Is this object a neura.Tensor?"""
+    """True if the object is a neura.Tensor."""
     return isinstance(obj, Tensor)

@@ -67,7 +67,7 @@ def init():
 
 
 def is_tf32_supported():
-    """Does the first device compute with TF32? From compute capability 8.0."""
+    """True if the first device supports TF32: from compute capability 8.0."""
     from . import cuda
 
     return cuda.is_available() and cuda.get_device_capability() >= (8, 0)

@@ -1,10 +1,10 @@
-"""Orders of a tensor in memory, and layouts, under torch's names."""
+"""Memory formats and layouts, under torch's names."""
 
 from ._neura import Tensor
 
 
 class memory_format:
-    """How the dimensions lie in memory."""
+    """The order of the dimensions in memory, such as neura.channels_last."""
 
     def __init__(self, name):
         self._name = name

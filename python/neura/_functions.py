@@ -86,13 +86,13 @@ def view_as_real_copy(input):
 
 @_arguments.named
 def detach_copy(input):
-    """A copy of input without its history."""
+    """A copy of input, detached from the autograd graph."""
     _arguments.tensors("detach_copy", input=input)
     return input.detach().clone()
 
 
 def is_storage(obj):
-    """Is this object the memory of a tensor, a neura.UntypedStorage or a neura.TypedStorage?"""
+    """True for a storage: a neura.UntypedStorage or a neura.TypedStorage."""
     from .storage import TypedStorage
 
     return isinstance(obj, (_neura.UntypedStorage, TypedStorage))
@@ -113,7 +113,7 @@ def typename(obj):
 
 
 def compiled_with_cxx11_abi():
-    """Is the library built with the C++11 ABI of libstdc++? Always."""
+    """True if built with the C++11 ABI of libstdc++: always."""
     return True
 
 
@@ -244,7 +244,7 @@ def _check(cond, message=None):
 
 @_arguments.named
 def from_file(filename, shared=None, size=0, *, dtype=None, device=None, requires_grad=False):
-    """A tensor [size] whose elements lie in the pages of a file, which must hold them.
+    """A tensor [size] that is memory-mapped from a file, which must be large enough.
 
     shared: writing to the tensor writes to the file, which is made or made longer where needed; else it does not.
     ValueError for a size below 0 or, unless shared, a file that is too short; OSError where it cannot be opened.

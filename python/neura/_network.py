@@ -16,7 +16,7 @@ def _reduction(op, number):
 
 @_arguments.named
 def adaptive_max_pool1d(input, output_size):
-    """(the largest value under each window, its place), windows of such sizes that the result has output_size."""
+    """Adaptive max pooling to output_size: (values, indices)."""
     return F.adaptive_max_pool1d_with_indices(input, output_size)
 
 
@@ -47,7 +47,7 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
 
 @_arguments.named
 def dropout(input, p, train):
-    """Elements are 0 with probability p, the others grow by 1 / (1 - p); without train, the input."""
+    """Sets elements to 0 with probability p and scales the others by 1 / (1 - p); without train, the input."""
     return F.dropout(input, p, train)
 
 
@@ -59,7 +59,7 @@ def dropout_(input, p, train):
 
 @_arguments.named
 def alpha_dropout(input, p, train):
-    """neura.nn.functional.alpha_dropout: mean and deviation of what selu gives are kept."""
+    """neura.nn.functional.alpha_dropout: keeps the mean and variance of SELU activations."""
     return F.alpha_dropout(input, p, train)
 
 
@@ -83,7 +83,7 @@ def feature_alpha_dropout_(input, p, train):
 
 @_arguments.named
 def feature_dropout(input, p, train):
-    """Whole channels of [N, C, *] are 0 with probability p, the others grow by 1 / (1 - p)."""
+    """Dropout of whole channels of [N, C, *]: 0 with probability p, the others scaled by 1 / (1 - p)."""
     _arguments.tensors("feature_dropout", input=input)
     if input.dim() < 2:
         raise errors.ShapeError(f"feature_dropout: expected an input [N, C, *], got {list(input.shape)}")
@@ -102,7 +102,7 @@ def feature_dropout_(input, p, train):
 
 @_arguments.named
 def native_dropout(input, p, train):
-    """(dropout's result, the bool mask of what was kept)."""
+    """Dropout and its mask: (output, bool mask of the elements that were kept)."""
     _arguments.tensors("native_dropout", input=input)
     _arguments.numbers("native_dropout", p=p)
     if not 0 <= p <= 1:
@@ -115,7 +115,7 @@ def native_dropout(input, p, train):
 
 @_arguments.named
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    """The rows of weight [rows, width] with these numbers; padding_idx: the row without a gradient, -1 for none."""
+    """Looks up rows of weight [num_embeddings, embedding_dim]; padding_idx: the row without a gradient, -1 for none."""
     padding = _arguments.integer("embedding", "padding_idx", padding_idx)
     padding = None if padding == -1 else padding
     return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
@@ -123,7 +123,7 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 @_arguments.named
 def embedding_renorm_(input, indices, max_norm, norm_type):
-    """Scales the rows of input with these numbers in place so that none has a norm above max_norm; returns input."""
+    """Scales the rows of input at these indices in place to a norm of at most max_norm; returns input."""
     _arguments.tensors("embedding_renorm_", input=input)
     F.embedding(indices, input.detach(), None, max_norm, norm_type)
     return input
@@ -155,7 +155,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 
 @_arguments.named
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """(group_norm's result, the means [N, group], 1 / the deviations)."""
+    """group_norm and its statistics: (output, mean [N, group], rstd [N, group])."""
     _arguments.tensors("native_group_norm", input=input)
     _arguments.numbers("native_group_norm", eps=eps)
     grouped = input.detach().reshape(N, group, -1)

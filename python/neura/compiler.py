@@ -125,7 +125,7 @@ def disable(fn=None, recursive=True, *, reason=None):
 
 
 def is_compiling():
-    """Is this inside of a compiled function? Values are those of eager all the same.
+    """True inside of a compiled function. Values are those of eager mode all the same.
 
     >>> import neura
     >>> neura.compiler.is_compiling(), neura.compile(neura.compiler.is_compiling)()

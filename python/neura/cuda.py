@@ -76,7 +76,7 @@ def _memory(device):
 
 
 def is_available():
-    """Can tensors be put on a CUDA device? If not, ``neura.ones(1).cuda()`` says why."""
+    """True if a CUDA device can be used. If not, ``neura.ones(1).cuda()`` says why."""
     return not _neura._cuda.why_not()
 
 
@@ -86,7 +86,7 @@ def device_count():
 
 
 def is_initialized():
-    """Has the back end been loaded? It is when CUDA is first asked for: the same as is_available()."""
+    """True if the CUDA back end is loaded, which happens at first use: the same as is_available()."""
     return is_available()
 
 
@@ -161,7 +161,7 @@ def stream(stream):
 
 
 def is_current_stream_capturing():
-    """Does the current stream record a graph now?"""
+    """True while the current stream captures a graph."""
     return is_available() and _neura._cuda.capturing()
 
 
@@ -227,7 +227,7 @@ def get_device_capability(device=None):
 
 
 def is_bf16_supported(including_emulation=True):
-    """Does the first device compute with bfloat16? From compute capability 8.0 in hardware, else as float32."""
+    """True if the first device supports bfloat16: in hardware from compute capability 8.0, else by float32."""
     return is_available() and (bool(including_emulation) or get_device_capability() >= (8, 0))
 
 

@@ -6,7 +6,7 @@ __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchr
 
 
 def is_available():
-    """Can tensors be put on such a GPU? They cannot."""
+    """Always False: tensors cannot be put on Apple's GPUs."""
     return False
 
 

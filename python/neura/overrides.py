@@ -133,7 +133,7 @@ def _default(cls, func, types, args, kwargs):
 
 
 def has_torch_function(relevant_args):
-    """Does the class of one of these objects (or a mode) override functions?"""
+    """True if the class of one of these objects, or a mode, overrides functions."""
     if _neura._overrides_off()[0]:
         return False
     return bool(getattr(_here, "modes", None)) or any(map(_wants, relevant_args))
@@ -174,12 +174,12 @@ def wrap_torch_function(dispatcher):
 
 
 def is_tensor_like(inp):
-    """Is it a Tensor, or an object whose class has a __torch_function__?"""
+    """True for a Tensor, or an object whose class has a __torch_function__."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func):
-    """Is it a method of Tensor? Methods that are functions as well count."""
+    """True for a method of Tensor, also one that is a function as well."""
     name = getattr(func, "__name__", None)
     return name is not None and getattr(Tensor, name, None) is func
 

@@ -38,17 +38,17 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled():
-        """Are they checked?"""
+        """True if invariants are checked."""
         return check_sparse_tensor_invariants._on
 
     @staticmethod
     def enable():
-        """From now on they are checked."""
+        """Turns the checks on."""
         check_sparse_tensor_invariants._on = True
 
     @staticmethod
     def disable():
-        """From now on they are not checked."""
+        """Turns the checks off."""
         check_sparse_tensor_invariants._on = False
 
     def __enter__(self):

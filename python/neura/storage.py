@@ -122,7 +122,7 @@ class TypedStorage:
         return f"neura.{'cuda.' if self.is_cuda else ''}{kind.replace('Tensor', 'Storage')}"
 
     def is_shared(self):
-        """Is it in memory that processes share?"""
+        """True if in shared memory."""
         return self._flat.is_shared()
 
 

@@ -106,7 +106,7 @@ TEST_F(DeviceKernels, WhatDoesNotFitIsRefused) {
   Tensor leaf = ones({4}, {.device = kDevice}).requires_grad_();
   EXPECT_EQ(error_of<AutogradError>([&] { scale(one, leaf, 2, 4); }),
             "scale: expected tensors that need no gradient, got float32 [4] on cuda:0 that requires one; pass its "
-            "detach(), or call within no_grad: nobody knows the kernel's derivative");
+            "detach(), or call within no_grad: the kernel has no derivative");
   scale(one, leaf.detach(), 2, 4);
   {
     const NoGrad off;

@@ -1,4 +1,4 @@
-// Programs of somebody else: what the library's own functions call is taken, what was changed is refused or runs.
+// Untrusted programs: what the library's own functions call is taken, what was changed is refused or runs.
 #include "neura/graph/foreign.h"
 
 #include <gtest/gtest.h>

@@ -144,7 +144,7 @@ TEST(EmbeddingBag, Gradients) {
 TEST(EmbeddingBag, RefusesWhatDoesNotFit) {
   const Tensor weight = zeros({5, 3}), numbers = tensor({1, 4, 2});
   EXPECT_EQ(error_of<ShapeError>([&] { embedding_bag(numbers, weight); }),
-            "embedding_bag: expected numbers [bags, n], or vectors of numbers and of offsets, got int64 [3] without "
+            "embedding_bag: expected indices [bags, n], or vectors of indices and of offsets, got int64 [3] without "
             "offsets");
   EXPECT_EQ(
       error_of<ValueError>([&] {

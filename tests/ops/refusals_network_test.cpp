@@ -107,13 +107,13 @@ TEST(RefusalsOfNetworks, Pooling) {
 }
 TEST(RefusalsOfNetworks, EmbeddingsAndSoftmax) {
   const Tensor w = f({4, 3});
-  expect_refusals<DTypeError>({{"embedding: expected numbers of dtype int64", [&] { embedding(f({2}), w); }},
+  expect_refusals<DTypeError>({{"embedding: expected indices of dtype int64", [&] { embedding(f({2}), w); }},
                                {"one_hot: expected classes", [] { one_hot(f({2})); }},
                                {"embedding_dense_backward: expected a floating",
                                 [&] {
                                   embedding_dense_backward(n({2, 3}), n({2}), 4, -1, false);
                                 }},
-                               {"embedding_bag: expected numbers and offsets",
+                               {"embedding_bag: expected indices and offsets",
                                 [&] {
                                   embedding_bag(f({2, 2}), w);
                                 }},

@@ -2,6 +2,8 @@
 // that no other test reaches.
 #include "tests/support/refusals.h"
 
+#include <limits>
+
 #include "neura/neura.h"
 #include "neura/ops/linalg/matrix_functions.h"
 #include "neura/ops/nn/random_activation.h"

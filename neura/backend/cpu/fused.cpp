@@ -42,7 +42,7 @@ class FusedWalk {
  private:
   struct Use {  // an operand of a step
     int slot = -1;
-    ConvertFn* convert = nullptr;  // null: it is read as it lies
+    ConvertFn* convert = nullptr;  // null: it is read unconverted
     const char* splat = nullptr;   // a line of one element's copies
   };
 

@@ -1,6 +1,6 @@
 // The innermost loop, all that is compiled per (row, dtype, instruction set). Included inside a target's namespace,
 // which before has defined NumberOf: the number in which it computes each dtype.
-template <class N> struct Memory {  // how a number lies in memory
+template <class N> struct Memory {  // how a number is stored
   using Element = N;
   static constexpr int step = 1;
   static N load(const void* p, std::size_t i) { return static_cast<const N*>(p)[i]; }

@@ -27,7 +27,7 @@ template <> struct Chunk<Wide> {
 };
 
 // `lines` times `n` words, from steps of any length to lines without gaps. What a splat writes too far is written again
-// by the next line, or lies in the slack behind the last.
+// by the next line, or falls into the padding after the last.
 template <class Word>
 void gather(const char* from, std::int64_t line, std::int64_t step, char* to, std::int64_t lines, std::int64_t n) {
   constexpr std::int64_t size = sizeof(Word);

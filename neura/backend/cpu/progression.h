@@ -1,4 +1,4 @@
-// An entry of join.cpp's table that stands in a file of its own.
+// An entry of join.cpp's table that is defined in a file of its own.
 #pragma once
 #include "neura/backend/kernels/join.h"
 

@@ -8,7 +8,7 @@
 
 namespace neura {
 
-// NotImplementedError of whoever called; the kernel has written nothing.
+// NotImplementedError of the caller; the kernel has written nothing.
 [[gnu::cold, gnu::noinline]] inline void fail_dtype(Context& c, DType d) {
   thread_local const auto kept = std::make_unique<DeviceFailure>();  // not in the block that a library has per thread
   DeviceFailure& failure = *kept;

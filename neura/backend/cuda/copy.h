@@ -6,7 +6,7 @@
 
 namespace neura::cuda {
 
-// Launches the copy of the plan's operand 1 to 0, if it has a kernel for the way they lie.
+// Launches the copy of the plan's operand 1 to 0, if it has a kernel for their strides.
 bool copy_bits(const Plan&, cudaStream_t);
 
 }  // namespace neura::cuda

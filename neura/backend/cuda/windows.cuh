@@ -44,7 +44,7 @@ __device__ inline Seen seen_by(const Windows& w, int d, int at) {
   return {before <= 0 ? 0 : int(quotient(std::uint32_t(before + w.stride[d] - 1), w.by_stride[d])),
           lesser(w.out[d] - 1, int(quotient(std::uint32_t(t), w.by_stride[d])))};
 }
-// Where in window o of dimension d an element stands; -1: between the window's elements.
+// The position of an element in window o of dimension d; -1: between the window's elements.
 __device__ inline int inside(const Windows& w, int d, int o, int at) {
   const int distance = at + w.padding[d] - o * w.stride[d];
   if (w.dilation[d] == 1) return distance;

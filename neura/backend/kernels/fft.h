@@ -8,7 +8,7 @@ struct FftShape {
   Shape dims;     // each once and at least one; of a real transform the last one is the halved dimension
   double scale;   // of every result
   bool inverse;   // of a complex transform: exponents of +i instead of -i
-  bool two_fold;  // of a real transform: a bin that stands for its conjugate as well counts twice
+  bool two_fold;  // of a real transform: a bin that represents its conjugate as well counts twice
 };
 
 // Sizes of x and y are equal but in a halved dimension: n real numbers there are n / 2 + 1 bins. Any strides of x; y is

@@ -7,7 +7,7 @@
 
 namespace neura {
 
-// Floating, of one dtype, and dense with the same strides: element i of each lies at i. Halves are computed in float32.
+// Floating, of one dtype, and dense with the same strides: element i is at offset i. Halves are computed in float32.
 struct OptimTensors {
   View param, grad;
   View state[3];  // in the order of tables/optimizers.def; those that are not there are null

@@ -1,4 +1,4 @@
-// Reductions. A fold is a row of tables/reduction.def; the walk around it, and what is no fold, stand beside it.
+// Reductions. A fold is a row of tables/reduction.def; the walk around it, and what is no fold, are separate.
 #pragma once
 #include "neura/backend/backend.h"
 
@@ -15,7 +15,7 @@ struct reduce_kernels {
   // `computed`, to which x is converted; p, if there, holds one number of that dtype per result, or one for all,
   // which may be in the memory of the cpu.
   Entry<void(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y)> fold;
-  // Largest or smallest element along `dim` of a contiguous x, and where the first such stands; either may be absent.
+  // Largest or smallest element along `dim` of a contiguous x, and the index of the first such; either may be absent.
   Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;
   // What var and mean need of x: y = sum of squares of the distance from the mean, divided by max(0, n - correction).
   Entry<void(Context&, double correction, bool root, unsigned reduced, View x, View y, View mean)> moments;

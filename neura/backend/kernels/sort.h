@@ -1,4 +1,4 @@
-// Order along `dim` of a contiguous x. NaN is the greatest; of equal elements the one that stands first comes first.
+// Order along `dim` of a contiguous x. NaN is the greatest; equal elements keep their order.
 #pragma once
 #include "neura/backend/backend.h"
 
@@ -10,7 +10,7 @@ enum class Rank : unsigned char {
   kth,        // the k-th smallest, counted from 0
   median,     // the lower middle one, or the first NaN
   nanmedian,  // of those that are no NaN
-  mode,       // the most frequent, the smallest such, where it stands last
+  mode,       // the most frequent, the smallest such, its last index
 };
 
 struct sort_kernels {

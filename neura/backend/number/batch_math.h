@@ -87,7 +87,7 @@ template <class T> HWY_INLINE Batch<T> expm1(Batch<T> x) {
 }
 template <class T> bool within(Batch<T> x, T bound) { return hn::AllTrue(Tag<T>(), (abs(x) <= Constant{double(bound)}).raw); }
 // Highway's sine is right up to 39000; beyond, the C library's. Lane by lane: what an element gives must not depend on
-// its neighbours, nor on what lies behind the last one. -0 stays -0.
+// its neighbours, nor on the padding after the last one. -0 stays -0.
 template <class T> HWY_INLINE Batch<T> sine(Batch<T> x) { return where(x == 0_c, x, Batch<T>(hn::Sin(Tag<T>(), x.raw))); }
 template <class T, class F> HWY_INLINE Batch<T> near_or_far(Batch<T> x, Batch<T> near, F far) {
   const auto inside = abs(x) <= 39000_c;

@@ -13,7 +13,7 @@ template <class To, class From> NEURA_HD To cast(From x) {
   else return To(v);
 }
 
-template <DType> struct Element;  // how a dtype lies in memory
+template <DType> struct Element;  // the type a dtype is stored as
 #define ELEMENT(d, t) \
   template <> struct Element<DType::d> { using type = t; };
 // clang-format off

@@ -1,4 +1,4 @@
-// A number of memory into another of any dtype. Included after cast.h, by who includes <type_traits>.
+// A number of memory into another of any dtype. Included after cast.h and <type_traits>.
 // cast<To>(x). A fraction that fits no integer becomes the nearest one, and NaN 0, on every processor and device: what
 // C++ leaves open, x86 answers with the least integer, ARM and CUDA with the nearest.
 template <class To, class From> NEURA_HD To converted(From x) {

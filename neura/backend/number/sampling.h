@@ -16,7 +16,7 @@ template <class T> NEURA_HD T clipped(T p, int64_t size, T& factor) {
   const T top = T(size - 1);
   return p >= top ? (factor = 0, top) : p;
 }
-// Mirrored at both ends until it lies between them: at the outer elements' centres, or at their edges.
+// Reflected at both ends until it is between them: at the outer elements' centres, or at their edges.
 template <class T> NEURA_HD T mirrored(T p, int64_t size, bool align_corners, T& factor) {
   const T low = align_corners ? T(0) : T(-0.5), span = T(align_corners ? size - 1 : size);
   if (span == 0) return factor = 0, T(0);
@@ -46,7 +46,7 @@ template <class N, class C> NEURA_HD void cubic(N t, N (&weight)[4], N (&slope)[
   slope[2] = c(0) - near_slope(one - t), slope[3] = c(0) - far_slope(two - t);
 }
 
-// Where a coordinate lies among the elements of its dimension.
+// The position of a normalized coordinate among the elements of its dimension.
 template <class T> NEURA_HD T position(T coordinate, int64_t size, bool align_corners) {
   return align_corners ? (coordinate + 1) / 2 * T(size - 1) : ((coordinate + 1) * T(size) - 1) / 2;
 }

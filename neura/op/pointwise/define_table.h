@@ -1,5 +1,5 @@
 // clang-format off: macros
-// Defines the rows of NEURA_TABLE, their functors' objects and functions. `places` says where their kernels stand in
+// Defines the rows of NEURA_TABLE, their functors' objects and functions. `places` says where their kernels are in
 // the back ends' tables (rows.cpp), or NEURA_OWN is a function of kernels that are none of the back ends'. Included at
 // file scope, once per table. No guard.
 #include "neura/op/pointwise/make_row.h"

@@ -246,11 +246,11 @@ static std::uint64_t head(const Spec& s) {
   return word & 0xff'ffff'ffff;
 }
 
-// May the destination take the line, with what is computed behind its end?
+// True if the destination has room for the line, with the padding that is computed after its end.
 bool Flat::takes(const Call& call) const {
   const TensorImpl* out = call.out[0].impl();
   if (!out || out->spec.dtype != result || !out->spec.contiguous || !out->spec.same_shape(*spec)) return false;
-  // Behind a view lies something of somebody else's.
+  // The bytes after a view belong to other elements.
   const bool last = (out->spec.offset + spec->numel) * size_of(result) == std::int64_t(out->storage->bytes);
   if (padded != spec->numel && !(last && room(out, padded))) return false;
   for (int i = 0; i < call.inputs; ++i)

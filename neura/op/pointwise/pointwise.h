@@ -37,7 +37,7 @@ struct Flat {
   const Spec* spec = nullptr;
   LineFn* fn;
   DType result;
-  std::int64_t padded;  // kernels have no tails: what lies behind the operands in their blocks is computed too
+  std::int64_t padded;  // kernels have no tails: the padding after the operands is computed too
   Line line;
   alignas(64) char scalars[2][128];
 

@@ -7,7 +7,7 @@ namespace neura {
 DType promote_types(DType type1, DType type2);  // of two tensors with dimensions; DTypeError for 8-bit floats
 // Of two tensors or numbers: tensors without dimensions, then numbers, count only by a higher category.
 DType result_type(const Operand& a, const Operand& b);
-// May a result of dtype `from` be written into a tensor of dtype `to`? Never to a lower category.
+// True if a result of dtype `from` may be written into a tensor of dtype `to`: never to a lower category.
 bool can_cast(DType from, DType to);
 
 }  // namespace neura

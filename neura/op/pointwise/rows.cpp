@@ -6,7 +6,7 @@
 #include "neura/backend/families.h"
 #include "neura/op/row.h"
 
-// Where each row's kernel stands: its family, and its place in the family's table.
+// Where each row's kernel is: its family, and its index in the family's table.
 namespace neura::places {
 struct Place {
   Family family;

@@ -26,7 +26,7 @@ namespace {
 struct Cast {  // and clone, to the same dtype
   static constexpr Operation op = operation("to").linear();
   DType dtype;
-  bool keep_order;  // of dimensions, where the elements lie densely
+  bool keep_order;  // of dimensions, where the tensor is dense
   NEURA_FIELDS(dtype, keep_order)
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(dtype, x.sizes(), x.device);

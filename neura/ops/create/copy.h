@@ -6,9 +6,9 @@ namespace neura {
 
 struct Meta;
 
-// A new tensor with the same values; differentiable. Keeps the order of dimensions where the elements lie densely.
+// A new tensor with the same values; differentiable. Keeps the order of dimensions where the tensor is dense.
 Tensor clone(const Tensor& input);
-// A clone that shares the bytes of input until either of the two is first written: free for as long as nobody does.
+// A clone that shares the bytes of input until either of the two is first written: free for as long as neither is.
 // Views of each side go with their side. A small tensor, a window of a larger one, and memory that came from outside or
 // that a pointer was taken to (data(), NumPy) are copied at once.
 Tensor lazy_clone(const Tensor& input);

@@ -10,8 +10,8 @@ struct ToOptions {
   std::optional<DType> dtype = {};
   std::optional<Device> device = {};
   bool copy = false;  // new memory in any case
-  // Between a device and pinned memory of the host the call returns before the bytes are there: who reads them on the
-  // host synchronizes the stream before, who writes what is copied from waits as long. Elsewhere it changes nothing.
+  // Between a device and pinned memory of the host the call returns before the bytes are there: to read them on the
+  // host, or to write the source, synchronize the stream first. Elsewhere it changes nothing.
   bool non_blocking = false;
 };
 // The same values as that dtype, there; itself where nothing is to do, unless a copy is asked for. Differentiable: the

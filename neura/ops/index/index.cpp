@@ -35,7 +35,7 @@ Put::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
                    "prod, mean, amax or amin, got " + std::string(reduce));
 }
 
-// One value where index stands: 0-d, expanded without being copied.
+// One value at index: 0-d, expanded without being copied.
 Tensor expanded(const Tensor& self, int dim, const Tensor& index, Tensor value) {
   Shape size = self.shape();
   if (size.empty()) return value;

@@ -86,7 +86,7 @@ struct Index {
 };
 
 // With integers, slices, None and Ellipsis alone it is a view; masks and integer tensors copy. Dimensions of the latter
-// stand where NumPy puts them.
+// are where NumPy puts them.
 Tensor index(const Tensor& input, const std::vector<Index>& indices);
 Tensor& index_put_(Tensor& self, const std::vector<Index>& indices, const Tensor& value, bool accumulate = false);
 Tensor& index_put_(Tensor& self, const std::vector<Index>& indices, Scalar value);

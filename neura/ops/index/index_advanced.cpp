@@ -32,7 +32,7 @@ template <By by> struct Linear {
   }
   void run(Context& c, View a, View b, View d, View e, View out) const {
     const View all[] = {a, b, d, e};
-    Context told(c.backend, c.device, kByNames[int(by)]);  // who calls it is who is told of an index
+    Context told(c.backend, c.device, kByNames[int(by)]);  // the name in errors about an index is the caller's
     c.backend.index->linear(told, all, sizes, count, out);
     hand_on(c, told);
   }

@@ -37,10 +37,10 @@ inline Shape with_batch(Shape batch, std::int64_t size) { return batch.push_back
 Tensor broadcast_batch(const Tensor& A, const Shape& batch);  // of matrices
 Tensor identity(const Tensor& like, std::int64_t n);          // [n, n]
 
-// Is B, beside square matrices A, a batch of vectors?
+// True if B, beside square matrices A, is a batch of vectors.
 bool is_vector(const Tensor& A, const Tensor& B);
 
-// May the result be differentiated? Else what only a derivative needs is left out.
+// True if the result may be differentiated. If not, what only a derivative needs is left out.
 inline bool recorded(const Tensor& x) {
   if (state.active & kIntercepted) return true;
   return !(state.active & (kNoGrad | kInference)) && may_need_gradient(x.impl());

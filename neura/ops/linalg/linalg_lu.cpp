@@ -116,7 +116,7 @@ Tensor cofactors_by_values(const Tensor& a, const Tensor& g) {
   return matmul(u * as_row(as_column(g * conj(det(u) * det(vh))) * others), vh);
 }
 
-// The cofactors, conj(det) A^-H. For a singular matrix pivots that are almost 0 stand in for its zeros: their product
+// The cofactors, conj(det) A^-H. For a singular matrix pivots that are almost 0 replace its zeros: their product
 // times the inverse stays finite. Derivatives of that would not: they take its singular values.
 void Det::gradient(Gradient& g) const {
   const Tensor& lu = g.output(1);

@@ -174,7 +174,7 @@ struct Lengths {
   }
 };
 
-// Targets in a row as [N, S]; behind the end of one stands what follows it.
+// Targets in a row as [N, S]; the elements after the end of one are those that follow it.
 Tensor padded(const Tensor& row, const std::vector<std::int64_t>& lengths) {
   std::int64_t most = 0, total = 0;
   for (const std::int64_t n : lengths) most = std::max(most, n), total += n;

@@ -5,7 +5,7 @@
 namespace neura {
 
 Tensor reduced(const Tensor& loss, Reduction reduction);
-// ShapeError where input and target would broadcast: [N, 1] beside [N] makes N x N losses, which nobody means. A single
+// ShapeError where input and target would broadcast: [N, 1] beside [N] makes N x N losses, which is a mistake. A single
 // element, as in torch, is compared with all others.
 void check_pair(const char* op, const Tensor& input, const Tensor& target);
 

@@ -15,7 +15,7 @@ namespace {
 
 void check_numbers(const char* op, const Spec& indices) {
   check<DTypeError>(indices.dtype == DType::int64, [&] {
-    return std::string(op) + ": expected numbers of dtype int64 or int32, got " + indices.str();
+    return std::string(op) + ": expected indices of dtype int64 or int32, got " + indices.str();
   });
 }
 
@@ -106,7 +106,7 @@ struct OneHot {
 
 Tensor numbers(const char* op, const Tensor& t) {
   check<DTypeError>(t.dtype() == DType::int64 || t.dtype() == DType::int32, [&] {
-    return std::string(op) + ": expected numbers of dtype int64 or int32, got " + t.spec().str();
+    return std::string(op) + ": expected indices of dtype int64 or int32, got " + t.spec().str();
   });
   return contiguous(to(t, DType::int64));
 }

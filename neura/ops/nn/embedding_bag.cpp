@@ -23,11 +23,11 @@ void check_operands(const Tensor& input, const Tensor& offsets, const EmbeddingB
     return std::string(kName) + ": expected mode \"sum\", \"mean\" or \"max\", got \"" + std::string(o.mode) + '"';
   });
   check<DTypeError>(is_numbers(input) && (!offsets || is_numbers(offsets)), [&] {
-    return std::string(kName) + ": expected numbers and offsets of int32 or int64, got " + input.spec().str() +
+    return std::string(kName) + ": expected indices and offsets of int32 or int64, got " + input.spec().str() +
            (offsets ? " and " + offsets.spec().str() : "");
   });
   check<ShapeError>(input.dim() == (offsets ? 1 : 2) && (!offsets || offsets.dim() == 1), [&] {
-    return std::string(kName) + ": expected numbers [bags, n], or vectors of numbers and of offsets, got " +
+    return std::string(kName) + ": expected indices [bags, n], or vectors of indices and of offsets, got " +
            input.spec().str() + (offsets ? " and " + offsets.spec().str() : " without offsets");
   });
   check<ValueError>(!o.table.scale_grad_by_freq || o.mode != "max",

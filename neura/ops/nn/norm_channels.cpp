@@ -198,7 +198,7 @@ void move_towards(const Tensor& running, const Tensor& value, double momentum) {
   Tensor r = running;
   add_(mul_(r, 1 - momentum), to(value, r.dtype()) * momentum);
 }
-// Is it plain floating memory, without any history that a write could disturb?
+// True for a plain floating tensor without a history that a write could disturb.
 bool kernel_may_move(const Tensor& t) {
   return !t || (is_floating(t.dtype()) && !t.requires_grad() && !t.impl()->inference && !t.spec().overlaps());
 }

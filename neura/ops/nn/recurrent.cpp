@@ -69,7 +69,7 @@ void expect_shape(const Cell& cell, const char* what, const Shape& expected, con
 
 // What the inputs of all times contribute to the gates, in one product.
 Tensor projected(const Cell& cell, const Tensor& input, const CellWeights& w) {
-  const bool apart = cell.kind == RecurrentCell::gru;  // its b_hh stands inside a product
+  const bool apart = cell.kind == RecurrentCell::gru;  // its b_hh is inside a product
   return linear(input, w.w_ih, w.b_ih && w.b_hh && !apart ? w.b_ih + w.b_hh : w.b_ih);
 }
 

@@ -33,7 +33,7 @@ struct RecurrenceBackward {
   }
 };
 
-// Rows of y, and of h at the ends, that stand where each row's state before was.
+// Rows of y, and of h at the ends, that are each row's previous state.
 Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
   struct Piece {
     const Tensor* of;

@@ -19,7 +19,7 @@ void check_floating(const char* op, const Spec& x) {
     return std::string(op) + ": expected a floating dtype, got " + x.str() + "; give dtype = float32, or convert it";
   });
 }
-// Lines along the last dimension may lie anyhow; along another one the kernel wants columns side by side.
+// The last dimension may be strided; softmax over any other needs a contiguous tensor.
 Tensor laid_out(const Tensor& x, int dim) { return dim >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x); }
 
 template <SoftmaxKind kind> struct Softmax {

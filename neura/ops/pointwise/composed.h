@@ -114,7 +114,7 @@ bool equal(const Tensor& a, const Tensor& b);
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value);
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, const Operand& value);
 
-// relu that leaks: weight x where x is negative. weight: one element, or one per channel (dimension 1).
+// x for x > 0, else weight * x. weight: one element, or one per channel (dimension 1).
 Tensor prelu(const Tensor& x, const Tensor& weight);
 
 // Other names of torch's

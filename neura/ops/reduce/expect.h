@@ -1,5 +1,5 @@
-// What values must fulfil. On the cpu a broken rule throws at once. On a device nobody waits for the answer: the next
-// call that waits throws it, as for an index out of range.
+// What values must fulfil. On the cpu a broken rule throws at once. On a device the host does not wait for the answer:
+// the next call that waits throws it, as for an index out of range.
 #pragma once
 #include "neura/core/tensor.h"
 
@@ -29,7 +29,7 @@ enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
 
 // `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.
 void expect(Rule, const Tensor& holds);
-// Does the host look at the values itself, which gives better sentences? On the cpu, unless a program is traced, which
+// True if the host checks the values itself, which gives better messages: on the cpu, unless a program is traced, which
 // is one for all devices.
 bool host_looks(const Tensor&);
 

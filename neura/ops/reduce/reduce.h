@@ -45,7 +45,7 @@ MinResult min(const Tensor& input, int dim, bool keepdim = false);
 Tensor argmax(const Tensor& input, std::optional<int> dim = {}, bool keepdim = false);
 Tensor argmin(const Tensor& input, std::optional<int> dim = {}, bool keepdim = false);
 
-// Is any, is every element other than 0? bool; of uint8, uint8.
+// True if any, if every element is nonzero: bool; of uint8, uint8.
 Tensor any(const Tensor& input, const Dims& dim = {}, bool keepdim = false);
 Tensor all(const Tensor& input, const Dims& dim = {}, bool keepdim = false);
 

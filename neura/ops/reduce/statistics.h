@@ -25,7 +25,7 @@ struct FrexpResult {
   Tensor mantissa, exponent;  // |mantissa| in [0.5, 1), int32
 };
 FrexpResult frexp(const Tensor& input);
-// Is each element among the test elements? bool.
+// For each element, true if it is among the test elements: bool.
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool invert = false);
 Shape broadcast_shapes(const std::vector<Shape>& shapes);
 

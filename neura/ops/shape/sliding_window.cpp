@@ -149,7 +149,7 @@ Tensor constant_pad_nd(const Tensor& input, const std::vector<std::int64_t>& pad
     check<ShapeError>(size[d] >= 0 && a >= -input.size(d) && b >= -input.size(d), [&] {
       return "pad: expected to cut off no more than there is, got " + input.spec().str() + " and " + text(pad);
     });
-    // What lies within both the input and the result.
+    // The overlap of the input and the result.
     const std::int64_t from = std::max<std::int64_t>(0, -b),
                        to = std::max(from, std::min(input.size(d), input.size(d) + a));
     if (from || to != input.size(d)) part = narrow(part, d, from, to - from);

@@ -108,7 +108,7 @@ std::optional<Shape> view_strides(const Spec& x, const Shape& shape) {
   for (int d = 0; d < x.rank; ++d)
     if (x.shape[d] != 1) sizes.push_back(x.shape[d]), steps.push_back(x.strides[d]);  // a size of 1 joins any run
   int to = shape.size() - 1;
-  std::int64_t elements = 1, step = steps.back();  // of a run of x's dimensions that lie as one
+  std::int64_t elements = 1, step = steps.back();  // of a run of x's dimensions that are mergeable
   for (int d = sizes.size() - 1; d >= 0; --d) {
     elements *= sizes[d];
     if (d > 0 && steps[d - 1] == sizes[d] * steps[d]) continue;

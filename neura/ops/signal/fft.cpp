@@ -45,7 +45,7 @@ struct FftComplexOp {
   void run(Context& c, View x, View y) const { c.backend.fft->complex(c, x, y, {dims, scale, inverse, true}); }
   void gradient(Gradient& g) const { g.result[0] = apply(FftComplexOp{dims, !inverse, scale}, g.g[0]); }
 };
-// two_fold: bins that stand for their conjugates as well count twice, as they must in the derivative of the other.
+// two_fold: bins that represent their conjugates as well count twice, as they must in the derivative of the other.
 struct FftRealOp {
   static constexpr Operation op = operation("_fft_r2c").linear();
   Shape dims;

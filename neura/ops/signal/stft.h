@@ -9,7 +9,7 @@ namespace neura {
 
 struct StftOptions {
   std::optional<std::int64_t> hop_length = {};  // between frames; n_fft / 4
-  std::optional<std::int64_t> win_length = {};  // n_fft; a shorter window stands in the middle of a frame
+  std::optional<std::int64_t> win_length = {};  // n_fft; a shorter window is centred in the frame
   Tensor window = {};                           // [win_length]; ones
   bool center = true;                           // frame t is around t hop_length: the signal is padded on both sides
   std::string_view pad_mode = "reflect";

@@ -23,7 +23,7 @@ Tensor median(const Tensor& input);
 Tensor nanmedian(const Tensor& input);
 SortResult median(const Tensor& input, int dim, bool keepdim = false);
 SortResult nanmedian(const Tensor& input, int dim, bool keepdim = false);
-// The most frequent element, the smallest of those that tie, and where it stands last.
+// The most frequent element, the smallest of those that tie, and its last index.
 SortResult mode(const Tensor& input, int dim = -1, bool keepdim = false);
 // Quantiles q in [0, 1], of float32 and float64; of several q, along a new first dimension. Between two elements:
 // "linear", "lower", "higher", "midpoint" or "nearest".

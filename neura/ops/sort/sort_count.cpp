@@ -33,7 +33,7 @@ struct SearchSorted {
   }
 };
 
-// Neighbouring rows of a matrix (or elements of a vector) that are equal become one. `order`: where each stood before
+// Neighbouring rows of a matrix (or elements of a vector) that are equal become one. `order`: the index of each before
 // (undefined: here).
 UniqueResult runs(const Tensor& x, const Tensor& order, bool inverse, bool counts, int dim) {
   UniqueResult r;

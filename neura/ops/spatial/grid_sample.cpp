@@ -31,7 +31,7 @@ struct Axis {
     inside.push_back(logical_and(at >= 0, at <= size - 1));
     index.push_back(to(where(inside.back(), at, 0.0), DType::int64)), weight.push_back(w);
   }
-  // Where p lies after padding, and by how much it moves with p: without a derivative of its own.
+  // The position of p after padding, and its derivative with respect to p, which is not differentiable itself.
   std::pair<Tensor, Tensor> padded(const Tensor& p) const {
     Tensor at = p, factor = ones_like(p);
     if (s.padding == SamplePadding::zeros) return {at, factor};

@@ -8,7 +8,7 @@ namespace neura {
 
 struct GridSampleOptions {
   std::string_view mode = "bilinear";       // or "nearest", "bicubic" (two spatial dimensions alone)
-  std::string_view padding_mode = "zeros";  // what lies outside: or "border", "reflection"
+  std::string_view padding_mode = "zeros";  // of points outside: or "border", "reflection"
   bool align_corners = false;               // -1 and 1 are the centres of the corner elements; else their outer edges
 };
 // input [N, C, H, W] at the points of grid [N, h, w, 2] -> [N, C, h, w]; or [N, C, D, H, W] at [N, d, h, w, 3]. A point

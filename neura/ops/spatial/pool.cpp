@@ -48,7 +48,7 @@ struct MaxPoolOp {  // values, places
   static constexpr Operation op = operation("max_pool").saves(0, out(1));
   PoolShape s;
   int dims;
-  bool compact;  // places within windows, in a byte: nobody but the derivative sees them
+  bool compact;  // positions within windows, in a byte: only the derivative sees them
   NEURA_FIELDS(s, dims, compact)
   void infer(const Spec& x, Spec& y, Spec& places) const {
     check<DTypeError>(bit(x.dtype) & (dtypes::floating | dtypes::integers),

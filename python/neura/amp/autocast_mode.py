@@ -21,7 +21,7 @@ def _known(device_type):
 
 
 def is_autocast_available(device_type):
-    """Is there autocast for devices of this kind? RuntimeError for a kind that is not known at all.
+    """True if autocast supports this device type. RuntimeError for an unknown one.
 
     >>> neura.amp.is_autocast_available("cpu")
     True
@@ -31,7 +31,7 @@ def is_autocast_available(device_type):
 
 
 def is_autocast_enabled(device_type="cuda"):
-    """Is autocast on for this kind of device, on this thread?
+    """True if autocast is enabled for this device type, on this thread.
 
     >>> with neura.autocast("cpu"):
     ...     neura.is_autocast_enabled("cpu")
@@ -58,17 +58,17 @@ def set_autocast_dtype(device_type, dtype):
 
 
 def is_autocast_cache_enabled():
-    """Are the casts of parameters kept until the outermost region is left?"""
+    """True if the casts of parameters are cached until the outermost region is left."""
     return _neura._amp.is_cache_enabled()
 
 
 def set_autocast_cache_enabled(enabled):
-    """Whether the casts of parameters are kept until the outermost region is left."""
+    """Turns the cache of casts of parameters, which lasts until the outermost region is left, on or off."""
     _neura._amp.set_cache_enabled(enabled)
 
 
 def clear_autocast_cache():
-    """Drops the casts of parameters that this thread keeps."""
+    """Clears this thread's cache of casts of parameters."""
     _neura._amp.clear_cache()
 
 

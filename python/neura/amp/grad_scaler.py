@@ -180,34 +180,34 @@ class GradScaler:
         return float(self._init_scale) if self._scale is None else self._scale.item()
 
     def get_growth_factor(self):
-        """What the scale grows by."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor):
-        """What the scale grows by from now on."""
+        """Sets the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self):
-        """What the scale falls by."""
+        """The factor by which the scale falls."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor):
-        """What the scale falls by from now on."""
+        """Sets the factor by which the scale falls."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self):
-        """How many steps in a row without an overflow let the scale grow."""
+        """The number of steps in a row without overflow after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval):
-        """How many steps in a row without an overflow let the scale grow from now on."""
+        """Sets the number of steps in a row without overflow after which the scale grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self):
         return self._growth_tracker_start if self._growth_tracker is None else self._growth_tracker.item()
 
     def is_enabled(self):
-        """Does it scale at all?"""
+        """True if the scaler is enabled."""
         return self._enabled
 
     def state_dict(self):

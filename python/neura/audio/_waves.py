@@ -96,7 +96,7 @@ class MuLawDecoding(Module):
 
 
 class ComputeDeltas(Module):
-    """Slopes along time, by regression over win_length frames: [..., time] -> [..., time].
+    """Delta coefficients: slopes along time by regression over win_length frames, [..., time] -> [..., time].
 
     >>> import neura
     >>> neura.audio.transforms.ComputeDeltas(3)(neura.tensor([[0.0, 2.0, 4.0]]))
@@ -122,7 +122,7 @@ class _Masking(Module):
 
 
 class FrequencyMasking(_Masking):
-    """A stripe of random place and width below freq_mask_param across the frequencies becomes mask_value.
+    """Fills a random band of frequencies, narrower than freq_mask_param, with mask_value (Park et al., 2019).
 
     [..., bins, frames]; ``iid_masks``: each spectrogram gets its own. (Park et al., 2019, SpecAugment.)
 

@@ -15,7 +15,7 @@ _levels = []
 
 @contextmanager
 def inside(level):
-    """level, opened by somebody else, as the current one."""
+    """level, opened elsewhere, as the current one."""
     _levels.append(level)
     try:
         yield level

@@ -1,4 +1,4 @@
-"""Whether operations are recorded: context managers that are decorators too."""
+"""Gradient recording on and off: no_grad, enable_grad, inference_mode, as context managers and decorators."""
 
 from .. import _neura
 
@@ -90,7 +90,7 @@ class _Grad(_Bits):
 
 
 class no_grad(_Grad):
-    """Nothing is recorded within: results need no gradient, and what backward would read is not kept.
+    """Disables gradient recording: results have requires_grad=False, and nothing is saved for backward.
 
     A context manager, and a decorator of functions and generators, with or without parentheses. It holds for the
     thread that enters it.
@@ -106,11 +106,11 @@ class no_grad(_Grad):
 
 
 class enable_grad(_Grad):
-    """Operations are recorded within, also inside of no_grad; used like it."""
+    """Enables gradient recording, also inside of no_grad; used like it."""
 
 
 class set_grad_enabled(_Bits):
-    """Recording on or off, from the call on; as a context manager, until it is left; as a decorator, within.
+    """Turns gradient recording on or off, from the call on; as a context manager or decorator, within it.
 
     mode (bool): whether operations are recorded.
     """
@@ -134,7 +134,7 @@ class set_grad_enabled(_Bits):
 
 
 class inference_mode(_Bits):
-    """Nothing is recorded within, and what is made there never can be: the cheapest way to run a network.
+    """Disables gradient recording; tensors made within can never be recorded: the cheapest way to run a network.
 
     mode (bool): False switches the mode, and no_grad with it, off within.
     """

@@ -8,7 +8,7 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
-    """A derivative is not what finite differences say."""
+    """A gradient differs from finite differences."""
 
 
 def _is_number(t):
@@ -166,7 +166,7 @@ def gradcheck(
     fast_mode=False,
     masked=None,
 ):
-    """Does backward through func give what central differences give? True, or GradcheckError.
+    """Compares the gradients of func with central finite differences: True, or GradcheckError.
 
     func: of tensors, with a tensor or a tuple of tensors as result. inputs: those that require a gradient are checked;
     they should be float64 or complex128. |difference| <= atol + rtol * |numerical|, with steps of eps. fast_mode
@@ -218,7 +218,7 @@ def gradgradcheck(
     fast_mode=False,
     masked=False,
 ):
-    """The same for the derivative of the derivative; grad_outputs are drawn where they are left out.
+    """gradcheck of the second derivative; grad_outputs are random where they are left out.
 
     gen_non_contig_grad_outputs: what is drawn is not contiguous. Other arguments are gradcheck's.
     """

@@ -16,7 +16,7 @@ _refused = _local()
 
 
 class saved_tensors_hooks:
-    """While entered, a tensor saved for backward becomes pack_hook(tensor), and unpack_hook of that later.
+    """Within the block, a tensor saved for backward is stored as pack_hook(tensor), restored by unpack_hook.
 
     unpack_hook must give a tensor of the same shape, dtype and device. The innermost pair counts. Within pack_hook
     nothing is recorded.
@@ -35,7 +35,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """While entered, what is saved for backward waits in the memory of the CPU and returns to its device when needed.
+    """Within the block, tensors saved for backward are offloaded to the CPU and copied back when needed.
 
     pin_memory (bool): what comes from a GPU waits in page-locked memory, from which it returns without waiting.
     device_type (str): only for PyTorch's signature.
@@ -54,7 +54,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks:
-    """While entered, entering saved_tensors_hooks raises RuntimeError with this text."""
+    """Within the block, entering saved_tensors_hooks raises RuntimeError with this text."""
 
     def __init__(self, error_message):
         self.error_message = error_message

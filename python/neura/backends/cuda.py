@@ -28,7 +28,7 @@ __all__ = [  # noqa: F822
 class _Matmul:
     @property
     def allow_tf32(self):
-        """May products of float32 matrices round their operands to TF32, for tensor cores? At first they may not."""
+        """True if float32 matrix products may use TF32 (tensor cores); False by default."""
         return get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter
@@ -42,12 +42,12 @@ _allowed = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
 
 
 def is_built():
-    """Has this build of Neura a back end for CUDA? Here: can it be used now?"""
+    """True if CUDA can be used now."""
     return not _neura._cuda.why_not()
 
 
 def is_flash_attention_available():
-    """Is there PyTorch's kernel of that name? There is not: attention has a kernel of Neura's own."""
+    """Always False: attention has a kernel of Neura's own."""
     return False
 
 

@@ -18,7 +18,7 @@ benchmark, deterministic, enabled, benchmark_limit = False, False, True, 10
 class _Module(types.ModuleType):
     @property
     def allow_tf32(self):
-        """May convolutions of float32 round their operands to TF32, for tensor cores? At first they may."""
+        """True if float32 convolutions may use TF32 (tensor cores); True by default."""
         return _neura._cuda.get_cudnn_allow_tf32()
 
     @allow_tf32.setter
@@ -27,7 +27,7 @@ class _Module(types.ModuleType):
 
 
 def is_available():
-    """Can convolutions run on a CUDA device?"""
+    """True if convolutions can run on a CUDA device."""
     return not _neura._cuda.why_not()
 
 

@@ -4,5 +4,5 @@ __all__ = ["is_available"]
 
 
 def is_available():
-    """Can operations be asked to use it? They cannot: where it is the faster one it is used."""
+    """Always False: its use cannot be requested; it is used where it is faster."""
     return False

@@ -4,17 +4,17 @@ __all__ = ["is_available", "is_built", "is_macos_or_newer", "is_macos13_or_newer
 
 
 def is_built():
-    """Was Neura built for these GPUs? It never is."""
+    """Always False: Neura is not built for Apple's GPUs."""
     return False
 
 
 def is_available():
-    """Can tensors be put on such a GPU? They cannot."""
+    """Always False: tensors cannot be put on Apple's GPUs."""
     return False
 
 
 def is_macos_or_newer(major, minor):
-    """Is this macOS of at least that version?"""
+    """True on macOS of at least that version."""
     import platform
 
     version = platform.mac_ver()[0]
@@ -22,5 +22,5 @@ def is_macos_or_newer(major, minor):
 
 
 def is_macos13_or_newer(minor=0):
-    """Is this macOS 13 or newer?"""
+    """True on macOS 13 or newer."""
     return is_macos_or_newer(13, minor)

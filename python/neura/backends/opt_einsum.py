@@ -4,5 +4,5 @@ __all__ = ["is_available"]
 
 
 def is_available():
-    """Does Neura use it? It does not."""
+    """Always False: Neura does not use it."""
     return False

@@ -65,7 +65,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint):
-    """Does the constraint depend on other values?"""
+    """True if the constraint depends on other values."""
     return isinstance(constraint, _Dependent)
 
 

@@ -35,7 +35,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Are arguments checked where validate_args is not given? True unless Python runs with -O."""
+        """Sets the default of validate_args: True unless Python runs with -O."""
         if value not in (True, False):
             raise _n.errors.ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
         Distribution._validate_args = value

@@ -31,7 +31,7 @@ class EmbeddingMethods:
         scale_grad_by_freq=False,
         sparse=False,
     ):
-        """An Embedding of a table that is there already, [rows, width]; frozen: without gradient."""
+        """An Embedding with given weights [num_embeddings, embedding_dim]; freeze: they are not trained."""
         _check_table(embeddings)
         options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         return cls(*embeddings.shape, *options, _weight=embeddings, _freeze=freeze)
@@ -53,7 +53,7 @@ class EmbeddingBagMethods:
         include_last_offset=False,
         padding_idx=None,
     ):
-        """An EmbeddingBag of a table that is there already, [rows, width]; frozen: without gradient."""
+        """An EmbeddingBag with given weights [num_embeddings, embedding_dim]; freeze: they are not trained."""
         _check_table(embeddings)
         options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx)
         bag = cls(*embeddings.shape, *options)

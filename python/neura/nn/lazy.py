@@ -72,7 +72,7 @@ class UninitializedBuffer(_Uninitialized, _neura.Tensor):
 
 
 def is_lazy(tensor):
-    """Is this a parameter or buffer that has no shape yet?"""
+    """True for a parameter or buffer that has no shape yet."""
     return isinstance(tensor, _Uninitialized)
 
 
@@ -106,7 +106,7 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self):
-        """Is there a parameter or buffer without a shape?"""
+        """True if a parameter or buffer has no shape yet."""
         return any(is_lazy(t) for t in [*self._parameters.values(), *self._buffers.values()])
 
     def _infer_parameters(self, module, args, kwargs=None):

@@ -102,7 +102,7 @@ class ModuleMethods:
         return _nn._non_persistent(self)
 
     def register_buffer(self, name, tensor, persistent=True):
-        """Adds a tensor (or None) that belongs to the module and is not trained; a persistent one is in state_dict."""
+        """Adds a buffer: a tensor (or None) that is not trained; a persistent one is in state_dict."""
         _check_name("buffer", name, self)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
@@ -179,7 +179,7 @@ class ModuleMethods:
         return self._tensor_at(target, "buffer", "_buffers")
 
     def apply(self, fn):
-        """Calls fn with every module inside, then with itself; returns itself."""
+        """Applies fn to every submodule, then to the module itself; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -222,11 +222,11 @@ class ModuleMethods:
         return self._apply(convert)
 
     def cuda(self, device=None):
-        """Moves it to a GPU."""
+        """Moves all parameters and buffers to a GPU."""
         return self.to(_neura.device("cuda" if device is None else f"cuda:{device}" if type(device) is int else device))
 
     def cpu(self):
-        """Moves it to the CPU."""
+        """Moves all parameters and buffers to the CPU."""
         return self.to(_neura.device("cpu"))
 
     def type(self, dst_type):
@@ -259,7 +259,7 @@ class ModuleMethods:
         return self
 
     def to_empty(self, *, device, recurse=True):
-        """Moves it without its values: parameters and buffers on the device are not filled."""
+        """Moves parameters and buffers to a device without copying their values, which are uninitialised there."""
         return self._apply(lambda t: _neura.empty_like(t, device=device), recurse=recurse)
 
 

@@ -114,12 +114,12 @@ def run_node(node, inputs, device="CPU", outputs_info=None, **kwargs):
 
 
 def supports_device(device):
-    """Is "CPU" or "CUDA" there?"""
+    """True if the device, "CPU" or "CUDA", can be used."""
     return device.upper() == "CPU" or (device.upper().startswith("CUDA") and _neura.cuda.is_available())
 
 
 def is_compatible(model, device="CPU", **kwargs):
-    """Does the model load?"""
+    """True if the model can be loaded."""
     try:
         _neura.onnx.load(model.SerializeToString())
     except _neura.errors.NotImplementedError:

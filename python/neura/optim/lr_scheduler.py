@@ -176,14 +176,14 @@ class _ByFunction(LRScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """The first rate times `lr_lambda(epoch)`: one function, or a list with one per group."""
+    """Multiplies the initial rate by `lr_lambda(epoch)`: one function, or a list with one per group."""
 
     def get_lr(self):
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self.base_lrs)]
 
 
 class MultiplicativeLR(_ByFunction):
-    """Times `lr_lambda(epoch)` every epoch: one function, or a list with one per group."""
+    """Multiplies the rate by `lr_lambda(epoch)` every epoch: one function, or a list with one per group."""
 
     def get_lr(self):
         if self._is_initial:
@@ -217,11 +217,11 @@ class _Listed(LRScheduler):
 
 
 class StepLR(_Listed, schedule="StepLR"):
-    """Times `gamma` every `step_size` epochs."""
+    """Multiplies the rate by `gamma` every `step_size` epochs."""
 
 
 class MultiStepLR(_Listed, schedule="MultiStepLR"):
-    """Times `gamma` at each of the `milestones`; twice where one occurs twice."""
+    """Multiplies the rate by `gamma` at each of the `milestones`; twice where one occurs twice."""
 
     def _begin(self, optimizer, milestones, **arguments):
         _Listed._begin(self, optimizer, milestones=Counter(milestones), **arguments)
@@ -232,23 +232,23 @@ class MultiStepLR(_Listed, schedule="MultiStepLR"):
 
 
 class ConstantLR(_Listed, schedule="ConstantLR"):
-    """Times `factor` until epoch `total_iters`."""
+    """Multiplies the rate by `factor` until epoch `total_iters`."""
 
 
 class LinearLR(_Listed, schedule="LinearLR"):
-    """The factor goes from `start_factor` to `end_factor` in `total_iters` epochs: warm-up."""
+    """Linear warm-up: a factor from `start_factor` to `end_factor` over `total_iters` epochs."""
 
 
 class ExponentialLR(_Listed, schedule="ExponentialLR"):
-    """Times `gamma` every epoch."""
+    """Multiplies the rate by `gamma` every epoch."""
 
 
 class PolynomialLR(_Listed, schedule="PolynomialLR"):
-    """Times `(1 - epoch / total_iters) ** power`, until 0."""
+    """Multiplies the initial rate by `(1 - epoch / total_iters) ** power`, until it is 0."""
 
 
 class CosineAnnealingLR(_Listed, schedule="CosineAnnealingLR"):
-    """Half a cosine down to `eta_min` in `T_max` epochs, and up again."""
+    """Cosine annealing (Loshchilov and Hutter, 2017) to `eta_min` in `T_max` epochs, and up again."""
 
 
 from .lr_scheduler_settings import (  # noqa: E402

@@ -211,7 +211,7 @@ class OneCycleLR(LRScheduler):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times `factor` when `metrics`, which `step` takes, has not improved for more than `patience` epochs.
+    """Multiplies the rate by `factor` when `metrics`, given to `step`, has not improved for over `patience` epochs.
 
     `mode`: "min" or "max", what is better. `threshold`: what counts as improvement, relative ("rel") or absolute
     ("abs") by `threshold_mode`. `cooldown`: epochs after a reduction in which none are counted. `min_lr`: one, or one
@@ -234,11 +234,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self):
-        """Is this an epoch in which none are counted?"""
+        """True while in cooldown: bad epochs are not counted."""
         return self.cooldown_counter > 0
 
     def is_better(self, a, best):
-        """Is `a` an improvement over `best`?"""
+        """True if `a` is an improvement over `best`."""
         return _schedules.is_better(self, a, best)
 
     def step(self, metrics, epoch=None):

@@ -70,7 +70,7 @@ class ObserverBase(Module):
 
     @property
     def symmetric(self):
-        """Is the zero point the middle of the range?"""
+        """True if the scheme is symmetric: the zero point is the middle of the range."""
         return self.qscheme.endswith("symmetric")
 
     def extremes(self, x):

@@ -1,4 +1,4 @@
-"""What a training loop needs, around a loop that stays your own (`Run`), and the loop for who has none (`Trainer`).
+"""What a training loop needs, around a loop that stays your own (`Run`), and a ready-made loop (`Trainer`).
 
 >>> import neura
 >>> model = neura.nn.Linear(2, 1)

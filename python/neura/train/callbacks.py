@@ -80,7 +80,7 @@ def told(callback, event):
 
 
 def is_better(value, best, mode, min_delta=0.0):
-    """Is this value an improvement? Never one that is nan."""
+    """True if the value is an improvement; never for NaN."""
     if math.isnan(value):
         return False
     return best is None or (value < best - min_delta if mode == "min" else value > best + min_delta)

@@ -1,4 +1,4 @@
-"""The loop for who has none: a few lines over Run."""
+"""A ready-made loop: a few lines over Run."""
 
 from .. import _neura
 from .._neura import Tensor, errors

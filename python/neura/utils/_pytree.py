@@ -60,7 +60,7 @@ class TreeSpec:
         return f"TreeSpec({self.type.__name__}, {self.context}, {self.children_specs})"
 
     def is_leaf(self):
-        """Is it a leaf?"""
+        """True for a leaf."""
         return self.type is None
 
     def unflatten(self, leaves):
@@ -144,20 +144,20 @@ def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
 
 
 def tree_all(pred, tree, is_leaf=None):
-    """Is pred true of every leaf?"""
+    """True if pred is true of every leaf."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
-    """Is pred true of a leaf?"""
+    """True if pred is true of any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types, pred, tree, is_leaf=None):
-    """Is pred true of every leaf of these types?"""
+    """True if pred is true of every leaf of these types."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types, pred, tree, is_leaf=None):
-    """Is pred true of a leaf of these types?"""
+    """True if pred is true of any leaf of these types."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))

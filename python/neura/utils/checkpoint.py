@@ -1,4 +1,4 @@
-"""Checkpoints: memory for time. What a part of a network would keep for backward is computed again there."""
+"""Activation checkpointing: saves memory by recomputing activations in backward."""
 
 import contextlib as _contextlib
 from collections import OrderedDict as _OrderedDict
@@ -50,7 +50,7 @@ def checkpoint(
     preserve_rng_state=True,
     **kwargs,
 ):
-    """function(*args, **kwargs), without keeping what its backward needs: that is computed again in backward.
+    """function(*args, **kwargs) without saving activations: they are recomputed in backward.
 
     Arguments and results may be anything; parameters that function reads get their gradients as ever; calls nest.
     preserve_rng_state: random numbers are drawn the same way the second time. context_fn() gives a context for the

@@ -43,7 +43,7 @@ template <class T> void conv_weight_gradient(Context&, const ConvShape&, const T
 inline constexpr int64_t kConvDepth = 512, kConvPixels = 512;  // values summed in one go; results in a block
 inline constexpr int64_t kPatchSlack = 64;                     // bytes that gather writes too much
 
-// An image with zeros around it, so that every window lies inside. Steps cut it into phases, each an image of its own:
+// An image with zeros around it, so that every window is inside. Steps cut it into phases, each an image of its own:
 // consecutive results see consecutive values of one phase.
 template <class T> class PaddedImage {
  public:
@@ -67,7 +67,7 @@ template <class T> class PaddedImage {
 
   const ConvShape& s_;
   int64_t channels_, size_[3], phases_[3], phase_, plane_;  // size_: of a phase; phase_, plane_: elements
-  int64_t begin_[3], end_[3];  // of the input that lies in the padded image, in each dimension
+  int64_t begin_[3], end_[3];                               // of the input within the padded image, in each dimension
 };
 
 }  // namespace neura

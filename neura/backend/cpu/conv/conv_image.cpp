@@ -1,4 +1,4 @@
-// Where the values under a window lie.
+// Offsets of the values under a window.
 #include <algorithm>
 
 #include "neura/backend/cpu/conv/conv.h"
@@ -19,7 +19,7 @@ template <class T> void copy_steps(const T* from, int64_t from_step, T* to, int6
 
 template <class T> PaddedImage<T>::PaddedImage(const ConvShape& s, int64_t channels) : s_(s), channels_(channels) {
   for (int d = 0; d < 3; ++d) {
-    // What no window reaches is left out; what lies before the padded image (negative padding) as well.
+    // What no window reaches is left out; what is before the padded image (negative padding) as well.
     begin_[d] = std::max<int64_t>(0, -s.padding[d]);
     end_[d] = std::max(begin_[d], std::min(s.in[d], s.reach(d) - s.padding[d]));
     phases_[d] = s.dilation[d] % s.stride[d] ? std::min(s.stride[d], (s.kernel[d] - 1) * s.dilation[d] + 1) : 1;

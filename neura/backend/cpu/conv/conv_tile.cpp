@@ -13,7 +13,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T> using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-#define NEURA_MASKS  // elsewhere masked loads and stores touch what lies behind the mask
+#define NEURA_MASKS  // elsewhere masked loads and stores touch what is outside the mask
 
 // One vector of every row, put together from the segments that meet it: a row of patches is written once, aligned,
 // because stores that cross a cache line cost more than all the rest.

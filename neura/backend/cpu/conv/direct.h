@@ -79,7 +79,7 @@ class DirectPlan {
     int64_t first, results;  // of places and rows
     DirectTaps::Part taps;
   };
-  // Results [begin, end) of each of `images` images that lie `stride` apart; tiles of at most `most` results, and at
+  // Results [begin, end) of each of `images` images that are `stride` apart; tiles of at most `most` results, and at
   // least half as many, which there must be.
   template <class T> DirectPlan(const ConvShape&, const PaddedImage<T>&, DirectTaps&, int64_t images, int64_t stride,
                                 int64_t begin, int64_t end, int64_t most);

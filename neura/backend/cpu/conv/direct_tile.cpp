@@ -1,4 +1,4 @@
-// Tiles of a convolution that read the image where it lies, once per instruction set.
+// Tiles of a convolution that read the image in place, once per instruction set.
 #include <cstring>
 
 #include "neura/backend/cpu/conv/direct.h"
@@ -99,7 +99,7 @@ template <class T> void store(const DirectSums<T>& s) {
     }
 }
 
-// Lines of a weight side by side. What lies behind the last line is computed and thrown away.
+// Lines of a weight side by side. What follows the last line is computed and thrown away.
 template <class T> void turn(const DirectLines<T>& l, T* to) {
   constexpr int kL = kLanes<T>;
   const int64_t back = l.backwards ? l.size - 1 : 0, step = l.backwards ? -l.width : l.width;

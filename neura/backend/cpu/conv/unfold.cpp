@@ -42,7 +42,7 @@ void copy_run(const char* from, int64_t stride, int64_t count, int64_t size, cha
   }
 }
 
-struct Runs {  // along one dimension: the windows [first, end) whose element of the kernel lies within the input
+struct Runs {  // along one dimension: the windows [first, end) whose element of the kernel is within the input
   int64_t first, end, offset;  // offset: of that element of window 0, in the input
   Runs(const ConvShape& s, int d, int64_t k) : offset(k * s.dilation[d] - s.padding[d]) {
     const int64_t stride = s.stride[d], last = s.in[d] - 1 - offset;

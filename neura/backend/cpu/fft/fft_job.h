@@ -13,7 +13,7 @@ template <class T> struct FftJob {
   FftKind kind;
   bool inverse, even;
   std::int64_t n, bins;  // real numbers and bins, of a real transform; of a complex one both are the length
-  T scale, weight;       // weight: of bins that stand for two
+  T scale, weight;       // weight: of bins that represent two
   Rows in, out;
   std::int64_t step_in, step_out;  // in numbers, of which a complex element has two
   std::shared_ptr<const FftPlan<T>> plan;

@@ -3,7 +3,7 @@
 
 template <class T> int64_t lanes_of() { return int64_t(hn::Lanes(Tag<T>())); }
 
-// How far apart the lines lie, if evenly and as many as there are lanes; else 0.
+// The distance of the lines, if constant and as many as there are lanes; else 0.
 template <class T> int64_t apart(const FftLines<T>& l) {
   if (l.count != lanes_of<T>() || l.count < 2) return 0;
   for (int k = 2; k < l.count; ++k)
@@ -12,8 +12,8 @@ template <class T> int64_t apart(const FftLines<T>& l) {
 }
 constexpr int64_t kBlock = 8;  // elements of a line that are moved before the next line's: a part of the cache
 
-// Complex numbers of lines pass a buffer [kBlock, lanes, 2] on their way: moved one by one, or, where they lie side by
-// side, as squares whose rows become columns.
+// Complex numbers of lines pass a buffer [kBlock, lanes, 2] on their way: moved one by one, or, where adjacent, as
+// squares whose rows become columns.
 template <class T> struct Pair { T re, im; };
 template <class T, class From, class To> HWY_INLINE void move_square(From from, To to) {
   const Tag<double> d;

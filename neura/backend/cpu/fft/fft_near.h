@@ -1,4 +1,4 @@
-// Lines of short and smooth length whose complex numbers lie side by side, or which are adjacent themselves.
+// Lines of short and smooth length whose complex numbers are contiguous, or which are adjacent themselves.
 #pragma once
 #include "neura/backend/cpu/fft/fft_job.h"
 #include "neura/backend/cpu/fft/fft_short.h"

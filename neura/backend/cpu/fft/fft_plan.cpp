@@ -16,7 +16,7 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 20, kKeptPlans = 128;
 
 template <class T> void append(std::vector<T>& to, Complex z) { to.push_back(T(z.real())), to.push_back(T(z.imag())); }
 
-// Prime factors up to kFftLargestRadix; empty if there is a larger one. Pairs of 2 become 4, and stand last, where the
+// Prime factors up to kFftLargestRadix; empty if there is a larger one. Pairs of 2 become 4, and come last, where the
 // lines of a pass are longest.
 std::vector<int> radices_of(int64_t n) {
   std::vector<int> all;

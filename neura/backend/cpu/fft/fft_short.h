@@ -8,7 +8,7 @@ namespace neura {
 template <class T> struct FftShortLines {
   T* at;
   std::int64_t apart;  // numbers from line to line, or from element to element of adjacent lines
-  bool go_on = false;  // do the next lines of the caller lie behind these, in memory worth asking for early?
+  bool go_on = false;  // true if the caller's next lines follow these, in memory worth prefetching
 };
 template <class T> struct FftShortKernels {
   int lanes;  // complex numbers of a vector; 0: none of these is there

@@ -30,7 +30,7 @@ template <class T> struct FftKernels {
   // Times factors [n, columns, 2], of which this tile's begin here.
   void (*twist)(FftTile<T>, const T* factors, std::int64_t n, std::int64_t columns, int count);
   // From the transform of n / 2 pairs of real numbers to the n / 2 + 1 bins, and back (from bins to what the inverse
-  // transform makes pairs of). `weight`: of the bins that stand for two.
+  // transform makes pairs of). `weight`: of the bins that represent two.
   void (*unpack)(FftTile<T> pairs, FftTile<T> bins, std::int64_t half, const T* half_roots, T weight);
   void (*pack)(FftTile<T> bins, FftTile<T> pairs, std::int64_t half, const T* half_roots, T weight);
   // The other bins of n real numbers, n odd, from the first n / 2 + 1, times weight.

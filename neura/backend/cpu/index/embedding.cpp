@@ -29,7 +29,7 @@ void embedding(Context& c, View indices, View weight, View out) {
   });
 }
 
-// Who named row r: places[starts[r] … starts[r + 1]), in order.
+// The indices equal to r: places[starts[r] … starts[r + 1]), in order.
 struct Places {
   std::int64_t *starts, *places;
   Places(Context& c, const std::int64_t* ids, std::int64_t n, std::int64_t rows)

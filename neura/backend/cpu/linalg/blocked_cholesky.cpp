@@ -5,7 +5,7 @@
 namespace neura::blocked {
 namespace {
 
-// u^T u = a of the upper triangle in place, by halves; what lies below the diagonal is lost.
+// u^T u = a of the upper triangle in place, by halves; what is below the diagonal is lost.
 template <class T> int factorise_small(Context& c, int64_t n, Matrix<T> a) {
   if (n <= kStripe) {
     alignas(64) T dense[kStripe * kStripe] = {};
@@ -24,7 +24,7 @@ template <class T> int factorise_small(Context& c, int64_t n, Matrix<T> a) {
 }
 
 // Block rows of u, one after the other: the block on the diagonal, those to its right, and what they take from all
-// blocks below. Whoever has the next block on the diagonal factorises it at once.
+// blocks below. The thread of the next block on the diagonal factorises it at once.
 template <class T> class Cholesky {
  public:
   Cholesky(Context& c, bool upper, int64_t n, const T* a, T* f)

@@ -35,8 +35,8 @@ template <class T> struct Panel {
   }
 };
 
-// Panel after panel. When one is factorised, all columns to its right are updated, which the threads share. Whoever has
-// the columns of the next panel factorises it at once.
+// Panel after panel. When one is factorised, all columns to its right are updated, which the threads share. The one
+// with the columns of the next panel factorises it at once.
 template <class T> class Lu {
  public:
   Lu(Context& c, int64_t m, int64_t n, Matrix<T> a, std::int32_t* pivots)

@@ -103,8 +103,8 @@ template <class T> struct Block {
 
 }  // namespace
 
-// When a block is factorised, all columns to its right are updated, which the threads share. Whoever has the columns of
-// the next block factorises it at once.
+// When a block is factorised, all columns to its right are updated, which the threads share. The one with the columns
+// of the next block factorises it at once.
 template <class T> void householder(Context& c, int64_t m, int64_t n, Matrix<T> a, T* tau) {
   const int64_t k = std::min(m, n), width = width_of(k), blocks = parts(k, width);
   if (!k) return;

@@ -92,7 +92,7 @@ void* open(const char* name) {
   return handle;
 }
 
-// Libraries that stand beside this one in a Python environment.
+// Libraries that are installed beside this one in a Python environment.
 std::vector<std::string> neighbours() {
   std::vector<std::string> found;
   Dl_info here{};

@@ -171,7 +171,7 @@ template <class T> class Routines {
   };
   static Leading of(Int rows) { return {std::max<Int>(rows, 1)}; }
   template <class X> static Int room(X size, Int least) {
-    // a float rounds a large size, which may lie below
+    // a float rounds a large size, maybe down
     const double asked = double(std::real(size));
     return std::max<Int>({Int(asked + asked * 1e-6), least, 1});
   }

@@ -182,7 +182,7 @@ void determinant(Context& c, View a, View determinant, View lu, View pivots) {
   });
 }
 
-// Sets what lies above (or below) the diagonal to 0.
+// Sets what is above (or below) the diagonal to 0.
 template <class T> void clear(T* y, std::int64_t n, bool above) {
   for (std::int64_t r = 0; r < n; ++r)
     if (above) std::fill(y + r * n + r + 1, y + (r + 1) * n, T(0));

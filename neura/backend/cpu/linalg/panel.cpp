@@ -46,7 +46,7 @@ template <class T> struct Largest {
   }
 };
 
-// Where the largest element of column j lies, from row j on.
+// The row of the largest element of column j, from row j on.
 template <class T> int64_t search(const Stripe<T>& s, int64_t j) {
   constexpr Tag<T> d;
   Largest<T> largest(j);

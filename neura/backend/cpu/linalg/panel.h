@@ -16,7 +16,7 @@ template <class T> struct PanelKernels {
   void (*unpack)(const T* slivers, std::int64_t m, std::int64_t n, T* to, std::int64_t row);
   // x of l x = b over b [n, columns], at most 4 * lanes columns; the lower triangle l [n, n], n <= kTriangle, is dense.
   void (*solve)(bool unit, std::int64_t n, std::int64_t columns, const T* l, T* x, std::int64_t row);
-  // u^T u = a of the upper triangle in place, n <= kStripe rows that are kStripe apart. What lies below the diagonal is
+  // u^T u = a of the upper triangle in place, n <= kStripe rows that are kStripe apart. What is below the diagonal is
   // lost. The order of the first leading minor that is not positive, or 0, is returned.
   int (*cholesky)(std::int64_t n, T* a);
 };

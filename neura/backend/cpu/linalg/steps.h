@@ -1,5 +1,5 @@
 // Work in steps that threads share within one parallel region. Between regions a thread may fall asleep, and takes
-// longer to wake than a step takes; here it waits for the others with open eyes.
+// longer to wake than a step takes; here it spins.
 #pragma once
 #include <atomic>
 #include <thread>

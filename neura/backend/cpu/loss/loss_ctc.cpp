@@ -20,7 +20,7 @@ template <class T> struct Sample {
   std::int64_t* label;  // of each state
   T* pass;              // 0 where a path may come from two states before, else -inf
   T* scores;            // x of each state at one time
-  T *row, *next;        // of states; -inf stands at two places before and behind
+  T *row, *next;        // of states; padded by two -inf on both sides
   const T* at(std::int64_t time) const { return x + time * step; }
   void read(std::int64_t time) {
     for (std::int64_t i = 0; i < states; ++i) scores[i] = at(time)[label[i]];

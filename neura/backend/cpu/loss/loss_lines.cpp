@@ -107,7 +107,7 @@ template <ElementLoss kind, class N, class T> HWY_INLINE N element_slope(N x, N 
     return where(x < L::all(0), small, one - small) - t;
   }
 }
-// Beyond the end of a row stand zeros, whose element is 0; only in bce_logits it is log 2.
+// The padding of a row is zeros, whose loss is 0; only in bce_logits it is log 2.
 template <ElementLoss kind, class N, class T> double sum(const T* x, const T* t, T parameter, std::int64_t n) {
   using L = Lanes<N>;
   N s0 = L::all(0), s1 = s0;

@@ -69,7 +69,7 @@ inline float larger(float a, float b) { return a > b ? a : b; }
 inline double larger(double a, double b) { return a > b ? a : b; }
 
 // each<N>(n, f) calls f(position, part) for each register of a row: part.load(p, fill), part.store(x, p). Of the last
-// one only a part may be there; `fill` stands beyond the end.
+// one only a part may be there; `fill` is read beyond the end.
 template <class N> struct Whole {
   static HWY_INLINE N load(const typename Lanes<N>::T* p, typename Lanes<N>::T) { return Lanes<N>::load(p); }
   static HWY_INLINE void store(N x, typename Lanes<N>::T* p) { Lanes<N>::store(x, p); }

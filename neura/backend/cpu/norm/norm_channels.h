@@ -1,4 +1,4 @@
-// Kernels of norm.cpp's table that stand in norm_channels.cpp.
+// Kernels of norm.cpp's table that are defined in norm_channels.cpp.
 #pragma once
 #include "neura/backend/kernels/norm.h"
 

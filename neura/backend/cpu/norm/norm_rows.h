@@ -23,7 +23,7 @@ struct Rows {
     for (int d = 0; d < v.rank(); ++d)
       if (d != axis) add(v.size(d), v.stride(d) * size_of(dtype));
   }
-  // Along all dimensions from `first` on, which must lie like one (those of a contiguous tensor do).
+  // Along all dimensions from `first` on, which must be mergeable into one (those of a contiguous tensor are).
   static Rows from(const View& v, int first) {
     Rows r;
     r.base = v.data, r.dtype = v.dtype();

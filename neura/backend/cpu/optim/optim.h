@@ -1,4 +1,4 @@
-// Entries of the optimizers' table that stand in files of their own.
+// Entries of the optimizers' table that are defined in files of their own.
 #pragma once
 #include "neura/backend/kernels/optim.h"
 

@@ -16,7 +16,7 @@ template <class N> N if_greater(N a, N b, N yes, N no) { return a > b ? yes : no
 #include "neura/backend/number/clip.h"
 #undef NEURA_RULE
 
-Spec as_reals(const View& t) {  // a line of real numbers: where they lie does not matter
+Spec as_reals(const View& t) {  // a line of real numbers: their order does not matter
   return Spec::dense(to_real(t.dtype()), Shape{t.numel() * (is_complex(t.dtype()) ? 2 : 1)});
 }
 

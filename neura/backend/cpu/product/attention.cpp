@@ -79,7 +79,7 @@ template <class T> class Attention {
   struct Block {  // of queries, and the keys that some of them see
     int64_t begin, rows, keys;
   };
-  struct Left {  // a first operand where it lies
+  struct Left {  // a first operand that is read in place
     const T* data;
     int64_t row, column;
   };

@@ -14,7 +14,7 @@ constexpr int64_t kColumns = 1024, kTaskColumns = 512;      // of a block; of a 
 constexpr int64_t kPanelRows = 2048, kPanelColumns = 2048;  // packed at once by the parallel driver
 constexpr int64_t kTasks = 8;                               // wanted of a panel, so that threads end together
 
-// a is read where it lies if one of its strides is 1 and too few columns use it for packing to pay.
+// a is read in place if one of its strides is 1 and too few columns use it for packing to pay.
 template <class T> bool a_direct(const Gemm<T>& g) { return (g.a_row == 1 || g.a_column == 1) && g.n <= 64; }
 template <class T> bool b_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
   return g.b_column == 1 && (g.m <= kernels.height || g.k * g.n <= 8192);
@@ -52,7 +52,7 @@ template <class T> struct Blocks {  // what all blocks of one product share
   void pack_b(int64_t column, int64_t columns, int64_t k, int64_t depth, T* to) const {
     kernels.pack_b(g.b + k * g.b_row + column * g.b_column, g.b_row, g.b_column, depth, columns, to);
   }
-  // The block of c at (row, column); a and b packed, or null: read where they lie.
+  // The block of c at (row, column); a and b packed, or null: read in place.
   void run(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t k, int64_t depth, const T* a, const T* b,
            GemmAhead* ahead = nullptr) const {
     GemmBlock<T> block;

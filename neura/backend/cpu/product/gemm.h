@@ -1,6 +1,6 @@
 // The packed matrix product of float and double: what an instruction set provides, and the drivers over it.
 //
-// A product is cut into blocks of k, of rows and of columns. Within a block, b lies in slivers as wide as `width` (a k
+// A product is cut into blocks of k, of rows and of columns. Within a block, b is in slivers as wide as `width` (a k
 // x width panel each), a in slivers of `height` rows or fewer; a tile of c is one sliver against one sliver, held in
 // registers. Every element of c sees the same chain of fused multiply-adds, whatever the tiles, paths and threads are.
 #pragma once
@@ -41,7 +41,7 @@ struct GemmAhead {
   }
 };
 
-// An operand of a block: packed slivers, or a matrix read where it lies. A stride of such a matrix may be 0 (it is
+// An operand of a block: packed slivers, or a matrix read in place. A stride of such a matrix may be 0 (it is
 // expanded), so no stride can say that the operand is packed.
 template <class T> struct GemmLeft {
   const T* data;

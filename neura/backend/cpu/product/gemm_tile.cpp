@@ -35,7 +35,7 @@ template <class T> struct Tile {
 };
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-#define NEURA_MASKED_STORE  // elsewhere a blended store touches what lies behind the mask
+#define NEURA_MASKED_STORE  // elsewhere a blended store touches what is outside the mask
 #endif
 // The last columns of a row: fewer than the vectors that were computed.
 template <class T> void finish_columns(const T* sums, const Tile<T>& t, int rows) {
@@ -105,7 +105,7 @@ template <class T, int H, int V> HWY_INLINE void finish(hn::Vec<Tag<T>> (&sum)[H
   for (int v = 0; v < V; ++v) hn::StoreU(sum[i][v], d, t.c + i * t.c_row + v * kL);
 }
 
-enum Left { kRowByRow, kSideBySide, kPackedToo };  // how the rows of a lie; kPackedToo: both operands are packed
+enum Left { kRowByRow, kSideBySide, kPackedToo };  // the layout of the rows of a; kPackedToo: both operands are packed
 // H rows, V vectors.
 template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
   constexpr Tag<T> d;
@@ -115,7 +115,7 @@ template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
   HWY_UNROLL(16)
   for (int i = 0; i < H; ++i) HWY_UNROLL(2)
   for (int v = 0; v < V; ++v) sum[i][v] = hn::Zero(d);
-  // c is far away, and its rows lie too far apart for the processor to foresee the next one.
+  // c is far away, and its rows are too far apart for the processor to prefetch the next one.
   HWY_UNROLL(16)
   for (int i = 0; i < H; ++i) HWY_UNROLL(2)
   for (int v = 0; v < V; ++v) hwy::Prefetch(t.c + i * t.c_row + v * kL);

@@ -40,7 +40,7 @@ struct Item {  // one product of a batch
   int64_t panel_bytes() const { return depth() * kIntegerPanel * 4; }
 };
 
-// The sums of the columns of a packed matrix lie behind its panels.
+// The sums of the columns of a packed matrix follow its panels.
 const std::int32_t* sums_of(const Bytes* packed, const Item& p) {
   return reinterpret_cast<const std::int32_t*>(packed + p.panels() * p.panel_bytes());
 }

@@ -1,5 +1,5 @@
 // Products of 8-bit integers: what an instruction set provides. A product is cut into tiles of a few rows of the left
-// operand and two panels of 16 columns of the right one; four steps of k lie side by side in 32 bits of both.
+// operand and two panels of 16 columns of the right one; four steps of k are adjacent in 32 bits of both.
 #pragma once
 #include <cstdint>
 

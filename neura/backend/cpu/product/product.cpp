@@ -9,7 +9,7 @@
 namespace neura {
 namespace {
 
-// A batch dimension along which b stands still, and a and y go on, is more rows: one large product, not many small
+// A batch dimension along which b has stride 0, and a and y do not, is more rows: one large product, not many small
 // ones.
 template <class T> void fold_batch(ProductBatch<T>& p) {
   while (p.rank) {

@@ -176,7 +176,7 @@ template <class T> struct Backward {
   int64_t hidden;
   T *dh, *dc;
 
-  // Rows whose states before lie at h and c.
+  // Rows whose previous states are at h and c.
   void lines(const Place& p, Rows n, const T* h, const T* c) const {
     if (n.count <= 0) return;
     const int64_t row = p.row + n.first, at = row * hidden, state = n.first * hidden;

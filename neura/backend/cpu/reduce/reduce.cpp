@@ -84,8 +84,8 @@ template <class Row, class N> HWY_NOINLINE void with_rest_apart(N r, const typen
   with_rest<Row>(r, x, i, n, p).store(out);
 }
 
-// Lines of n elements, x[l] with p[l]: each as it would be alone, but side by side, because the memory gives more to
-// who reads at several places. The chains go home often, so that long sums stay exact.
+// Lines of n elements, x[l] with p[l]: each as it would be alone, but side by side, because the memory's bandwidth
+// is used better by several streams. The chains go home often, so that long sums stay exact.
 template <class Row, class N, int... l> HWY_INLINE void fold_lines(const typename N::T* const* x, std::int64_t n,
                                                                    const N* p, typename N::T* out, Numbers<l...>) {
   constexpr std::int64_t step = N::kLanes;

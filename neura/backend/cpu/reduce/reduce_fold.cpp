@@ -27,7 +27,7 @@ struct Axes {
   void push(Axis a) {
     if (a.size != 1) axis[count++] = a;
   }
-  void arrange() {  // largest steps first; neighbours that lie as one become one
+  void arrange() {  // largest steps first; neighbours that are mergeable become one
     std::stable_sort(axis, axis + count, [](const Axis& a, const Axis& b) { return a.x > b.x; });
     int n = 0;
     for (int i = 0; i < count; ++i) {
@@ -113,7 +113,7 @@ void Walk::gathered_row(std::int64_t x_offset, std::int64_t begin, std::int64_t 
 
 // The innermost axis is reduced: a line gives a number.
 void Walk::rows() {
-  const bool one_line = !convert && red_in.x == size && !reduced.count;         // what a result folds lies in one piece
+  const bool one_line = !convert && red_in.x == size && !reduced.count;         // what a result folds is contiguous
   const std::int64_t run = kept_in.size, whole = one_line ? count / chunk : 0;  // chunks that are full
   const std::int64_t grain = std::max<std::int64_t>(1, kSerial / std::max<std::int64_t>(1, std::min(count, chunk)));
   parallel_for(outputs * chunks, grain, [&](std::int64_t begin, std::int64_t end) {

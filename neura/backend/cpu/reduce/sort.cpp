@@ -85,7 +85,7 @@ template <class T> struct Ranked {  // one line's elements, ready to be put in o
     std::nth_element(items, items + k - 1, items + n, Less());
     sort(items, k);
   }
-  // An element of the line that lies behind its k-th, but for one line in 100,000: of a sample, the one three standard
+  // An element of the line that is behind its k-th, but for one line in 100,000: of a sample, the one three standard
   // deviations behind the k-th's likely place.
   static T likely_bound(const T* x, std::int64_t n, std::int64_t k, bool descending) {
     constexpr std::int64_t most = 4096;
@@ -189,7 +189,7 @@ struct Call {
   std::int64_t* indices;
   std::int64_t size;   // of an element of x
   ConvertFn* convert;  // to the dtype that is compared
-  bool as_it_is;       // x has it, and its lines lie in one piece
+  bool as_it_is;       // x has it, and its lines are contiguous
 
   void put(std::int64_t outer, std::int64_t inner, std::int64_t i, std::int64_t place) const {
     const std::int64_t from = (outer * lines.n + place) * lines.inner + inner;

@@ -1,5 +1,5 @@
 // Sampling of images at points. A block of points becomes lists of elements and weights once. Images of few channels
-// are then read a channel at a time; of the others a copy is made whose channels lie side by side, so that a point
+// are then read a channel at a time; of the others a copy is made whose channels are innermost, so that a point
 // reads whole registers of channels. Gradients of an image are summed by one thread per channel: their order is fixed.
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ template <class T> int64_t whole_registers(int64_t columns) {
 }
 int64_t grain(const Sizes& z) { return std::max<int64_t>(1, kSerial / (kPoints * 4 * (z.channels + 8))); }
 
-// Images whose channels lie side by side, as many at a time as are in caches of the second level, or one.
+// Images whose channels are innermost, as many at a time as are in caches of the second level, or one.
 constexpr int64_t kTogether = 4 << 20;
 template <class T> struct Wide {
   const Sizes& z;
@@ -109,7 +109,7 @@ template <class T> struct Wide {
         width(whole_registers<T>(z.channels)),
         together(std::clamp<int64_t>(kTogether / (z.plane * width * int64_t(sizeof(T))), 1, z.n)),
         data(c.scratch_of<T>(together * z.plane * width)) {}
-  // Is it worth the copy? One element is read faster where it lies.
+  // Whether the copy pays: a single element is read faster in place.
   static bool fits(const Sizes& z, const GridSampling& s) {
     return s.mode != Sampling::nearest && z.channels * 2 >= sample_lines<T>().lanes && z.points * 4 >= z.plane;
   }

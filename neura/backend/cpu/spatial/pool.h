@@ -1,4 +1,4 @@
-// Pooling's fast paths: windows that lie inside a float image, with consecutive results in a vector. And the other
+// Pooling's fast paths: windows that are inside a float image, with consecutive results in a vector. And the other
 // entries of the family's table.
 #pragma once
 #include "neura/backend/kernels/pool.h"

@@ -1,4 +1,4 @@
-// What sampling does with a block of points: of a channel, or of an image whose channels lie side by side, a whole
+// What sampling does with a block of points: of a channel, or of an image whose channels are innermost, a whole
 // number of registers of them; one table per instruction set.
 #pragma once
 #include <cstdint>
@@ -21,12 +21,12 @@ template <class T> struct SamplePlaces {  // of a block of points in two dimensi
 // image[element] and values[point] are rows of numbers, `step` and `columns` apart; the first `columns` take part.
 template <class T> struct SampleLines {
   std::int64_t lanes;
-  // Where points lie in an image of size[0] x size[1]; not cubic with reflection. false: one of them is not finite, or
-  // too far away for this, and nothing is known.
+  // Positions of points in an image of size[0] x size[1]; not cubic with reflection. false: one of them is not finite,
+  // or too far away for this, and nothing is known.
   bool (*place)(const T* grid, int points, const std::int64_t* size, const GridSampling&, SamplePlaces<T>&);
   // to[j * step + i] = from[i * width + j]
   void (*turn)(const T* from, std::int64_t width, std::int64_t rows, std::int64_t columns, T* to, std::int64_t step);
-  // values[i] = sum over k of weight[k][i] * plane[index[k][i]], of one channel where it lies; size: of the plane
+  // values[i] = sum over k of weight[k][i] * plane[index[k][i]], of one channel in place; size: of the plane
   void (*gather)(const SampleBlock<T>&, const T* plane, std::int64_t size, T* values);
   // values[i] = sum over k of weight[k][i] * image[index[k][i]]
   void (*read)(const SampleBlock<T>&, const T* image, std::int64_t step, std::int64_t columns, T* values);

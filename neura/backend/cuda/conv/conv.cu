@@ -54,7 +54,7 @@ void convolve(Convolve what, Context& c, DType dtype, const ConvShape& s, const 
     if (bit(dtype) & dtypes::integers) {
       f = what == Convolve::forward ? convolve_integers(index, dtype, part, d)
                                     : convolve_integers_back(index, dtype, part, d);
-    } else if (by_planes(what, index, dtype, part, d, &f)) {  // which adds the bias
+    } else if (by_planes(what, index, dtype, part, d, &f)) {  // it has added the bias
     } else if (by_cudnn(what, index, dtype, part, d, &biased, &f)) {
       if (!f && d.bias && !biased) f = add_bias(part, dtype, d.result, d.bias, index);
     } else {

@@ -1,4 +1,4 @@
-// What convolutions of this back end share: who computes, and the parts of the way without cuDNN.
+// What convolutions of this back end share: the choice of a kernel, and the parts without cuDNN.
 #pragma once
 #include "neura/backend/cuda/runtime/failure.h"
 #include "neura/backend/kernels/conv.h"
@@ -22,7 +22,7 @@ bool by_planes(Convolve, int index, DType, const ConvShape&, const ConvData&, Fa
 struct PatchLayout {
   std::int64_t image, row;
 };
-// conv_patches.cu. The columns that are added lie as those of conv_kernels::fold.
+// conv_patches.cu. The columns that are added have the layout of those of conv_kernels::fold.
 Failed take_patches(int index, const ConvShape&, const char* x, char* columns, int element_bytes, PatchLayout);
 Failed add_patches(int index, const ConvShape&, DType, const char* columns, char* x);
 

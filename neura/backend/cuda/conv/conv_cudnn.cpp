@@ -344,7 +344,7 @@ bool by_cudnn(Convolve, int, DType, const ConvShape&, const ConvData&, bool*, Fa
 
 }  // namespace neura::cuda
 
-// For tests, and for who wants to know: its version (0: not there), how many convolutions it has computed, and a switch
+// For tests and for programs that ask: its version (0: not there), how many convolutions it has computed, and a switch
 // (NEURA_CUDNN=0 starts without it).
 extern "C" __attribute__((visibility("default"))) std::int64_t neura_cudnn_version() {
 #ifdef NEURA_CUDNN

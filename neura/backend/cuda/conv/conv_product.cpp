@@ -17,7 +17,7 @@ using std::int64_t;
 
 constexpr int64_t kMostColumns = int64_t{1} << 28;
 
-// A tensor that is described here and lies somewhere else.
+// A tensor that is described here and stored elsewhere.
 struct Matrix {
   Spec spec;
   View view;
@@ -93,7 +93,7 @@ class Products {
     });
   }
 
-  // The images of a part lie side by side, so that one product sums over all of them.
+  // The images of a part are adjacent, so that one product sums over all of them.
   Failed weight_gradient() {
     char *columns, *gradient, *filter;
     const int64_t g = s_.groups, filters = s_.group_filters(), out = s_.out_size(), size = s_.filters * s_.patch();

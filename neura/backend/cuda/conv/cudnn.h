@@ -1,5 +1,5 @@
-// cuDNN's graph API as this back end uses it: loaded at run time, so that nobody needs the library who does not
-// convolve.
+// cuDNN's graph API as this back end uses it: loaded at run time, so that only programs
+// that convolve need the library.
 #pragma once
 #include <cudnn.h>
 #include <dlfcn.h>
@@ -64,7 +64,7 @@ class Descriptor {
   Descriptor(Descriptor&& o) noexcept : raw_(std::exchange(o.raw_, nullptr)), fine_(o.fine_) {}
   Descriptor& operator=(Descriptor&& o) noexcept { return std::swap(raw_, o.raw_), fine_ = o.fine_, *this; }
   ~Descriptor() {
-    if (raw_) (void)cudnn().cudnnBackendDestroyDescriptor(raw_);  // there is nobody to tell
+    if (raw_) (void)cudnn().cudnnBackendDestroyDescriptor(raw_);  // a destructor cannot report it
   }
   template <class T> Descriptor& set(cudnnBackendAttributeName_t name, const T* values, std::int64_t n) {
     return set(name, kind_of<T>, n, values);

@@ -15,7 +15,7 @@ inline Failed failed(cudnnStatus_t s, const char* what) {
   return fail(DeviceFailure::device, "cuDNN: %s (%s)", cudnn().cudnnGetErrorString(s), what);
 }
 
-struct CudnnSession {  // whoever derives from it adds plans
+struct CudnnSession {  // derived classes add plans
   cudnnHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
 };

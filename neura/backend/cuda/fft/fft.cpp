@@ -70,7 +70,7 @@ Failed run(int index, const Pass& p, const View& x, const View& y) {
   if (line_in == 1 && line_out == 1) return assign(y, x);
   b.stride_in = b.stride_out = inner, b.batch = inner;
   const int64_t step_in = line_in * inner * size_of(x.dtype()), step_out = line_out * inner * size_of(y.dtype());
-  const int64_t whole = wide(x) ? 16 : 8;  // where a complex number may lie, and so real ones in cuFFT
+  const int64_t whole = wide(x) ? 16 : 8;  // alignment of complex numbers, and of real ones in cuFFT
   if (inner == 1) {
     b.batch = outer, b.distance_in = line_in, b.distance_out = line_out;
     return transform(index, b, p.inverse, x.data, y.data);
@@ -113,7 +113,7 @@ FftBins bins_of(const View& bins, const FftShape& s, int64_t n, double weight) {
           .weight = weight};
 }
 
-// x as it is if it is contiguous and lies where complex numbers may.
+// x as it is if it is contiguous and aligned for complex numbers.
 Failed readable(Scratch& scratch, View& x, Spec& own) {
   if (x.spec->contiguous && reinterpret_cast<std::uintptr_t>(x.data) % (wide(x) ? 16 : 8) == 0) return nullptr;
   own = Spec::dense(x.dtype(), x.spec->sizes(), x.spec->device);

@@ -19,7 +19,7 @@ struct FftBatch {
 // On the current stream. A real_inverse may overwrite x. fft_plan.cpp
 Failed transform(int index, const FftBatch&, bool inverse, const char* x, char* y);
 
-// Bins of [.., bins, inner] times `factor`, and those that stand for their conjugates as well times `weight`, too.
+// Bins of [.., bins, inner] times `factor`, and those that represent their conjugates as well times `weight`, too.
 struct FftBins {
   bool wide;
   std::int64_t count, bins, inner, n;  // count: of all; n: real numbers of the halved dimension

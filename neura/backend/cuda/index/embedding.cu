@@ -63,7 +63,7 @@ struct Table {
   DType dtype;
   std::int64_t row_bytes, rows, width, n;
   const std::int64_t* ids;
-  unsigned* taken;  // of each row: whoever names it first scales it
+  unsigned* taken;  // of each row: the first thread that reads its index scales it
   double most, p;
   Reporter reporter;
 };

@@ -81,7 +81,7 @@ template <class F> void visit_width(int bytes, F&& f) {  // f(U()) with a type o
 }
 
 // How many bytes may be moved at once: more than an element's where the innermost dimension has one index for all its
-// elements (no operand `index`: there is none), which lie side by side in the operands `moved` (a bit each), and
+// elements (no operand `index`: there is none), which are contiguous in the operands `moved` (a bit each), and
 // everything is aligned. The innermost dimension is then counted in those pieces. `all` holds addresses and steps that
 // must be whole pieces as well.
 template <int K> int widen(Walk<K>& w, int width, unsigned moved, int index, std::uint64_t all) {

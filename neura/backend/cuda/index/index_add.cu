@@ -92,7 +92,7 @@ __device__ inline bool is_long(const Runs& a, std::uint32_t key, std::uint32_t b
   return a.count - begin > a.chunk && a.key[begin + a.chunk] == key;
 }
 
-// A run, or the part of it that lies in one chunk: C columns of a thread.
+// A run, or the part of it that is in one chunk: C columns of a thread.
 template <class E, int C> __device__ void fold_piece(const Runs& a, std::uint32_t p, std::uint32_t key, bool begins,
                                                      bool whole, std::uint32_t limit, std::uint32_t column) {
   constexpr int K = C == 1 ? 4 : 2;

@@ -14,7 +14,7 @@ struct Terms {
   std::int64_t step, bound;
   Reporter reporter;
 };
-// Sums that nobody reads: what atomicAdd becomes here would send the old values back.
+// Sums whose old values are not used: what atomicAdd becomes here would send the old values back.
 #define ADD_TO(T, type, constraint)                                                                                 \
   __device__ inline void add_to(T* p, T v) {                                                                        \
     asm volatile("red.global.add." type " [%0], %1;" ::"l"(__cvta_generic_to_global(p)), constraint(v) : "memory"); \

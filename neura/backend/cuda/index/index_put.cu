@@ -52,7 +52,7 @@ template <Pass pass> __global__ void __launch_bounds__(kThreads)
   std::int64_t at[5];
   locate(p.keyed, e, at);
   const std::int64_t mine = p.indices[at[0]];
-  if (mine < 0 || mine >= p.bound) return;  // reported by whoever writes
+  if (mine < 0 || mine >= p.bound) return;  // reported by the thread that writes
   int* const place = winner + at[3] + mine;
   if constexpr (pass == Pass::clear) *place = -1;
   else if constexpr (pass == Pass::claim) atomicMax(place, int(at[4]));

@@ -27,7 +27,7 @@ template <class U, class I> __global__ void __launch_bounds__(kThreads) move_ker
   for (int k = 0; k < kEach; ++k)
     if (first + I(k * kThreads) < numel) *reinterpret_cast<U*>(a.to + at[k][0]) = piece[k];
 }
-// Lines that lie densely on both sides are moved as bytes.
+// Lines that are contiguous on both sides are moved as bytes.
 void copy(Context& c, View from, View to) {
   if (!to.numel()) return;
   const DType d = to.dtype();

@@ -1,5 +1,5 @@
 // Factorisations of small matrices, a warp for each: the steps and the signs of LAPACK's unblocked routines. Elements
-// are row-major, so that the lanes of a row lie side by side.
+// are row-major, so that the lanes of a row are contiguous.
 #include "neura/backend/cuda/linalg/linalg.cuh"
 
 namespace neura::cuda {

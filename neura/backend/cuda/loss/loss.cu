@@ -36,7 +36,7 @@ template <class N> struct Online {
   }
 };
 
-// f(values, index of the first) for all elements of a row, by `width` threads; 16 bytes at a time where it lies so.
+// f(values, index of the first) for all elements of a row, by `width` threads; 16 bytes at a time where aligned.
 template <int K, class M, class F>
 __device__ void walk(const M* x, std::uint32_t n, std::uint32_t lane, std::uint32_t width, bool packs, const F& f) {
   using N = number_of<M>;

@@ -118,7 +118,7 @@ struct LossCall {  // what the entries have in common
   Scratch scratch{c.device.index, stream};
   Spec own[3];
 
-  // `rows`: a row's scores must lie side by side.
+  // `rows`: a row's scores must be contiguous.
   template <class N> Failed prepare(View x, View target, View weight, const LossOptions& o, bool rows, Scores<N>& s) {
     constexpr DType d = sizeof(N) == 8 ? DType::float64 : DType::float32;
     const int dim = x.rank() > 1;

@@ -48,7 +48,7 @@ template <class T> struct Sample {
     return __syncthreads_and(fine);
   }
   __device__ int64_t label(int64_t state) const { return state % 2 ? targets[state / 2] : o.blank; }
-  // May a path come to `state` from two before?
+  // True if a path may come to `state` from two before.
   __device__ bool passes(int64_t state) const { return state >= 2 && label(state) != label(state - 2); }
   __device__ T score(int64_t time, int64_t state) const { return x[time * o.step_time + label(state)]; }
 };

@@ -18,7 +18,7 @@ struct Affine {
 Failed stage_affine(RowStaging&, DType computed, View weight, View bias, Affine*);
 // Of a contiguous x [N, C, ...]: a row for each sample and group.
 Failed group_rows(const View& x, int groups, RowPlan&, Affine&);
-// May packs of that many elements share one load or one channel?
+// True if packs of that many elements may share one load or one channel.
 bool allows_packs(const Affine&, int pack);
 
 struct ParameterGradients {  // of weight and bias; null: not wanted

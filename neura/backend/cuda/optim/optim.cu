@@ -22,7 +22,7 @@ template <int States> struct Part {
   std::int64_t size;
   std::uint32_t block;  // the first one of this tensor
   std::uint16_t rule;   // of those here, or of the steps there
-  bool packs;           // all lie at multiples of 16 bytes
+  bool packs;           // all are aligned to 16 bytes
 };
 template <class Rule, class Step, int States> struct Arguments {
   Part<States> part[kTensors];

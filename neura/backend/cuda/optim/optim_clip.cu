@@ -38,7 +38,7 @@ template <class F> __device__ void with_element(DType d, const F& f) {
   else if (d == DType::float16) f.template operator()<Half>();
   else f.template operator()<double>();
 }
-// f(elements, where they lie) for all that this block has of its tensor: in packs, or one by one. As many packs are
+// f(elements, their address) for all that this block has of its tensor: in packs, or one by one. As many packs are
 // read before the first is used as hide the memory's latency.
 template <class M, class F> __device__ void for_block(const Part& p, std::uint32_t tiles, const F& f) {
   using E = std::conditional_t<sizeof(M) == 8, double, float>;

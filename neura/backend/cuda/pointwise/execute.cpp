@@ -1,4 +1,4 @@
-// From a plan to launches: what lies densely is seen, numbers go by value, and 2^30 elements are the most of one
+// From a plan to launches: dense operands are detected, numbers go by value, and 2^30 elements are the most of one
 // launch.
 #include "neura/backend/cuda/pointwise/execute.h"
 
@@ -12,7 +12,7 @@ namespace neura::cuda {
 
 Division division(std::uint32_t divisor) {
   Division d;
-  if (!divisor) return d;  // of an empty dimension, which nobody walks
+  if (!divisor) return d;  // of an empty dimension, which is never iterated
   d.divisor = divisor;
   while (d.shift < 31 && (std::uint32_t{1} << d.shift) < divisor) ++d.shift;
   d.factor = std::uint32_t(((std::uint64_t{1} << 32) * ((std::uint64_t{1} << d.shift) - divisor)) / divisor + 1);

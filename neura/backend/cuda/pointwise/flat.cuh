@@ -1,4 +1,4 @@
-// The pointwise kernel where everything lies densely, in the dtype of the computation or as a half: whole packs, no
+// The pointwise kernel where all operands are dense, in the dtype of the computation or as a half: whole packs, no
 // calls, few registers, so that enough of them are in flight to fill the memory's bandwidth.
 #pragma once
 #include "neura/backend/cuda/runtime/memory.cuh"
@@ -24,7 +24,7 @@ template <int N, int W> __device__ void store_words(const std::uint32_t (&w)[W],
   *reinterpret_cast<PackOf<std::uint32_t, N>*>(p) = pack;
 }
 
-// A thread's elements of one operand as they lie in memory. V of them at a time become numbers, or are made of numbers.
+// A thread's elements of one operand as they are stored. V of them at a time become numbers, or are made of numbers.
 template <class E, int V, bool = V == 4 && (is_same<E, float> || is_same<E, Bool>)> struct Elements {
   PackOf<E, V> pack;
   __device__ void fill(E value) {

@@ -1,4 +1,4 @@
-// What the text of a fused kernel (graph/fused_text.cpp) stands on. Read by the run-time compiler alone; the library
+// What the text of a fused kernel (graph/fused_text.cpp) includes. Read by the run-time compiler alone; the library
 // carries this file and those that it includes (cmake/NeuraKernelHeaders.cmake). Fused kernels compute real numbers.
 #include "neura/backend/number/prelude.h"
 

@@ -7,7 +7,7 @@
 namespace neura::cuda {
 namespace {
 
-// Is everything that is moved of the dtype that is computed, or a half of float32?
+// True if all operands are of the dtype that is computed, or halves computed in float32.
 bool are_simple(const Operands& o, const PointwiseKernels& k) {
   for (int i = 0; i <= k.inputs; ++i) {
     if (i && !(k.reads >> (i - 1) & 1)) continue;

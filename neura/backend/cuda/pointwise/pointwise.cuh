@@ -1,5 +1,5 @@
-// The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that lie
-// densely are moved in packs of 16 bytes a thread; all others are found by their strides.
+// The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that are
+// dense are moved in packs of 16 bytes a thread; all others are found by their strides.
 #pragma once
 #include "neura/backend/cuda/pointwise/flat.cuh"
 #include "neura/backend/cuda/runtime/launch.h"

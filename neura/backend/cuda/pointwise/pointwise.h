@@ -6,7 +6,7 @@ namespace neura::cuda {
 
 inline constexpr int kStridedItems = 4;  // of a thread, where operands are not dense
 
-struct FlatOperands {  // Operands that all lie densely
+struct FlatOperands {  // of operands that are all dense
   std::uint32_t numel;
   std::uint8_t single;  // bit k: all elements are one in memory, or a number of this launch
   std::uint8_t immediate, row, column;

@@ -3,7 +3,7 @@
 namespace neura::cuda {
 namespace {
 
-// Elements from one row to the next; false if there is no such number, or a row's elements do not lie side by side.
+// Elements from one row to the next; false if there is no such number, or a row's elements are not contiguous.
 bool as_rows(const View& v, int first, std::int64_t& pitch) {
   std::int64_t step = 1;
   for (int d = v.rank() - 1; d >= first; --d) {

@@ -9,7 +9,7 @@
 //   deliver(row, Final)      by one thread of the row
 //   map<held>(Final, row, i, a, b)  a, elements of the first operand from i on, become those of the result
 //   given()                  Final needs no Stat: a long row is read once
-//   segmented                rows are made of pieces that lie apart
+//   segmented                rows are made of pieces that are not contiguous
 #pragma once
 #include "neura/backend/cuda/pointwise/floating.cuh"
 #include "neura/backend/cuda/runtime/memory.cuh"

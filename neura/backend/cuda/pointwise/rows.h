@@ -1,4 +1,4 @@
-// How tensors lie as rows. What does not lie so is copied to memory of its own first.
+// Tensors as rows of contiguous elements. Those that are strided otherwise are copied first.
 #pragma once
 #include <initializer_list>
 
@@ -26,7 +26,7 @@ class RowStaging {
   // v becomes contiguous, and of that dtype; an absent operand stays absent.
   Failed dense(View& v, DType);
   Failed dense(View& v) { return dense(v, v.dtype()); }
-  // Rows of all dimensions from `first` on; their elements lie side by side then, and rows at equal distances.
+  // Rows of all dimensions from `first` on; their elements are contiguous then, and rows at equal distances.
   Failed plan(std::initializer_list<View*> in, int first, char* out, RowPlan&);
 
  private:

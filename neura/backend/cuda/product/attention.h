@@ -1,4 +1,4 @@
-// Entries of the table of softmax that stand in files of their own.
+// Entries of the table of softmax that are defined in files of their own.
 #pragma once
 #include "neura/backend/cuda/runtime/failure.h"
 #include "neura/backend/kernels/softmax.h"

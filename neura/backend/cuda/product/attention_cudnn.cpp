@@ -229,7 +229,7 @@ bool taken(const AttentionCall& c) {
   return c.q.numel() <= kMost && c.k.numel() <= kMost && c.v.numel() <= kMost && width % 8 == 0 && values % 8 == 0 &&
          width <= 256 && values <= 256 && reinterpret_cast<std::uintptr_t>(c.y.data) % 16 == 0;
 }
-// Copies of what cuDNN cannot read where it lies, and the key of the call.
+// Copies of what cuDNN cannot read in place, and the key of the call.
 Failed prepare_all(AttentionCall& c, Key& key, Spec (&own)[4], Scratch& scratch) {
   key.dtype = int(c.q.dtype()), key.causal = c.shape.causal, key.ordered = c.g && deterministic_algorithms();
   if (Failed f = prepare(c.q, own[0], key.q, scratch)) return f;

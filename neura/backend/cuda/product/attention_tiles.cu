@@ -8,7 +8,7 @@ namespace neura::cuda {
 namespace {
 
 constexpr int kTile = 64, kSide = 16, kOwn = kTile / kSide;  // a thread has kOwn x kOwn scores
-constexpr int kPitch = kTile + 1;                            // floats, so that neighbours lie in different banks
+constexpr int kPitch = kTile + 1;                            // floats, so that neighbours are in different banks
 constexpr float kNothing = -INFINITY;
 
 struct Operand {  // a matrix for each head, of any strides; in elements
@@ -97,7 +97,7 @@ __device__ void multiply(float (&s)[kOwn][kOwn], const float* lines, const float
       }
   }
 }
-// sum += weights times the lines that lie turned.
+// sum += weights times the transposed lines.
 template <int D>
 __device__ void gather(float (&sum)[kOwn][D / kSide], const float* weights, const float* turned, Place p) {
 #pragma unroll 2

@@ -39,7 +39,7 @@ struct Library {  // of one thread and one device
   Library() = default;
   Library(const Library&) = delete;
   ~Library() {  // at the thread's end, which for the main thread comes before the end of the CUDA runtime
-    if (handle) (void)cublasLtDestroy(handle);  // there is nobody to tell
+    if (handle) (void)cublasLtDestroy(handle);  // a destructor cannot report it
   }
 };
 

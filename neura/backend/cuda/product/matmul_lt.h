@@ -13,7 +13,7 @@ struct LtMatrix {
   bool conjugate;         // and it is: of turned ones only
   std::int64_t ld, step;  // elements from one row (column) to the next, and to the next matrix of the batch
 };
-// y [batch, m, n], contiguous, = alpha * a b + beta * c + bias: c lies as y does, bias is one row. Either may be
+// y [batch, m, n], contiguous, = alpha * a b + beta * c + bias: c has y's layout, bias is one row. Either may be
 // absent.
 struct LtProduct {
   DType dtype;

@@ -42,7 +42,7 @@ __device__ Range range_of(const Arguments& a) {
 
 template <class M> using Computed = std::conditional_t<is_same<M, double>, double, float>;
 
-// The numbers of a result lie side by side: a warp for each.
+// The numbers of a result are contiguous: a warp for each.
 template <class M, int V> __global__ void __launch_bounds__(kThreads) by_lines(const Arguments a) {
   using E = Computed<M>;
   const std::int64_t result = std::int64_t(blockIdx.x) * kWarps + threadIdx.x / 32;
@@ -63,7 +63,7 @@ template <class M, int V> __global__ void __launch_bounds__(kThreads) by_lines(c
   sum = across_warp(sum, [](E p, E q) { return p + q; });
   if (!lane) put(a, result, sum);
 }
-// Results lie side by side: V for a thread, and the warps of a block take turns along the sum.
+// Results are contiguous: V for a thread, and the warps of a block take turns along the sum.
 template <class M, int V> __global__ void __launch_bounds__(kThreads) by_columns(const Arguments a) {
   using E = Computed<M>;
   __shared__ E sums[kWarps][32 * V + 1];
@@ -145,7 +145,7 @@ bool is_vector_product(const LtProduct& p) {
 Failed multiply_vector(int index, const LtProduct& p) {
   const bool right = p.n == 1;  // the vector
   const LtMatrix &matrix = right ? p.a : p.b, &vector = right ? p.b : p.a;
-  const bool lines = matrix.turned != right;  // the numbers of a result lie side by side
+  const bool lines = matrix.turned != right;  // the numbers of a result are contiguous
   Arguments a{matrix.data, vector.data, p.c, p.bias, p.y, nullptr};
   a.line = lines ? matrix.ld : 1, a.depth = lines ? 1 : matrix.ld, a.element = vector.turned == right ? 1 : vector.ld;
   a.matrix_step = matrix.step, a.vector_step = vector.step, a.results = right ? p.m : p.n, a.k = p.k;

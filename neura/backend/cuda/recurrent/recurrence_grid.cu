@@ -13,7 +13,7 @@ namespace neura::cuda {
 namespace {
 
 constexpr int kWarps = kThreads / 32;
-constexpr int kPad = 4;       // numbers behind a line in shared memory: neighbours lie in other banks
+constexpr int kPad = 4;       // numbers behind a line in shared memory: adjacent lines start in other banks
 constexpr int kCounter = 32;  // from one group's counter to the next: a cache line
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
@@ -133,7 +133,7 @@ template <int R> __device__ float total(const Grid& a, const float* partial, int
   return sum;
 }
 
-// Where a block, and a thread of it that has a row and a unit, stand.
+// The position of a block, and of a thread of it that has a row and a unit.
 template <int R> struct Standing {
   int group, first, rows, unit, r, u;  // the group's first row and how many; the block's first unit
   bool has;

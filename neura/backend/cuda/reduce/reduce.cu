@@ -80,7 +80,7 @@ template <class Row, class N> __device__ N fold_line(const FoldArguments& f, std
   for (; i < end; i += by) a = Row::combine(a, Row::map(element<N>(f, x + std::int64_t(i) * step), p));
   return a;
 }
-// The same for a line that lies densely and begins at a multiple of 16 bytes: packs, four of them in flight.
+// The same for a contiguous line that is aligned to 16 bytes: packs, four of them in flight.
 template <class Row, class N> __device__ N fold_packs(const FoldArguments& f, std::int64_t x, std::uint32_t begin,
                                                       std::uint32_t end, std::uint32_t lane, std::uint32_t width, N p,
                                                       N a) {
@@ -246,7 +246,7 @@ FoldFn* fold_of(Fold row, DType d) {
 
 void push(Axes& a, std::int64_t size, std::int64_t x, std::int64_t y) {
   if (size == 1) return;
-  if (a.rank && a.x[a.rank - 1] == x * size && a.y[a.rank - 1] == y * size) {  // lies as one with the one outside
+  if (a.rank && a.x[a.rank - 1] == x * size && a.y[a.rank - 1] == y * size) {  // mergeable with the next outer one
     a.size[a.rank - 1] = division(a.size[a.rank - 1].divisor * std::uint32_t(size));
     a.x[a.rank - 1] = x, a.y[a.rank - 1] = y;
     return;

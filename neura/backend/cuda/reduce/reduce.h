@@ -18,13 +18,13 @@ struct FoldArguments {
   DType x_dtype, y_dtype;
   std::uint32_t outputs, count, chunks, chunk, p_step;
   double centre;  // the number for all where p is null
-  double number;  // what `finish` takes for n: the count, or what stands for it
-  bool packs;     // reduced elements lie densely, lines at multiples of 16 bytes
+  double number;  // what `finish` takes for n: the count, or what replaces it
+  bool packs;     // reduced elements are contiguous, lines aligned to 16 bytes
   bool root;      // of moments: the square root at the end
   Axes kept, reduced;
 };
 
-// Do the kernels read this dtype as it is, as the computing dtype or a half of it?
+// True if the kernels read this dtype without conversion: the computing dtype, or a half of it.
 inline bool is_read(DType d, DType computed) {
   return d == computed || (computed == DType::float32 && (d == DType::float16 || d == DType::bfloat16));
 }

@@ -1,4 +1,4 @@
-// The largest or smallest element along a dimension, and where it stands: a block for each result.
+// The largest or smallest element along a dimension, and its index: a block for each result.
 #include "neura/backend/backend.h"
 #include "neura/backend/cuda/runtime/failure.h"
 #include "neura/backend/cuda/runtime/memory.cuh"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr DTypeSet ordered = bit(DType::float32) | bit(DType::float64) | dtypes::integers | dtypes::booleans;
 
-// A result's largest or smallest element and where the first of them stands; NaN is beyond all.
+// A result's largest or smallest element and the index of the first of them; NaN is beyond all.
 template <class N> struct Found {
   N value;
   std::uint32_t at;
@@ -50,7 +50,7 @@ template <bool largest, class N> __global__ void __launch_bounds__(kThreads)
     best = better<largest>(best, Found<N>{load(i), i});
   finish_search<largest>(best, room, values, values_dtype, indices, bytes);
 }
-// The same of lines that lie densely, at multiples of 16 bytes: packs, several of them in flight.
+// The same of contiguous lines, aligned to 16 bytes: packs, several of them in flight.
 template <bool largest, class N> __global__ void __launch_bounds__(kThreads)
     find_in_rows(const char* x, DType dtype, std::uint32_t, std::uint32_t count, std::uint32_t, char* values,
                  DType values_dtype, std::int64_t* indices, int bytes) {

@@ -1,4 +1,4 @@
-// Mean and spread of lines that lie densely, in one pass: short runs of elements are taken apart from their own mean,
+// Mean and spread of contiguous lines, in one pass: short runs of elements are taken apart from their own mean,
 // and the runs are put together as Chan, Golub and LeVeque do (1979), in an order that the sizes alone decide.
 #include "neura/backend/cuda/reduce/reduce.cuh"
 

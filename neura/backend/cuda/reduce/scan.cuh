@@ -1,4 +1,4 @@
-// Scans of any associative operation. A line is a group's (a warp or a block) where it lies densely, and a thread's
+// Scans of any associative operation. A line is a group's (a warp or a block) where it is contiguous, and a thread's
 // where it has neighbours; few long lines are cut into segments, whose results are scanned before. How things are
 // combined depends on sizes alone.
 #pragma once

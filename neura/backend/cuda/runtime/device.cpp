@@ -38,7 +38,7 @@ Failed copy(Device to_device, void* to, Device from_device, const void* from, st
   return copy_bytes(to_device, to, from_device, from, bytes, false);
 }
 
-// The source's stream must have written before, and must not give the memory to somebody else while this one reads.
+// The source's stream must have written before, and must not reuse the memory while this one reads.
 Failed copy_between(int to_index, void* to, int from_index, const void* from, std::size_t bytes) {
   cudaStream_t here = current_stream(to_index), there = current_stream(from_index);
   if (Failed f = event::order(from_index, there, here)) return f;

@@ -1,4 +1,4 @@
-// Libraries of NVIDIA's that are loaded when something first needs them, so that nobody else needs to have them.
+// NVIDIA libraries that are loaded at first use, so that programs that do not use them need not have them.
 #pragma once
 
 namespace neura::cuda {

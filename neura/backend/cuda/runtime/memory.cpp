@@ -207,7 +207,7 @@ void drop(int index, std::uint64_t pool) {
   const OnDevice on(index);
   const std::lock_guard lock(p.mutex);
   if (--p.graphs[pool] == 0) p.graphs.erase(pool);
-  if (held(p, pool) || captures(index)) return;  // during a capture nobody may wait: the next trim finds it
+  if (held(p, pool) || captures(index)) return;  // during a capture no thread may wait: the next trim finds it
   if (cudaDeviceSynchronize() != cudaSuccess) return void(cudaGetLastError());
   std::vector<Block*> mine;
   each_free_segment(p, [&](Block* b) { return b->pool && (mine.push_back(b), true); });

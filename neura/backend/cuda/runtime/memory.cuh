@@ -13,7 +13,7 @@ template <class E> constexpr int kPack = sizeof(E) <= 2 ? 8 : sizeof(E) == 4 ? 4
 
 template <class M, int V> struct alignas(sizeof(M) * V < 16 ? sizeof(M) * V : 16) PackOf { M v[V]; };
 
-// Halves are rounded by one instruction, two that lie beside each other by one together.
+// Halves are rounded by one instruction, two adjacent ones together by one.
 template <class M> constexpr bool is_half = is_same<M, Half> || is_same<M, BFloat16>;
 template <class M, class E> __device__ M narrow(E v) {
   if constexpr (is_same<M, BFloat16>) {

@@ -18,7 +18,7 @@ struct Block {
   char* data;
   std::size_t size;
   cudaStream_t stream;
-  std::uint64_t pool;  // 0: everybody's; else of captured graphs, which go on using what they released
+  std::uint64_t pool;  // 0: shared by all; else of captured graphs, which go on using what they released
   bool small, used = false;
   Block *before = nullptr, *behind = nullptr;  // neighbours in the segment
   std::vector<cudaStream_t> others{};          // streams that use it too
@@ -41,7 +41,7 @@ struct Pool {
   std::unordered_map<void*, Block*> used;
   std::vector<Waiting> waiting;
   std::vector<Block*> captured;         // released during a capture, with other streams: their ends cannot be marked
-  std::map<std::uint64_t, int> graphs;  // that have a pool; none: its free segments may become everybody's
+  std::map<std::uint64_t, int> graphs;  // that have a pool; none: its free segments may be shared by all
   DeviceMemory now{};
   MemoryCounts counts{};
   double fraction = 1;
@@ -54,7 +54,7 @@ std::size_t limit_of(Pool&);  // bytes
 
 // Pools of captured graphs. While a thread uses one, all that it allocates comes from there.
 void hold(int index, std::uint64_t pool);
-void drop(int index, std::uint64_t pool);  // waits for the device; then its memory is everybody's
-void use(int index, std::uint64_t pool);   // 0: everybody's
+void drop(int index, std::uint64_t pool);  // waits for the device; then its memory is shared by all
+void use(int index, std::uint64_t pool);   // 0: shared by all
 
 }  // namespace neura::cuda::memory

@@ -1,4 +1,4 @@
-// Indices outside of their range, found by kernels: the first one of a device is told to whoever waits for it next.
+// Indices outside of their range, found by kernels: the next call that waits reports the first of a device.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -13,7 +13,7 @@ struct Found {  // in the host's memory, which the device writes
   volatile int there;
 };
 
-// Passed to a kernel by value. Whoever reports must not use the index: it reads nothing there, and writes nothing.
+// Passed to a kernel by value. After a report the index must not be used: nothing is read or written there.
 struct Reporter {
   unsigned* taken;  // of the device: the first to set it has the right to write
   Found* found;

@@ -1,4 +1,4 @@
-// Elements as keys, and where the results of a line stand, for the kernels that put lines in order.
+// Elements as keys, and the offsets of a line's results, for the kernels that sort lines.
 #pragma once
 #include "neura/backend/cuda/runtime/memory.cuh"
 #include "neura/backend/cuda/sort/sort.h"
@@ -66,7 +66,7 @@ template <> struct Item<std::uint64_t> {
   }
 };
 
-// Where element (or result) i of a line of `length` stands.
+// The offset of element (or result) i of a line of `length`.
 __device__ inline std::int64_t element_of(const Ranked& r, std::uint32_t line, std::uint32_t length, std::uint32_t i) {
   if (r.inner.divisor == 1) return std::int64_t(line) * length + i;
   const std::uint32_t slice = quotient(line, r.inner);

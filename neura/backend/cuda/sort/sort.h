@@ -40,7 +40,7 @@ template <class K> struct Item;  // sort.cuh
 template <class K> Failed sort_chosen(const Ranked&, const Item<K>* chosen, cudaStream_t);
 Failed rank_long(int index, const Ranked&, cudaStream_t);
 
-// Sorts n pairs by the lowest `bits` of their keys; stable. Each has two buffers of n; the pairs stand in the first
+// Sorts n pairs by the lowest `bits` of their keys; stable. Each has two buffers of n; the pairs are in the first
 // ones, before and after.
 Failed sort_pairs(Scratch&, cudaStream_t, std::int64_t n, int bits, std::uint32_t* (&keys)[2],
                   std::uint32_t* (&values)[2]);

@@ -44,7 +44,7 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
     }
     if (step == 0 && is_median(r)) b.rank = median_rank(r, none);
     learn(b, d, own);
-    meet(cluster);  // nobody reads the counts any more
+    meet(cluster);  // no block reads the counts any more
     bins[threadIdx.x] = {0, 0, 0, 0};
     __syncthreads();
   }

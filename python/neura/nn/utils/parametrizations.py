@@ -31,7 +31,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module, name="weight", dim=0):
-    """The weight is original1, its direction, times original0, its length: one for each entry of dimension dim.
+    """Weight normalisation: the norm original0, one for each index of dim, times the direction original1.
 
     dim=None: one length for all. Salimans and Kingma, arXiv 1602.07868. Reads weight_g and weight_v of older files.
     """

@@ -203,7 +203,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
 
 def is_parametrized(module, tensor_name=None):
-    """Has it a parametrized tensor (of that name)?"""
+    """True if the module has a parametrized tensor (of that name)."""
     parametrizations = module._modules.copy().get("parametrizations") if isinstance(module, Module) else None
     if not isinstance(parametrizations, ModuleDict):
         return False

@@ -354,5 +354,5 @@ def remove(module, name):
 
 
 def is_pruned(module):
-    """Is a parameter of the module, or of one inside it, pruned?"""
+    """True if a parameter of the module, or of a submodule, is pruned."""
     return any(_hooks(m) for m in module.modules())

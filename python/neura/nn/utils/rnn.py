@@ -51,11 +51,11 @@ class PackedSequence(_Fields):
         return self if data is self.data else self._with(data, lambda indices: indices.to(data.device))
 
     def cuda(self, *args, **kwargs):
-        """Moves it to a GPU."""
+        """Moves data to a GPU."""
         return self.to(*args, **kwargs) if args or kwargs else self.to("cuda")
 
     def cpu(self):
-        """Moves it to the CPU."""
+        """Moves data to the CPU."""
         return self.to("cpu")
 
     def double(self):
@@ -92,7 +92,7 @@ class PackedSequence(_Fields):
 
     @property
     def is_cuda(self):
-        """Is data on a GPU?"""
+        """True if data is on a GPU."""
         return self.data.is_cuda
 
 
