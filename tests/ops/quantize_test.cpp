@@ -142,6 +142,10 @@ TEST(IntegerProduct, TakesBatchesAndNothing) {
   const Tensor none = zeros({3, 0}, {.dtype = int8});
   expect_same(integer_matmul(none, none.t()), zeros({3, 3}, {.dtype = int32}));
   EXPECT_EQ(integer_matmul(none.t(), none).numel(), 0);
+  for (const Shape& sizes : {Shape{0, 5}, Shape{5, 0}, Shape{0, 0}}) {  // [k, n]
+    const Tensor right = zeros(sizes, {.dtype = int8}), left = zeros({2, sizes[0]}, {.dtype = uint8});
+    expect_same(integer_matmul(left, right, integer_pack(right)), zeros({2, sizes[1]}, {.dtype = int32}));
+  }
 }
 TEST(IntegerProduct, RefusesWhatDoesNotFit) {
   const Tensor a = zeros({2, 3}, {.dtype = int8});
