@@ -7,6 +7,7 @@
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/segment.h"
 #include "neura/ops/nn/embedding_bag.h"
+#include "neura/ops/quant/quantize.h"
 #include "neura/ops/random/random.h"
 #include "neura/ops/reduce/statistics.h"
 #include "neura/ops/sort/sort.h"
@@ -141,6 +142,8 @@ TEST(DeviceRules, AreToldInTheirWords) {
        [&] { gaussian_nll_loss(half, half, far); }},
       {"bernoulli: expected values of at least 0 and at most 1, got others", [&] { bernoulli(far); }},
       {"poisson: expected values of at least 0, got others", [&] { poisson(far); }},
+      {"quantize: expected zero_point within quant_min and quant_max, got another",
+       [&] { quantize_affine(half, there(ones({1})), there(tensor<std::int32_t>({128}))); }},
       {"normal: expected std of at least 0, got a negative element", [&] { normal(half, far); }},
       {"multinomial: expected finite weights of at least 0, got others", [&] { multinomial(far, 1); }},
       {"multinomial: expected as many weights above 0 in every row as are drawn, got fewer",
