@@ -340,6 +340,27 @@ def test_weights_in_groups_are_within_half_a_step(bits, group):
     assert neura.allclose(x.grad[0, 0], made.float_weight().sum(0), atol=1e-4)
 
 
+def test_weights_of_four_bits_and_odd_features_stay():
+    model = nn.Sequential(nn.Linear(33, 8), nn.Linear(8, 3))
+    made = q.quantize_weights(model, bits=4, group=1)
+    assert type(made[0]) is nn.Linear and type(made[1]) is q.WeightOnlyLinear
+
+
+@pytest.mark.parametrize("options, text", [({"group": 0}, "group to be 1 or more"), ({"bits": 3}, "bits to be 8 or 4")])
+def test_widths_that_no_layer_has_are_refused(options, text):
+    for model in (nn.Linear(8, 2), nn.Sequential()):
+        with pytest.raises(neura.errors.ValueError, match=text):
+            q.quantize_weights(model, **options)
+
+
+@pytest.mark.parametrize("function", [q.prepare, q.prepare_qat, q.quantize_dynamic, q.quantize_weights])
+def test_the_names_to_skip_are_a_list(function):
+    model = nn.Sequential(nn.Linear(8, 2)).eval()
+    with pytest.raises(TypeError, match="expected skip to be a list of names, got the text '0'"):
+        function(model, skip="0")
+    assert type(function(model, skip=["0"])[0]) is nn.Linear
+
+
 def test_weights_that_do_not_fit_into_groups_stay():
     model = nn.Sequential(nn.Linear(33, 4), nn.Linear(64, 4))
     made = q.quantize_weights(model)

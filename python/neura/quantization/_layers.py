@@ -154,25 +154,36 @@ class DynamicLinear(_Quantized):
             return (y.relu_() if self.relu else y).reshape(*x.shape[:-1], -1)
 
 
+def check_bits(bits, group):
+    """ValueError for widths and groups that no layer has."""
+    if bits not in (4, 8):
+        raise errors.ValueError(f"quantize_weights: expected bits to be 8 or 4, got {bits}")
+    if group < 1:
+        raise errors.ValueError(f"quantize_weights: expected group to be 1 or more, got {group}")
+
+
 class WeightOnlyLinear(Module):
     """A Linear whose weight is kept as integers of 8 or 4 bits, and computed with as float32. See quantize_weights.
 
     Args:
         layer (neura.nn.Linear): whose weight it takes.
         bits (int): 8 or 4. Two numbers of 4 bits share a byte, the first in its lower half.
-        group (int): so many weights of a row share a scale; it must divide in_features.
+        group (int): so many weights of a row share a scale; it must divide in_features, which are even for 4 bits.
     """
 
     _ROWS = 512  # of the weight that are float at a time
 
     def __init__(self, layer, bits=8, group=32):
         super().__init__()
-        if bits not in (4, 8):
-            raise errors.ValueError(f"quantize_weights: expected bits to be 8 or 4, got {bits}")
+        check_bits(bits, group)
         out, width = layer.weight.shape
-        if group < 1 or width % group or (bits == 4 and width % 2):
+        if width % group:
             raise errors.ValueError(
                 f"quantize_weights: expected group to divide the {width} features of the input, got {group}"
+            )
+        if bits == 4 and width % 2:
+            raise errors.ValueError(
+                f"quantize_weights: expected an even number of features for 4 bits, got {width}; take 8 bits"
             )
         self.bits, self.group, self.in_features, self.out_features = bits, group, width, out
         q, scale = rows_quantized(layer.weight.detach().float().reshape(-1, group), bits)
