@@ -307,6 +307,22 @@ def test_evaluation_leaves_modes_gradients_and_random_numbers_alone():
     assert neura.equal(before, neura.get_rng_state())
 
 
+def test_the_average_is_evaluated_in_eval_mode():
+    neura.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 64), nn.BatchNorm1d(64), nn.Dropout(0.5), nn.Linear(64, 1))
+    data = [(neura.randn(8, 4), neura.zeros(8, 1))] * 2
+    optimizer = neura.optim.SGD(model.parameters(), lr=0.1)
+    trainer = Trainer(model, optimizer, nn.functional.mse_loss, ema=0.5)
+    trainer.fit(data, max_epochs=1)
+    average = trainer.run.ema.module
+    before = {name: value.clone() for name, value in average.state_dict().items()}
+    assert trainer.test(data) == trainer.test(data)
+    assert all(neura.equal(value, before[name]) for name, value in average.state_dict().items())
+    assert average.training and average[2].training
+    output = average.eval()(data[0][0])
+    assert trainer.test(data)["loss"] == pytest.approx(float(nn.functional.mse_loss(output, data[0][1])))
+
+
 def test_means_of_batches_of_unequal_sizes_count_items():
     model = net()
     run = Run(model, sgd(model))
