@@ -102,7 +102,7 @@ class Run(Saved):
         self.length = self.best = self.stopped = None
         self.values, self.grad_norm = {}, None
         self._micro, self._weight, self._unit, self._losses = 0, 0.0, 1.0, []
-        self._due = self._begun = self._in_pass = False
+        self._due = self._begun = self._in_pass = self._rewound = False
         self._passed = self._order = self._now = self._loader = None
         self._set_precision(precision, scaler)
         self._set_schedule(schedule_per)
