@@ -340,6 +340,28 @@ def test_weights_in_groups_are_within_half_a_step(bits, group):
     assert neura.allclose(x.grad[0, 0], made.float_weight().sum(0), atol=1e-4)
 
 
+def test_a_dynamic_layer_keeps_its_bias_whatever_the_input():
+    layer = nn.Linear(64, 8)
+    layer.bias.data.copy_(neura.tensor([2.0, -3.0, 0.0, 1e4, -1e-3, 100.0, 0.5, -0.25]))
+    made = q.quantize_dynamic(layer)
+    assert neura.equal(made(neura.zeros(2, 64)), layer.bias.detach().expand(2, 8))
+    x = neura.randn(3, 64) * 1e-6
+    assert neura.allclose(made(x), layer(x), atol=1e-5)
+
+
+@pytest.mark.parametrize("layer, sizes", [(nn.Linear(16, 4), (5, 16)), (nn.Conv2d(2, 4, 3), (5, 2, 6, 6))])
+def test_a_layer_calibrated_on_small_numbers_keeps_its_bias(layer, sizes):
+    layer.bias.data.copy_(neura.tensor([2.0, -3.0, 1e-8, 1e4]))
+    x = neura.randn(sizes) * 1e-5
+    prepared = q.prepare(layer.eval())
+    prepared(x)
+    made = q.convert(prepared)
+    assert neura.allclose(made(x), layer(x), rtol=1e-6, atol=2e-6)
+    relu = q.prepare(nn.Sequential(layer, nn.ReLU()).eval())
+    relu(x)
+    assert neura.allclose(q.convert(relu)(x), layer(x).relu(), rtol=1e-6, atol=2e-6)
+
+
 def test_weights_of_four_bits_and_odd_features_stay():
     model = nn.Sequential(nn.Linear(33, 8), nn.Linear(8, 3))
     made = q.quantize_weights(model, bits=4, group=1)

@@ -10,8 +10,12 @@ __all__ = ["Conv2d", "DynamicLinear", "Linear", "WeightOnlyLinear"]
 
 
 def _bias_steps(bias, scale):
-    """A bias in steps of the sums, as int32."""
-    return (bias.double() / scale.double()).round().clamp(-(2.0**30), 2.0**30).to(_neura.int32)
+    """(a bias in steps of the sums, as int32; what they cannot say of it, float32, or None): of small steps many would be
+    needed, more than there are."""
+    steps = (bias.double() / scale.double()).round()
+    fits = steps.abs() <= 2.0**30
+    rest = None if bool(fits.all()) else bias.masked_fill(fits, 0.0)
+    return steps.masked_fill(~fits, 0.0).to(_neura.int32), rest
 
 
 class _Quantized(Module):
@@ -60,16 +64,19 @@ class _Static(_Quantized):
         self.quant_min, self.quant_max = quant_min, quant_max
 
     def derived(self):
-        """(scale of the sums, what is to be taken from them, the packed weight, the zero point); made once.
+        """(scale of the sums, what is to be taken from them, the packed weight, the zero point, what is added to the
+        floats [out] or None); made once.
 
         What is taken away: the zero point's share, less the bias.
         """
         if self._packed is None:
             scale = self.weight_scale * self.scale
             offset = self.weight.flatten(1).sum(1).to(_neura.int32) * self.zero_point
+            rest = None
             if self.bias is not None:
-                offset = offset - _bias_steps(self.bias, scale)
-            self._packed = (scale, offset.to(_neura.int32), self._pack(), int(self.zero_point))
+                steps, rest = _bias_steps(self.bias, scale)
+                offset = offset - steps
+            self._packed = (scale, offset.to(_neura.int32), self._pack(), int(self.zero_point), rest)
         return self._packed
 
     def _pack(self):
@@ -82,6 +89,9 @@ class _Static(_Quantized):
 
     def _float(self, sums, axis):
         y = _neura.dequantize_affine(sums, self._packed[0], self._packed[1], axis=axis)
+        rest = self._packed[4]
+        if rest is not None:
+            y += rest.reshape(-1, *[1] * (y.dim() - 1 - axis))
         return y.relu_() if self.relu else y
 
 
@@ -146,11 +156,9 @@ class DynamicLinear(_Quantized):
             scale, zero = _neura.tensor([step], device=x.device), _neura.tensor([zero_point], dtype=_neura.int32)
             q = _neura.quantize_affine(x.reshape(-1, x.shape[-1]), scale, zero, dtype=_neura.uint8)
             sums = _neura.integer_matmul(q, self.weight.t(), self._packed[1])
-            scale = self.weight_scale * scale
-            offset = self._packed[0] * zero_point
+            y = _neura.dequantize_affine(sums, self.weight_scale * scale, self._packed[0] * zero_point, axis=1)
             if self.bias is not None:
-                offset = offset - _bias_steps(self.bias, scale)
-            y = _neura.dequantize_affine(sums, scale, offset, axis=1)
+                y += self.bias  # the steps of an input near 0 are too small to say it in
             return (y.relu_() if self.relu else y).reshape(*x.shape[:-1], -1)
 
 
