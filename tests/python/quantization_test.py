@@ -59,6 +59,34 @@ def test_fewer_bits_are_a_smaller_range(low, high, dtype):
     assert float((y - x).abs().max()) <= 5 / (high - low) / 2 * 1.0001 + 5 / (high - low) / 2  # the zero point is whole
 
 
+OBSERVERS = [
+    q.MinMaxObserver,
+    q.MovingAverageMinMaxObserver,
+    q.PerChannelMinMaxObserver,
+    q.MovingAveragePerChannelMinMaxObserver,
+    q.HistogramObserver,
+    q.PercentileObserver,
+]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("kind", OBSERVERS)
+def test_no_observer_takes_what_is_not_finite(kind, value):
+    observer = kind()
+    observer(neura.tensor([[-1.0, 1.0], [2.0, 3.0]]))
+    seen = observer.min_val.tolist(), observer.max_val.tolist()
+    with pytest.raises(neura.errors.ValueError, match=f"{kind.__name__}: expected finite numbers, got a range of"):
+        observer(neura.tensor([[0.0, value], [5.0, 5.0]]))
+    assert (observer.min_val.tolist(), observer.max_val.tolist()) == seen
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_dynamic_layer_names_what_is_not_finite(value):
+    made = q.quantize_dynamic(nn.Linear(2, 2))
+    with pytest.raises(neura.errors.ValueError, match="DynamicLinear: expected finite numbers, got a range of"):
+        made(neura.tensor([[value, 0.0]]))
+
+
 def test_moving_averages_forget_slowly():
     observer = q.MovingAverageMinMaxObserver(averaging_constant=0.5)
     observer(neura.tensor([-1.0, 1.0]))

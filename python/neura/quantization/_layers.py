@@ -4,7 +4,7 @@ from .. import _neura
 from .._neura import errors
 from ..autograd.grad_mode import no_grad
 from ..nn import Module, functional
-from ._parameters import rows_quantized
+from ._parameters import check_finite, rows_quantized
 
 __all__ = ["Conv2d", "DynamicLinear", "Linear", "WeightOnlyLinear"]
 
@@ -150,6 +150,7 @@ class DynamicLinear(_Quantized):
             if self._packed is None:
                 self._packed = self.weight.sum(1).to(_neura.int32), _neura.integer_pack(self.weight.t())
             low, high = (float(v) for v in _neura.aminmax(x))
+            check_finite("DynamicLinear", low, high)
             low, high = min(low, 0.0), max(high, 0.0)
             step = max((high - low) / 255, 2.0**-23)
             zero_point = min(max(-round(low / step), 0), 255)
