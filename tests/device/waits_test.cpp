@@ -11,6 +11,7 @@
 #include "neura/ops/random/random.h"
 #include "neura/ops/reduce/statistics.h"
 #include "neura/ops/sort/sort.h"
+#include "neura/sparse/sparse.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/device/device.h"
@@ -123,6 +124,13 @@ TEST(WaitsOfMatrixOptimizers, None) {
   for (int step = 0; step < 3; ++step) {
     expect_no_wait("Adafactor", [&] { adafactor.step(); });
     expect_no_wait("Muon", [&] { muon.step(); });
+  }
+}
+
+TEST(WaitsOfSparse, CompressedTensorsKnowHowManyTheyStore) {
+  for (const Layout l : {Layout::csr, Layout::csc}) {
+    const Tensor t = sparse::to_layout(sample({3, 4}), l).to(kDevice);
+    expect_no_wait("to_dense", [&] { sparse::to_dense(t); });
   }
 }
 
