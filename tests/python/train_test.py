@@ -358,6 +358,38 @@ def test_accuracy_of_the_largest_k():
         assert m.compute() == value
 
 
+def test_metrics_refuse_numbers_that_are_no_labels():
+    labels = neura.tensor([1, 0])
+    with pytest.raises(neura.errors.DTypeError, match=r"Accuracy: expected outputs \[n\] of integers, labels, got"):
+        Accuracy().update(neura.tensor([0.9, 0.1]), labels)
+    for metric in (Accuracy(), Precision()):
+        with pytest.raises(neura.errors.DTypeError, match="expected targets of integers, got neura.float32"):
+            metric.update(labels, neura.tensor([1.0, 0.0]))
+    m = Accuracy()
+    m.update(neura.tensor([True, False]), labels)
+    assert m.compute() == 1
+
+
+def test_metrics_are_read_when_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr("neura.train.metrics._is_host", lambda labels: False)
+
+    class Unread(neura.Tensor):
+        """Labels whose values nobody may look at."""
+
+        def _fail(self, *_):
+            raise AssertionError("an update waits for the device")
+
+        item = tolist = __int__ = __float__ = __bool__ = __index__ = _fail
+
+    for wrong in ([1, 3], [-1, 0]):
+        for metric in (Precision(3), Recall(3), F1(3)):
+            metric.update(neura.tensor([0, 1]), neura.tensor([0, 1]))
+            metric.update(neura.tensor([0, 1]).as_subclass(Unread), neura.tensor(wrong).as_subclass(Unread))
+            metric._table = metric._table.as_subclass(neura.Tensor)  # now it may be read
+            with pytest.raises(neura.errors.IndexError, match=r"expected labels in \[0, 3\), got others in 1 of the items"):
+                metric.compute()
+
+
 def test_metrics_of_nothing():
     assert math.isnan(Mean().compute()) and math.isnan(Accuracy().compute())
     empty = Precision()
