@@ -75,8 +75,8 @@ struct NanTracker::Watch : Interceptor {
     NanFinding f{c.row->name, current_backward() != 0, described(result), {}};
     for (int k = from; k < to; ++k) {
       if (!c.in[k].is_tensor()) continue;
-      const bool written = c.row->writes_input(k) ||
-                           (c.destination != Destination::fresh && c.in[k].tensor == c.out[0].impl());
+      const bool written =
+          c.row->writes_input(k) || (c.destination != Destination::fresh && c.in[k].tensor == c.out[0].impl());
       f.operands.push_back(written ? c.in[k].tensor->spec.str() + ", written in place"
                                    : described(shared(c.in[k].tensor)));
     }

@@ -10,8 +10,8 @@ __all__ = ["Conv2d", "DynamicLinear", "Linear", "WeightOnlyLinear"]
 
 
 def _bias_steps(bias, scale):
-    """(a bias in steps of the sums, as int32; what they cannot say of it, float32, or None): of small steps many would be
-    needed, more than there are."""
+    """(a bias in steps of the sums, as int32; what they cannot say of it, float32, or None): of small steps more would
+    be needed than there are."""
     steps = (bias.double() / scale.double()).round()
     fits = steps.abs() <= 2.0**30
     rest = None if bool(fits.all()) else bias.masked_fill(fits, 0.0)

@@ -33,7 +33,9 @@ def check_range(op, dtype, qscheme, quant_min, quant_max):
 def check_finite(op, low, high):
     """ValueError unless the ends of a range, numbers, are finite: no grid holds NaN or infinity."""
     if not math.isfinite(high - low):
-        raise errors.ValueError(f"{op}: expected finite numbers, got a range of {low} to {high}; look for what made them")
+        raise errors.ValueError(
+            f"{op}: expected finite numbers, got a range of {low} to {high}; look for what made them"
+        )
 
 
 def rows_quantized(rows, bits):

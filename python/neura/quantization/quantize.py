@@ -34,7 +34,9 @@ def _replace(model, make):
 
 def _check_skip(op, skip):
     if isinstance(skip, str):  # "0" in "10" is true
-        raise errors.ArgumentError(f"{op}: expected skip to be a list of names, got the text {skip!r}; write [{skip!r}]")
+        raise errors.ArgumentError(
+            f"{op}: expected skip to be a list of names, got the text {skip!r}; write [{skip!r}]"
+        )
 
 
 def _own(model, inplace):
@@ -278,6 +280,7 @@ def quantize_dynamic(model, inplace=False, skip=()):
     """
 
     _check_skip("quantize_dynamic", skip)
+
     def make(layer, name):
         if type(layer) is not nn.Linear or name in skip:
             return None
@@ -311,6 +314,7 @@ def quantize_weights(model, bits=8, group=32, inplace=False, skip=()):
 
     _check_skip("quantize_weights", skip)
     _layers.check_bits(bits, group)
+
     def make(layer, name):
         if type(layer) is not nn.Linear or name in skip:
             return None
