@@ -55,9 +55,9 @@ ENGINE_CALLS = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"(neura/[^"]+)"', re.MULTILINE)
 # Who may ask for a device's back end, beside the back ends themselves.
-ENGINE = {"neura/op/apply.cpp", "neura/op/pointwise/pointwise.cpp"}
+ENGINE = {"neura/op/apply.cpp", "neura/op/border.cpp", "neura/op/pointwise/pointwise.cpp"}
 GAPS = re.compile(r"^\s*(?:\w+(?:\[\w*\])?(?:->|\.))*\w+ = \{\s*\.\w", re.MULTILINE)
-BACK_END = re.compile(r"\bbackend_of\(")
+BACK_END = re.compile(r"\b(?:backend_of|cpu_backend)\(")
 STRUCT = re.compile(
     r"\bstruct (\w+)(<[^;{]*>)?[^;{<]*(?:<[^;{]*)?\{|^\s+static constexpr (?:Operation|auto) op =", re.MULTILINE
 )
@@ -107,7 +107,7 @@ def problems(path, text):
     if floor != "backend" and path not in ENGINE:
         for match in BACK_END.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            yield f"{path}:{line}: backend_of( is the engine's alone: make an operation of it, and call it by apply()"
+            yield f"{path}:{line}: {match[0]} is the engine's alone: make an operation of it, and call it by apply()"
 
 
 def shown_engine(texts):

@@ -7,16 +7,11 @@
 #include <vector>
 
 #include "neura/core/error.h"
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/row.h"
 
 namespace neura {
-namespace operations {
-#define NEURA_OPERATION(identifier, ...) const Row& identifier();
-#include "neura/op/all_ops.def"
-#undef NEURA_OPERATION
-}  // namespace operations
-
 namespace {
 
 // Never changed: readers of the last one go on while the next is made. All live as long as the process.

@@ -1,5 +1,6 @@
 #include "neura/profile/nan_tracker.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 
@@ -58,18 +59,28 @@ struct NanTracker::Watch : Interceptor {
     apply(c);
     if (owner.found || is_deferred()) return;
     const NoGrad mode;
-    for (int i = 0; i < c.row->outputs; ++i) {
-      if (!has_such_values(c.out[i]) || !is_bad(c.out[i])) continue;
-      NanFinding f{c.row->name, current_backward() != 0, described(c.out[i]), {}};
-      for (int k = 0; k < c.inputs; ++k) {
-        if (!c.in[k].is_tensor()) continue;
-        const bool written = c.destination != Destination::fresh && c.in[k].tensor == c.out[0].impl();
-        f.operands.push_back(written ? c.in[k].tensor->spec.str() + ", written in place"
-                                     : described(shared(c.in[k].tensor)));
-      }
-      owner.found = std::move(f);
-      return;
+    for (int i = 0; i < c.row->outputs; ++i)
+      if (has_such_values(c.out[i]) && is_bad(c.out[i])) return report(c, c.out[i], 0, c.inputs);
+    for (int i = 0; i < c.inputs; ++i) {  // parameters and states of optimizers, running statistics
+      if (!c.row->writes_input(i) || !c.in[i].is_tensor()) continue;
+      const Tensor t = shared(c.in[i].tensor);
+      if (!has_such_values(t) || !is_bad(t)) continue;
+      const int group = c.row->group, first = c.row->first_of_list;
+      if (!group || i < first) return report(c, t, 0, c.inputs);
+      const int from = i - (i - first) % group;  // of a list: what belongs to this element of it
+      return report(c, t, from, std::min(from + group, c.inputs));
     }
+  }
+  void report(const Call& c, const Tensor& result, int from, int to) {
+    NanFinding f{c.row->name, current_backward() != 0, described(result), {}};
+    for (int k = from; k < to; ++k) {
+      if (!c.in[k].is_tensor()) continue;
+      const bool written =
+          c.row->writes_input(k) || (c.destination != Destination::fresh && c.in[k].tensor == c.out[0].impl());
+      f.operands.push_back(written ? c.in[k].tensor->spec.str() + ", written in place"
+                                   : described(shared(c.in[k].tensor)));
+    }
+    owner.found = std::move(f);
   }
   State& owner;
 };

@@ -18,8 +18,8 @@ struct NanFinding {
   std::string text() const;
 };
 
-// Watches this thread from its construction to stop(). Each result is read once more, and waited for on a device. What
-// is traced, or wrapped by vmap inside of it, is not looked at.
+// Watches this thread from its construction to stop(). Each result, and each operand that is written, is read once
+// more, and waited for on a device. What is traced, or wrapped by vmap inside of it, is not looked at.
 class NanTracker {
  public:
   explicit NanTracker(bool infinities = true);

@@ -29,13 +29,18 @@ Batcher::Batcher(std::shared_ptr<const Model> model, const BatchOptions& options
 
 Batcher::Arrival::Arrival(Batcher& b) : batcher_(&b) {
   const std::scoped_lock lock(b.mutex_);
-  ++b.arriving_;
+  since_ = b.arriving_.insert(Clock::now());
+}
+void Batcher::Arrival::end() {
+  batcher_->arriving_.erase(since_);
+  batcher_ = nullptr;
 }
 Batcher::Arrival::~Arrival() {
   if (!batcher_) return;
-  const std::scoped_lock lock(batcher_->mutex_);
-  --batcher_->arriving_;
-  if (batcher_->gathering_) batcher_->gathering_->wake.notify_one();
+  Batcher& b = *batcher_;
+  const std::scoped_lock lock(b.mutex_);
+  end();
+  if (b.gathering_) b.gathering_->wake.notify_one();
 }
 
 std::int64_t Batcher::rows_of(const std::vector<Tensor>& inputs) const {
@@ -55,7 +60,7 @@ std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point d
     throw Refusal(429, "expected at most " + std::to_string(options_.queue) +
                            " requests that wait for the model, got one more; try again later");
   queue_.push_back(&job);
-  if (arrival) --arriving_, arrival->batcher_ = nullptr;
+  if (arrival) arrival->end();
   metrics_->waiting = std::int64_t(queue_.size());
   if (gathering_) gathering_->wake.notify_one();
   if (!busy_) busy_ = job.leads = true;
@@ -95,13 +100,15 @@ void Batcher::lead(Lock& lock, Job& own) {
 void Batcher::gather(Lock& lock, Job& own) {
   const auto fits = [&](const Job& job) { return job.rows && fit_together(own.inputs, job.inputs); };
   if (own.rows) {
+    const auto start = Clock::now();
     const auto enough = [&] {
       std::int64_t rows = 0;
       for (const Job* job : queue_) rows += fits(*job) ? job->rows : 0;
-      return arriving_ == 0 || rows >= options_.max_rows;
+      const bool none = arriving_.empty() || *arriving_.rbegin() + options_.max_delay <= start;
+      return none || rows >= options_.max_rows;
     };
     gathering_ = &own;
-    own.wake.wait_until(lock, Clock::now() + options_.max_delay, enough);
+    own.wake.wait_until(lock, start + options_.max_delay, enough);
     gathering_ = nullptr;
   }
   std::int64_t rows = 0;

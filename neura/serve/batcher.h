@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "neura/serve/metrics.h"
@@ -29,7 +30,7 @@ class Batcher {
   Batcher(std::shared_ptr<const Model>, const BatchOptions&, std::shared_ptr<ModelMetrics>);
   Batcher(const Batcher&) = delete;
 
-  // Tells it, while it lives, that a request is on its way: worth waiting for.
+  // Tells it, while it lives, that a request is on its way: worth waiting for, unless it has been for max_delay.
   class Arrival {
    public:
     explicit Arrival(Batcher&);
@@ -38,7 +39,9 @@ class Batcher {
 
    private:
     friend Batcher;
+    void end();
     Batcher* batcher_;  // null when it has arrived
+    std::multiset<Clock::time_point>::iterator since_;
   };
 
   // The results of the model for `inputs`, which fit its ports; `arrival` is over once they are in the queue.
@@ -71,8 +74,8 @@ class Batcher {
   std::deque<Job*> queue_;   // of those that wait
   std::vector<Job*> batch_;  // the leader's
   bool busy_ = false;
-  int arriving_ = 0;
-  Job* gathering_ = nullptr;  // the job that waits for arrivals
+  std::multiset<Clock::time_point> arriving_;  // since when
+  Job* gathering_ = nullptr;                   // the job that waits for arrivals
 };
 
 }  // namespace neura::serve

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -44,23 +45,43 @@ bool is_number(const std::string& s) {
   return !s.empty() && s.size() < 19 && s.find_first_not_of("0123456789") == s.npos;
 }
 
+// The bytes of all bodies that are here.
+class Bodies {
+ public:
+  explicit Bodies(std::size_t most) : most_(most) {}
+  bool take(std::size_t bytes) {
+    if (held_.fetch_add(bytes) + bytes <= most_) return true;
+    return give_back(bytes), false;
+  }
+  void give_back(std::size_t bytes) { held_ -= bytes; }
+
+ private:
+  const std::size_t most_;
+  std::atomic<std::size_t> held_ = 0;
+};
+
 class Call final : public Exchange {
  public:
-  Call(const httplib::Request& request, const httplib::ContentReader* reader, std::size_t most)
-      : request_(request), reader_(reader), most_(most) {}
+  Call(const httplib::Request& request, const httplib::ContentReader* reader, std::size_t most, Bodies& all)
+      : request_(request), reader_(reader), most_(most), all_(all) {}
+  ~Call() override { all_.give_back(held_); }
   const std::string& method() const override { return request_.method; }
   const std::string& path() const override { return request_.path; }
   std::string header(const std::string& name) const override { return request_.get_header_value(name); }
   std::string body() override {
     std::string text;
     if (!reader_ || (!current->chunked && current->length == 0)) return text;
-    bool large = false;
+    bool large = false, full = false;
     text.reserve(std::size_t(std::min<std::uint64_t>(current->length, 1 << 20)));
     const bool whole = (*reader_)([&](const char* data, std::size_t size) {
       large = size > most_ - text.size();
-      if (!large) text.append(data, size);
-      return !large;
+      full = !large && !all_.take(size);
+      if (large || full) return false;
+      held_ += size;
+      text.append(data, size);
+      return true;
     });
+    if (full) throw Refusal(503, "the server holds as many bytes of requests as it may; try again later");
     if (large) throw Refusal(413, "expected a body of at most " + std::to_string(most_) + " bytes, got more");
     if (!whole && current->wire->late()) throw Refusal(408, "the body did not arrive in time");
     if (!whole) throw Refusal(400, "expected a body as the headers describe it, got another");
@@ -72,6 +93,8 @@ class Call final : public Exchange {
   const httplib::Request& request_;
   const httplib::ContentReader* reader_;
   const std::size_t most_;
+  Bodies& all_;
+  std::size_t held_ = 0;
 };
 
 void answer(httplib::Response& to, Exchange& from) {
@@ -89,7 +112,8 @@ void answer_error(httplib::Response& to, int code, const std::string& text) {
 
 class Parser final : public httplib::Server {
  public:
-  Parser(const HttpOptions& options, Http::Handler handler) : options_(options), handler_(std::move(handler)) {
+  Parser(const HttpOptions& options, Http::Handler handler)
+      : options_(options), handler_(std::move(handler)), bodies_(options.bodies ? options.bodies : 8 * options.body) {
     using Done = httplib::Server::HandlerResponse;
     set_payload_max_length(options.body);
     set_keep_alive_timeout(options.idle_seconds);
@@ -97,13 +121,13 @@ class Parser final : public httplib::Server {
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (current->code) return answer_error(response, current->code, current->refusal), Done::Handled;
       if (request.method == "POST") return Done::Unhandled;
-      Call call(request, nullptr, 0);
+      Call call(request, nullptr, 0, bodies_);
       handler_(call);
       return answer(response, call), Done::Handled;
     });
     Post(".*",
          [this](const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& reader) {
-           Call call(request, &reader, options_.body);
+           Call call(request, &reader, options_.body, bodies_);
            handler_(call);
            answer(response, call);
          });
@@ -157,6 +181,7 @@ class Parser final : public httplib::Server {
 
   const HttpOptions options_;
   const Http::Handler handler_;
+  Bodies bodies_;
 };
 
 }  // namespace
@@ -246,6 +271,7 @@ void Http::Parts::add(int socket) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const std::scoped_lock lock(mutex);
+  if (stopping) return void(::close(socket));  // stop() has seen to those that were there
   const Place place = open.insert(open.end(), Open{socket});
   try {
     place->thread = std::thread([this, place] { serve(place); });

@@ -15,6 +15,7 @@ struct HttpOptions {
   int port = 0;                              // 0: any that is free
   int connections = 256;                     // at once; at the limit, the one that is idle longest is closed
   std::size_t body = std::size_t{64} << 20;  // bytes of a request, also after decompression
+  std::size_t bodies = 0;                    // bytes of all requests that are here at once; 0: 8 times `body`
   int head_seconds = 10, body_seconds = 60;  // that a request may take to arrive
   int idle_seconds = 60, write_seconds = 60;
   int drain_seconds = 30;  // that requests have to end at stop()
@@ -27,7 +28,7 @@ class Exchange {
   virtual const std::string& method() const = 0;
   virtual const std::string& path() const = 0;
   virtual std::string header(const std::string& name) const = 0;  // "" where there is none
-  virtual std::string body() = 0;                                 // reads it, once. Refusal: 400, 408, 413
+  virtual std::string body() = 0;                                 // reads it, once. Refusal: 400, 408, 413, 503
 
   int status = 200;
   std::string type = "application/json", answer;

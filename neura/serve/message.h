@@ -1,5 +1,6 @@
 // Requests for inference and their answers: JSON, with tensors in it or as bytes behind it.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,12 +12,30 @@
 
 namespace neura::serve {
 
-// Numbers of a JSON list, flat: integers until the first that is none.
-struct Numbers {
-  std::vector<std::int64_t> integers;
-  std::vector<double> reals;
-  bool real = false, truth = false, text = false;  // what was among them: fractions; true or false; strings
-  std::size_t size() const { return real ? reals.size() : integers.size(); }
+// Numbers of a JSON list, flat: integers until the first that is none, which makes all of them reals. In one memory of
+// 8 bytes each, since there may be many.
+class Numbers {
+ public:
+  bool truth = false, text = false;       // were there true or false; strings?
+  bool real() const { return is_real_; }  // was there a fraction?
+  std::size_t size() const { return words_.size(); }
+  std::int64_t integer(std::size_t i) const { return std::int64_t(words_[i]); }  // unless real()
+  double number(std::size_t i) const { return is_real_ ? std::bit_cast<double>(words_[i]) : double(integer(i)); }
+  void add(std::int64_t v) {
+    if (is_real_) add(double(v));
+    else words_.push_back(std::uint64_t(v));
+  }
+  void add(double v) {
+    if (!is_real_)
+      for (std::uint64_t& word : words_) word = std::bit_cast<std::uint64_t>(double(std::int64_t(word)));
+    is_real_ = true;
+    words_.push_back(std::bit_cast<std::uint64_t>(v));
+  }
+  std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  bool is_real_ = false;
 };
 
 struct GivenInput {

@@ -38,7 +38,6 @@ class ProgramModel final : public Model {
       outputs_.push_back(port(file, f.outputs[i], program_.values[program_.outputs[i]]));
   }
   const char* platform() const override { return "neura_program"; }
-  bool shared() const override { return program_.updates.empty(); }
 
  private:
   Port port(const std::string& file, const std::string& name, const Spec& s) const {
@@ -51,6 +50,7 @@ class ProgramModel final : public Model {
     expect_served(file, p);
     return p;
   }
+  bool shared() const override { return program_.updates.empty(); }
   std::vector<Tensor> compute(std::span<const Tensor> inputs) const override { return graph::run(program_, inputs); }
 
   graph::Program program_;
@@ -119,8 +119,13 @@ bool alike(const Tensor& a, const Tensor& b) {
 
 std::vector<Tensor> Model::run(std::span<const Tensor> inputs) const {
   const InferenceMode mode;
+  std::unique_lock turn(turn_, std::defer_lock);
+  if (!shared()) turn.lock();
   std::vector<Tensor> all = compute(inputs);
-  for (Tensor& t : all) t = t.to(Device()).contiguous();
+  for (Tensor& t : all) {
+    t = t.to(Device()).contiguous();
+    if (!shared()) t = t.clone();  // it may be memory that the next run writes
+  }
   return all;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,16 +30,15 @@ class Model {
   // True if rows of several requests may be batched: only where the first size of every input is open, and
   // samples showed that each row of the results follows from that row alone.
   bool batches() const { return batches_; }
-  // True if several threads may run it at once: not where a run changes the model's memory.
-  virtual bool shared() const { return true; }
-
-  // Inputs on the cpu, of the ports' dtypes and sizes. Results on the cpu, contiguous; nothing is recorded.
+  // Inputs on the cpu, of the ports' dtypes and sizes. Results on the cpu, contiguous; nothing is recorded. Any thread
+  // may call it: where a run changes the model's memory, one after the other.
   std::vector<Tensor> run(std::span<const Tensor> inputs) const;
   // Runs it on samples, so that the first request finds everything in place. What a model of fixed sizes throws comes
   // out; one of open sizes may not take the sizes that are tried, which makes a note.
   void warm_up();
 
  protected:
+  virtual bool shared() const { return true; }  // may several threads compute at once?
   virtual std::vector<Tensor> compute(std::span<const Tensor> inputs) const = 0;
   std::vector<Port> inputs_, outputs_;
 
@@ -49,6 +49,7 @@ class Model {
   void learn(const std::vector<Tensor>& results);
   bool rows_apart(std::int64_t size) const;
   bool batches_ = false;
+  mutable std::mutex turn_;  // of models that are not shared
   std::vector<std::string> notes_;
 };
 

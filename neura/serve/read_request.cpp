@@ -142,20 +142,7 @@ class RequestReader final : public nlohmann::json_sax<json> {
       refuse_request("expected at most " + std::to_string(kMaxRank) + " sizes in \"" + input().name + "\", got more");
     input().shape.push_back(std::int64_t(v));
   }
-  void add(std::int64_t v) {
-    Numbers& d = input().data;
-    if (d.real) d.reals.push_back(double(v));
-    else d.integers.push_back(v);
-  }
-  void add(double v) {
-    Numbers& d = input().data;
-    if (!d.real) {
-      d.real = true;
-      d.reals.assign(d.integers.begin(), d.integers.end());
-      d.integers = {};
-    }
-    d.reals.push_back(v);
-  }
+  template <class N> void add(N v) { input().data.add(v); }
 
   // Something that is not expected here: what a later version of the protocol may have is passed over.
   bool value(const std::string& got) {

@@ -60,17 +60,18 @@ std::uint64_t checked(const GivenInput& in, const Port& port) {
     refuse_request("expected " + std::to_string(count) + " numbers for \"" + port.name + "\", got " +
                    std::to_string(in.data.size()));
   if (in.data.text) refuse_request("expected numbers for \"" + port.name + "\", got text");
-  if (port.dtype == DType::boolean ? in.data.real : in.data.truth)
+  if (port.dtype == DType::boolean ? in.data.real() : in.data.truth)
     refuse_request("expected " + std::string(port.dtype == DType::boolean ? "true and false" : "numbers") + " for \"" +
                    port.name + "\", got others");
-  if (is_integral(port.dtype) && in.data.real)
+  if (is_integral(port.dtype) && in.data.real())
     refuse_request("expected whole numbers for \"" + port.name + "\", got fractions");
   return *bytes;
 }
 
 template <class T> void take_integers(const GivenInput& in, const Tensor& to) {
   T* p = to.data<T>();
-  for (const std::int64_t v : in.data.integers) {
+  for (std::size_t i = 0; i < in.data.size(); ++i) {
+    const std::int64_t v = in.data.integer(i);
     const bool fits = std::is_same_v<T, bool> ? v == 0 || v == 1
                                               : v >= std::int64_t(std::numeric_limits<T>::lowest()) &&
                                                     v <= std::int64_t(std::numeric_limits<T>::max());
@@ -81,8 +82,7 @@ template <class T> void take_integers(const GivenInput& in, const Tensor& to) {
 }
 template <class T> void take_reals(const GivenInput& in, const Tensor& to) {
   T* p = to.data<T>();
-  if (in.data.real) std::copy(in.data.reals.begin(), in.data.reals.end(), p);
-  else std::copy(in.data.integers.begin(), in.data.integers.end(), p);
+  for (std::size_t i = 0; i < in.data.size(); ++i) p[i] = T(in.data.number(i));
 }
 
 Tensor from_json(const GivenInput& in, const Port& port) {

@@ -9,7 +9,7 @@
 #include "neura/ops/shape/join.h"
 #include "neura/ops/shape/view.h"
 #include "neura/ops/sort/sort.h"
-#include "neura/sparse/parts.h"
+#include "neura/sparse/rules.h"
 
 namespace neura::sparse {
 namespace {
@@ -161,14 +161,10 @@ Tensor rule_pow(const Call& c) {
 
 }  // namespace
 
-Rule arithmetic_rule(std::string_view row) {
-  if (row == "add") return rule_add;
-  if (row == "sub") return rule_sub;
-  if (row == "mul") return rule_mul;
-  if (row == "div") return rule_div;
-  if (row == "floor_divide" || row == "div_floor" || row == "div_trunc") return rule_rounded;
-  if (row == "pow") return rule_pow;
-  return nullptr;
+void add_arithmetic(Rules& all) {
+  all[&rows::add] = rule_add, all[&rows::sub] = rule_sub, all[&rows::mul] = rule_mul, all[&rows::div] = rule_div;
+  for (const Row* row : {&rows::floor_divide, &rows::div_floor, &rows::div_trunc}) all[row] = rule_rounded;
+  all[&rows::pow] = rule_pow;
 }
 
 }  // namespace neura::sparse

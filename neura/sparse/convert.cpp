@@ -61,6 +61,24 @@ Tensor to_blocks(const Tensor& t, Layout layout, std::int64_t height, std::int64
   return assemble({layout, true, starts, blocks.values % Scalar(minors)}, filled, t.shape());
 }
 
+// Of a tensor [rows, columns, dense dimensions...].
+void check_dense_dim(const std::string& op, const Tensor& t, std::optional<std::int64_t> dense_dim) {
+  if (parts_if(t))
+    return check<NotImplementedError>(!dense_dim, [&] {
+      return op + ": expected no dense_dim for a sparse tensor, got " + std::to_string(*dense_dim) +
+             "; call to_dense() first";
+    });
+  const std::int64_t most = t.dim() - 2, dense = dense_dim.value_or(0);
+  check<ValueError>(dense >= 0 && dense <= most, [&] {
+    return op + ": expected dense_dim from 0 to " + std::to_string(most) + " for " + t.spec().str() + ", got " +
+           std::to_string(dense);
+  });
+  check<NotImplementedError>(dense == most, [&] {
+    return op + ": expected a matrix, got " + t.spec().str() +
+           ", a batch of them; convert them one by one, or say dense_dim=" + std::to_string(most);
+  });
+}
+
 }  // namespace
 
 Tensor coalesce(const Tensor& t) {
@@ -95,12 +113,14 @@ Tensor to_coo(const Tensor& t, std::optional<int> sparse_dims) {
   return coalesce(assemble({Layout::coo, false, coordinates(k, sizes), {}}, flat_values(t, values_of(t)), t.shape()));
 }
 
-Tensor to_layout(const Tensor& t, Layout layout, std::optional<Shape> blocksize) {
+Tensor to_layout(const Tensor& t, Layout layout, std::optional<Shape> blocksize,
+                 std::optional<std::int64_t> dense_dim) {
   if (layout == Layout::strided) return to_dense(t);
   if (layout == Layout::coo) return to_coo(t);
   const bool blocks = layout == Layout::bsr || layout == Layout::bsc;
   const std::string op = std::string("to_") + name(layout);
   check<ShapeError>(t.dim() >= 2, [&] { return op + ": expected a matrix, got " + t.spec().str(); });
+  check_dense_dim(op, t, dense_dim);
   check<ValueError>(blocks == blocksize.has_value(), [&] {
     return op + (blocks ? ": expected a blocksize, got none" : ": expected no blocksize, got one");
   });

@@ -138,7 +138,7 @@ struct Compressed {  // a check of one layout's parts, with its words
     const std::int64_t minor = size[1 - major] / block_size(1 - major);
     check_range(op.c_str(), "plain indices", p.second, minor);
     if (!in_order) return;
-    check<ValueError>(ascends(numbers_of(p.first) * Scalar(minor) + p.second), [&] {
+    check<ValueError>(ascends(numbers_of(p.first, p.count()) * Scalar(minor) + p.second), [&] {
       return op + ": expected plain indices that ascend and are distinct within each row or column, got others";
     });
   }

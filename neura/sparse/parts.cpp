@@ -134,7 +134,7 @@ Tensor keys(const Tensor& indices, const Shape& sizes) {
 Tensor keys(const Tensor& t) {
   const Pattern& p = pattern(t);
   if (p.layout == Layout::coo) return keys(p.first, sparse_sizes(t));
-  Tensor row = numbers_of(p.first), col = p.second;
+  Tensor row = numbers_of(p.first, p.count()), col = p.second;
   if (!p.by_row()) std::swap(row, col);
   const Scalar width(t.size(1));
   if (!p.by_block()) return row * width + col;
@@ -196,8 +196,7 @@ Tensor values_at(const Tensor& from, const Tensor& at) {
 Tensor starts_of(const Tensor& sorted, std::int64_t n) {
   return searchsorted(sorted, arange(n + 1, {.dtype = DType::int64, .device = sorted.device()}));
 }
-Tensor numbers_of(const Tensor& starts) {
-  const std::int64_t count = select(starts, 0, -1).item<std::int64_t>();
+Tensor numbers_of(const Tensor& starts, std::int64_t count) {
   const Tensor place = arange(count, {.dtype = DType::int64, .device = starts.device()});
   return searchsorted(starts, place, false, true) - Scalar(1);
 }

@@ -55,8 +55,8 @@ Tensor flat_values(const Tensor&, const Tensor& values);     // [n, dense dims..
 Tensor sum_rows(std::int64_t n, const Tensor& number, const Tensor& values);
 // Of a sparse or dense `from`: its elements at the stored indices of `at`, of the sizes of its values.
 Tensor values_at(const Tensor& from, const Tensor& at);
-Tensor starts_of(const Tensor& sorted, std::int64_t n);  // [n + 1]: how many are less than 0, 1, ... n
-Tensor numbers_of(const Tensor& starts);                 // back: the row of each
+Tensor starts_of(const Tensor& sorted, std::int64_t n);       // [n + 1]: how many are less than 0, 1, ... n
+Tensor numbers_of(const Tensor& starts, std::int64_t count);  // back: the row of each of `count`
 
 // `made` of `from`, recorded with this node where `from` needs a gradient.
 template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {
@@ -68,7 +68,7 @@ template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {
 
 // Calls of the door: the result, recorded; undefined where there is no rule.
 using Rule = Tensor (*)(const Call&);
-Rule find_rule(const char* row);
+Rule find_rule(const Row&);
 Tensor operand(const Call&, int i);  // undefined if it is none
 
 Tensor mul(const Tensor& a, const Operand& b);

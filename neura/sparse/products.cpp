@@ -1,6 +1,7 @@
 // Products of matrices, of which one at least is sparse.
 #include <string>
 
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -50,7 +51,7 @@ Tensor times_sparse(const Tensor& a, const Tensor& b) {
   const Tensor from = repeat_interleave(count);
   const Tensor place = arange(from.numel(), {.dtype = DType::int64, .device = from.device()}) -
                        neura::index_select(cumulative(count) - low, 0, from);
-  const Tensor row = neura::index_select(numbers_of(x.starts), 0, from);
+  const Tensor row = neura::index_select(numbers_of(x.starts, x.columns.numel()), 0, from);
   const Tensor column = neura::index_select(y.columns, 0, place);
   const Tensor v = neura::index_select(x.values, 0, from) * neura::index_select(y.values, 0, place);
   const Shape size{a.size(0), b.size(1)};
@@ -116,11 +117,10 @@ Tensor sampled_addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scal
   return with_values(at, is_zero(beta) ? v : v + scaled(rows.values, beta));
 }
 
-Rule product_rule(std::string_view row) {
-  if (row == "matmul") return rule_matmul;
-  if (row == "addmm") return rule_addmm;
-  if (row == "linear") return rule_linear;
-  return nullptr;
+void add_products(Rules& all) {
+  all[&operations::matmul()] = rule_matmul;
+  all[&operations::addmm()] = rule_addmm;
+  all[&operations::linear()] = rule_linear;
 }
 
 }  // namespace neura::sparse

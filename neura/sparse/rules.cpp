@@ -1,8 +1,10 @@
 #include "neura/sparse/rules.h"
 
+#include <initializer_list>
 #include <string>
 
 #include "neura/op/attributes.h"
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -48,7 +50,12 @@ Tensor copied(const Call& c) {
   const Tensor self = operand(c, 0), from = operand(c, 1);
   if (!parts_if(self)) return to_dense(from);
   if (!parts_if(from) || self.shape() != from.shape()) return {};
-  return layout(self) == layout(from) ? to(to(from, self.dtype()), self.device()) : Tensor();
+  if (layout(self) != layout(from)) return {};
+  const Tensor there = to(to(from, self.dtype()), self.device());
+  Pattern p = pattern(there);  // nothing of it is shared
+  p.first = p.first.clone();
+  if (p.second) p.second = p.second.clone();
+  return assemble(p, values_of(there).clone(), there.shape());
 }
 Tensor permute(const Call& c) {
   const std::vector<std::int64_t> dims = attribute(c, "dims");
@@ -99,43 +106,75 @@ Tensor truth(const Call& c) {
   return every ? all(v) : any(v);
 }
 
-constexpr std::string_view kLinear[] = {"neg", "lazy_clone", "deg2rad", "rad2deg", "conj_physical", "real_part"};
-constexpr std::string_view kElement[] = {
-    "abs",   "sgn",      "sign",     "square",  "expm1",          "log1p",    "sqrt",  "sin",        "asin",
-    "tan",   "atan",     "sinh",     "tanh",    "atanh",          "asinh",    "erf",   "erfinv",     "ceil",
-    "floor", "trunc",    "frac",     "round",   "round_decimals", "relu",     "relu6", "leaky_relu", "isnan",
-    "isinf", "isposinf", "isneginf", "signbit", "nan_to_num",     "positive", "angle"};
-
-template <std::size_t n> bool has(const std::string_view (&list)[n], std::string_view name) {
-  return std::find(list, list + n, name) != list + n;
+// Which rows take a sparse operand. By the rows themselves: a program's own operation may have any name.
+const Rules& all_rules() {
+  static const auto& all = *[] {
+    auto* made = new Rules;
+    const auto add = [&](Rule rule, std::initializer_list<const Row*> of) {
+      for (const Row* row : of) made->emplace(row, rule);
+    };
+    add(linear, {&rows::neg, &rows::deg2rad, &rows::rad2deg, &rows::conj_physical, &rows::_real_part,
+                 &operations::lazy_clone()});
+    add(element, {&rows::abs,
+                  &rows::sgn,
+                  &rows::sign,
+                  &rows::_square,
+                  &rows::expm1,
+                  &rows::log1p,
+                  &rows::sqrt,
+                  &rows::sin,
+                  &rows::asin,
+                  &rows::tan,
+                  &rows::atan,
+                  &rows::sinh,
+                  &rows::tanh,
+                  &rows::atanh,
+                  &rows::asinh,
+                  &rows::erf,
+                  &rows::erfinv,
+                  &rows::ceil,
+                  &rows::floor,
+                  &rows::trunc,
+                  &rows::frac,
+                  &rows::_round,
+                  &rows::_round_decimals,
+                  &rows::relu,
+                  &rows::relu6,
+                  &rows::leaky_relu,
+                  &rows::isnan,
+                  &rows::isinf,
+                  &rows::isposinf,
+                  &rows::isneginf,
+                  &rows::signbit,
+                  &rows::_nan_to_num,
+                  &rows::angle});
+    add(converted, {&operations::to_dtype()});
+    add(moved, {&operations::to_device()});
+    add(nothing, {&operations::zero()});
+    add(copied, {&operations::copy()});
+    add(permute, {&operations::permute()});
+    add(reshape, {&operations::view()});
+    add(slice, {&operations::slice()});
+    add(select_one, {&operations::select()});
+    add(select_index, {&operations::index_select()});
+    add(join, {&operations::cat()});
+    add(total, {&operations::sum()});
+    add(truth, {&operations::any(), &operations::all()});
+    add_arithmetic(*made), add_products(*made);
+    return made;
+  }();
+  return all;
 }
 
 }  // namespace
 
-Rule find_rule(const char* row) {
-  std::string_view name = row;
-  if (name.starts_with("_")) name.remove_prefix(1);
-  if (Rule r = arithmetic_rule(name)) return r;
-  if (Rule r = product_rule(name)) return r;
-  if (has(kLinear, name)) return linear;
-  if (has(kElement, name)) return element;
-  if (name == "to") return converted;
-  if (name == "to_device") return moved;
-  if (name == "zero") return nothing;
-  if (name == "copy") return copied;
-  if (name == "permute") return permute;
-  if (name == "view") return reshape;
-  if (name == "slice") return slice;
-  if (name == "select") return select_one;
-  if (name == "index_select") return select_index;
-  if (name == "cat") return join;
-  if (name == "sum") return total;
-  if (name == "any" || name == "all") return truth;
-  return nullptr;
+Rule find_rule(const Row& row) {
+  const auto at = all_rules().find(&row);
+  return at == all_rules().end() ? nullptr : at->second;
 }
 
 bool Sparse::take(Call& c) const {
-  const Rule rule = c.row->outputs == 1 ? find_rule(c.row->name) : nullptr;
+  const Rule rule = c.row->outputs == 1 ? find_rule(*c.row) : nullptr;
   if (!rule) return false;
   Tensor made = rule(c);
   if (!made) return false;

@@ -1,13 +1,15 @@
-// Which operations take sparse tensors, by the names of their rows; shared by the sources of this folder.
+// Which operations take sparse tensors; shared by the sources of this folder.
 #pragma once
+#include <unordered_map>
 #include <vector>
 
 #include "neura/sparse/parts.h"
 
 namespace neura::sparse {
 
-Rule arithmetic_rule(std::string_view row);
-Rule product_rule(std::string_view row);
+using Rules = std::unordered_map<const Row*, Rule>;
+void add_arithmetic(Rules&);
+void add_products(Rules&);
 Tensor permuted(const Tensor&, const Shape& dims);
 // Dimensions of one element come or go; undefined where more would change.
 Tensor reshaped(const Tensor&, const Shape& to);

@@ -52,7 +52,10 @@ Tensor coalesce(const Tensor&);  // indices ascend, values of one index are adde
 // Conversions; differentiable. Of a dense tensor, what is not zero is stored.
 Tensor to_dense(const Tensor&);  // itself if it is
 Tensor to_coo(const Tensor&, std::optional<int> sparse_dim = {});
-Tensor to_layout(const Tensor&, Layout, std::optional<Shape> blocksize = {});
+// dense_dim: how many dimensions behind the first two of a dense tensor are dense; the layouts of rows and columns
+// alone.
+Tensor to_layout(const Tensor&, Layout, std::optional<Shape> blocksize = {},
+                 std::optional<std::int64_t> dense_dim = {});
 Tensor mask(const Tensor& input, const Tensor& mask);  // the elements of input that mask, a sparse tensor, stores
 Tensor& resize_(Tensor& self, const Shape& size, int sparse_dim, int dense_dim, bool clear);
 // A matrix of this shape with the rows of `diagonals` on the diagonals that offsets name.

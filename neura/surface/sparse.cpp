@@ -34,9 +34,11 @@ void add_parts(const List& s) {
       "_layout(input)", [](T x) { return std::int64_t(layout(x)); }, method, "The number of the layout.");
 }
 
-template <Layout l> Tensor converted(T x, std::optional<std::int64_t>) { return sparse::to_layout(x, l); }
-template <Layout l> Tensor in_blocks(T x, const Shape& blocksize, std::optional<std::int64_t>) {
-  return sparse::to_layout(x, l, blocksize);
+template <Layout l> Tensor converted(T x, std::optional<std::int64_t> dense_dim) {
+  return sparse::to_layout(x, l, {}, dense_dim);
+}
+template <Layout l> Tensor in_blocks(T x, const Shape& blocksize, std::optional<std::int64_t> dense_dim) {
+  return sparse::to_layout(x, l, blocksize, dense_dim);
 }
 void add_conversions(const List& s) {
   s.add("coalesce(input)", &sparse::coalesce, method,

@@ -84,10 +84,13 @@ std::vector<std::pair<std::int64_t, std::string>> checkpoints(const std::string&
   return found;
 }
 
-void keep_newest(const std::string& folder, int keep) {
+void keep_newest(const std::string& folder, std::int64_t step, int keep, bool rewound) {
   std::error_code ignored;
   const auto found = checkpoints(folder);
-  for (std::size_t i = 0; i + std::size_t(keep) < found.size(); ++i) fs::remove(found[i].second, ignored);
+  const auto later = std::partition_point(found.begin(), found.end(), [&](const auto& f) { return f.first <= step; });
+  for (auto at = found.begin(); later - at > keep; ++at) fs::remove(at->second, ignored);
+  if (rewound)
+    for (auto at = later; at != found.end(); ++at) fs::remove(at->second, ignored);
 }
 
 void sweep(const std::string& folder) {
@@ -137,7 +140,8 @@ std::string Run::save() {
   check<IoError>(!e, [&] { return system_text(o_.folder, e); });
   const std::string path = checkpoint_path(o_.folder, steps_);
   save_checkpoint(path, {o_.model, o_.optimizer, o_.scheduler, &default_generator()}, Dict{{{"run", position()}}});
-  keep_newest(o_.folder, o_.keep);
+  keep_newest(o_.folder, steps_, o_.keep, rewound_);
+  rewound_ = false;
   if (o_.on_save) o_.on_save(*this, path);
   return path;
 }
@@ -172,6 +176,7 @@ void Run::resume(const std::string& path) {
     entry(at, name);
   restore_checkpoint(file, path, {o_.model, o_.optimizer, o_.scheduler, &default_generator()});
   go_to(at);
+  rewound_ = true;
 }
 
 void Run::go_to(const Dict& at) {

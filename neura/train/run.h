@@ -91,7 +91,7 @@ class Run : BatchCount {
 
   std::string save();  // writes a checkpoint, complete or not at all; its path. ValueError without a folder
   bool resume();       // from the newest checkpoint of the folder: was there one?
-  void resume(const std::string& path);
+  void resume(const std::string& path);  // the next save() removes checkpoints of later steps
 
   std::int64_t steps() const { return steps_; }  // of the optimizer, really taken
   std::int64_t epoch() const { return epoch_; }
@@ -120,7 +120,7 @@ class Run : BatchCount {
   std::int64_t steps_ = 0, epoch_ = 0, batch_ = 0, passed_ = -1, waited_ = 0;
   int micro_ = 0;
   double weight_ = 0, unit_ = 1;
-  bool due_ = false, in_pass_ = false, in_epoch_ = false;
+  bool due_ = false, in_pass_ = false, in_epoch_ = false, rewound_ = false;
   std::vector<Part> losses_;                        // since the last log
   std::map<std::string, std::vector<Part>> parts_;  // of tally()
   std::optional<double> best_;

@@ -91,6 +91,11 @@ void watch_keywords(const nb::module_& m) {
   }
 }
 
+const char* keyword_text(PyObject* key) {
+  const char* text = PyUnicode_AsUTF8(key);
+  if (!text) throw nb::python_error();
+  return text;
+}
 void refuse_keyword(const char* op, const char* keyword, const nb::list& names) {
   const nb::object text = nb::module_::import_("neura._keywords").attr("unknown")(op, keyword, names);
   throw nb::type_error(nb::cast<std::string>(text).c_str());

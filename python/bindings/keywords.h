@@ -9,6 +9,9 @@ namespace neura::python {
 void watch_keywords(const nb::module_&);
 void watch_function(PyObject*);  // does nothing to what nanobind has not made
 
+// A keyword as UTF-8. UnicodeEncodeError where it has none: Python's texts may hold half of a surrogate pair.
+const char* keyword_text(PyObject* key);
+
 // The TypeError about a keyword that is none of these names; NumPy's keyword as one of them, or nothing.
 [[noreturn]] void refuse_keyword(const char* op, const char* keyword, const nb::list& names);
 nb::object renamed_keyword(const char* keyword, const nb::list& names);

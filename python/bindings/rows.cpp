@@ -93,7 +93,7 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
       else a.attribute(int(i) - row.inputs, args[i]);
     }
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
-      a.keyword(PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i)), args[n + std::size_t(i)]);
+      a.keyword(keyword_text(PyTuple_GET_ITEM(keywords, i)), args[n + std::size_t(i)]);
     bool any_tensor = false;
     for (int i = 0; i < row.inputs; ++i) {
       if (a.operands[i].kind == Operand::absent)

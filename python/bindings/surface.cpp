@@ -39,7 +39,7 @@ struct Overload {
   }
   int place_of(PyObject* key) const {
     const auto at = std::find(names.begin(), names.end(), key);
-    return at != names.end() ? int(at - names.begin()) : function->place_of(PyUnicode_AsUTF8(key));
+    return at != names.end() ? int(at - names.begin()) : function->place_of(keyword_text(key));
   }
 };
 struct PyFunction {
@@ -133,7 +133,7 @@ class Calling {
     const Function& function = *overload.function;
     int at = overload.place_of(key);
     if (at < 0) {
-      const char* text = PyUnicode_AsUTF8(key);
+      const char* text = keyword_text(key);
       if (std::strcmp(text, "out") == 0 && (function.forms & surface::out) && !f_.in_place) {
         out_ = value == Py_None ? nullptr : value;
         return true;
@@ -146,7 +146,7 @@ class Calling {
       }
     }
     PyObject*& place = reader_.given_to[std::size_t(at)];
-    if (place) return say([&] { return std::string("got two values for ") + PyUnicode_AsUTF8(key); });
+    if (place) return say([&] { return std::string("got two values for ") + keyword_text(key); });
     place = value;
     return true;
   }

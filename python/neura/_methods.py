@@ -2,7 +2,7 @@
 
 from . import _neura
 from ._formats import layout as _layout
-from ._formats import sparse_coo, strided
+from ._formats import sparse_bsc, sparse_bsr, sparse_coo, strided
 from ._neura import Tensor, errors
 
 
@@ -46,8 +46,14 @@ class TensorMethods:
             sparse_dim, layout = None, sparse_dim
         if layout is not None and not isinstance(layout, _layout):
             raise errors.ArgumentError(f"to_sparse: expected a layout or None for layout, got {type(layout).__name__}")
+        if sparse_dim is not None and (layout is not None or dense_dim is not None):
+            raise errors.ArgumentError("to_sparse: expected sparse_dim alone, got it with layout or dense_dim")
+        blocks = layout in (sparse_bsr, sparse_bsc)
+        if blocks != (blocksize is not None):
+            expected = "a blocksize" if blocks else "no blocksize, which sparse_bsr and sparse_bsc take"
+            raise errors.ValueError(f"to_sparse: expected {expected}, got {blocksize}")
         if layout is None or layout == sparse_coo:
-            if dense_dim is not None and sparse_dim is None:
+            if dense_dim is not None:
                 from . import _arguments
 
                 sparse_dim = self.dim() - _arguments.integer("to_sparse", "dense_dim", dense_dim)
@@ -55,7 +61,7 @@ class TensorMethods:
         if layout == strided:
             return self.to_dense()
         convert = getattr(self, f"to_{layout._name}")
-        return convert() if blocksize is None else convert(blocksize)
+        return convert(dense_dim=dense_dim) if blocksize is None else convert(blocksize, dense_dim=dense_dim)
 
     def to_sparse_coo(self):
         """to_sparse(): the tensor in the layout sparse_coo."""

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "neura/backend/cpu/linalg/panel.h"
 #include "neura/backend/kernels/linalg.h"
 #include "tests/backend/kernels.h"
 #include "tests/support/lapack.h"
@@ -337,6 +338,20 @@ TYPED_TEST(LinalgBlocks, BatchesHaveTheBitsOfTheirMatrices) {
 }
 
 #ifdef __x86_64__
+TEST(Panel, FindsPivotsBeyondTheRowsThatAFloatCounts) {
+  const PanelKernels<float>& kernels = panel_kernels<float>();
+  const std::int64_t m = (1 << 24) + 3, n = 2, width = 2 * kernels.lanes, last = m - 2;
+  std::vector<float> a(std::size_t((m + width - 1) / width * width * n));
+  const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
+    return a[std::size_t((i / width * n + j) * width + i % width)];
+  };
+  at(last, 0) = 2, at(last - 1, 1) = 1;
+  std::int32_t pivots[n];
+  EXPECT_EQ(kernels.factorise(a.data(), m, n, pivots), 0);
+  EXPECT_EQ(pivots[0], last + 1);
+  EXPECT_EQ(pivots[1], last);
+}
+
 TEST(Lapack, RunsKernelsForTheInstructionsThatTheProcessorHas) {
   NEURA_NEEDS_LAPACK();
   if (!__builtin_cpu_supports("avx2") || std::getenv("OPENBLAS_CORETYPE")) GTEST_SKIP() << "an old or a named core";

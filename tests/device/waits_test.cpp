@@ -7,9 +7,11 @@
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/segment.h"
 #include "neura/ops/nn/embedding_bag.h"
+#include "neura/ops/quant/quantize.h"
 #include "neura/ops/random/random.h"
 #include "neura/ops/reduce/statistics.h"
 #include "neura/ops/sort/sort.h"
+#include "neura/sparse/sparse.h"
 #include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/device/device.h"
@@ -125,6 +127,13 @@ TEST(WaitsOfMatrixOptimizers, None) {
   }
 }
 
+TEST(WaitsOfSparse, CompressedTensorsKnowHowManyTheyStore) {
+  for (const Layout l : {Layout::csr, Layout::csc}) {
+    const Tensor t = sparse::to_layout(sample({3, 4}), l).to(kDevice);
+    expect_no_wait("to_dense", [&] { sparse::to_dense(t); });
+  }
+}
+
 // Rules of values are looked at by the device; this one answers at once, a real one at the next call that waits.
 TEST(DeviceRules, AreToldInTheirWords) {
   const auto there = [](const Tensor& t) { return t.to(kDevice); };
@@ -141,6 +150,8 @@ TEST(DeviceRules, AreToldInTheirWords) {
        [&] { gaussian_nll_loss(half, half, far); }},
       {"bernoulli: expected values of at least 0 and at most 1, got others", [&] { bernoulli(far); }},
       {"poisson: expected values of at least 0, got others", [&] { poisson(far); }},
+      {"quantize: expected zero_point within quant_min and quant_max, got another",
+       [&] { quantize_affine(half, there(ones({1})), there(tensor<std::int32_t>({128}))); }},
       {"normal: expected std of at least 0, got a negative element", [&] { normal(half, far); }},
       {"multinomial: expected finite weights of at least 0, got others", [&] { multinomial(far, 1); }},
       {"multinomial: expected as many weights above 0 in every row as are drawn, got fewer",

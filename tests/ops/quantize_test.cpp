@@ -78,6 +78,29 @@ TEST(FakeQuantize, RefusesWhatDoesNotFit) {
             "fake_quantize_per_tensor_affine: expected a scale without gradient, got one that requires it; detach it");
 }
 
+TEST(Quantize, RefusesAZeroPointOutsideOfTheRange) {
+  const Tensor x = tensor({1.F, 2.F}), one = ones({1});
+  EXPECT_EQ(error_of<ValueError>([&] { quantize_affine(x, one, whole(16777217)); }),
+            "quantize_affine: expected zero_point within quant_min and quant_max, -128 and 127, got 16777217");
+  EXPECT_EQ(error_of<ValueError>([&] { requantize_affine(x.to(int32), one, whole(-1), {.dtype = uint8}); }),
+            "requantize_affine: expected zero_point within quant_min and quant_max, 0 and 255, got -1");
+  EXPECT_EQ(error_of<ValueError>([&] { fake_quantize_per_tensor_affine(x, 1., 300, 0, 255); }),
+            "fake_quantize_per_tensor_affine: expected zero_point within quant_min and quant_max, 0 and 255, got 300");
+  EXPECT_EQ(error_of<ValueError>([&] {
+              fake_quantize_per_channel_affine(x, ones({2}), tensor<std::int32_t>({3, 300}), 0, 0, 255);
+            }),
+            "fake_quantize_per_channel_affine: expected zero_point within quant_min and quant_max, 0 and 255, got 300");
+  expect_same(fake_quantize_per_tensor_affine(x, one, whole(300), 0, 255), tensor({-45.F, -45.F}));  // as PyTorch's
+}
+TEST(Quantize, RefusesAnAxisThatIsNotThere) {
+  const Tensor zero = zeros({1}, {.dtype = int32});
+  EXPECT_EQ(error_of<IndexError>([&] { fake_quantize_per_channel_affine(ones({}), ones({1}), zero, 0, 0, 255); }),
+            "fake_quantize_per_channel_affine: expected an input with an axis 0, got float32 []; leave the axis out");
+  EXPECT_EQ(error_of<IndexError>(
+                [&] { fake_quantize_per_channel_affine(ones({1}), ones({1}), zero, std::int64_t{1} << 32, 0, 255); }),
+            "fake_quantize_per_channel_affine: expected a dimension from -1 to 0, got 4294967296");
+}
+
 TEST(Quantize, ErrsByHalfAStepAtMostForEveryWidth) {
   for (const int bits : {4, 5, 6, 7, 8})
     for (const bool is_signed : {true, false}) {
@@ -142,6 +165,10 @@ TEST(IntegerProduct, TakesBatchesAndNothing) {
   const Tensor none = zeros({3, 0}, {.dtype = int8});
   expect_same(integer_matmul(none, none.t()), zeros({3, 3}, {.dtype = int32}));
   EXPECT_EQ(integer_matmul(none.t(), none).numel(), 0);
+  for (const Shape& sizes : {Shape{0, 5}, Shape{5, 0}, Shape{0, 0}}) {  // [k, n]
+    const Tensor right = zeros(sizes, {.dtype = int8}), left = zeros({2, sizes[0]}, {.dtype = uint8});
+    expect_same(integer_matmul(left, right, integer_pack(right)), zeros({2, sizes[1]}, {.dtype = int32}));
+  }
 }
 TEST(IntegerProduct, RefusesWhatDoesNotFit) {
   const Tensor a = zeros({2, 3}, {.dtype = int8});

@@ -85,6 +85,12 @@ def test_an_unknown_keyword_is_named(text):
     assert str(error.value).startswith(text)
 
 
+@pytest.mark.parametrize("call", [neura.sum, neura.add, neura.exp, x.sum, x.exp_, F.softmax, neura.tensor])
+def test_half_a_surrogate_pair_is_no_keyword(call):
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        call(x, **{"\ud800": 1})
+
+
 def test_both_names_of_one_argument_are_an_error():
     with pytest.raises(TypeError):
         neura.sum(x, dim=0, axis=1)

@@ -61,3 +61,18 @@ def test_nothing_to_find_and_again():
     assert tracker.found.operation == "exp"
     neura.tensor([-1.0]).log()
     assert tracker.found.operation == "exp"
+
+
+def test_what_an_operation_writes():
+    p, other = nn.Parameter(neura.ones(2)), nn.Parameter(neura.ones(3))
+    optimizer = neura.optim.SGD([other, p], lr=float("inf"))
+    ((p * 0).sum() + (other * 2).sum()).backward()
+    with NanTracker(infinities=False) as tracker:
+        optimizer.step()
+    assert "sgd" in tracker.found.operation and tracker.found.result == "float32 [2], 2 nan"
+    assert tracker.found.operands == ["float32 [2], written in place", "float32 [2] from 0 to 0"]
+
+    norm = nn.BatchNorm1d(2, momentum=float("nan"))
+    with NanTracker() as tracker:
+        norm(neura.randn(4, 2))
+    assert "batch_norm" in tracker.found.operation and tracker.found.result == "float32 [2], 2 nan"

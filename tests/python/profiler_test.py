@@ -122,6 +122,25 @@ def test_modules_by_their_path():
     assert names(p, "module") == []
 
 
+def test_the_modules_below_a_module_are_walked_once():
+    class Counted(nn.Sequential):
+        walks = 0
+
+        def named_modules(self, *args, **named):
+            Counted.walks += 1
+            return super().named_modules(*args, **named)
+
+    model = Counted(nn.Tanh(), nn.Tanh(), nn.Tanh())
+    with profile(with_modules=True) as p:
+        for _ in range(4):
+            model(neura.ones(2))
+        model[1] = nn.ReLU()
+        model(neura.ones(2))
+    of_one = ["nn.Module: Counted"] + [f"nn.Module: Counted.{i}" for i in range(3)]
+    assert names(p, "module") == 5 * of_one
+    assert Counted.walks == 2
+
+
 def test_a_module_that_fails_ends_its_range():
     model = nn.Sequential(nn.Linear(4, 4))
     with profile(with_modules=True) as p:

@@ -99,3 +99,19 @@ def test_models_go_through_onnx_files(bits):
     data = neura.onnx.export(made, x)
     assert all(name in data for name in (b"QuantizeLinear", b"MatMulInteger")) and len(data) < 20000
     assert neura.allclose(neura.onnx.load(data)(x), made(x), atol=1e-5)
+
+
+def test_a_normalisation_of_weight_zero_gives_numbers_and_learns():
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
+    with neura.no_grad():
+        model[1].weight.copy_(neura.tensor([0.0, 1.0]))
+        model[1].bias.fill_(0.5)
+    prepared = q.prepare_qat(model.train())
+    x = neura.randn(4, 1, 6, 6)
+    y = prepared(x)
+    assert neura.allclose(y[:, 0], neura.full_like(y[:, 0], 0.5))
+    (y * neura.randn_like(y)).sum().backward()
+    grad = prepared[0].bn.weight.grad
+    assert grad.isfinite().all() and grad[0] != 0
+    quantized = q.convert(prepared.eval())(x)
+    assert neura.allclose(quantized[:, 0], neura.full_like(quantized[:, 0], 0.5), atol=1e-3)

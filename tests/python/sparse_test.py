@@ -260,3 +260,42 @@ def test_close_tensors_have_one_layout_and_close_values():
     for other in (x, x.to_sparse_csr(), (x + 1).to_sparse()):
         with pytest.raises(AssertionError):
             neura.testing.assert_close(x.to_sparse(), other)
+
+
+@pytest.mark.parametrize("layout", [neura.sparse_coo, neura.sparse_csr, neura.sparse_csc, neura.sparse_bsr])
+def test_a_copy_shares_nothing(layout):
+    blocksize = (1, 1) if layout == neura.sparse_bsr else None
+    a, b = (neura.eye(3).mul(k).to_sparse(layout=layout, blocksize=blocksize) for k in (1, 2))
+    a.copy_(b)
+    index = {
+        neura.sparse_coo: lambda t: t._indices(),
+        neura.sparse_csc: lambda t: t.row_indices(),
+    }.get(layout, lambda t: t.col_indices())
+    b._values().zero_() if layout == neura.sparse_coo else b.values().zero_()
+    index(b).zero_()
+    assert a.to_dense().tolist() == neura.eye(3).mul(2).tolist()
+
+
+def test_dense_dimensions_are_those_that_are_asked_for():
+    x = neura.ones(2, 3, 4)
+    csr = neura.sparse_csr
+    for convert in (lambda t, **named: t.to_sparse_csr(**named), lambda t, **named: t.to_sparse(layout=csr, **named)):
+        with pytest.raises(neura.errors.NotImplementedError, match=r"got float32 \[2, 3, 4\], a batch of them"):
+            convert(x)
+        hybrid = convert(x, dense_dim=1)
+        assert (hybrid.dense_dim(), hybrid.values().shape) == (1, (6, 4))
+        with pytest.raises(neura.errors.ValueError, match="to_sparse_csr: expected dense_dim from 0 to 0"):
+            convert(neura.eye(3), dense_dim=1)
+        with pytest.raises(neura.errors.NotImplementedError, match="expected no dense_dim for a sparse tensor"):
+            convert(neura.eye(3).to_sparse(), dense_dim=0)
+    assert x.to_sparse(dense_dim=1).sparse_dim() == x.to_sparse(2).sparse_dim() == 2
+    with pytest.raises(neura.errors.ValueError, match="to_sparse_bsr: expected dense_dim from 0 to 0"):
+        neura.eye(4).to_sparse_bsr((2, 2), dense_dim=1)
+    for named in ({"layout": neura.sparse_csr}, {"dense_dim": 1}):
+        with pytest.raises(TypeError, match="to_sparse: expected sparse_dim alone"):
+            x.to_sparse(2, **named)
+    for layout in (neura.sparse_coo, neura.sparse_csr):
+        with pytest.raises(neura.errors.ValueError, match="to_sparse: expected no blocksize"):
+            neura.eye(4).to_sparse(layout=layout, blocksize=(2, 2))
+    with pytest.raises(neura.errors.ValueError, match="to_sparse: expected a blocksize"):
+        neura.eye(4).to_sparse(layout=neura.sparse_bsr)

@@ -214,6 +214,32 @@ def test_resuming_an_early_stop_stays_stopped(tmp_path):
     assert again.resume() and again.stopped == "enough"
 
 
+def saved(folder, *, until, path=None, keep=2):
+    """The checkpoint that is written `until` steps after the beginning, or after path, and what is there then."""
+    model = nn.Linear(2, 1)
+    run = Run(model, neura.optim.SGD(model.parameters(), lr=0.1), folder=folder, keep=keep)
+    if path:
+        run.resume(path)
+    while run.steps < until:
+        run.step(lambda: model(neura.ones(1, 2)).sum())
+        path = run.save()
+        assert path.exists()
+    return path, [int(p.stem[5:]) for p in sorted(folder.glob("step-*"))]
+
+
+def test_a_run_that_goes_back_leaves_the_checkpoints_of_later_steps(tmp_path):
+    assert saved(tmp_path, until=6, keep=3)[1] == [4, 5, 6]
+    first = tmp_path / "step-000000004.safetensors"
+    assert saved(tmp_path, until=5, path=first, keep=1)[1] == [5]
+    assert saved(tmp_path, until=7, path=tmp_path / "step-000000005.safetensors")[1] == [6, 7]
+
+
+def test_another_run_in_a_folder_keeps_what_it_writes(tmp_path):
+    saved(tmp_path, until=6)
+    path, there = saved(tmp_path, until=3)
+    assert path.exists() and there == [2, 3, 5, 6]
+
+
 def test_what_does_not_fit_is_refused_and_nothing_changes(tmp_path):
     run, loader = make(tmp_path / "a")
     run.save()

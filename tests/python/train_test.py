@@ -8,14 +8,11 @@ import neura
 import pytest
 from neura import nn
 from neura.train import (
-    F1,
     Accuracy,
     Callback,
     CSVLog,
     EarlyStopping,
     JSONLog,
-    Mean,
-    Precision,
     Progress,
     Recall,
     Run,
@@ -307,46 +304,28 @@ def test_evaluation_leaves_modes_gradients_and_random_numbers_alone():
     assert neura.equal(before, neura.get_rng_state())
 
 
+def test_the_average_is_evaluated_in_eval_mode():
+    neura.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 64), nn.BatchNorm1d(64), nn.Dropout(0.5), nn.Linear(64, 1))
+    data = [(neura.randn(8, 4), neura.zeros(8, 1))] * 2
+    optimizer = neura.optim.SGD(model.parameters(), lr=0.1)
+    trainer = Trainer(model, optimizer, nn.functional.mse_loss, ema=0.5)
+    trainer.fit(data, max_epochs=1)
+    average = trainer.run.ema.module
+    before = {name: value.clone() for name, value in average.state_dict().items()}
+    assert trainer.test(data) == trainer.test(data)
+    assert all(neura.equal(value, before[name]) for name, value in average.state_dict().items())
+    assert average.training and average[2].training
+    output = average.eval()(data[0][0])
+    assert trainer.test(data)["loss"] == pytest.approx(float(nn.functional.mse_loss(output, data[0][1])))
+
+
 def test_means_of_batches_of_unequal_sizes_count_items():
     model = net()
     run = Run(model, sgd(model))
     values = neura.arange(7.0)
     result = run.evaluate("val", values.split(3), lambda b: {"mean": b.mean(), "sum": (b.sum(), 2 * len(b))})
     assert result == {"mean": 3.0, "sum": 1.5} and run.values == {"val/mean": 3.0, "val/sum": 1.5}
-
-
-def test_metrics_of_two_and_more_classes_over_batches():
-    said, there = neura.tensor([0, 2, 1, 1, 2, 0]), neura.tensor([0, 1, 1, 2, 2, 0])
-    for average, values in {"macro": (2 / 3, 2 / 3, 2 / 3), "micro": (4 / 6,) * 3}.items():
-        for metric, value in zip((Precision, Recall, F1), values):
-            m = metric(3, average)
-            m.update(said[:2], there[:2])
-            m.update(F.one_hot(said[2:], 3).float(), there[2:])
-            assert math.isclose(m.compute(), value)
-    said, there = neura.tensor([0.9, 0.2, 0.6, 0.7, 0.1]), neura.tensor([1, 1, 0, 1, 0])
-    for metric, value in ((Precision, 2 / 3), (Recall, 2 / 3), (F1, 2 / 3)):
-        m = metric()
-        m.update(said, there)
-        assert math.isclose(m.compute(), value)
-    m = Recall(3, "macro")
-    m.update(neura.tensor([0, 1, 1]), neura.tensor([0, 0, 1]))  # class 2 does not occur
-    assert m.compute() == 0.75
-
-
-def test_accuracy_of_the_largest_k():
-    scores, labels = neura.tensor([[3.0, 2, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]]), neura.tensor([0, 1, 3])
-    for k, value in ((1, 1 / 3), (2, 2 / 3), (3, 2 / 3), (9, 1.0)):
-        m = Accuracy(k)
-        m.update(scores[:1], labels[:1])
-        m.update(scores[1:], labels[1:])
-        assert m.compute() == value
-
-
-def test_metrics_of_nothing():
-    assert math.isnan(Mean().compute()) and math.isnan(Accuracy().compute())
-    empty = Precision()
-    empty.update(neura.zeros(0, dtype=neura.int64), neura.zeros(0, dtype=neura.int64))
-    assert [Precision().compute(), Recall(4).compute(), F1().compute(), empty.compute()] == [0.0] * 4
 
 
 @pytest.mark.parametrize(

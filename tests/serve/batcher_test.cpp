@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "neura/ops/create/create.h"
@@ -159,6 +161,56 @@ TEST_F(Batching, WaitsForARequestThatIsOnItsWay) {
   EXPECT_EQ(model->rows, (std::vector<std::int64_t>{2}));
   EXPECT_EQ(results[0], (std::vector<float>{2, 2}));
   EXPECT_EQ(results[1], (std::vector<float>{4, 4}));
+}
+
+TEST_F(Batching, DoesNotWaitForWhoDoesNotArrive) {
+  using std::chrono::seconds;
+  Batcher b(model, {.max_delay = seconds(2)}, metrics);
+  const Batcher::Arrival stuck(b);  // a body without end
+  const Clock::time_point start = Clock::now();
+  EXPECT_EQ(b.run({row(1)}, never())[0].to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_GE(Clock::now() - start, seconds(2));  // it might have come
+  const Clock::time_point again = Clock::now();
+  EXPECT_EQ(b.run({row(2)}, never())[0].to_vector<float>(), (std::vector<float>{4, 4}));
+  EXPECT_LT(Clock::now() - again, seconds(1));
+}
+
+// Counts in its memory, and shows that memory.
+class Counting final : public serve::Model {
+ public:
+  Counting() { inputs_ = {{"x", DType::float32, {1}}}, outputs_ = {{"y", DType::float32, {1}}}; }
+  const char* platform() const override { return "counting"; }
+  mutable std::atomic<int> most = 0;
+
+ private:
+  bool shared() const override { return false; }
+  std::vector<Tensor> compute(std::span<const Tensor>) const override {
+    most = std::max<int>(most, ++inside_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    --inside_;
+    Tensor count = count_;
+    return {add_(count, 1)};
+  }
+  mutable std::atomic<int> inside_ = 0;
+  Tensor count_ = zeros({1});
+};
+TEST(ServedModel, ThatWritesItsMemoryIsRunByOneThreadAtATime) {
+  const Counting model;
+  std::vector<float> seen(16);
+  std::vector<Tensor> kept(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (std::size_t k = 0; k < 4; ++k) {
+        kept[i] = model.run(std::vector{zeros({1})})[0];
+        seen[4 * i + k] = kept[i].item<float>();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(model.most, 1);
+  std::sort(seen.begin(), seen.end());
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(seen[i], float(i + 1));
+  EXPECT_NE(kept[0].item<float>(), kept[1].item<float>());  // results are not that memory
 }
 
 }  // namespace

@@ -53,6 +53,23 @@ TEST_F(Limits, LargeBodiesAreRefusedUnread) {
   expect_works(server.port());
 }
 
+TEST_F(Limits, AllBodiesTogetherHaveALimit) {
+  options.http.bodies = 100'000;
+  Running server(options);
+  Client slow(server.port()), other(server.port());
+  const std::string body = infer_body({1, 2, 3, 4}), spaces(90'000, ' ');
+  slow.send("POST " + std::string(kInfer) +
+            " HTTP/1.1\r\nContent-Length: " + std::to_string(spaces.size() + body.size()) + "\r\n\r\n" + spaces);
+  Answer a;
+  for (int i = 0; i < 1000 && a.code != 503; ++i) a = other.post(kInfer, std::string(20'000, ' ') + body);
+  EXPECT_EQ(a.code, 503) << "none of many requests met the slow one's bytes";
+  EXPECT_NE(a.body.find("as many bytes of requests as it may"), a.body.npos) << a.body;
+  expect_works(server.port());  // a small one still fits
+  slow.send(body);
+  EXPECT_EQ(slow.read().code, 200);
+  EXPECT_EQ(other.post(kInfer, std::string(20'000, ' ') + body).code, 200);
+}
+
 TEST_F(Limits, ChunksMakeABody) {
   Running server(options);
   Client client(server.port());
@@ -135,6 +152,27 @@ TEST_F(Limits, EndsWithAnswersToThoseWhoRun) {
   server.stop();
   for (std::thread& t : clients) t.join();
   EXPECT_EQ(bad, 0);
+}
+
+// One that comes while stop() waits for the acceptor has nobody who would end it.
+TEST_F(Limits, EndsAtOnceWhoeverConnectsMeanwhile) {
+  options.http.drain_seconds = 20;
+  Running server(options);
+  std::atomic<bool> over = false;
+  std::thread clients([&] {
+    std::vector<std::unique_ptr<Client>> open;
+    while (!over) {
+      open.push_back(std::make_unique<Client>(server.port()));
+      if (!open.back()->open()) open.pop_back();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto start = std::chrono::steady_clock::now();
+  server.stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  over = true;
+  clients.join();
 }
 
 std::size_t resident() {

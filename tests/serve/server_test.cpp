@@ -210,5 +210,22 @@ TEST(Server, RefusesAnAddressThatIsTaken) {
   EXPECT_THROW(Running{o}, IoError);
 }
 
+TEST(ServedNumbers, BecomeRealsInTheirPlace) {
+  serve::Numbers n;
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  for (int i = 0; i < 1000; ++i) n.add(std::int64_t{i});
+  n.add(large);
+  EXPECT_EQ(n.integer(1000), large);
+  const std::size_t bytes = n.bytes();
+  n.add(0.5);
+  n.add(std::int64_t{-7});
+  EXPECT_EQ(n.bytes(), bytes);  // of 1024 words
+  EXPECT_TRUE(n.real());
+  EXPECT_EQ(n.number(999), 999);
+  EXPECT_EQ(n.number(1000), double(large));
+  EXPECT_EQ(n.number(1001), 0.5);
+  EXPECT_EQ(n.number(1002), -7);
+}
+
 }  // namespace
 }  // namespace neura

@@ -24,7 +24,7 @@ TEST(Door, RefusesASparseTensorWhereThereIsNoRule) {
     if (row->kind == Row::slope && row->of->slopes[row->operand].passes) continue;  // it is never called
     const int inputs = row->group ? row->first_of_list + row->group : row->inputs;
     for (int place = 0; place < inputs; ++place) {
-      if (sparse::find_rule(row->name) && row->kind != Row::slope) {
+      if (sparse::find_rule(*row) && row->kind != Row::slope) {
         ++taken;
         continue;
       }
@@ -45,6 +45,11 @@ TEST(Door, RefusesASparseTensorWhereThereIsNoRule) {
   }
   EXPECT_GT(refused, 400);
   EXPECT_GT(taken, 40);
+}
+TEST(Door, KnowsRowsAndNotTheirNames) {
+  EXPECT_TRUE(sparse::find_rule(rows::neg));
+  Row own = rows::neg;  // a program's own operation, whatever its name
+  EXPECT_FALSE(sparse::find_rule(own));
 }
 TEST(Door, NamesTheOperand) {
   const Tensor t = some(), x = ones({2, 3});

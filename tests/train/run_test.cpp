@@ -211,6 +211,29 @@ TEST(Run, KeepsTheNewestAndTheBestAndEndsWhenNothingImproves) {
   EXPECT_FALSE(again.next_epoch(5));
 }
 
+TEST(Run, ThatGoesBackLeavesTheCheckpointsOfLaterSteps) {
+  const Folder folder;
+  nn::Linear net(3, 1);
+  optim::SGD sgd(net.parameters(), {.lr = 0.1});
+  const auto options = [&](int keep) {
+    return RunOptions{.model = &net, .optimizer = &sgd, .folder = folder.path(), .keep = keep};
+  };
+  const auto save = [&](train::Run& run, std::int64_t until) {
+    while (run.steps() < until) {
+      run.step([&] { return sum(net(ones({1, 3}))); });
+      run.save();
+    }
+    std::vector<std::int64_t> there;
+    for (const auto& [step, path] : train::checkpoints(folder.path())) there.push_back(step);
+    return there;
+  };
+  train::Run run(options(3)), other(options(1)), fresh(options(2));
+  EXPECT_EQ(save(run, 6), (std::vector<std::int64_t>{4, 5, 6}));
+  EXPECT_EQ(save(fresh, 2), (std::vector<std::int64_t>{1, 2, 4, 5, 6}));  // it does not touch what is another's
+  other.resume(train::checkpoint_path(folder.path(), 4));
+  EXPECT_EQ(save(other, 5), (std::vector<std::int64_t>{5}));
+}
+
 TEST(Run, LogsMeansOfWhatIsTalliedSinceTheLastTime) {
   nn::Linear net(3, 1);
   optim::SGD sgd(net.parameters(), {.lr = 0.1});

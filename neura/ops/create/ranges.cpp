@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "neura/backend/kernels/join.h"
+#include "neura/backend/made_on_cpu.h"
 #include "neura/core/parallel.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create_common.h"
@@ -93,7 +94,7 @@ struct Linspace {
   void run(Context& c, View y) const {
     if (category(dtype) != Category::integer)
       return c.backend.join->progression(c, spaced(start, end, steps, dtype), y);
-    made_on_cpu(op.name, y, [&](Context&, View out) { lay_integers(start.integer(), end.integer(), out); });
+    made_on_cpu(c, y, [&](Context&, View out) { lay_integers(start.integer(), end.integer(), out); });
   }
 };
 
@@ -110,10 +111,10 @@ struct Logspace {
     check_spaced(op.name, start, end, steps, dtype);
     y = Spec::dense(dtype, Shape{steps}, device);
   }
-  void run(Context&, View y) const {
-    made_on_cpu(op.name, y, [&](Context& c, View out) {
-      if (is_complex(dtype)) powers<std::complex<double>>(c, out);
-      else powers<double>(c, out);
+  void run(Context& c, View y) const {
+    made_on_cpu(c, y, [&](Context& cpu, View out) {
+      if (is_complex(dtype)) powers<std::complex<double>>(cpu, out);
+      else powers<double>(cpu, out);
     });
   }
   template <class N> void powers(Context& c, View out) const {
@@ -174,8 +175,8 @@ template <bool upper> struct TriangleIndices {
                       [&] { return std::string(op.name) + ": expected int32 or int64, got " + name(dtype); });
     y = Spec::dense(dtype, Shape{2, count()}, device);
   }
-  void run(Context&, View y) const {
-    made_on_cpu(op.name, y, [&](Context&, View out) {
+  void run(Context& c, View y) const {
+    made_on_cpu(c, y, [&](Context&, View out) {
       if (dtype == DType::int64) write(out.as<std::int64_t>(), out.size(1));
       else write(out.as<std::int32_t>(), out.size(1));
     });

@@ -12,6 +12,8 @@
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/expect.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -27,6 +29,9 @@ void check_floating(const char* op, const Spec& x) {
 }
 // One number, or one for each place along the axis; zero may be absent.
 void check_parameters(const char* op, const Spec& x, const Spec& scale, const Spec& zero, const Quantization& q) {
+  check<ShapeError>(q.axis < x.rank, [&] {
+    return std::string(op) + ": expected an axis of the input, got " + std::to_string(q.axis) + " of " + x.str();
+  });
   const std::int64_t places = q.axis < 0 ? 1 : x.shape[q.axis];
   const auto fits = [&](const Spec& s) { return s.rank == 1 && s.shape[0] == places && s.contiguous; };
   check<ShapeError>(fits(scale) && (fits(zero)), [&] {
@@ -191,7 +196,11 @@ Quantization range(const char* op, const Tensor& x, std::optional<std::int64_t> 
     return std::string(op) + ": expected quant_min to be at most quant_max, got " + std::to_string(low) + " and " +
            std::to_string(high);
   });
-  return {low, high, axis ? wrap_dim(op, int(*axis), x.dim()) : -1};
+  check<IndexError>(!axis || x.dim() > 0, [&] {
+    return std::string(op) + ": expected an input with an axis " + std::to_string(*axis) + ", got " + x.spec().str() +
+           "; leave the axis out";
+  });
+  return {low, high, axis ? wrap_dim(op, *axis, x.dim()) : -1};
 }
 Quantization range(const char* op, const Tensor& x, const QuantizeOptions& o) {
   check<UnsupportedDTypeError>(o.dtype == DType::int8 || o.dtype == DType::uint8, [&] {
@@ -204,6 +213,19 @@ Quantization range(const char* op, const Tensor& x, const QuantizeOptions& o) {
            std::to_string(q.low) + " and " + std::to_string(q.high);
   });
   return q;
+}
+
+// int8 and uint8 hold no other zero point, and beyond 2^24 float32 is no longer exact.
+void check_zero_point(const char* op, const Tensor& zero, const Quantization& q) {
+  if (!zero.numel()) return;
+  const Tensor z = innermost(zero).detach();
+  if (!host_looks(z)) return expect(Rule::zero_points, ge(z, Scalar(q.low)) & le(z, Scalar(q.high)));
+  const bool one = z.numel() == 1;
+  for (const Tensor& t : {one ? reshape(z, {}) : amin(z), one ? reshape(z, {}) : amax(z)})
+    check<ValueError>(q.low <= t.item<std::int64_t>() && t.item<std::int64_t>() <= q.high, [&] {
+      return std::string(op) + ": expected zero_point within quant_min and quant_max, " + std::to_string(q.low) +
+             " and " + std::to_string(q.high) + ", got " + std::to_string(t.item<std::int64_t>());
+    });
 }
 
 Tensor fake(const char* op, const Tensor& x, const Tensor& scale, const Tensor& zero, std::optional<std::int64_t> axis,
@@ -224,22 +246,30 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& input, const Tensor& scale,
 }
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max) {
+  check<ValueError>(quant_min <= zero_point && zero_point <= quant_max, [&] {
+    return "fake_quantize_per_tensor_affine: expected zero_point within quant_min and quant_max, " +
+           std::to_string(quant_min) + " and " + std::to_string(quant_max) + ", got " + std::to_string(zero_point);
+  });
   const auto number = [&](Scalar value, DType dtype) { return full({1}, value, {dtype, input.device(), false}); };
   return fake("fake_quantize_per_tensor_affine", input, number(scale, DType::float32), number(zero_point, DType::int32),
               {}, quant_min, quant_max);
 }
 Tensor fake_quantize_per_channel_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                         std::int64_t axis, std::int64_t quant_min, std::int64_t quant_max) {
+  if (zero_point && quant_min <= quant_max)
+    check_zero_point("fake_quantize_per_channel_affine", zero_point, {quant_min, quant_max, -1});
   return fake("fake_quantize_per_channel_affine", input, scale, zero_point, axis, quant_min, quant_max);
 }
 
 Tensor quantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point, const QuantizeOptions& o) {
   const Quantization q = range("quantize_affine", input, o);
+  check_zero_point("quantize_affine", zero_point, q);
   return apply(Quantize{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
                parameter(zero_point, DType::int32, input, !o.axis));
 }
 Tensor requantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point, const QuantizeOptions& o) {
   const Quantization q = range("requantize_affine", input, o);
+  check_zero_point("requantize_affine", zero_point, q);
   return apply(Requantize{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
                parameter(zero_point, DType::int32, input, !o.axis));
 }

@@ -15,12 +15,13 @@ namespace neura {
 
 // What quantising and dequantising makes of `input`, of its dtype. The gradient passes where no number was cut off, and
 // is 0 elsewhere. scale and zero_point have one element; they get no gradient: NotImplementedError where scale wants
-// one. ValueError unless quant_min <= quant_max; UnsupportedDTypeError where input is not floating.
+// one. ValueError unless quant_min <= zero_point <= quant_max, but for a tensor as zero_point, which nobody looks into;
+// UnsupportedDTypeError where input is not floating.
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max);
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max);
-// The same with scale and zero_point [input.size(axis)].
+// The same with scale and zero_point [input.size(axis)], which are looked into.
 Tensor fake_quantize_per_channel_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                         std::int64_t axis, std::int64_t quant_min, std::int64_t quant_max);
 
@@ -29,7 +30,8 @@ struct QuantizeOptions {
   std::optional<std::int64_t> quant_min = {}, quant_max = {};  // what the dtype holds, if they are not given
   DType dtype = DType::int8;                                   // or uint8
 };
-// The integers q of a floating input. ShapeError where scale or zero_point do not fit.
+// The integers q of a floating input. ShapeError where scale or zero_point do not fit, ValueError for a zero_point
+// outside of quant_min and quant_max.
 Tensor quantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                        const QuantizeOptions& options = {});
 // float32 (q - zero_point) scale of int8, uint8 or int32. zero_point may be undefined: 0.

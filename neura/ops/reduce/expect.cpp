@@ -62,6 +62,8 @@ const char* sentence(Rule rule) {
       return "view: expected bytes 0 and 1 for bool, got others; use to()";
     case Rule::fillers:
       return "masked_fill: expected a value that the dtype of input holds, got another";
+    case Rule::zero_points:
+      return "quantize: expected zero_point within quant_min and quant_max, got another";
   }
   return "";
 }

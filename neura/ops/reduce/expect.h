@@ -25,6 +25,7 @@ enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
   samples,
   bytes,
   fillers,
+  zero_points,
 };
 
 // `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.

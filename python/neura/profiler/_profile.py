@@ -113,6 +113,12 @@ class record_function:
         return ranged
 
 
+def _below(module, name):
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
 class _Modules:
     """A range for each call of a module on this thread, called by its path from the module that was called first."""
 
@@ -121,7 +127,7 @@ class _Modules:
 
         self._seen = seen or (lambda path: None)  # told before and after each call which module is the innermost
 
-        self._thread, self._open = threading.get_ident(), []
+        self._thread, self._open, self._places = threading.get_ident(), [], {}
         self._handles = [
             hooks.register_module_forward_pre_hook(self._begin),
             hooks.register_module_forward_hook(self._end, always_call=True),
@@ -131,10 +137,17 @@ class _Modules:
         if not self._open:
             return type(module).__name__
         parent, path, _ = self._open[-1]
-        for name, child in parent.named_modules():
-            if child is module:
-                return f"{path}.{name}"
-        return f"{path}.{type(module).__name__}"
+        return f"{path}.{self._place(parent, module)}"
+
+    def _place(self, parent, module):
+        """The module's name below the parent, whose modules are walked once."""
+        known, names = self._places.get(id(parent), (None, {}))
+        name = names.get(id(module)) if known is parent else None
+        if name is not None and _below(parent, name) is module:
+            return name
+        names = {id(child): name for name, child in reversed(list(parent.named_modules()))}
+        self._places[id(parent)] = parent, names
+        return names.get(id(module), type(module).__name__)
 
     def innermost(self):
         return self._open[-1][1] if self._open else ""

@@ -4,14 +4,18 @@ from .. import _neura
 from .._neura import errors
 from ..autograd.grad_mode import no_grad
 from ..nn import Module, functional
-from ._parameters import rows_quantized
+from ._parameters import check_finite, rows_quantized
 
 __all__ = ["Conv2d", "DynamicLinear", "Linear", "WeightOnlyLinear"]
 
 
 def _bias_steps(bias, scale):
-    """A bias in steps of the sums, as int32."""
-    return (bias.double() / scale.double()).round().clamp(-(2.0**30), 2.0**30).to(_neura.int32)
+    """(a bias in steps of the sums, as int32; what they cannot say of it, float32, or None): of small steps more would
+    be needed than there are."""
+    steps = (bias.double() / scale.double()).round()
+    fits = steps.abs() <= 2.0**30
+    rest = None if bool(fits.all()) else bias.masked_fill(fits, 0.0)
+    return steps.masked_fill(~fits, 0.0).to(_neura.int32), rest
 
 
 class _Quantized(Module):
@@ -60,16 +64,19 @@ class _Static(_Quantized):
         self.quant_min, self.quant_max = quant_min, quant_max
 
     def derived(self):
-        """(scale of the sums, what is to be taken from them, the packed weight, the zero point); made once.
+        """(scale of the sums, what is to be taken from them, the packed weight, the zero point, what is added to the
+        floats [out] or None); made once.
 
         What is taken away: the zero point's share, less the bias.
         """
         if self._packed is None:
             scale = self.weight_scale * self.scale
             offset = self.weight.flatten(1).sum(1).to(_neura.int32) * self.zero_point
+            rest = None
             if self.bias is not None:
-                offset = offset - _bias_steps(self.bias, scale)
-            self._packed = (scale, offset.to(_neura.int32), self._pack(), int(self.zero_point))
+                steps, rest = _bias_steps(self.bias, scale)
+                offset = offset - steps
+            self._packed = (scale, offset.to(_neura.int32), self._pack(), int(self.zero_point), rest)
         return self._packed
 
     def _pack(self):
@@ -82,6 +89,9 @@ class _Static(_Quantized):
 
     def _float(self, sums, axis):
         y = _neura.dequantize_affine(sums, self._packed[0], self._packed[1], axis=axis)
+        rest = self._packed[4]
+        if rest is not None:
+            y += rest.reshape(-1, *[1] * (y.dim() - 1 - axis))
         return y.relu_() if self.relu else y
 
 
@@ -140,18 +150,25 @@ class DynamicLinear(_Quantized):
             if self._packed is None:
                 self._packed = self.weight.sum(1).to(_neura.int32), _neura.integer_pack(self.weight.t())
             low, high = (float(v) for v in _neura.aminmax(x))
+            check_finite("DynamicLinear", low, high)
             low, high = min(low, 0.0), max(high, 0.0)
             step = max((high - low) / 255, 2.0**-23)
             zero_point = min(max(-round(low / step), 0), 255)
             scale, zero = _neura.tensor([step], device=x.device), _neura.tensor([zero_point], dtype=_neura.int32)
             q = _neura.quantize_affine(x.reshape(-1, x.shape[-1]), scale, zero, dtype=_neura.uint8)
             sums = _neura.integer_matmul(q, self.weight.t(), self._packed[1])
-            scale = self.weight_scale * scale
-            offset = self._packed[0] * zero_point
+            y = _neura.dequantize_affine(sums, self.weight_scale * scale, self._packed[0] * zero_point, axis=1)
             if self.bias is not None:
-                offset = offset - _bias_steps(self.bias, scale)
-            y = _neura.dequantize_affine(sums, scale, offset, axis=1)
+                y += self.bias  # the steps of an input near 0 are too small to say it in
             return (y.relu_() if self.relu else y).reshape(*x.shape[:-1], -1)
+
+
+def check_bits(bits, group):
+    """ValueError for widths and groups that no layer has."""
+    if bits not in (4, 8):
+        raise errors.ValueError(f"quantize_weights: expected bits to be 8 or 4, got {bits}")
+    if group < 1:
+        raise errors.ValueError(f"quantize_weights: expected group to be 1 or more, got {group}")
 
 
 class WeightOnlyLinear(Module):
@@ -160,19 +177,22 @@ class WeightOnlyLinear(Module):
     Args:
         layer (neura.nn.Linear): whose weight it takes.
         bits (int): 8 or 4. Two numbers of 4 bits share a byte, the first in its lower half.
-        group (int): so many weights of a row share a scale; it must divide in_features.
+        group (int): so many weights of a row share a scale; it must divide in_features, which are even for 4 bits.
     """
 
     _ROWS = 512  # of the weight that are float at a time
 
     def __init__(self, layer, bits=8, group=32):
         super().__init__()
-        if bits not in (4, 8):
-            raise errors.ValueError(f"quantize_weights: expected bits to be 8 or 4, got {bits}")
+        check_bits(bits, group)
         out, width = layer.weight.shape
-        if group < 1 or width % group or (bits == 4 and width % 2):
+        if width % group:
             raise errors.ValueError(
                 f"quantize_weights: expected group to divide the {width} features of the input, got {group}"
+            )
+        if bits == 4 and width % 2:
+            raise errors.ValueError(
+                f"quantize_weights: expected an even number of features for 4 bits, got {width}; take 8 bits"
             )
         self.bits, self.group, self.in_features, self.out_features = bits, group, width, out
         q, scale = rows_quantized(layer.weight.detach().float().reshape(-1, group), bits)

@@ -1,5 +1,7 @@
 """Ranges of numbers as scales and zero points."""
 
+import math
+
 from .. import _neura
 from .._neura import errors
 
@@ -26,6 +28,14 @@ def check_range(op, dtype, qscheme, quant_min, quant_max):
             f"{op}: expected quant_min below quant_max, both from {low} to {high}, got {quant_min} and {quant_max}"
         )
     return quant_min, quant_max
+
+
+def check_finite(op, low, high):
+    """ValueError unless the ends of a range, numbers, are finite: no grid holds NaN or infinity."""
+    if not math.isfinite(high - low):
+        raise errors.ValueError(
+            f"{op}: expected finite numbers, got a range of {low} to {high}; look for what made them"
+        )
 
 
 def rows_quantized(rows, bits):

@@ -23,8 +23,12 @@ class Prepared(Module):
     def observe_weight(self):
         """The grid of the weight as it is now."""
         self.weight_fake_quant.activation_post_process.reset_min_max_vals()
-        self.weight_fake_quant.activation_post_process(self.folded()[0])
+        self.weight_fake_quant.activation_post_process(self.rounded_weight())
         self.weight_fake_quant.refresh()
+
+    def rounded_weight(self):
+        """The weight that is put on its grid."""
+        return self.weight
 
     def folded(self):
         """(weight, bias) that the integers stand for: with the normalisation behind the layer, if there is one."""
@@ -97,10 +101,19 @@ class PreparedConvBn2d(PreparedConv2d):
         bn = self.bn
         return fuse_conv_bn_weights(self.weight, self.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
 
-    def forward(self, x):
-        """The answer of both layers."""
+    def _factor(self):
+        """What the running statistics multiply each channel by; 1 in place of 0, by which nothing can be divided."""
         factor = (self.bn.running_var + self.bn.eps).rsqrt()
         factor = factor if self.bn.weight is None else factor * self.bn.weight
+        return factor.masked_fill(factor == 0, 1.0)
+
+    def rounded_weight(self):
+        """The weight that is put on its grid: with the factor. A channel whose factor is 0 can so learn another one."""
+        return self.weight * self._factor().reshape(-1, 1, 1, 1)
+
+    def forward(self, x):
+        """The answer of both layers."""
+        factor = self._factor()
         weight = self.weight_fake_quant(self.weight * factor.reshape(-1, 1, 1, 1))
         y = self.compute(self.input_fake_quant(x), weight, None) / factor.reshape(1, -1, 1, 1)
         return self.bn(y if self.bias is None else y + self.bias.reshape(1, -1, 1, 1))

@@ -9,13 +9,12 @@
 """
 
 import functools
-import math
 
 from .. import _neura
 from .._neura import errors
 from ..autograd.grad_mode import no_grad
 from ..nn import Module
-from ._parameters import check_range, choose_parameters, per_channel_symmetric, per_tensor_affine
+from ._parameters import check_finite, check_range, choose_parameters, per_channel_symmetric, per_tensor_affine
 
 __all__ = [
     "HistogramObserver",
@@ -77,6 +76,12 @@ class ObserverBase(Module):
         """(least, largest) of x, as the observer sees it."""
         return _neura.aminmax(x)
 
+    def finite_extremes(self, x):
+        """extremes(x). ValueError where they are not finite."""
+        low, high = self.extremes(x)
+        check_finite(type(self).__name__, float(low.amin()), float(high.amax()))
+        return low, high
+
     def forward(self, x):
         """Looks at x, and returns it as it is."""
         if x.numel():
@@ -119,7 +124,7 @@ class MinMaxObserver(ObserverBase):
 
     def observe(self, x):
         """Takes x into account."""
-        low, high = self.extremes(x)
+        low, high = self.finite_extremes(x)
         if self.min_val.shape == low.shape:
             low, high = _neura.minimum(low, self.min_val), _neura.maximum(high, self.max_val)
         self.min_val, self.max_val = low, high
@@ -134,7 +139,7 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
     def observe(self, x):
         """Takes x into account."""
-        low, high = self.extremes(x)
+        low, high = self.finite_extremes(x)
         if self.min_val.shape == low.shape and bool((self.min_val <= self.max_val).all()):
             low = self.min_val + self.averaging_constant * (low - self.min_val)
             high = self.max_val + self.averaging_constant * (high - self.max_val)
@@ -197,8 +202,7 @@ class HistogramObserver(ObserverBase):
     def observe(self, x):
         """Takes x into account."""
         low, high = (float(v) for v in _neura.aminmax(x))
-        if not math.isfinite(high - low):
-            raise errors.ValueError(f"{type(self).__name__}: expected finite numbers, got a range of {low} to {high}")
+        check_finite(type(self).__name__, low, high)
         before = float(self.min_val), float(self.max_val)
         seen = before[0] <= before[1]
         low, high = (min(low, before[0]), max(high, before[1])) if seen else (low, high)

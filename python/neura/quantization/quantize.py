@@ -32,6 +32,13 @@ def _replace(model, make):
     return model
 
 
+def _check_skip(op, skip):
+    if isinstance(skip, str):  # "0" in "10" is true
+        raise errors.ArgumentError(
+            f"{op}: expected skip to be a list of names, got the text {skip!r}; write [{skip!r}]"
+        )
+
+
 def _own(model, inplace):
     return model if inplace else copy.deepcopy(model)
 
@@ -118,6 +125,7 @@ def prepare(model, qconfig=None, inplace=False, skip=()):
     >>> quantized[0].weight.dtype, bool((quantized(x) - model(x)).abs().max() < 0.05)
     (neura.int8, True)
     """
+    _check_skip("prepare", skip)
     if any(m.training for m in model.modules()):
         raise errors.ValueError(
             "prepare: expected a model in evaluation, got one in training; call eval(), or prepare_qat()"
@@ -162,6 +170,7 @@ def prepare_qat(model, qconfig=None, inplace=False, skip=()):
     >>> model[0].weight.grad.shape, model[0].weight_fake_quant.quant_max
     (neura.Size([2, 4]), 127)
     """
+    _check_skip("prepare_qat", skip)
     qconfig = qconfig or get_default_qat_qconfig()
     model = _own(model, inplace)
     names = {id(module): name for name, module in model.named_modules()}
@@ -270,6 +279,8 @@ def quantize_dynamic(model, inplace=False, skip=()):
     True
     """
 
+    _check_skip("quantize_dynamic", skip)
+
     def make(layer, name):
         if type(layer) is not nn.Linear or name in skip:
             return None
@@ -287,7 +298,8 @@ def quantize_weights(model, bits=8, group=32, inplace=False, skip=()):
     Args:
         model (Module): any.
         bits (int): 8 or 4.
-        group (int): so many weights of a row share a scale. Layers whose in_features it does not divide stay float.
+        group (int): so many weights of a row share a scale. Layers whose in_features it does not divide stay float, and
+            of 4 bits those whose in_features are odd.
         inplace (bool): changes the model itself instead of a copy.
         skip (list): names of layers that stay float.
 
@@ -300,8 +312,13 @@ def quantize_weights(model, bits=8, group=32, inplace=False, skip=()):
     (neura.Size([8, 32]), neura.uint8)
     """
 
+    _check_skip("quantize_weights", skip)
+    _layers.check_bits(bits, group)
+
     def make(layer, name):
-        if type(layer) is not nn.Linear or name in skip or layer.in_features % group:
+        if type(layer) is not nn.Linear or name in skip:
+            return None
+        if layer.in_features % group or (bits == 4 and layer.in_features % 2):
             return None
         with no_grad():
             return _layers.WeightOnlyLinear(layer, bits, group)

@@ -9,18 +9,21 @@ from .metrics import Mean
 
 
 @contextlib.contextmanager
-def evaluating(model):
+def evaluating(*models):
     """Without gradients and in eval mode; afterwards each module is in the mode in which it was."""
-    with in_mode(model, False), no_grad():
+    with contextlib.ExitStack() as modes:
+        for model in models:
+            modes.enter_context(in_mode(model, False))
+        modes.enter_context(no_grad())
         yield
 
 
-def evaluate(model, loader, function, metrics):
+def evaluate(models, loader, function, metrics):
     """The means and metrics of `Run.evaluate`."""
     means = {}
     for metric in metrics.values():
         metric.reset()
-    with evaluating(model), fork_rng():
+    with evaluating(*models), fork_rng():
         for batch in loader:
             values = dict(function(batch))
             for metric in metrics.values():

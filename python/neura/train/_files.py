@@ -21,13 +21,17 @@ def checkpoints(folder):
     return sorted(found)
 
 
-def save_step(folder, step, state, keep):
-    """Writes a checkpoint, complete or not at all, and removes all but the newest `keep`. Returns its path."""
+def save_step(folder, step, state, keep, rewound):
+    """Writes a checkpoint, complete or not at all, and removes all but the newest `keep` up to it; of a run that went
+    back to an earlier one also those of later steps. Returns its path."""
     os.makedirs(folder, exist_ok=True)
     path = pathlib.Path(folder) / f"step-{step:09d}.safetensors"
     save({"format": FORMAT, **state}, path)
-    for _, old in checkpoints(folder)[:-keep]:
-        old.unlink()
+    found = checkpoints(folder)
+    old = [other for at, other in found if at <= step][:-keep]
+    left = [other for at, other in found if at > step] if rewound else []
+    for other in old + left:
+        other.unlink()
     return path
 
 

@@ -69,7 +69,8 @@ class Saved:
         folder, and within a group of `accumulate` batches; IoError if the system refuses."""
         if self.folder is None:
             raise errors.ValueError("save: expected a folder, got None; give the Run one")
-        path = _files.save_step(self.folder, self.steps, self.state_dict(), self.keep)
+        path = _files.save_step(self.folder, self.steps, self.state_dict(), self.keep, self._rewound)
+        self._rewound = False
         self._tell("on_save", path)
         return path
 
@@ -83,8 +84,9 @@ class Saved:
     def resume(self, path=None):
         """Goes on from a checkpoint, the newest of the folder if `path` is None. Returns whether there was one.
 
-        Before the loop, with the model, optimizer and all else made as they were for the first start. FormatError for a
-        file that is no checkpoint, IoError if the system refuses.
+        Before the loop, with the model, optimizer and all else made as they were for the first start. The next save
+        removes checkpoints of later steps, which the run no longer comes from. FormatError for a file that is no
+        checkpoint, IoError if the system refuses.
         """
         if path is None:
             if self.folder is None:
@@ -97,5 +99,6 @@ class Saved:
                 return False
             path = found[-1][1]
         self.load_state_dict(_files.load_step(path))
+        self._rewound = True
         self._tell("on_load", path)
         return True

@@ -59,11 +59,19 @@ def _check(name, output, target):
             f"{name}: expected targets [n] and outputs [n] or [n, classes], got {list(target.shape)} and "
             f"{list(output.shape)}"
         )
+    if target.is_floating_point() or target.is_complex():
+        raise errors.DTypeError(f"{name}: expected targets of integers, got {target.dtype}; convert them with .long()")
+
+
+def _is_host(labels):
+    """Are their values there without waiting?"""
+    return labels.device.type == "cpu"
 
 
 class Accuracy(Metric):
     """The share of targets, [n] of integers, that are among the `top_k` largest of outputs [n, classes]; or that equal
-    outputs [n], integers. nan over nothing. ShapeError for other sizes, ValueError for a top_k below 1.
+    outputs [n], integers. nan over nothing. ShapeError for other sizes, DTypeError for other numbers, ValueError for a
+    top_k below 1.
 
     >>> accuracy = neura.train.Accuracy()
     >>> accuracy.update(neura.tensor([[0.1, 0.9], [0.8, 0.2]]), neura.tensor([1, 1]))
@@ -82,6 +90,11 @@ class Accuracy(Metric):
 
     def update(self, output, target):
         _check("Accuracy", output, target)
+        if output.dim() == 1 and (output.is_floating_point() or output.is_complex()):
+            raise errors.DTypeError(
+                f"Accuracy: expected outputs [n] of integers, labels, got {output.dtype}; compare probabilities with a "
+                "threshold"
+            )
         with no_grad():
             if output.dim() == 1:
                 right = output == target
@@ -120,17 +133,30 @@ class _Counted(Metric):
             elif output.is_floating_point():
                 output = (output > self.threshold).long()
             n = self.num_classes
-            for labels in (output, target):
-                if labels.numel() and not 0 <= int(labels.min()) <= int(labels.max()) < n:
-                    raise errors.IndexError(
-                        f"{type(self).__name__}: expected labels in [0, {n}), got {int(labels.min())} to "
-                        f"{int(labels.max())}"
-                    )
-            self._table = self._table + _neura.bincount(target.long() * n + output.long(), minlength=n * n)
+            output, target = output.long(), target.long()
+            if _is_host(output) and _is_host(target):
+                self._check_labels(output, target)
+            fits = (output >= 0) & (output < n) & (target >= 0) & (target < n)
+            place = _neura.where(fits, target * n + output, n * n)  # behind the table: looked at when it is read
+            none = _neura.zeros(n * n + 1, dtype=_neura.int64, device=place.device)
+            self._table = self._table + none.index_add(0, place, _neura.ones_like(place))
+
+    def _check_labels(self, *all_labels):
+        for labels in all_labels:
+            if labels.numel() and not 0 <= int(labels.min()) <= int(labels.max()) < self.num_classes:
+                raise errors.IndexError(
+                    f"{type(self).__name__}: expected labels in [0, {self.num_classes}), got {int(labels.min())} to "
+                    f"{int(labels.max())}"
+                )
 
     def compute(self):
+        """The value over all batches since `reset`. IndexError where labels on a device were out of range."""
         n = self.num_classes
-        flat = self._table.tolist() if isinstance(self._table, Tensor) else [0] * (n * n)
+        flat = self._table.tolist() if isinstance(self._table, Tensor) else [0] * (n * n + 1)
+        if wrong := flat.pop():
+            raise errors.IndexError(
+                f"{type(self).__name__}: expected labels in [0, {n}), got others in {wrong} of the items"
+            )
         hits = [flat[i * n + i] for i in range(n)]
         said = [sum(flat[i::n]) for i in range(n)]
         there = [sum(flat[i * n : i * n + n]) for i in range(n)]

@@ -102,7 +102,7 @@ class Run(Saved):
         self.length = self.best = self.stopped = None
         self.values, self.grad_norm = {}, None
         self._micro, self._weight, self._unit, self._losses = 0, 0.0, 1.0, []
-        self._due = self._begun = self._in_pass = False
+        self._due = self._begun = self._in_pass = self._rewound = False
         self._passed = self._order = self._now = self._loader = None
         self._set_precision(precision, scaler)
         self._set_schedule(schedule_per)
@@ -372,13 +372,14 @@ class Run(Saved):
     def evaluate(self, name, loader, function, metrics=None):
         """Means over a loader, logged as "name/value" and returned by their short names.
 
-        function(batch): without gradients and with the model in eval mode; returns a dict of values, each a number that
-        is a mean over the batch's items, or a pair of a sum and its weight; and, under "metrics", what the metrics, a
-        dict of `Metric`, are updated with: (output, target). Items are those of the first tensor of the batch. What is
-        drawn meanwhile leaves the training's random numbers as they were.
+        function(batch): without gradients and with the model, and its average, in eval mode; returns a dict of values,
+        each a number that is a mean over the batch's items, or a pair of a sum and its weight; and, under "metrics",
+        what the metrics, a dict of `Metric`, are updated with: (output, target). Items are those of the first tensor of
+        the batch. What is drawn meanwhile leaves the training's random numbers as they were.
         """
         self._tell("on_evaluate_start", name)
-        result = evaluate(self.model, loader, function, metrics or {})
+        models = [self.model] if self.ema is None else [self.model, self.ema.module]
+        result = evaluate(models, loader, function, metrics or {})
         self.log({f"{name}/{key}": value for key, value in result.items()})
         self._tell("on_evaluate_end", name, result)
         return result

@@ -19,6 +19,9 @@ using std::int64_t;
 template <class T> using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
 template <class T> constexpr int kLanes = int(hn::MaxLanes(Tag<T>()));
 template <class T> constexpr int kWidth = 2 * kLanes<T>;
+// Numbers of rows, lane by lane: whole ones, since a float does not hold those above 2^24.
+template <class T> using RowTag = hn::RebindToSigned<Tag<T>>;
+template <class T> using RowNumber = hn::TFromD<RowTag<T>>;
 
 template <class T> struct Stripe {
   T* a;
@@ -29,16 +32,19 @@ template <class T> struct Stripe {
 
 // The largest element of a column so far, lane by lane; the first of equal ones. Nothing is larger than NaN.
 template <class T> struct Largest {
-  hn::Vec<Tag<T>> size = hn::Zero(Tag<T>()), row;
-  explicit Largest(int64_t first) : row(hn::Set(Tag<T>(), T(first))) {}
-  template <class Mask> HWY_INLINE void see(hn::Vec<Tag<T>> x, hn::Vec<Tag<T>> rows, Mask mask) {
+  hn::Vec<Tag<T>> size = hn::Zero(Tag<T>());
+  hn::Vec<RowTag<T>> row;
+  explicit Largest(int64_t first) : row(hn::Set(RowTag<T>(), RowNumber<T>(first))) {}
+  template <class Mask> HWY_INLINE void see(hn::Vec<Tag<T>> x, hn::Vec<RowTag<T>> rows, Mask mask) {
     const auto candidate = hn::Abs(x);
     const auto larger = hn::And(hn::Gt(candidate, size), mask);
-    size = hn::IfThenElse(larger, candidate, size), row = hn::IfThenElse(larger, rows, row);
+    size = hn::IfThenElse(larger, candidate, size);
+    row = hn::IfThenElse(hn::RebindMask(RowTag<T>(), larger), rows, row);
   }
   int64_t find() const {
-    alignas(64) T sizes[kLanes<T>], rows[kLanes<T>];
-    hn::Store(size, Tag<T>(), sizes), hn::Store(row, Tag<T>(), rows);
+    alignas(64) T sizes[kLanes<T>];
+    alignas(64) RowNumber<T> rows[kLanes<T>];
+    hn::Store(size, Tag<T>(), sizes), hn::Store(row, RowTag<T>(), rows);
     int best = 0;
     for (int i = 1; i < kLanes<T>; ++i)
       if (sizes[i] > sizes[best] || (sizes[i] == sizes[best] && rows[i] < rows[best])) best = i;
@@ -51,8 +57,9 @@ template <class T> int64_t search(const Stripe<T>& s, int64_t j) {
   constexpr Tag<T> d;
   Largest<T> largest(j);
   for (int64_t first = j / kWidth<T> * kWidth<T>; first < s.m; first += kLanes<T>) {
-    const auto rows = hn::Iota(d, T(first));
-    largest.see(hn::Load(d, &s.at(first, j)), rows, hn::Ge(rows, hn::Set(d, T(j))));
+    const auto rows = hn::Iota(RowTag<T>(), RowNumber<T>(first));
+    const auto from = hn::RebindMask(d, hn::Gt(rows, hn::Set(RowTag<T>(), RowNumber<T>(j - 1))));
+    largest.see(hn::Load(d, &s.at(first, j)), rows, from);
   }
   return largest.find();
 }
@@ -63,8 +70,11 @@ HWY_INLINE void eliminate(const Stripe<T>& s, int64_t sliver, int64_t j, const T
   constexpr Tag<T> d;
   constexpr int kL = kLanes<T>;
   T* const block = s.a + sliver * kWidth<T> * s.n;
-  const auto rows0 = hn::Iota(d, T(sliver * kWidth<T>)), rows1 = hn::Add(rows0, hn::Set(d, T(kL)));
-  const auto below0 = hn::Gt(rows0, hn::Set(d, T(j))), below1 = hn::Gt(rows1, hn::Set(d, T(j)));
+  constexpr RowTag<T> n;
+  const auto rows0 = hn::Iota(n, RowNumber<T>(sliver * kWidth<T>)),
+             rows1 = hn::Add(rows0, hn::Set(n, RowNumber<T>(kL)));
+  const auto above = hn::Set(n, RowNumber<T>(j));
+  const auto below0 = hn::RebindMask(d, hn::Gt(rows0, above)), below1 = hn::RebindMask(d, hn::Gt(rows1, above));
   const auto p = hn::Set(d, pivot);
   T* x = block + j * kWidth<T>;
   const auto x0 = hn::Load(d, x), x1 = hn::Load(d, x + kL);

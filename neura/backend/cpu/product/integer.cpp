@@ -47,7 +47,7 @@ const std::int32_t* sums_of(const Bytes* packed, const Item& p) {
 void pack_panels(const Item& p, bool flip, bool with_sums, Bytes* to) {
   const IntegerKernels& kernels = integer_kernels();
   auto* const sums = reinterpret_cast<std::int32_t*>(to + p.panels() * p.panel_bytes());
-  parallel_for(p.panels(), kSerial / (p.k * kIntegerPanel) + 1, [&](int64_t i, int64_t end) {
+  parallel_for(p.panels(), kSerial / std::max<int64_t>(1, p.k * kIntegerPanel) + 1, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       const int64_t j = i * kIntegerPanel;
       Bytes* const panel = to + i * p.panel_bytes();
