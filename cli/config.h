@@ -1,5 +1,6 @@
 // What a run in a folder is: what was asked for, and what its network needs to be used. It stands in RUN/config.json.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>

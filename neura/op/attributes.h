@@ -9,6 +9,7 @@
 // integer is never a real number (1, 1.0), structs and lists are in square brackets. NaN equals NaN, and -0 is not 0.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

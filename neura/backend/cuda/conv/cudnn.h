@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "neura/backend/cuda/runtime/dynamic.h"
