@@ -112,7 +112,7 @@ Failed parameter_gradients(DType d, const SumPlan& p, int index, cudaStream_t st
 // All three gradients of rows that a team holds: its threads keep to their columns, whose sums they carry from row to
 // row.
 template <class M> constexpr int kFused = sizeof(M) == 8 ? 4 : 8;  // elements of a thread, in four arrays
-constexpr std::uint32_t kResident = 672;                           // threads that an SM has room for, of 96 registers
+template <class M> constexpr std::uint32_t kResident = sizeof(M) == 8 ? 512 : 1024;  // threads that an SM has room for
 struct Dense {
   static constexpr bool segmented = false;
 };
@@ -133,22 +133,8 @@ struct FusedPlan {
   Affine affine;
   SumPlan sums;  // a chunk for each block
 };
-template <class M, int V, int K> struct FusedRow {  // what a thread holds of a row
-  using E = number_of<M>;
-  Place place;
-  Held<M, V, K> g, x;
-  E mean, rstd;
-  __device__ FusedRow(const FusedPlan& f, const Team& team, std::int64_t row) {
-    const RowPlan& r = f.rows;
-    const bool there = row < r.rows;
-    place = {there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
-    g.template load<Dense>(r, r.in[0] + place.row * r.pitch[0], place, E(0));
-    x.template load<Dense>(r, r.in[1] + place.row * r.pitch[1], place, E(0));
-    mean = f.sums.mean ? static_cast<const E*>(f.sums.mean)[place.row] : E(0);
-    rstd = static_cast<const E*>(f.sums.rstd)[place.row];
-  }
-};
-template <class M, int V, int K> __global__ void __maxnreg__(96) fused_rows(const __grid_constant__ FusedPlan f) {
+template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResident<M> / kTeam)
+    fused_rows(const __grid_constant__ FusedPlan f) {
   using E = number_of<M>;
   struct Dots {
     E g, gx, x;
@@ -158,13 +144,15 @@ template <class M, int V, int K> __global__ void __maxnreg__(96) fused_rows(cons
   Team team(r.width);
   const std::uint32_t teams = blockDim.x / r.width;
   E gw[K][V] = {}, gb[K][V] = {};
-  const std::int64_t step = std::int64_t(gridDim.x) * teams, mine = threadIdx.x / r.width;
-  std::int64_t first = std::int64_t(blockIdx.x) * teams;
-  for (FusedRow<M, V, K> now(f, team, first + mine); first < r.rows; first += step) {
-    const FusedRow<M, V, K> next(f, team, first + step + mine);  // asked for while this one is computed
-    const Place& q = now.place;
-    auto &g = now.g, &x = now.x;
-    const E m = now.mean, s = now.rstd;
+  for (std::int64_t first = std::int64_t(blockIdx.x) * teams; first < r.rows;
+       first += std::int64_t(gridDim.x) * teams) {
+    const std::int64_t row = first + threadIdx.x / r.width;
+    const bool there = row < r.rows;
+    const Place q{there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
+    Held<M, V, K> g, x;
+    g.template load<Dense>(r, r.in[0] + q.row * r.pitch[0], q, E(0));
+    x.template load<Dense>(r, r.in[1] + q.row * r.pitch[1], q, E(0));
+    const E m = p.mean ? static_cast<const E*>(p.mean)[q.row] : E(0), s = static_cast<const E*>(p.rstd)[q.row];
     Dots d{E(0), E(0), E(0)};
 #pragma unroll
     for (int k = 0; k < K; ++k)
@@ -192,9 +180,8 @@ template <class M, int V, int K> __global__ void __maxnreg__(96) fused_rows(cons
           gw[k][j] += g.v[k][j] * (distance * s), gb[k][j] += g.v[k][j];
           g.v[k][j] = s * (g.v[k][j] * w[j] - c1 - distance * c2);
         }
-        store_as<M, V>(g.v[k], r.out + q.row * r.out_pitch, i);
+        store_as<M, V>(g.v[k], r.out + row * r.out_pitch, i);
       }
-    now = next;
   }
   join_teams(gw, team, teams), join_teams(gb, team, teams);
   if (threadIdx.x >= r.width) return;
@@ -215,7 +202,7 @@ template <class M, int V> Failed launch_fused(FusedPlan f, int index, cudaStream
   const std::uint32_t lanes = ceiling(ceiling(r.n, V), K);
   r.width = lanes <= 32 ? power_from(lanes) : ceiling(lanes, 32) * 32;
   const std::uint32_t threads = r.width > 32 ? r.width : 128, teams = threads / r.width;
-  p.chunks = std::min(ceiling(ceiling(r.rows, teams), 2), 132 * std::max(1u, kResident / threads));
+  p.chunks = std::min(ceiling(ceiling(r.rows, teams), 2), 132 * kResident<M> / threads);
   Scratch scratch(index, stream);
   if (p.chunks > 1)
     if (Failed e = scratch.take(2 * std::size_t(p.chunks) * p.n * sizeof(E), &p.partial)) return e;
