@@ -4,6 +4,7 @@
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/function.h"
 #include "neura/autograd/gradcheck.h"
+#include "neura/core/arena.h"
 #include "neura/core/device_types.h"
 #include "neura/core/element.h"
 #include "neura/core/error_details.h"
