@@ -12,6 +12,7 @@
 #include "neura/core/parallel.h"
 #include "neura/core/print.h"
 #include "neura/core/random.h"
+#include "neura/core/task_graph.h"
 #include "neura/core/tensor.h"
 #include "neura/core/tensor_key.h"
 #include "neura/cuda/graph.h"
