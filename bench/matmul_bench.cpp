@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "neura/core/parallel.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/matmul.h"
 
 namespace neura {
@@ -37,6 +38,18 @@ void linear_layer(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 2 * 128 * 128 * 3136);
 }
 BENCHMARK(linear_layer)->UseRealTime();
+
+// A bias in the call of the product, and as a sum of its own. Arguments: rows, outputs, inputs.
+void biased(benchmark::State& state, bool composed) {
+  const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+  const Tensor x = filled({m, k}, DType::float32), w = filled({n, k}, DType::float32), b = filled({n}, DType::float32);
+  for (auto _ : state) benchmark::DoNotOptimize(composed ? matmul(x, w.t()) + b : linear(x, w, b));
+}
+void layers(benchmark::internal::Benchmark* b) {
+  b->Args({128, 128, 3136})->Args({512, 512, 512})->Args({4096, 256, 64})->Args({32, 64, 16})->UseRealTime();
+}
+BENCHMARK_CAPTURE(biased, in_one_call, false)->Apply(layers);
+BENCHMARK_CAPTURE(biased, composed, true)->Apply(layers);
 
 }  // namespace
 }  // namespace neura

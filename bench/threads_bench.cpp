@@ -114,7 +114,7 @@ template <class F> void both_ways(benchmark::State& s, Tensor x, F f) {
   timed(s, [&] {
     const Tensor y = f(x);
     y.backward(y.dim() ? ones_like(y) : Tensor());
-    const Tensor g = x.grad();
+    Tensor g = x.grad();
     x.set_grad({});
     return g;
   });
@@ -249,6 +249,32 @@ void embedding(benchmark::State& s) {
   both_ways(s, randn({4096, 256}), [&](const Tensor& w) { return neura::embedding(ids, w); });
 }
 THREADS("embedding", embedding);
+
+// Two branches whose calls are too small to be shared among threads: one after the other, or as two tasks.
+void two_branches(benchmark::State& s, bool as_tasks) {
+  const NoGrad off;
+  const Tensor x = randn({32, 128});
+  std::vector<Tensor> weights[2];
+  for (auto& branch : weights)
+    for (int layer = 0; layer < 8; ++layer) branch.push_back(randn({128, 128}) * 0.1);
+  const auto run = [&](int i) {
+    Tensor h = x;
+    for (const Tensor& w : weights[i]) h = neura::tanh(matmul(h, w));
+    return h;
+  };
+  timed(s, [&] {
+    Tensor y[2];
+    TaskGraph g;
+    for (int i = 0; i < 2; ++i) g.add([&, i] { y[i] = run(i); });
+    if (as_tasks) g.run();
+    else y[0] = run(0), y[1] = run(1);
+    return y[0] + y[1];
+  });
+}
+void in_sequence(benchmark::State& s) { two_branches(s, false); }
+void as_tasks(benchmark::State& s) { two_branches(s, true); }
+THREADS("two-branches", in_sequence);
+THREADS("two-branches", as_tasks);
 
 struct Model {
   std::vector<Tensor> parameters;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "neura/core/arena.h"
 #include "neura/core/device_api.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_fast.h"
@@ -84,6 +85,7 @@ Storage* Storage::make(std::size_t bytes, Device device) {
     s->capacity = memory::class_size(c) - sizeof(Storage);
     return s;
   }
+  if (Storage* s = storage_in_arena(bytes)) return s;
   void* data = memory::allocate(bytes);
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
   s->data = data, s->bytes = bytes, s->capacity = granted(bytes);

@@ -1,13 +1,17 @@
 #include "neura/nn/init.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "neura/core/meta.h"
 #include "neura/nn/blank_scope.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/random/random.h"
+#include "neura/ops/shape/join.h"
 
 namespace neura::nn {
 
@@ -181,11 +185,12 @@ Tensor sparse_(const Tensor& tensor, double sparsity, double std, Generator* gen
   init::normal_(tensor, 0, std, generator);
   Tensor t = tensor.detach();
   if (is_meta(t.device())) return tensor;
-  const std::int64_t rows = t.size(0), zeros = std::min(rows, std::int64_t(std::ceil(sparsity * double(rows))));
-  for (std::int64_t c = 0; c < t.size(1); ++c) {
-    const auto order = randperm(rows, {.generator = from(generator), .device = Device()}).to_vector<std::int64_t>();
-    for (std::int64_t i = 0; i < zeros; ++i) t[order[std::size_t(i)]][c].zero_();
-  }
+  const std::int64_t rows = t.size(0);
+  const std::int64_t zeros = std::clamp<std::int64_t>(std::int64_t(std::ceil(sparsity * double(rows))), 0, rows);
+  std::vector<Tensor> chosen;  // of each column
+  for (std::int64_t c = 0; c < t.size(1); ++c)
+    chosen.push_back(randperm(rows, {.generator = from(generator), .device = t.device()}).slice(0, 0, zeros));
+  if (zeros && !chosen.empty()) scatter_(t, 0, stack(chosen, 1), 0);
   return tensor;
 }
 

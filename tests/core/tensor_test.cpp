@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "neura/autograd/autograd.h"
+#include "neura/core/tensor_key.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/shape/view.h"
@@ -104,9 +105,10 @@ TEST(Shapes, StridesOffsetsAndDimensions) {
 }
 
 TEST(Identity, TensorsAreKeysByIdentity) {
-  const Tensor a = full({2}, 1.0), b = a, c = a.clone();
-  const auto same = [](const Tensor& x, const Tensor& y) { return x.is_same(y); };
-  std::unordered_map<Tensor, int, std::hash<Tensor>, decltype(same)> by_tensor(0, {}, same);
+  const Tensor a = full({2}, 1.0), c = a.clone();
+  Tensor b;
+  b = a;
+  std::unordered_map<Tensor, int> by_tensor;
   by_tensor[a] = 1, by_tensor[c] = 2;
   EXPECT_EQ(by_tensor.size(), 2u);
   EXPECT_EQ(by_tensor[b], 1);

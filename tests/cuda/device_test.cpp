@@ -1,7 +1,10 @@
 // The CUDA back end as a plug-in: what is said where it is not there, copies, memory, reductions, products.
+#include <cstdint>
+#include <cstring>
 #include <functional>
 
 #include "neura/autograd/autograd.h"
+#include "neura/cuda/memory.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/product/matmul.h"
@@ -17,9 +20,8 @@ namespace {
 TEST(CudaPlugin, WithoutADeviceTheReasonIsSaid) {
   const std::string why = unavailable(DeviceType::cuda);
   if (why.empty()) GTEST_SKIP() << "there is a device";
-  const bool one = why.find("library cannot be loaded") != why.npos || why.find("no NVIDIA driver") != why.npos ||
-                   why.find("shows no device") != why.npos;
-  EXPECT_TRUE(one) << why;
+  const auto says = [&](const char* words) { return why.find(words) != std::string::npos; };
+  EXPECT_TRUE(says("library cannot be loaded") || says("no NVIDIA driver") || says("shows no device")) << why;
   const Tensor x = ones({2});
   for (const auto& f : {std::function<void()>([&] { x.to("cuda"); }),
                         std::function<void()>([&] { zeros({2}, {.device = Device("cuda")}); })})
@@ -71,6 +73,21 @@ TEST_F(CudaDevice, CopiesAcrossKeepEveryBit) {
       expect_same(back(contiguous(x.narrow(0, 1, 2))), contiguous(h.narrow(0, 1, 2)));
       expect_same(back(x.flatten().narrow(0, 1, 50).clone()), h.flatten().narrow(0, 1, 50).clone());
     }
+}
+TEST_F(CudaDevice, CopiesOfEverySizeUpToAGibibyteKeepEveryByte) {
+  if (cuda::memory_stats().free < std::size_t{4} << 30) GTEST_SKIP() << "needs 4 GiB of the device's memory";
+  const std::int64_t most = std::int64_t{1} << 30;
+  const Tensor all = zeros({most}, {.dtype = uint8}), other = all.clone();
+  std::uint64_t bits = 1;
+  auto* words = reinterpret_cast<std::uint64_t*>(all.data<std::uint8_t>());
+  for (std::int64_t i = 0; i < most / 8; ++i) words[i] = bits = bits * 6364136223846793005u + 1442695040888963407u;
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4097}, std::int64_t{1} << 20, most}) {
+    SCOPED_TRACE(n);
+    const Tensor x = there(all.slice(0, 0, n)), y = x.clone();
+    Tensor came = other.slice(0, 0, n);
+    came.zero_().copy_(y);
+    EXPECT_EQ(std::memcmp(came.const_raw_data(), all.const_raw_data(), std::size_t(n)), 0);
+  }
 }
 TEST_F(CudaDevice, PrintsAndGivesItems) {
   EXPECT_EQ(there(ones({2})).str(), "tensor([1., 1.], device='cuda:0')");

@@ -7,6 +7,7 @@
 #include "neura/nn/container.h"
 #include "neura/nn/conv.h"
 #include "neura/nn/linear.h"
+#include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/matmul.h"
 #include "neura/ops/reduce/reduce.h"
@@ -124,6 +125,22 @@ TEST(Init, IsSparseByColumn) {
     for (double x : t.t()[c].to(DType::float64).contiguous().to_vector<double>()) zeros += x == 0;
     EXPECT_EQ(zeros, 3);
   }
+}
+
+// On a device each call is a kernel.
+TEST(Init, SparseTakesNoMoreCallsForMoreRows) {
+  struct Calls : Interceptor {
+    int seen = 0;
+    void call(Call& c) override { ++seen, apply(c); }
+  };
+  const auto calls = [](std::int64_t rows) {
+    const Tensor t = blank({rows, 4});
+    const Calls counted;
+    init::sparse_(t, 0.5);
+    return counted.seen;
+  };
+  EXPECT_GT(calls(10), 0);
+  EXPECT_EQ(calls(1000), calls(10));
 }
 
 TEST(Init, ByApplyChangesTheChosenLayersAlone) {

@@ -1,5 +1,7 @@
 """neura.cuda: the same names with and without a device; without one, errors that say what is missing."""
 
+import pathlib
+import re
 import shutil
 import subprocess
 
@@ -110,6 +112,19 @@ def test_with_a_device_tensors_travel():
     assert name and neura.cuda.get_device_properties(0).name == name
     free, total = neura.cuda.mem_get_info()
     assert 0 < free <= total
+
+
+@needs_one
+def test_the_scopes_on_the_page_run():
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "cuda.md").read_text()
+    [block] = [b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "set_default_device" in b]
+    names = {}
+    try:
+        exec(block, names)
+        assert neura.get_default_device().type == "cuda"
+    finally:
+        neura.set_default_device(None)
+    assert names["layer"].weight.device == names["network"]().weight.device == neura.device("cuda:0")
 
 
 @needs_one
