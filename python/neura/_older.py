@@ -1,9 +1,11 @@
 """Names of torch's top level that newer ones have replaced, and functions of sparse matrices that few programs call."""
 
 from . import _arguments, _neura
+from ._formats import sparse_coo, strided
 from ._neura import errors
 from ._neura import _to_dlpack as to_dlpack  # noqa: F401
 from .amp import autocast_mode as _autocast
+from .sparse import sparse_coo_tensor
 
 
 def get_autocast_cpu_dtype():
@@ -61,7 +63,7 @@ for _part in "ccol_indices col_indices crow_indices indices row_indices values".
 def _product(op, mat1, mat2):
     """The dense product of a sparse matrix and a dense one, and the rows that can be other than 0."""
     _arguments.tensors(op, mat1=mat1, mat2=mat2)
-    if mat1.layout is not _neura.sparse_coo or mat2.layout is not _neura.strided:
+    if mat1.layout is not sparse_coo or mat2.layout is not strided:
         raise errors.ValueError(
             f"{op}: expected a matrix of layout sparse_coo and a strided one, got {mat1.layout} and {mat2.layout}"
         )
@@ -93,7 +95,7 @@ def smm(input, mat):
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
     """beta * input + alpha * (mat1 @ mat2), of a sparse, a sparse and a dense matrix, as a sparse one."""
     _arguments.tensors("sspaddmm", input=input)
-    if input.layout is not _neura.sparse_coo:
+    if input.layout is not sparse_coo:
         raise errors.ValueError(f"sspaddmm: expected an input of layout sparse_coo, got {input.layout}")
     product = smm(mat1, mat2)
     if input.shape != product.shape:
@@ -106,7 +108,7 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 
 def _sparse(places, values, shape, coalesced):
-    return _neura.sparse_coo_tensor(places, values, tuple(shape), is_coalesced=coalesced)
+    return sparse_coo_tensor(places, values, tuple(shape), is_coalesced=coalesced)
 
 
 hsmm, saddmm = hspmm, sspaddmm

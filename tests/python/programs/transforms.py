@@ -276,6 +276,6 @@ def looked_into(torch):
         seen.append((f.debug_unwrap(x), f.debug_unwrap(x, recurse=False).shape))
         return x * 2
 
-    f.vmap(f.vmap(look), in_dims=1)(values(torch, 2, 3))
+    f.vmap(f.vmap(look))(values(torch, 2, 3))
     f.jvp(look, (values(torch, 2),), (values(torch, 2),))
     return seen, f.debug_unwrap(values(torch, 2))
