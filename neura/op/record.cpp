@@ -132,7 +132,8 @@ void check_in_place(const Call& call) {
   constexpr const char* leaf =
       "expected no leaf that requires gradients; write under NoGrad or use the form that returns a new tensor";
   constexpr const char* view_of_leaf =
-      "expected no view of a leaf that requires gradients; write under NoGrad or use the form that returns a new tensor";
+      "expected no view of a leaf that requires gradients; write under NoGrad or use the form that returns a new "
+      "tensor";
   if (owner && owner->leaf) refuse(self->base ? view_of_leaf : leaf);
   if (!self->base) return;
   const Edge edge = edge_of(self);

@@ -3,7 +3,6 @@
 from . import _arguments, _neura
 from ._formats import sparse_coo, strided
 from ._neura import errors
-from ._neura import _to_dlpack as to_dlpack  # noqa: F401
 from .amp import autocast_mode as _autocast
 from .sparse import sparse_coo_tensor
 
@@ -43,6 +42,13 @@ def set_anomaly_enabled(mode, check_nan=True):
     from .autograd.anomaly_mode import set_detect_anomaly
 
     set_detect_anomaly(mode, check_nan)
+
+
+@_arguments.named
+def to_dlpack(input):
+    """A DLPack capsule of the same memory, for from_dlpack of another library."""
+    _arguments.tensors("to_dlpack", input=input)
+    return _neura._to_dlpack(input)
 
 
 def _copy_of(part):
@@ -99,9 +105,7 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
         raise errors.ValueError(f"sspaddmm: expected an input of layout sparse_coo, got {input.layout}")
     product = smm(mat1, mat2)
     if input.shape != product.shape:
-        raise errors.ShapeError(
-            f"sspaddmm: expected an input of shape {list(product.shape)}, got {list(input.shape)}"
-        )
+        raise errors.ShapeError(f"sspaddmm: expected an input of shape {list(product.shape)}, got {list(input.shape)}")
     places = _neura.cat([input._indices(), product._indices()], 1)
     values = _neura.cat([input._values() * beta, product._values() * alpha])
     return _sparse(places, values, input.shape, None)

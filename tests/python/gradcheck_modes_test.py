@@ -101,7 +101,9 @@ def test_what_cannot_be_computed_is_said():
     def backward(ctx, g):
         return g * 2 if g[0].item() else g * 2
 
-    reads = type("Reads", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)})
+    reads = type(
+        "Reads", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(backward)}
+    )
     assert gradcheck(reads.apply, leaf(2))
     with pytest.raises(GradcheckError, match="inside vmap"):
         gradcheck(reads.apply, leaf(2), check_batched_grad=True)

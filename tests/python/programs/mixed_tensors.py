@@ -56,7 +56,12 @@ def filters_by_fft(torch):
     by_fft = torch.fft.ifft2(torch.fft.fft2(image) * torch.fft.fft2(padded)).real
     wrapped = torch.nn.functional.pad(image[:, None], (1, 1, 1, 1), mode="circular")
     by_conv = torch.nn.functional.conv2d(wrapped, kernel.flip(0, 1)[None, None]).squeeze(1)
-    return by_fft, torch.allclose(by_fft, by_conv), torch.fft.fftshift(torch.fft.fftfreq(5)), torch.fft.rfftn(image)[1, :2]
+    return (
+        by_fft,
+        torch.allclose(by_fft, by_conv),
+        torch.fft.fftshift(torch.fft.fftfreq(5)),
+        torch.fft.rfftn(image)[1, :2],
+    )
 
 
 def graph_by_sparse(torch):
@@ -69,7 +74,15 @@ def graph_by_sparse(torch):
     (y**2).sum().backward()
     dense = a.detach().to_dense()
     csr = dense.to_sparse_csr()
-    return y, weight.grad, x.grad, csr.crow_indices(), csr.col_indices(), (csr @ x.detach()), dense.to_sparse().indices()
+    return (
+        y,
+        weight.grad,
+        x.grad,
+        csr.crow_indices(),
+        csr.col_indices(),
+        (csr @ x.detach()),
+        dense.to_sparse().indices(),
+    )
 
 
 def kronecker_solver(torch):
@@ -137,7 +150,16 @@ def typed_round_trip(torch):
     ints = x.round().type(torch.int32)
     bits = x.view(torch.int32) & 0x7FFFFF
     packed = torch.frombuffer(bytearray(b"\x00\x01\x02\x03"), dtype=torch.uint8).view(torch.int16)
-    return names, wide, ints, bits, packed, x.new_tensor([1, 2]), torch.LongTensor(2, 3).shape, torch.is_floating_point(x)
+    return (
+        names,
+        wide,
+        ints,
+        bits,
+        packed,
+        x.new_tensor([1, 2]),
+        torch.LongTensor(2, 3).shape,
+        torch.is_floating_point(x),
+    )
 
 
 def running_quantiles(torch):
@@ -147,7 +169,14 @@ def running_quantiles(torch):
     bins = torch.bucketize(x, edges)
     hist = torch.stack([torch.histc(row, 4, -1, 1) for row in x])
     weighted = torch.cumsum(x.sort(1).values, 1)
-    return q, bins, hist, weighted[:, -1], torch.searchsorted(edges, x[0].contiguous(), right=True), x.kthvalue(4).values
+    return (
+        q,
+        bins,
+        hist,
+        weighted[:, -1],
+        torch.searchsorted(edges, x[0].contiguous(), right=True),
+        x.kthvalue(4).values,
+    )
 
 
 def strided_tricks(torch):

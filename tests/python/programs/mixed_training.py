@@ -97,7 +97,11 @@ def mixed_precision_by_hand(torch):
     for m, p in zip(master, half.parameters()):
         m.sub_(p.grad.double() / 128 * 0.1)
         p.data.copy_(m)
-    return [p.dtype for p in half.parameters()] == [torch.bfloat16] * 4, [m.shape for m in master], loss.dtype == torch.float32
+    return (
+        [p.dtype for p in half.parameters()] == [torch.bfloat16] * 4,
+        [m.shape for m in master],
+        loss.dtype == torch.float32,
+    )
 
 
 def files_in_memory(torch):
@@ -105,7 +109,10 @@ def files_in_memory(torch):
     opt = torch.optim.Adam(net.parameters(), lr=0.1, amsgrad=True)
     sched = torch.optim.lr_scheduler.SequentialLR(
         opt,
-        [torch.optim.lr_scheduler.LinearLR(opt, 0.1, total_iters=2), torch.optim.lr_scheduler.CosineAnnealingLR(opt, 4)],
+        [
+            torch.optim.lr_scheduler.LinearLR(opt, 0.1, total_iters=2),
+            torch.optim.lr_scheduler.CosineAnnealingLR(opt, 4),
+        ],
         milestones=[2],
     )
 
@@ -127,7 +134,10 @@ def files_in_memory(torch):
     opt2 = torch.optim.Adam(again.parameters(), lr=0.1, amsgrad=True)
     sched2 = torch.optim.lr_scheduler.SequentialLR(
         opt2,
-        [torch.optim.lr_scheduler.LinearLR(opt2, 0.1, total_iters=2), torch.optim.lr_scheduler.CosineAnnealingLR(opt2, 4)],
+        [
+            torch.optim.lr_scheduler.LinearLR(opt2, 0.1, total_iters=2),
+            torch.optim.lr_scheduler.CosineAnnealingLR(opt2, 4),
+        ],
         milestones=[2],
     )
     opt2.load_state_dict(saved["opt"])
@@ -201,7 +211,14 @@ def own_layers(torch):
     seen = {k: b.item() for k, b in net.named_buffers()}
     without = [k for k, p in net.named_parameters() if p.grad is None]
     net.apply(lambda m: isinstance(m, Gate) and nn.init.constant_(m.weight, 0.5))
-    return str(net), seen, without, list(net.state_dict()), net(values(torch, 1, 2)), net.get_submodule("layers.1").scale
+    return (
+        str(net),
+        seen,
+        without,
+        list(net.state_dict()),
+        net(values(torch, 1, 2)),
+        net.get_submodule("layers.1").scale,
+    )
 
 
 def adversarial_examples(torch):
