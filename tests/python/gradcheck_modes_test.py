@@ -1,4 +1,4 @@
-"""gradcheck of forward mode and of batches, on operations and on functions of one's own whose rules are right or wrong."""
+"""gradcheck of forward mode and of batches: operations, and functions of one's own with right and wrong rules."""
 
 import neura
 import pytest

@@ -100,11 +100,11 @@ def gaussian_conditionals(torch):
     k = torch.exp(-torch.cdist(x, x) ** 2) + 1e-3 * torch.eye(5, dtype=torch.float64)
     known = torch.tensor([0, 2, 4])
     rest = torch.tensor([1, 3])
-    l = torch.linalg.cholesky(k[known][:, known])
+    root = torch.linalg.cholesky(k[known][:, known])
     y = x[known, 0].sin()
-    alpha = torch.cholesky_solve(y[:, None], l)
-    v = torch.linalg.solve_triangular(l, k[known[:, None], rest], upper=False)
-    d = torch.distributions.MultivariateNormal(torch.zeros(3, dtype=torch.float64), scale_tril=l)
+    alpha = torch.cholesky_solve(y[:, None], root)
+    v = torch.linalg.solve_triangular(root, k[known[:, None], rest], upper=False)
+    d = torch.distributions.MultivariateNormal(torch.zeros(3, dtype=torch.float64), scale_tril=root)
     return k[rest][:, known] @ alpha, k[rest[:, None], rest] - v.T @ v, d.log_prob(y), d.entropy()
 
 
