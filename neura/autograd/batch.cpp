@@ -86,7 +86,8 @@ Tensor BatchLevel::adopted(const Tensor& value) {
 }
 
 bool BatchLevel::records_parts(const Call& c) const {
-  return c.row->define && !batch_rule(*c.row) && c.destination == Destination::fresh && !c.row->draws_numbers;
+  return c.row->define && !batch_rule(*c.row) && c.destination == Destination::fresh && !c.row->draws_numbers &&
+         spreads(c);  // what is one for all is recorded as the call that it is
 }
 
 void BatchLevel::announce(const Call& c, const Drawn& numbers) {

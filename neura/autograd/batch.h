@@ -18,6 +18,7 @@ class BatchLevel final : public Level {
  public:
   BatchLevel(std::int64_t size, Randomness);
   std::int64_t size() const { return size_; }
+  Randomness randomness() const { return randomness_; }
   Tensor in(const Tensor& t, int dim);         // from outside: dim holds the samples
   Tensor out(const Tensor& t, int dim) const;  // to outside: dim holds the samples; expanded where all are one
   bool is_batched(const Tensor& t) const;

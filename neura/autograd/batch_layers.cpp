@@ -148,6 +148,28 @@ void batched_embedding_backward(BatchCall& b) {
   b.give(0, unfold_batch(b.beneath(b.row(), op.get(), {b.in[0], at}), 0, b.size()));
 }
 
+// (g, q, k, v, mask, y, sums) -> gradients of q, k, v: kernels take any number of dimensions in front.
+void batched_attention_backward(BatchCall& b) {
+  for (const int i : {0, 1, 2, 3, 5, 6}) b.batch(i);
+  b.pad(4, b.rank(1));
+  b.lay_out();
+  b.finish(b.row(), b.call.op);
+}
+
+// (g, ...) -> gradient of the scores: what comes in is a factor of it, one for all or one for each target.
+void batched_loss_backward(BatchCall& b) {
+  for (std::size_t i = 1; i < b.in.size(); ++i)
+    if (b.batched[i]) return loop_over_samples(b);
+  const Tensor& g = b.in[0];
+  std::vector<Tensor> operands = b.in;
+  operands[0] = ones({b.spec(0).shape, std::size_t(b.rank(0))}, {.dtype = g.dtype(), .device = g.device()});
+  const Tensor unit = b.beneath(b.row(), b.call.op, operands);
+  Shape sizes = g.shape();
+  if (sizes.size() == unit.dim()) sizes.insert(unit.dim() > 1 ? 2 : 1, 1);  // the classes
+  while (sizes.size() <= unit.dim()) sizes.push_back(1);
+  b.give(0, mul(reshape(g, sizes), unit));
+}
+
 // Numbers that belong to the whole batch: one call, whose derivative draws them again the same way.
 void batched_dropout(BatchCall& b) { b.batch_all(), b.lay_out(), b.finish(b.row(), b.call.op); }
 void batched_random(BatchCall& b) {

@@ -37,12 +37,15 @@ class Editor final : public FieldVisitor {
       v = std::exchange(next_, v + 1);
     } else if (list_ == "size" && edits_ & kSize) {
       v = std::exchange(next_, v);
+    } else if (list_ == "sizes" && edits_ & kFold) {
+      v *= std::exchange(next_, 1);
     }
   }
   std::size_t begin(FieldName n, std::size_t size, bool) override {
     list_ = n.text;
     if (list_ == "dims" && edits_ & kPermute) return next_ = 0, size + 1;
     if (list_ == "size" && edits_ & kSize) return next_ = batch_, size + 1;
+    if (list_ == "sizes" && edits_ & kFold) next_ = batch_;
     return size;
   }
   void end() override { list_ = {}; }
@@ -143,14 +146,15 @@ Tensor unfold_batch(const Tensor& t, int from, std::int64_t size) {
   return from ? movedim(apart, from, 0) : apart;
 }
 
-void folded(BatchCall& b) {
+void fold_samples(BatchCall& b, unsigned edits) {
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
   b.batch_all(), b.lay_out();
   std::vector<Operand> operands(b.call.in, b.call.in + b.call.inputs);
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (b.in[i]) b.in[i] = contiguous(fold(b.in[i], 0)), operands[i] = Operand(b.in[i]);
   Tensor out[kMaxOutputs];
-  Call inner{&b.row(), b.call.op, operands.data(), b.call.inputs, out};
+  Edited op(b, edits);
+  Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
   apply(inner);
   for (int k = 0; k < b.row().outputs; ++k)
     if (out[k]) b.give(k, unfold_batch(out[k], 0, b.size()));
@@ -223,7 +227,7 @@ void products(Rules& r) {
   r[&op::convolution()] = &batched_convolution;
   r[&op::convolution_backward_input()] = &batched_convolution_input;
   r[&op::convolution_backward_weight()] = &batched_convolution_weight;
-  r[&op::unfold_patches()] = r[&op::fold_patches()] = &folded;
+  r[&op::unfold_patches()] = r[&op::fold_patches()] = &folded<>;
   for (const Row* row : {&op::fft_c2c(), &op::fft_r2c(), &op::fft_c2r()}) r[row] = &shifted<kDims>;
 }
 
@@ -248,7 +252,9 @@ void layers(Rules& r) {
   for (const Row* row :
        {&op::max_pool(), &op::max_pool_gather(), &op::max_pool_backward(), &op::avg_pool(), &op::avg_pool_backward()})
     r[row] = &shifted<kNothing>;
-  r[&op::grid_sample()] = &folded;
+  r[&op::grid_sample()] = &folded<>, r[&op::grid_sample_backward()] = &folded<kFold>;
+  r[&op::scaled_dot_product_attention_backward()] = &batched_attention_backward;
+  r[&op::cross_entropy_backward()] = r[&op::nll_loss_backward()] = &batched_loss_backward;
   r[&op::dropout()] = &batched_dropout;
   for (const Row* row : {&op::uniform(), &op::normal(), &op::log_normal(), &op::cauchy(), &op::exponential(),
                          &op::geometric(), &op::bernoulli(), &op::poisson(), &op::random()})

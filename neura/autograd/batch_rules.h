@@ -13,6 +13,7 @@ enum Edit : unsigned {
   kMask = 4,     // dims, a bit for each
   kPermute = 8,  // dims, a permutation
   kSize = 16,    // size, a list of sizes
+  kFold = 32,    // sizes, a list: as many of the first as there are samples
 };
 // The attributes of a call, with a batch in front.
 class Edited {
@@ -31,7 +32,9 @@ void shift(BatchCall& b, unsigned edits);
 template <unsigned edits> void shifted(BatchCall& b) { shift(b, edits); }
 
 // The batch joined to dimension 0 of every operand; taken apart again in every result.
-void folded(BatchCall& b);
+template <unsigned edits = kNothing> void folded(BatchCall& b);
+void fold_samples(BatchCall& b, unsigned edits);
+template <unsigned edits> void folded(BatchCall& b) { fold_samples(b, edits); }
 Tensor fold(const Tensor& t, int into);  // [b, .., n, ..] -> [.., b * n, ..]: into counts without b
 Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 
@@ -58,6 +61,8 @@ void batched_index_select(BatchCall&);
 void batched_index_write(BatchCall&);
 void batched_embedding(BatchCall&);
 void batched_embedding_backward(BatchCall&);
+void batched_attention_backward(BatchCall&);
+void batched_loss_backward(BatchCall&);
 void batched_dropout(BatchCall&);
 void batched_random(BatchCall&);
 

@@ -61,6 +61,20 @@ Level::Handle* Level::mine(const TensorImpl* t) const {
   return h && h->level == number_ ? h : nullptr;
 }
 
+Tensor Level::beneath(const Tensor& t) const {
+  const Handle* h = t ? mine(t.impl()) : nullptr;
+  return h ? h->value : t;
+}
+
+Beneath::Beneath(const Level& level) : before_(state.top) {
+  state.top = level.below;
+  if (!state.top) state.active &= ~std::uint32_t{kIntercepted};
+}
+Beneath::~Beneath() {
+  Level::open();  // a guard that a transform left here belongs beneath nothing
+  state.top = before_, state.active |= kIntercepted;
+}
+
 Level::Inside::Inside(Level& level) : before_(state.top) { state.top = &level, state.active |= kIntercepted; }
 Level::Inside::~Inside() {
   state.top = before_;
@@ -146,6 +160,13 @@ void Level::written(const Call& c) {
 }
 
 Level* top_level() { return dynamic_cast<Level*>(state.top); }
+Level* top_level_of(std::span<const Tensor> tensors) {
+  for (Interceptor* i = state.top; i; i = i->below)
+    if (auto* level = dynamic_cast<Level*>(i))
+      for (const Tensor& t : tensors)
+        if (level->owns(t)) return level;
+  return nullptr;
+}
 
 Tensor own_leaf(const Tensor& x) {
   Level* level = top_level();
@@ -173,7 +194,7 @@ void check_own_function(const char* name, const std::vector<Tensor>& inputs) {
     check<NotImplementedError>(!hidden, [&] {
       return std::string(name) +
              ": a Function inside vmap or jvp has no derivative for a transform around that one; "
-             "write it of differentiable operations";
+             "write it of differentiable operations, or give it a jvp, a vmap or generate_vmap_rule = True";
     });
   }
 }

@@ -4,6 +4,7 @@
 // graphs of the tensors beneath belong to the outer levels.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "neura/core/wrapped.h"
 #include "neura/op/apply.h"
@@ -22,6 +23,8 @@ class Level : public Interceptor {
   virtual Tensor lift(const Tensor& t) = 0;
   // Numbers that a call of a level above, or of this one, draws: whose part they are is said before they are drawn.
   virtual void announce(const Call&, const Drawn&) {}
+  bool owns(const Tensor& t) const { return t && mine(t.impl()); }
+  Tensor beneath(const Tensor& t) const;  // what t stands for here; itself where it is not of this level
 
  protected:
   struct Handle : Wrapped {
@@ -64,8 +67,20 @@ class Level : public Interceptor {
   const std::uint64_t number_, first_id_;
 };
 
+// While it lives, calls of this thread see only what lies beneath that level: for a rule that a program wrote.
+class Beneath {
+ public:
+  explicit Beneath(const Level&);
+  ~Beneath();
+  Beneath(const Beneath&) = delete;
+
+ private:
+  Interceptor* before_;
+};
+
 // The topmost level of this thread, or null.
 Level* top_level();
+Level* top_level_of(std::span<const Tensor>);  // the topmost to which one of them belongs, or null
 // What grad() of functions differentiates by: x joined to nothing, or to x's own history where it has one, wrapped at
 // the top level so that everything made of it is recorded there.
 Tensor own_leaf(const Tensor& x);

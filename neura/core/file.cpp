@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -119,7 +120,11 @@ AtomicFile::AtomicFile(const std::string& path) : path_(checked(path)), target_(
 
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0; file_ < 0; ++attempt) {
-    temporary_ = target_ + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    const std::string mark = ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+    const std::size_t kept =
+        std::min(target_.size() - begin, NAME_MAX - mark.size());  // a name may be as long as names can
+    temporary_ = target_.substr(0, begin + kept) + mark;
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ < 0 && (errno != EEXIST || attempt == 100)) system_error("cannot write", path, errno);
   }

@@ -74,6 +74,8 @@ Tensor get_total_norm(const std::vector<Tensor>& tensors, double norm_type, bool
 }
 
 Tensor clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, const ClipNormOptions& o) {
+  check<ValueError>(!(max_norm < 0),
+                    [&] { return "clip_grad_norm_: expected a max_norm from 0 up, got " + python_text(max_norm); });
   NoGrad guard;
   const std::vector<Tensor> grads = gradients(parameters);
   const Tensor total = get_total_norm(grads, o.norm_type);

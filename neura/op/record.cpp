@@ -129,14 +129,15 @@ void check_in_place(const Call& call) {
     throw InplaceError(in_place_name(call.row->name) + ": " + text);
   };
   Node* owner = node(root->history);
-  if (owner && owner->leaf)
-    refuse(
-        self->base
-            ? "expected no view of a leaf that requires gradients; write under NoGrad or use the form that returns a "
-              "new tensor"
-            : "expected no leaf that requires gradients; write under NoGrad or use the form that returns a new tensor");
+  constexpr const char* leaf =
+      "expected no leaf that requires gradients; write under NoGrad or use the form that returns a new tensor";
+  constexpr const char* view_of_leaf =
+      "expected no view of a leaf that requires gradients; write under NoGrad or use the form that returns a new "
+      "tensor";
+  if (owner && owner->leaf) refuse(self->base ? view_of_leaf : leaf);
   if (!self->base) return;
   const Edge edge = edge_of(self);
+  if (!owner && edge.node) refuse(edge.node->leaf ? leaf : view_of_leaf);  // a view of a constant became a leaf
   bool needed = owner;
   for (int i = 1; i < call.inputs && !needed; ++i)
     needed = call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor);

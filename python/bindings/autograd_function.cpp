@@ -26,6 +26,7 @@ void dealloc(PyObject* self) {
   if (c->base.weak) PyObject_ClearWeakRefs(self);
   Py_CLEAR(c->base.dict);
   Py_CLEAR(c->to_save);
+  Py_CLEAR(c->to_forward);
   Py_CLEAR(c->dirty);
   Py_CLEAR(c->plain);
   Py_CLEAR(c->needs);
@@ -37,6 +38,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(c->base.dict);
   Py_VISIT(c->to_save);
+  Py_VISIT(c->to_forward);
   Py_VISIT(c->dirty);
   Py_VISIT(c->plain);
   return 0;
@@ -45,6 +47,7 @@ int clear(PyObject* self) {
   PyContext* c = context_in(self);
   Py_CLEAR(c->base.dict);
   Py_CLEAR(c->to_save);
+  Py_CLEAR(c->to_forward);
   Py_CLEAR(c->dirty);
   Py_CLEAR(c->plain);
   return 0;
@@ -54,13 +57,18 @@ PyObject* keep(PyObject** place, PyObject* args) {
   Py_XDECREF(std::exchange(*place, Py_NewRef(args)));
   Py_RETURN_NONE;
 }
-PyObject* save_for_backward(PyObject* self, PyObject* args) {
+PyObject* keep_tensors(PyObject** place, PyObject* args, const char* what) {
   return guarded([&] {
-    for (nb::handle o : nb::borrow<nb::tuple>(args)) tensor_or_none(o, "save_for_backward");
-    return keep(&context_in(self)->to_save, args);
+    for (nb::handle o : nb::borrow<nb::tuple>(args)) tensor_or_none(o, what);
+    return keep(place, args);
   });
 }
-PyObject* save_for_forward(PyObject*, PyObject*) { Py_RETURN_NONE; }
+PyObject* save_for_backward(PyObject* self, PyObject* args) {
+  return keep_tensors(&context_in(self)->to_save, args, "save_for_backward");
+}
+PyObject* save_for_forward(PyObject* self, PyObject* args) {
+  return keep_tensors(&context_in(self)->to_forward, args, "save_for_forward");
+}
 PyObject* mark_dirty(PyObject* self, PyObject* args) { return keep(&context_in(self)->dirty, args); }
 PyObject* mark_non_differentiable(PyObject* self, PyObject* args) { return keep(&context_in(self)->plain, args); }
 PyObject* set_materialize_grads(PyObject* self, PyObject* value) {
@@ -72,6 +80,7 @@ PyObject* set_materialize_grads(PyObject* self, PyObject* value) {
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     PyContext* c = context_in(self);
+    if (c->to_forward) return Py_NewRef(c->to_forward);
     if (!c->recorded) return c->to_save ? Py_NewRef(c->to_save) : nb::tuple().release().ptr();
     auto* n = static_cast<PythonNode*>(c->base.node);
     check<AutogradError>(n && !n->released, [&] {
@@ -102,7 +111,7 @@ PyMethodDef methods[] = {
      "save_for_backward($self, *tensors)\n--\n\nKeeps tensors (or None) for backward, where saved_tensors gives them. "
      "Writing one in place in between is an error there."},
     {"save_for_forward", save_for_forward, METH_VARARGS,
-     "save_for_forward($self, *tensors)\n--\n\nFor forward mode, which is not there: does nothing."},
+     "save_for_forward($self, *tensors)\n--\n\nKeeps tensors (or None) for jvp, where saved_tensors gives them."},
     {"mark_dirty", mark_dirty, METH_VARARGS,
      "mark_dirty($self, *args)\n--\n\nSays in forward which inputs were written in place. They must be results too."},
     {"mark_non_differentiable", mark_non_differentiable, METH_VARARGS,
@@ -165,41 +174,16 @@ CustomNode::Results results_of(PyContext* c, nb::handle output, bool recorded) {
   return r;
 }
 
-nb::object call_forward(nb::handle cls, nb::handle context, const nb::tuple& args) {
+nb::object call_forward(nb::handle cls, nb::handle context, const nb::tuple& args, const nb::object& given) {
   const NoGrad off;
-  if (nb::cast<bool>(cls.attr("_splits"))) {
-    nb::object output = cls.attr("forward")(*args);
-    cls.attr("setup_context")(context, args, output);
-    return output;
-  }
-  return cls.attr("forward")(context, *args);
+  if (!nb::cast<bool>(cls.attr("_splits"))) return given.is_valid() ? given : cls.attr("forward")(context, *args);
+  nb::object output = given.is_valid() ? given : nb::object(cls.attr("forward")(*args));
+  cls.attr("setup_context")(context, args, output);
+  return output;
 }
 
-nb::object apply(nb::handle cls, const nb::tuple& args) {
-  const nb::object context = cls.attr("_backward_cls")();
-  PyContext* c = context_in(context.ptr());
-  const auto node = Ref<PythonNode>::adopt(new PythonNode(context.ptr()));
-  std::vector<Tensor> inputs;
-  nb::list needs;
-  for (nb::handle o : args) {
-    inputs.push_back(is_tensor(o.ptr()) ? tensor_in(o.ptr()) : Tensor());
-    needs.append(inputs.back() && inputs.back().requires_grad());
-  }
-  c->needs = nb::tuple(needs).release().ptr();
-  check_own_function(node->name(), inputs);
-  const bool recorded = node->take(inputs);
-  nb::object output = call_forward(cls, context, args);
-  CustomNode::Results r = results_of(c, output, recorded);
-  if (!recorded) return output;
-  for (const Tensor& t : r.values) node->is_tensor_output.push_back(t.defined());
-  node->give(r, inputs);
-  if (c->to_save)
-    for (nb::handle o : nb::borrow<nb::tuple>(c->to_save))
-      node->saved.emplace_back(tensor_or_none(o, "save_for_backward"), node.get());
-  c->recorded = true;
-  Py_CLEAR(c->to_save);
-  Py_CLEAR(c->dirty);
-  Py_CLEAR(c->plain);
+// The results, with those of them as they are recorded.
+nb::object recorded_output(const nb::object& output, const CustomNode::Results& r) {
   const bool many = PyTuple_Check(output.ptr());
   nb::list result;
   for (std::size_t i = 0; i < r.values.size(); ++i) {
@@ -231,6 +215,38 @@ std::vector<Tensor> gradients_of(const PythonNode& n, nb::handle result) {
 }
 
 }  // namespace
+
+Applied apply_function(nb::handle cls, const nb::tuple& args, bool keeps) {
+  const nb::object context = cls.attr("_backward_cls")();
+  PyContext* c = context_in(context.ptr());
+  const auto node = Ref<PythonNode>::adopt(new PythonNode(context.ptr()));
+  std::vector<Tensor> inputs;
+  nb::list needs;
+  bool inside = false;  // of a transform
+  for (nb::handle o : args) {
+    inputs.push_back(is_tensor(o.ptr()) ? tensor_in(o.ptr()) : Tensor());
+    needs.append(inputs.back() && inputs.back().requires_grad());
+    inside |= is_wrapped(inputs.back());
+  }
+  c->needs = nb::tuple(needs).release().ptr();
+  const bool recorded = node->take(inputs);
+  const nb::object given = inside ? by_rule(cls, args, inputs, recorded) : nb::object();
+  if (!given.is_valid()) check_own_function(node->name(), inputs);
+  nb::object output = call_forward(cls, context, args, given);
+  if (!keeps) Py_CLEAR(c->to_forward);
+  CustomNode::Results r = results_of(c, output, recorded);
+  if (!recorded) return {output, context};
+  for (const Tensor& t : r.values) node->is_tensor_output.push_back(t.defined());
+  node->give(r, inputs);
+  if (c->to_save)
+    for (nb::handle o : nb::borrow<nb::tuple>(c->to_save))
+      node->saved.emplace_back(tensor_or_none(o, "save_for_backward"), node.get());
+  c->recorded = true;
+  Py_CLEAR(c->to_save);
+  Py_CLEAR(c->dirty);
+  Py_CLEAR(c->plain);
+  return {recorded_output(output, r), context};
+}
 
 PythonNode::PythonNode(PyObject* o) : context(context_in(Py_NewRef(o))) { context->base.node = this; }
 PythonNode::~PythonNode() {
@@ -268,7 +284,9 @@ std::vector<Tensor> PythonNode::derive(std::vector<Tensor>& grads, bool retain) 
 void bind_functions(const Names& n) {
   context_type = new_type(spec, node_type);
   n.functions.attr("_FunctionCtx") = nb::handle(reinterpret_cast<PyObject*>(context_type));
-  n.function("_apply", &apply, "cls"_a, "args"_a);
+  n.function(
+      "_apply", [](nb::handle cls, const nb::tuple& args) { return apply_function(cls, args).output; }, "cls"_a,
+      "args"_a);
   n.function(
       "_refuse_twice",
       [](nb::handle context, nb::handle outputs, nb::handle arguments) {

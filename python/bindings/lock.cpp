@@ -1,6 +1,8 @@
 // The interpreter's lock. Long work lets go of it (core/host.h), and what a thread without it lets go of waits here.
 #include <atomic>
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "common.h"
 #include "neura/core/host.h"
@@ -41,7 +43,15 @@ void last_handle(TensorImpl* t) {
   if (Py_IsInitialized()) later([](void* p) { take_last_handle(static_cast<TensorImpl*>(p)); }, t);
 }
 void* unlock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
-void lock(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+// At the interpreter's end a daemon thread that asks for the lock is unwound, and what unwinds may not leave here: the
+// process would be aborted. Such a thread waits until the process is gone.
+void lock(void* state) {
+  try {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  } catch (...) {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+}
 constexpr Host python{unlock, lock, last_handle};
 
 }  // namespace

@@ -230,6 +230,7 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   if (found || PyErr_Occurred()) return found;
   return guarded([&]() -> PyObject* {
     if (Attribute* a = find_attribute(py_module(self), name)) return get_value(py_module(self), *a);
+    if (_PyType_Lookup(Py_TYPE(self), name)) return PyObject_GenericGetAttr(self, name);  // its own error says more
     const char* text = "'%s' object has no attribute '%U'";
     if (!py_module(self)->m) text = "'%s' object has no attribute '%U' yet: begin __init__ with super().__init__()";
     return PyErr_Format(PyExc_AttributeError, text, Py_TYPE(self)->tp_name, name);

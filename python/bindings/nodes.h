@@ -13,7 +13,7 @@ struct PyNode {
 };
 struct PyContext {  // what forward and backward of a function get; the node holds it, not it the node
   PyNode base;
-  PyObject *to_save, *dirty, *plain, *needs;
+  PyObject *to_save, *to_forward, *dirty, *plain, *needs;
   bool materialize, recorded;
 };
 extern PyTypeObject *node_type, *context_type;
@@ -48,6 +48,15 @@ void track_history(PyObject* tensor);                 // the garbage collector s
 // Visits the Python objects that this tensor alone holds, through its history.
 int visit_history(const Tensor&, visitproc, void* arg);
 int visit_node(const Node&, visitproc, void* arg, int depth = 0);
+
+// A call of a Function: what it gives, and its context. keeps: with what it saved for forward mode.
+struct Applied {
+  nb::object output, context;
+};
+Applied apply_function(nb::handle cls, const nb::tuple& args, bool keeps = false);
+// Does a level, whose tensors are among inputs, compute the call by a rule of the Function? It then gives the result.
+// records: the call is recorded above, for which forward may not see the context.
+nb::object by_rule(nb::handle cls, const nb::tuple& args, std::span<const Tensor> inputs, bool records);
 
 void bind_nodes(const Names&);
 void bind_functions(const Names&);

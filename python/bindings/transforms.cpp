@@ -51,6 +51,7 @@ void bind_levels(const Names& n) {
       .def("close", &Batch::close)
       .def("wrap", [](const Batch& b, const Tensor& t, int dim) { return b.get().in(t, dim); })
       .def("unwrap", [](const Batch& b, const Tensor& t, int dim) { return b.get().out(t, dim); })
+      .def("beneath", [](const Batch& b, const Tensor& t) { return b.get().beneath(t); })
       .def("is_batched", [](const Batch& b, const Tensor& t) { return b.get().is_batched(t); });
   nb::class_<Dual>(n.functions, "_DualLevel", "Forward mode's tensors, which have a tangent.")
       .def(nb::init<>())
@@ -61,6 +62,9 @@ void bind_levels(const Names& n) {
       .def("tangent", [](const Dual& d, const Tensor& t) { return tensor_or_nothing(d.get().tangent(t)); });
   n.function("_own_leaf", &own_leaf);
   n.function("_cut", [](const Tensor& t) { return t.detach(); });
+  n.function("_beneath", [](const Tensor& t, bool all) {
+    return all ? innermost(t) : is_wrapped(t) ? Tensor(wrapped(t.impl())->beneath()) : t;
+  });
   n.function("_comes_from_elsewhere", &comes_from_elsewhere);
   n.function("_has_derivative_beneath", &has_derivative_beneath);
   n.function("_looped_rows", [] {

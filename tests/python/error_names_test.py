@@ -22,6 +22,7 @@ SPACES = {
 LEFT_OUT = set(
     "save load load_backend manual_seed seed set_num_threads set_default_device set_default_dtype set_printoptions "
     "use_deterministic_algorithms set_rng_state from_file set_default_tensor_type set_deterministic_debug_mode "
+    "set_anomaly_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype "
     "compile pca_lowrank svd_lowrank lobpcg".split()
 )
 # Which say what part of their arguments is wrong, by the name of what takes that part.

@@ -225,6 +225,31 @@ def test_functions_of_ones_own():
         vmap(Cube.apply)(w)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: neura.nn.functional.scaled_dot_product_attention(x, x * 2, x.flip(-1), is_causal=True),
+        lambda x: neura.nn.functional.scaled_dot_product_attention(x, x, x, neura.tril(neura.ones(1, 4, 4)).double()),
+        lambda x: neura.nn.functional.scaled_dot_product_attention(x[0], x[1], x[0]),
+        lambda x: neura.nn.functional.cross_entropy(x[0], neura.tensor([0, -100, 2, 1]), reduction="none"),
+        lambda x: neura.nn.functional.cross_entropy(x, neura.tensor([[0, 1, 2], [0, 3, 1]]), label_smoothing=0.1),
+        lambda x: neura.nn.functional.nll_loss(x[0], neura.tensor([0, 1, 2, 1]), x[1, 0].detach(), reduction="none"),
+        lambda x: neura.nn.functional.nll_loss(x[0, 0], neura.tensor(2)),
+        lambda x: neura.nn.functional.grid_sample(x[None], x[None, :, :3, :2].tanh() * 0.9, align_corners=True),
+    ],
+)
+def test_rows_of_a_jacobian_are_computed_together(call):
+    x = (neura.arange(24, dtype=neura.float64) * 0.7).sin().reshape(2, 4, 3)
+    neura._neura._looped_rows()
+    rows = jacrev(call)(x)
+    assert not neura._neura._looped_rows()
+    leaf = x.clone().requires_grad_()
+    y = call(leaf)
+    for at, row in zip(y.reshape(-1), rows.reshape(-1, *x.shape)):
+        (want,) = neura.autograd.grad(at, leaf, retain_graph=True)
+        assert neura.allclose(row, want, atol=1e-12) and want.any() == row.any()
+
+
 def test_indices_of_each_sample():
     at = neura.tensor([1, 0, 1])
     assert vmap(lambda x, i: x[i])(X, at).tolist() == [2.0, 3.0, 6.0]

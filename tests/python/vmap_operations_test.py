@@ -16,8 +16,7 @@ DEPENDS_ON_VALUES = {
 DRAWS = {"nn.functional.multi_head_attention_forward"}
 # Rows that loop over the samples, because nobody has written a rule.
 LOOPS = {
-    "cross_entropy_backward", "ctc_loss", "ctc_loss_backward", "grid_sample_backward", "index_select", "median", "median_of_all",
-    "nll_loss_backward", "recurrent_layer_backward", "scaled_dot_product_attention_backward",
+    "ctc_loss", "ctc_loss_backward", "index_select", "median", "median_of_all", "recurrent_layer_backward",
     "index_add", "index_copy", "index_fill", "index_reduce",  # at one place, or of one element
 }  # fmt: skip
 SHARED = (neura.errors.Error, ValueError)  # a tensor that all samples share cannot be written with what they do not

@@ -1,5 +1,6 @@
 // Losses that compare input and target element by element.
 #include <cmath>
+#include <limits>
 
 #include "neura/core/wrapped.h"
 #include "neura/backend/kernels/loss.h"
@@ -250,7 +251,13 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
   if (const amp::Under cast{amp::Name::kl_div, input, target}) return kl_div(cast(input), cast(target), o);
   check_pair("kl_div", input, target);
-  const Tensor loss = o.log_target ? exp(target) * (target - input) : xlogy(target, target) - target * input;
+  Tensor loss;
+  if (o.log_target) {  // what has no probability adds nothing, where the formula is 0 * -inf
+    const Tensor none = target == -std::numeric_limits<double>::infinity(), there = masked_fill(target, none, 0);
+    loss = masked_fill(exp(there) * (there - input), none, 0);
+  } else {
+    loss = xlogy(target, target) - target * input;
+  }
   if (!o.batchmean) return reduced(loss, o.reduction);
   const std::int64_t samples = input.dim() ? input.shape()[0] : 1;
   return sum(loss) / double(std::max<std::int64_t>(samples, 1));  // of no samples 0, as in torch

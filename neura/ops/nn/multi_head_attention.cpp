@@ -86,7 +86,7 @@ std::pair<Tensor, Tensor> attend(const Tensor& q, const Tensor& k, const Tensor&
   const double p = a.training ? a.dropout_p : 0;
   if (a.need_weights) {
     const Tensor scores = bmm(q * std::sqrt(1.0 / double(q.size(2))), k.transpose(1, 2));
-    const Tensor weights = dropout(softmax(mask ? scores + mask : scores, -1), p, a.training);
+    const Tensor weights = dropout(mask ? _safe_softmax(scores + mask, -1) : softmax(scores, -1), p, a.training);
     return {bmm(weights, v).transpose(0, 1).contiguous(), weights};
   }
   const std::int64_t H = a.num_heads, N = q.size(0) / H;

@@ -26,7 +26,7 @@ _round_decimals_options scales(int decimals) {
 }
 bool takes_attributes(const Tensor& x, const clamp_options& o) {
   const auto number = [](const Operand& b) {
-    return b.kind == Operand::absent || (b.is_scalar() && !b.scalar.is_complex());
+    return b.kind == Operand::absent || (b.is_scalar() && !b.scalar.is_complex() && !std::isnan(b.scalar.real()));
   };
   return is_floating(x.dtype()) && number(o.min) && number(o.max);
 }

@@ -6,6 +6,7 @@
 #include "neura/op/registry.h"
 #include "neura/op/under_autocast.h"
 #include "neura/ops/create/copy.h"
+#include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/reduce/reduce_common.h"
 
@@ -90,7 +91,9 @@ struct LogSumExp {
   void run(Context& c, View x, View y) const { c.backend.reduce->logsumexp(c, dims, x, y); }
   void gradient(Gradient& g) const {
     const Shape sizes = g.input(0).shape();
-    g.result[0] = restore(g.g[0], sizes, dims) * exp(g.input(0) - restore(g.output(), sizes, dims));
+    Tensor y = g.output();  // of nothing but -inf it is -inf, and -inf - -inf would be NaN
+    if (!is_complex(y.dtype())) y = masked_fill(y, y == -kInf, 0);
+    g.result[0] = restore(g.g[0], sizes, dims) * exp(g.input(0) - restore(y, sizes, dims));
   }
 };
 

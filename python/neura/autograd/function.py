@@ -15,6 +15,10 @@ class Function:
     backward needs: ctx.save_for_backward(*tensors) and ctx.saved_tensors for tensors, attributes for anything else.
     What backward computes from differentiable operations can be differentiated again.
 
+    Inside transforms (neura.func) a function with setup_context has rules of its own: jvp(ctx, *tangents) for forward
+    mode, with what ctx.save_for_forward(*tensors) kept, and vmap(info, in_dims, *args) for batches of samples, or
+    generate_vmap_rule = True where forward, backward and jvp are made of neura's operations.
+
     >>> class Cube(neura.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -64,8 +68,29 @@ class Function:
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """Forward mode, which is not there."""
-        raise NotImplementedError("Function: forward mode is not there; write backward")
+        """The tangents of the results of forward, from those of its arguments: None for what is no tensor."""
+        raise NotImplementedError("Function: expected jvp to be defined; write jvp(ctx, *tangents)")
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """(output, out_dims) of forward for info.batch_size samples, which stand in dimension in_dims[i] of args[i].
+
+        in_dims[i] is None for an argument that all samples share, out_dims likewise for results.
+        """
+        raise NotImplementedError("Function: expected vmap to be defined; write vmap(info, in_dims, *args)")
+
+    @classmethod
+    def _has_jvp(cls):
+        return cls.jvp is not Function.jvp
+
+    @classmethod
+    def _has_vmap(cls):
+        written = cls.vmap is not Function.vmap
+        if written and cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"{cls.__name__}: expected vmap or generate_vmap_rule = True, got both; remove one of them"
+            )
+        return written or bool(cls.generate_vmap_rule)
 
     @classmethod
     def _derivative(cls, ctx, *grads):

@@ -173,25 +173,29 @@ def gradcheck(
     compares along one random direction instead of element by element. raise_exception False gives False instead of the
     error. nondet_tol: how far two equal backwards may differ. Each output is differentiated alone, so that backward
     sees gradients that did not arrive, whatever check_undefined_grad says; dtypes of gradients are always those of the
-    inputs. ValueError if no input requires a gradient.
+    inputs. check_forward_ad: forward mode too. check_batched_grad, check_batched_forward_grad: vmap of backward and of
+    forward mode gives what each direction gives. ValueError if no input requires a gradient.
 
     >>> x = neura.randn(3, dtype=neura.float64, requires_grad=True)
     >>> neura.autograd.gradcheck(neura.sin, x)
     True
     """
-    unsupported = {
-        "check_batched_grad": check_batched_grad,
-        "check_batched_forward_grad": check_batched_forward_grad,
-        "check_forward_ad": check_forward_ad,
-        "masked": masked,
-    }
-    inputs, wanted = _check_arguments("gradcheck", inputs, unsupported)
+    inputs, wanted = _check_arguments("gradcheck", inputs, {"masked": masked})
     try:
         with enable_grad():
             outputs = _outputs(func, inputs)
         if check_backward_ad:
             check = _fast if fast_mode else _slow
             check(func, inputs, wanted, outputs, eps, atol, rtol, nondet_tol)
+        if check_batched_grad or check_forward_ad or check_batched_forward_grad:
+            from . import _gradcheck_modes as modes
+
+            if check_forward_ad:
+                modes.check_forward(func, inputs, wanted, eps, atol, rtol, fast_mode)
+            if check_batched_grad:
+                modes.check_batched(inputs, wanted, outputs, atol, rtol)
+            if check_batched_forward_grad:
+                modes.check_batched_forward(func, inputs, wanted, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -220,10 +224,10 @@ def gradgradcheck(
 ):
     """gradcheck of the second derivative; grad_outputs are random where they are left out.
 
-    gen_non_contig_grad_outputs: what is drawn is not contiguous. Other arguments are gradcheck's.
+    gen_non_contig_grad_outputs: what is drawn is not contiguous. check_fwd_over_rev: forward mode of the gradient;
+    check_rev_over_rev: its gradient. Other arguments are gradcheck's.
     """
-    unsupported = {"check_batched_grad": check_batched_grad, "check_fwd_over_rev": check_fwd_over_rev, "masked": masked}
-    inputs, wanted = _check_arguments("gradgradcheck", inputs, unsupported)
+    inputs, wanted = _check_arguments("gradgradcheck", inputs, {"masked": masked})
     with enable_grad():
         outputs = [y for y in _outputs(func, inputs) if y.requires_grad]
     if grad_outputs is None:
@@ -243,8 +247,6 @@ def gradgradcheck(
             grads = _grad(ys, targets, arguments[n:], create_graph=True, allow_unused=True)
         return tuple(g if g is not None else _neura.zeros_like(x) for g, x in zip(grads, targets))
 
-    if not check_rev_over_rev:
-        return True
     return gradcheck(
         gradients,
         inputs + tuple(grad_outputs),
@@ -253,5 +255,8 @@ def gradgradcheck(
         rtol=rtol,
         raise_exception=raise_exception,
         nondet_tol=nondet_tol,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )

@@ -52,3 +52,31 @@ def functionalize(func, *, remove="mutations"):
         return func(*args, **kwargs)
 
     return same
+
+
+def replace_all_batch_norm_modules_(root):
+    """Takes the running statistics from every batch norm of a module, so that vmap may train it; returns the module.
+
+    >>> net = neura.nn.Sequential(neura.nn.BatchNorm1d(2))
+    >>> neura.func.replace_all_batch_norm_modules_(net)[0].running_mean is None
+    True
+    """
+    from ..nn.families import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def debug_unwrap(tensor, *, recurse=True):
+    """What a tensor inside transforms stands for: the whole batch, or the value without its tangent. For debuggers.
+
+    recurse: through all levels, and not only the innermost.
+
+    >>> neura.func.vmap(lambda x: print(neura.func.debug_unwrap(x)) or x)(neura.tensor([1., 2.]))
+    tensor([1., 2.])
+    tensor([1., 2.])
+    """
+    return _neura._beneath(tensor, recurse)

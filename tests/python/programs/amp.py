@@ -165,3 +165,21 @@ def cast_by_hand(torch):
         x.float().sum(),
         torch.finfo(torch.bfloat16).eps,
     )
+
+
+def older_names(torch):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = torch.get_autocast_cpu_dtype(), torch.get_autocast_gpu_dtype(), torch.is_autocast_cpu_enabled()
+        torch.set_autocast_cpu_dtype(torch.float16)
+        torch.set_autocast_gpu_dtype(torch.bfloat16)
+        torch.set_autocast_cpu_enabled(True)
+        inside = torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda"), torch.is_autocast_enabled("cpu")
+        product = (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+        torch.set_autocast_cpu_enabled(False)
+        torch.set_autocast_cpu_dtype(before[0])
+        torch.set_autocast_gpu_dtype(before[1])
+    after = torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda"), torch.is_autocast_cpu_enabled()
+    return [str(x) for x in (*before, *inside, product, *after)]

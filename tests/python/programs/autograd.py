@@ -386,3 +386,12 @@ def node_facts(torch):
     node = y.grad_fn
     nodes = [node.name(), node.next_functions[0][0].name(), node.next_functions[0][0].next_functions[0][0].name()]
     return nodes, node.next_functions[0][1], x.grad_fn
+
+
+def anomaly_as_a_switch(torch):
+    torch.set_anomaly_enabled(True)
+    on = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    torch.set_anomaly_enabled(True, False)
+    loose = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    torch.set_anomaly_enabled(False)
+    return on, loose, torch.is_anomaly_enabled()

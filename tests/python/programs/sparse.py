@@ -292,3 +292,17 @@ def unscaled_gradients(torch):
     scaler.step(o)
     scaler.update()
     return g, e.weight.detach(), scaler.get_scale(), raised(lambda: torch.nn.utils.clip_grad_norm_(e.parameters(), 1.0))
+
+
+def products_that_stay_sparse(torch):
+    s, d = small(torch), values(torch, 3, 2)
+    base = torch.eye(3, 2, dtype=d.dtype).to_sparse()
+    rows, whole = torch.hspmm(s, d), torch.smm(s, d)
+    added = [f(base, s, d, beta=2, alpha=3) for f in (torch.sspaddmm, torch.saddmm)]
+    facts = [(t.sparse_dim(), t.dense_dim(), t.layout == torch.sparse_coo) for t in (rows, whole, *added)]
+    csr, csc = s.coalesce().to_sparse_csr(), s.coalesce().to_sparse_csc()
+    copies = [torch.crow_indices_copy(csr), torch.col_indices_copy(csr), torch.values_copy(csr)]
+    copies += [torch.ccol_indices_copy(csc), torch.row_indices_copy(csc)]
+    copies[2].zero_()
+    parts = [(t._indices(), t._values()) for t in (whole, *added)]
+    return facts, copies, csr.values(), rows.to_dense(), parts, raised(lambda: torch.smm(d, d))

@@ -254,3 +254,28 @@ def chunks(torch):
         torch.func.jacrev(lambda a: a**2, chunk_size=1)(x[0]),
         raised(lambda: torch.vmap(f, chunk_size=0)(x), ValueError),
     )
+
+
+def batch_norms_without_statistics(torch):
+    nn, f = torch.nn, torch.func
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Sequential(nn.BatchNorm1d(3, affine=False))).double()
+    same = f.replace_all_batch_norm_modules_(net) is net
+    with torch.no_grad():
+        net[0].weight.copy_(values(torch, 3, 2))
+        net[0].bias.zero_()
+    params = {k: v.detach() for k, v in net.named_parameters()}
+    x = values(torch, 4, 5, 2)
+    each = f.vmap(f.grad(lambda p, x: (f.functional_call(net, p, (x,)) ** 3).sum()), in_dims=(None, 0))(params, x)
+    return same, [k for k, _ in net.named_buffers()], net[1].track_running_stats, each
+
+
+def looked_into(torch):
+    seen, f = [], torch.func
+
+    def look(x):
+        seen.append((f.debug_unwrap(x), f.debug_unwrap(x, recurse=False).shape))
+        return x * 2
+
+    f.vmap(f.vmap(look))(values(torch, 2, 3))
+    f.jvp(look, (values(torch, 2),), (values(torch, 2),))
+    return seen, f.debug_unwrap(values(torch, 2))

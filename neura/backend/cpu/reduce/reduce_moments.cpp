@@ -122,7 +122,26 @@ void logsumexp(Context& c, unsigned reduced, View x, View y) {
 }
 
 namespace {
+// A sum of floats may leave their range where the mean does not: such a result is taken again in double.
+void mean_of_floats(Context& c, unsigned reduced, View x, View y) {
+  const bool direct = y.dtype() == DType::float32;
+  const Results apart(c, DType::float32, y);
+  const View m = direct ? y : apart.view;
+  fold(c, Fold::mean, DType::float32, reduced, x, {}, m);
+  float* const p = m.as<float>();
+  const std::int64_t results = apart.spec.numel;
+  const auto is_lost = [](float v) { return !std::isfinite(v); };
+  if (std::any_of(p, p + results, is_lost)) {
+    const Results wide(c, DType::float64, y);
+    fold(c, Fold::mean, DType::float64, reduced, x, {}, wide.view);
+    for (std::int64_t i = 0; i < results; ++i)
+      if (is_lost(p[i])) p[i] = float(wide.view.as<double>()[i]);
+  }
+  if (!direct) apart.to(c, y);
+}
+
 void any_fold(Context& c, Fold which, DType computed, unsigned reduced, View x, View p, View y) {
+  if (which == Fold::mean && computed == DType::float32) return mean_of_floats(c, reduced, x, y);
   (which == Fold::norm2 || which == Fold::normp ? norm : fold)(c, which, computed, reduced, x, p, y);
 }
 }  // namespace
