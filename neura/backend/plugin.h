@@ -6,6 +6,7 @@ namespace neura {
 
 struct Plugin {
   std::uint64_t layout;  // of whoever compiled it: layout.h
+  const char* version;   // and which Neura that was: version.h
   const DeviceApi& device;
   const Backend& backend;
   const char* (*missing)();  // null, or why no device can be used
