@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""On a machine with a GPU: installs wheels of neura and neura-cuda13 into a new folder, without an index and without what
-they depend on; then trains a network on the cpu and on cuda:0, compares, calls each of NVIDIA's libraries, and prints
-which files were loaded. The Python that runs this must find NVIDIA's wheels (those of PyTorch will do), or the system
-their libraries.
+"""On a machine with a GPU: installs wheels of neura and neura-cuda13 into a new folder, without an index and without
+what they depend on; then trains a network on the cpu and on cuda:0, compares, calls each of NVIDIA's libraries, and
+prints which files were loaded. The Python that runs this must find NVIDIA's wheels (those of PyTorch will do), or the
+system their libraries.
 
     try_cuda_wheel.py NEURA_WHEEL CUDA_WHEEL
 """

@@ -75,17 +75,17 @@ pythons=("$@")
   python=$(find_python 3.$minor || true)
   if [ -n "$python" ]; then pythons+=("$python"); else echo "left out: the wheel of Python 3.$minor, which is not here"; fi
 done
-rm -rf build/dist
 mkdir -p build/dist build/wheels
 table=()
 for python in "${pythons[@]}"; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   home=$PWD/build/wheels/$version start=$SECONDS
+  rm -f build/dist/neura-*-"cp${version/./}"-*
   builder "$python" "$home"
   wheel "$home/bin/python" "$home/dist" --config-settings "build-dir=build/wheel-$version" | tee "$home/log"
   tagged "$home" "$home"/dist/*.whl
   table+=("$(printf '%-8s %5s s %8s MB %8s ms  %s' "$version" $((SECONDS - start)) "$(grep -oP '[\d.]+(?= MB)' "$home/log")" \
-    "$(grep -oP '(?<=import neura takes )[\d.]+' "$home/log")" "$(basename "$(ls -t build/dist/*.whl | head -1)")")")
+    "$(grep -oP '(?<=import neura takes )[\d.]+' "$home/log")" "$(basename "$(ls build/dist/neura-*-"cp${version/./}"-*)")")")
 done
 printf '\n%-8s %7s %11s %11s  %s\n' Python build size import wheel
 printf '%s\n' "${table[@]}"
