@@ -58,8 +58,10 @@ target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY
 target_compile_options(neura_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
 target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static)
-# NVIDIA's libraries are loaded when something first needs them: in the build tree, those whose headers were read.
-set_target_properties(neura_cuda PROPERTIES BUILD_RPATH ${CUDAToolkit_LIBRARY_DIR})
+# NVIDIA's libraries are loaded when something first needs them: in the build tree, those of the toolkit that was found.
+if(TARGET CUDA::cublasLt)
+  set_target_properties(neura_cuda PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:CUDA::cublasLt>)
+endif()
 target_link_options(neura_cuda PRIVATE LINKER:--no-undefined)
 # cuDNN may be absent, and then convolutions are slower.
 find_path(NEURA_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Where cudnn.h of cuDNN 9 is")

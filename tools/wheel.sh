@@ -61,7 +61,10 @@ cuda() {
 
 case "${1:-}" in
   --all) shift ;;
-  --cuda) cuda "${@:2}" && exit ;;
+  --cuda)
+    cuda "${@:2}"
+    exit
+    ;;
   *)
     python=$PWD/build/python/bin/python
     [ -x "$python" ] || { echo "wheel: no build/python; run tools/python.sh first"; exit 1; }
