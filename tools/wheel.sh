@@ -4,7 +4,7 @@
 # tools/wheel.sh --all [PYTHON...]: that for each of these Pythons, or each from 3.9 to 3.13 that is found. The wheels lie in
 # build/dist, with the tag of the oldest Linux that they run on, and a table tells of them.
 # tools/wheel.sh --cuda [ARCHITECTURES]: the wheel neura-cuda13, also into build/dist, for the architectures of
-# python/cuda/pyproject.toml or these ("90", "80-real;90"); tried beside the oldest and the newest Python's wheel there.
+# python/cuda/pyproject.toml or these ("100", "90-real;120"); tried beside the oldest and the newest Python's wheel there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SKBUILD_CMAKE_DEFINE=NEURA_WERROR=ON CXX=${CXX:-c++}  # as in the build tree, so that ccache knows what it compiled there
