@@ -1,7 +1,7 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build quick dev demo test bench wheel wheels docs site format format-check lint checks asan tsan arm wasm coverage install clean
+.PHONY: help build quick dev demo test bench wheel wheels wheel-cuda docs site format format-check lint checks asan tsan arm wasm coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -44,6 +44,8 @@ wheel:  ## the Python package as a wheel, in build/dist, tried in an environment
 	tools/python.sh && tools/wheel.sh
 wheels:  ## a wheel for each Python from 3.9 to 3.13 that is here, and a table of them
 	tools/wheel.sh --all
+wheel-cuda:  ## the wheel neura-cuda13 beside them
+	tools/wheel.sh --cuda
 install: build  ## installs into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 clean:  ## removes build/

@@ -50,16 +50,20 @@ endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/families/cuda_units.def CONTENT "${all_units}" @ONLY)
 # Random numbers are the cpu's to the last bit: products and sums are rounded one by one.
 set_source_files_properties(neura/backend/cuda/random/random.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
-set(shared_with_core backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
+set(shared_with_core backend/packages backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
 list(TRANSFORM shared_with_core REPLACE "(.+)" "neura/\\1.cpp")
 add_library(neura_cuda SHARED ${sources} ${shared_with_core})
 target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 # For the host's compiler behind nvcc. The structs of kernels' arguments are filled in parts.
 target_compile_options(neura_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
-target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)
+target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static)
+# NVIDIA's libraries are loaded when something first needs them: in the build tree, those of the toolkit that was found.
+if(TARGET CUDA::cublasLt)
+  set_target_properties(neura_cuda PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:CUDA::cublasLt>)
+endif()
 target_link_options(neura_cuda PRIVATE LINKER:--no-undefined)
-# cuDNN: its headers here; the library itself is loaded when something is convolved.
+# cuDNN may be absent, and then convolutions are slower.
 find_path(NEURA_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Where cudnn.h of cuDNN 9 is")
 if(NEURA_CUDNN_INCLUDE)
   target_compile_definitions(neura_cuda PRIVATE NEURA_CUDNN)
@@ -69,6 +73,10 @@ else()
 endif()
 set_target_properties(neura_cuda PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
   CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
-if(NOT SKBUILD)
+if(SKBUILD)  # python/cuda: a wheel of this library alone
+  set_target_properties(neura_cuda PROPERTIES INSTALL_RPATH "")
+  install(TARGETS neura_cuda LIBRARY DESTINATION neura_cuda13 COMPONENT cuda)
+  install(FILES LICENSE-APACHE LICENSE-MIT DESTINATION ${SKBUILD_METADATA_DIR}/licenses COMPONENT cuda)
+else()
   install(TARGETS neura_cuda)
 endif()

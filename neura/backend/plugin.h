@@ -6,6 +6,7 @@ namespace neura {
 
 struct Plugin {
   std::uint64_t layout;  // hash of the layout it was compiled with: layout.h
+  const char* version;   // of the Neura that it was compiled with: version.h
   const DeviceApi& device;
   const Backend& backend;
   const char* (*missing)();  // null, or why no device can be used

@@ -7,6 +7,9 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
+
+#include "neura/backend/packages.h"
 
 namespace neura::cuda {
 
@@ -39,11 +42,9 @@ struct Nvrtc {
   Nvrtc() {
     const char* const chosen = std::getenv("NEURA_NVRTC_LIBRARY");
     void* library = nullptr;
-    for (const std::string& file :
-         {std::string(chosen ? chosen : "libnvrtc.so.13"), root() + "/lib64/libnvrtc.so.13"}) {
+    for (const std::string& file : chosen ? std::vector<std::string>{chosen} : nvidia_files("libnvrtc.so.13")) {
       if (!library) library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (!library && why.empty()) why = dlerror();
-      if (chosen) break;
     }
     if (!library) return;
     why.clear();
@@ -56,18 +57,13 @@ struct Nvrtc {
   }
 
  private:
-  static std::string root() {  // of the toolkit
-    for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-      if (const char* path = std::getenv(variable); path && *path) return path;
-    return "/usr/local/cuda";
-  }
   void find_headers() {
     std::string beside;
     if (Dl_info at; why.empty() && dladdr(reinterpret_cast<const void*>(nvrtcVersion), &at) && at.dli_fname) {
       beside = at.dli_fname;
       beside.resize(beside.find_last_of('/') + 1);
     }
-    for (const std::string& path : {beside + "../include", root() + "/include"})
+    for (const std::string& path : {beside + "../include", cuda_toolkit() + "/include"})
       if (folder.empty() && access((path + "/cuda_fp16.h").c_str(), R_OK) == 0) folder = path;
   }
 #endif

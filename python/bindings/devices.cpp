@@ -2,6 +2,7 @@
 #include "common.h"
 #include <nanobind/stl/vector.h>
 
+#include "neura/backend/packages.h"
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
 #include "neura/cuda/memory.h"
@@ -25,6 +26,15 @@ DeviceMemory memory(Device d) {
   DeviceMemory m;
   throw_failure(device_api(d).memory(d.index, &m), "memory");
   return m;
+}
+
+// Wheels are looked for where Python looks for packages, as it is now: another thread may ask later, without Python's
+// lock.
+void tell_packages() {
+  const nb::list path = nb::module_::import_("sys").attr("path");
+  for (nb::handle entry : path)
+    if (std::string folder; nb::try_cast(entry, folder) && folder.starts_with('/'))
+      package_folders().push_back(std::move(folder));
 }
 
 }  // namespace
@@ -52,6 +62,7 @@ static void bind_cpu(nb::module_& neura) {
 }
 
 void bind_devices(nb::module_& neura) {
+  tell_packages();
   bind_amp(neura);
   bind_border(neura);
   bind_cpu(neura);

@@ -92,8 +92,10 @@ TEST_F(Cli, SaysWhatOfCudaIsMissing) {
   } cases[] = {
       {folder / "nothing.so", "", "its library cannot be loaded (" + (folder / "nothing.so") + ": cannot open"},
       {kLibraries + "/libneura.so", "", "is no back end of Neura; use the cpu, or install the build with CUDA"},
-      {NEURA_REFUSING, "version",
+      {NEURA_REFUSING, "layout",
        "was built with another version of Neura; install both from one build, or use the cpu"},
+      {NEURA_REFUSING, "version",
+       "was built with another version of Neura (0.0.9, not 0.1.0); install both from one build, or use the cpu"},
       {NEURA_REFUSING, "nothing", "offers no back end; use the cpu, or install the build with CUDA again"},
       {NEURA_REFUSING, "driver", "no NVIDIA driver was found; install one, or use the cpu"},
   };

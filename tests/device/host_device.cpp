@@ -26,6 +26,7 @@
 #include "neura/backend/kernels/sort.h"
 #include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
+#include "neura/core/version.h"
 #include "tests/device/host_streams.h"
 
 namespace neura::test {
@@ -242,7 +243,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 }  // namespace neura::test
 
 extern "C" const neura::Plugin* neura_plugin() {
-  static const neura::Plugin plugin{neura::layout_of_tables(), neura::test::api, neura::test::backend(),
-                                    []() -> const char* { return nullptr; }};
+  static const neura::Plugin plugin{neura::layout_of_tables(), neura::kVersion, neura::test::api,
+                                    neura::test::backend(), []() -> const char* { return nullptr; }};
   return &plugin;
 }

@@ -8,6 +8,7 @@
 #include "neura/backend/families.h"
 #include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
+#include "neura/core/version.h"
 
 namespace neura::cuda {
 
@@ -75,7 +76,7 @@ const Backend& backend() {
 }  // namespace neura::cuda
 
 extern "C" __attribute__((visibility("default"))) const neura::Plugin* neura_plugin() {
-  static const neura::Plugin plugin{neura::layout_of_tables(), neura::cuda::api(), neura::cuda::backend(),
-                                    neura::cuda::missing};
+  static const neura::Plugin plugin{neura::layout_of_tables(), neura::kVersion, neura::cuda::api(),
+                                    neura::cuda::backend(), neura::cuda::missing};
   return &plugin;
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "neura/backend/cuda/runtime/dynamic.h"
+#include "neura/backend/cuda/product/cublaslt.h"
 
 namespace neura::cuda {
 
@@ -28,6 +28,7 @@ struct Library {
   bool loaded = false;
 
   Library() {
+    cublas_lt();  // which cuDNN names without a folder: loaded, it is found
     void* const library = open_library("NEURA_CUDNN_LIBRARY", "libcudnn.so.9");
     loaded = library;
 #define X(name) \

@@ -62,7 +62,7 @@ Failed Solver::open() {
   if (const char* file = library().missing)
     return fail(DeviceFailure::absent,
                 "expected %s for linear algebra on cuda, got no such library; install cuSOLVER and cuBLAS of the CUDA "
-                "toolkit, or let NEURA_CUSOLVER_LIBRARY and NEURA_CUBLAS_LIBRARY name them",
+                "toolkit or nvidia-cusolver, or let NEURA_CUSOLVER_LIBRARY and NEURA_CUBLAS_LIBRARY name them",
                 file);
   Session& s = *lease_;
   const Relaxed relaxed;

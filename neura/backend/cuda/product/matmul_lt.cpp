@@ -1,14 +1,13 @@
 // cuBLASLt is column-major: y = a b is asked for as yᵀ = bᵀ aᵀ. What it recommends for a shape is asked for once.
 #include "neura/backend/cuda/product/matmul_lt.h"
 
-#include <cublasLt.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <unordered_map>
 
+#include "neura/backend/cuda/product/cublaslt.h"
 #include "neura/backend/cuda/runtime/precision.h"
 
 namespace neura::cuda {
@@ -39,18 +38,25 @@ struct Library {  // of one thread and one device
   Library() = default;
   Library(const Library&) = delete;
   ~Library() {  // at the thread's end, which for the main thread comes before the end of the CUDA runtime
-    if (handle) (void)cublasLtDestroy(handle);  // a destructor cannot report it
+    if (handle) (void)cublas_lt().cublasLtDestroy(handle);  // a destructor cannot report it
   }
 };
 
 Failed failed(cublasStatus_t s) {
   if (s == CUBLAS_STATUS_SUCCESS) return nullptr;
-  return fail(DeviceFailure::device, "cuBLASLt: %s (%s)", cublasLtGetStatusString(s), cublasLtGetStatusName(s));
+  return fail(DeviceFailure::device, "cuBLASLt: %s (%s)", cublas_lt().cublasLtGetStatusString(s),
+              cublas_lt().cublasLtGetStatusName(s));
 }
 Failed library_of(int index, Library** library) {
   thread_local Library libraries[kDevices];
   *library = &libraries[index];
-  return (*library)->handle ? nullptr : failed(cublasLtCreate(&(*library)->handle));
+  if ((*library)->handle) return nullptr;
+  if (!cublas_lt().loaded)
+    return fail(DeviceFailure::absent,
+                "expected %s for products of matrices on cuda, got no such library; install cuBLAS of the CUDA toolkit "
+                "or nvidia-cublas, or let NEURA_CUBLASLT_LIBRARY name it",
+                CublasLt::file);
+  return failed(cublas_lt().cublasLtCreate(&(*library)->handle));
 }
 
 struct Number {  // as cuBLASLt wants it with products of this dtype
@@ -98,13 +104,13 @@ Key key_of(const LtProduct& p, bool tf32) {
 }
 
 template <class V> Failed set(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t what, const V& value) {
-  return failed(cublasLtMatmulDescSetAttribute(d, what, &value, sizeof value));
+  return failed(cublas_lt().cublasLtMatmulDescSetAttribute(d, what, &value, sizeof value));
 }
 template <class V> Failed set(cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t what, const V& value) {
-  return failed(cublasLtMatrixLayoutSetAttribute(l, what, &value, sizeof value));
+  return failed(cublas_lt().cublasLtMatrixLayoutSetAttribute(l, what, &value, sizeof value));
 }
 template <class V> Failed set(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t what, const V& value) {
-  return failed(cublasLtMatmulPreferenceSetAttribute(p, what, &value, sizeof value));
+  return failed(cublas_lt().cublasLtMatmulPreferenceSetAttribute(p, what, &value, sizeof value));
 }
 #define NEURA_TRY(call)            \
   do {                             \
@@ -113,7 +119,8 @@ template <class V> Failed set(cublasLtMatmulPreference_t p, cublasLtMatmulPrefer
 
 Failed describe(cublasLtMatrixLayout_t layout, const Types& t, std::int64_t lines, std::int64_t line, std::int64_t ld,
                 std::int64_t batch, std::int64_t step) {
-  NEURA_TRY(failed(cublasLtMatrixLayoutInit(layout, t.element, std::uint64_t(line), std::uint64_t(lines), ld)));
+  NEURA_TRY(failed(cublas_lt().cublasLtMatrixLayoutInit_internal(layout, sizeof *layout, t.element, std::uint64_t(line),
+                                                                 std::uint64_t(lines), ld)));
   if (batch == 1) return nullptr;
   NEURA_TRY(set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t(batch)));
   return set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
@@ -126,7 +133,7 @@ cublasOperation_t operation(const LtMatrix& x) {
   return x.conjugate ? CUBLAS_OP_C : x.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 Failed prefer(cublasLtMatmulPreference_t want, const LtProduct& p) {
-  NEURA_TRY(failed(cublasLtMatmulPreferenceInit(want)));
+  NEURA_TRY(failed(cublas_lt().cublasLtMatmulPreferenceInit_internal(want, sizeof *want)));
   NEURA_TRY(set(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspace));
   // Parts of a sum are added in the dtype in which they were computed, never in that of the result.
   NEURA_TRY(
@@ -142,7 +149,8 @@ Failed prefer(cublasLtMatmulPreference_t want, const LtProduct& p) {
 
 Failed make(cublasLtHandle_t handle, const LtProduct& p, bool tf32, Plan& plan) {
   const Types t = types_of(p.dtype, tf32);
-  NEURA_TRY(failed(cublasLtMatmulDescInit(&plan.product, t.compute, t.scale)));
+  NEURA_TRY(
+      failed(cublas_lt().cublasLtMatmulDescInit_internal(&plan.product, sizeof plan.product, t.compute, t.scale)));
   NEURA_TRY(set(&plan.product, CUBLASLT_MATMUL_DESC_TRANSA, operation(p.b)));
   NEURA_TRY(set(&plan.product, CUBLASLT_MATMUL_DESC_TRANSB, operation(p.a)));
   if (p.bias) {
@@ -156,8 +164,8 @@ Failed make(cublasLtHandle_t handle, const LtProduct& p, bool tf32, Plan& plan) 
   NEURA_TRY(prefer(&want, p));
   cublasLtMatmulHeuristicResult_t found;
   int count = 0;
-  const cublasStatus_t s = cublasLtMatmulAlgoGetHeuristic(handle, &plan.product, &plan.b, &plan.a, &plan.y, &plan.y,
-                                                          &want, 1, &found, &count);
+  const cublasStatus_t s = cublas_lt().cublasLtMatmulAlgoGetHeuristic(handle, &plan.product, &plan.b, &plan.a, &plan.y,
+                                                                      &plan.y, &want, 1, &found, &count);
   if (s != CUBLAS_STATUS_NOT_SUPPORTED) NEURA_TRY(failed(s));
   plan.known = s == CUBLAS_STATUS_SUCCESS && count == 1 && found.state == CUBLAS_STATUS_SUCCESS;
   if (plan.known) plan.algorithm = found.algo, plan.workspace = found.workspaceSize;
@@ -181,9 +189,9 @@ Failed multiply_batch(Library& library, int index, cudaStream_t stream, const Lt
   char* workspace = nullptr;
   if (plan.workspace) NEURA_TRY(scratch.take(plan.workspace, &workspace));
   const Number alpha(p.alpha, p.dtype), beta(p.c ? p.beta : 0.0, p.dtype);
-  return failed(cublasLtMatmul(library.handle, &plan.product, alpha.bytes, p.b.data, &plan.b, p.a.data, &plan.a,
-                               beta.bytes, p.c ? p.c : p.y, &plan.y, p.y, &plan.y, &plan.algorithm, workspace,
-                               plan.workspace, stream));
+  return failed(cublas_lt().cublasLtMatmul(library.handle, &plan.product, alpha.bytes, p.b.data, &plan.b, p.a.data,
+                                           &plan.a, beta.bytes, p.c ? p.c : p.y, &plan.y, p.y, &plan.y, &plan.algorithm,
+                                           workspace, plan.workspace, stream));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "neura/backend/cuda/runtime/dynamic.h"
 
-#include <cublasLt.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <string>
+
+#include "neura/backend/packages.h"
 
 namespace neura::cuda {
 
@@ -12,11 +12,13 @@ void* open_library(const char* variable, const char* name) {
   constexpr int how = RTLD_NOW | RTLD_LOCAL;
   const char* const chosen = std::getenv(variable);
   if (chosen && *chosen) return dlopen(chosen, how);
-  if (void* library = dlopen(name, how)) return library;
-  Dl_info neighbour;  // packages put all libraries of the toolkit into one folder
-  if (!dladdr(reinterpret_cast<void*>(&cublasLtGetVersion), &neighbour) || !neighbour.dli_fname) return nullptr;
-  const std::string file = neighbour.dli_fname;
-  return dlopen((file.substr(0, file.rfind('/') + 1) + name).c_str(), how);
+  for (const std::string& file : nvidia_files(name))
+    if (void* library = dlopen(file.c_str(), how)) return library;
+  return nullptr;
 }
 
 }  // namespace neura::cuda
+
+extern "C" __attribute__((visibility("default"))) void neura_packages(const char* const* folders, std::size_t n) {
+  neura::package_folders().assign(folders, folders + n);
+}

@@ -3,7 +3,7 @@
 
 namespace neura::cuda {
 
-// The file that the environment variable names, or `name` where the system looks and beside cuBLASLt. Null: not there.
+// The file that the environment variable names, or `name` at the first of packages.h's places. Null: not there.
 void* open_library(const char* variable, const char* name);
 
 #define NEURA_TEXT_OF(x) #x

@@ -1,11 +1,11 @@
 // Libraries: the versions of those that kernels come from, and kernels of programs' own.
 #include "neura/core/library_api.h"
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include <cstring>
 
+#include "neura/backend/cuda/product/cublaslt.h"
 #include "neura/backend/cuda/runtime/capture.h"
 #ifdef NEURA_CUDNN
 #include "neura/backend/cuda/conv/cudnn.h"
@@ -16,7 +16,7 @@ namespace {
 
 bool version(const char* name, int parts[3]) {
   std::size_t n = 0;
-  if (!std::strcmp(name, "cuBLAS")) n = cublasLtGetVersion();
+  if (!std::strcmp(name, "cuBLAS") && cublas_lt().loaded) n = cublas_lt().cublasLtGetVersion();
 #ifdef NEURA_CUDNN
   if (!std::strcmp(name, "cuDNN") && cudnn().loaded) n = cudnn().cudnnGetVersion();
 #endif
