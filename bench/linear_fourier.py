@@ -4,7 +4,8 @@
     bench/linear_fourier.py [--device cuda] [--threads 2] [--only NAME] [--seconds 0.3] [--markdown FILE]
 
 PYTHONPATH names the folder that holds the package `neura`. Each case runs in turns, Neura and PyTorch after each other,
-and the best of its rounds counts; on CUDA a round is ten calls and a wait for the device. The last column is PyTorch's time over Neura's: above 1, Neura is faster.
+and the best of its rounds counts; on CUDA a round is ten calls and a wait for the device. The last column is
+PyTorch's time over Neura's: above 1, Neura is faster.
 """
 import argparse
 import itertools

@@ -6,7 +6,8 @@
 SITE is the folder that holds the package `neura`. Fails where a file has fewer passing cases than before, or a crash.
 expected.json: by file, how many cases pass; under "different", by file and case, why our answer is another on purpose;
 under "cuda", by file and case, why a case that passes on the CPU does not on CUDA.
---update raises the counts of the files that ran, and never lowers one. --compiled runs each case as a compiled function.
+--update raises the counts of the files that ran, and never lowers one. --compiled runs each case as a compiled
+function.
 """
 import argparse
 import collections

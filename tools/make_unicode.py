@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes neura/text/unicode_data.inc from Python's unicodedata: categories, combining classes, decompositions, lower case.
+"""Writes neura/text/unicode_data.inc from Python's unicodedata: categories, combining classes, decompositions, lower
+case.
 
 make_unicode.py > neura/text/unicode_data.inc
 """
@@ -46,7 +47,8 @@ def decompositions():
 
 
 def lower():
-    """(first, last, step, distance + 2^21): letters from first to last, every step-th, and where their lower case is."""
+    """(first, last, step, distance + 2^21): letters from first to last, every step-th, and where their lower case
+    is."""
     out = []
     for c in EVERY:
         small = chr(c).lower()

@@ -25,7 +25,8 @@ newaxis = None
 _sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 
 for _name in (
-    "_chunk_cat _int_mm _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data _unsafe_masked_index "
+    "_chunk_cat _int_mm _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data "
+    "_unsafe_masked_index "
     "_unsafe_masked_index_put_accumulate"
 ).split():
     globals()[_name] = getattr(_neura, _name)

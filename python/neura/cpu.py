@@ -53,8 +53,8 @@ def memory_allocated():
 
 
 def max_memory_allocated():
-    """The most of these bytes since the start or reset_peak_memory_stats. Blocks below 1 MiB count by the pages that they
-    were cut from, whether or not they are in use."""
+    """The most of these bytes since the start or reset_peak_memory_stats. Blocks below 1 MiB count by the pages that
+    they were cut from, whether or not they are in use."""
     return _neura._cpu.max_memory_allocated()
 
 

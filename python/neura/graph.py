@@ -18,13 +18,14 @@ Node.__doc__ = "A call of a program: the operation's name, its operands (numbers
 class Explanation(
     collections.namedtuple("Explanation", "waited unread ran fused plans found planning running flushes")
 ):
-    """What compiled functions have done: how many calls `waited`, how many of them died `unread`, how many `ran` in their
-    place and how many of these are `fused` ones; how many `plans` were made and how many were `found` again; seconds of
-    `planning` and `running`; and by what each stretch ended, as a dict, `flushes`."""
+    """What compiled functions have done: how many calls `waited`, how many of them died `unread`, how many `ran` in
+    their place and how many of these are `fused` ones; how many `plans` were made and how many were `found` again;
+    seconds of `planning` and `running`; and by what each stretch ended, as a dict, `flushes`."""
 
     def __str__(self):
         lines = [
-            f"{self.waited} calls waited, {self.unread} of them nobody read; {self.ran} ran, {self.fused} of them fused",
+            f"{self.waited} calls waited, {self.unread} of them nobody read; "
+            f"{self.ran} ran, {self.fused} of them fused",
             f"{self.plans} plans made, {self.found} found again",
             f"planning {self.planning * 1e3:.3f} ms, running {self.running * 1e3:.3f} ms",
         ]

@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import io
 import pickle
 import threading
 

@@ -1,5 +1,5 @@
-"""Writes autocast.json: calls, the dtypes of their results inside PyTorch's autocast on the cpu, and its lists for CUDA,
-which stand in a header of the wheel. Run it with PyTorch: make_autocast.py
+"""Writes autocast.json: calls, the dtypes of their results inside PyTorch's autocast on the cpu, and its lists for
+CUDA, which stand in a header of the wheel. Run it with PyTorch: make_autocast.py
 
 A call is evaluated in the names of `names`: x(*sizes) is of the dtype that is tried, w(*sizes) float32, as weights are.
 """

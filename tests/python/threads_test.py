@@ -109,7 +109,8 @@ def test_small_work_keeps_the_lock(by_turns):
 
 
 def found_at_once(work, calls=1000):
-    """Two threads call `work`. Does a third, which runs while nobody holds the lock, find both of them inside a call?"""
+    """Two threads call `work`. Does a third, which runs while nobody holds the lock, find both of them inside a
+    call?"""
     inside, running, found = [False, False], [True, True], threading.Event()
 
     def worker(i):

@@ -7,7 +7,8 @@ from transform_cases import cases, difference, names
 
 # Sizes or branches that depend on values: refused inside vmap. (Here by the conformance file's name.)
 DEPENDS_ON_VALUES = {
-    "_segment_reduce#lengths", "_segment_reduce#offsets", "argwhere", "hash_tensor", "histc", "histogram", "histogramdd",
+    "_segment_reduce#lengths", "_segment_reduce#offsets", "argwhere", "hash_tensor", "histc", "histogram",
+    "histogramdd",
     "linspace#tensor_overload", "logspace#tensor_overload", "masked_scatter", "masked_select",
     "nn.functional.ctc_loss", "nonzero",
     "nonzero_static", "repeat_interleave", "tensor_split", "unique", "unique_consecutive",

@@ -193,9 +193,8 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         y = _scalar(*_call(func, xs, "hessian"), "hessian")
         return _gradients((y,), xs, (None,), True, strict, "hessian")
 
-    if outer_jacobian_strategy == "forward-mode":
-        gradient = _gradient_of(func)
-    rows = jacobian(gradient, given, create_graph, strict, vectorize, outer_jacobian_strategy)
+    of = _gradient_of(func) if outer_jacobian_strategy == "forward-mode" else gradient
+    rows = jacobian(of, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return rows if many else rows[0][0]
 
 

@@ -9,9 +9,9 @@ __all__ = ["profile", "record_function"]
 class profile(_profiler.profile):
     """Records what this thread does in the block; nothing with enabled=False.
 
-    use_device ("cuda" or None), or use_cuda=True: operations on that device are also timed there. use_kineto and use_cpu
-    are PyTorch's and change nothing. record_shapes, profile_memory, with_stack, with_flops and with_modules, and what is
-    raised, as in neura.profiler.profile.
+    use_device ("cuda" or None), or use_cuda=True: operations on that device are also timed there. use_kineto and
+    use_cpu are PyTorch's and change nothing. record_shapes, profile_memory, with_stack, with_flops and with_modules,
+    and what is raised, as in neura.profiler.profile.
 
     >>> with neura.autograd.profiler.profile(record_shapes=True) as p:
     ...     y = neura.ones(3) + 1

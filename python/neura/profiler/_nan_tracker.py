@@ -8,7 +8,8 @@ class NanFinding:
     """The first operation with NaN in its result.
 
     operation (str); backward (bool); module (str: the path of the module that called it, "" outside of modules and in
-    backward); result (str) and operands (list of str): dtype, sizes, the range of finite values, how many are not finite.
+    backward); result (str) and operands (list of str): dtype, sizes, the range of finite values, how many are not
+    finite.
     """
 
     def __init__(self, values, module):

@@ -41,8 +41,8 @@ def supported_activities():
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
     """For profile(schedule=): of each cycle of steps, `wait` and then `warmup` are left out, then `active` recorded.
 
-    repeat (int): of how many cycles; 0 without end. skip_first (int): how many steps are left out before the first cycle.
-    ValueError where a number is below 0, or active is 0.
+    repeat (int): of how many cycles; 0 without end. skip_first (int): how many steps are left out before the first
+    cycle. ValueError where a number is below 0, or active is 0.
 
     >>> plan = neura.profiler.schedule(wait=1, warmup=0, active=2)
     >>> [plan(step).name for step in range(4)]
@@ -69,7 +69,8 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
-    """For profile(on_trace_ready=): writes each trace to a file of its own in a directory, for TensorBoard's profiler."""
+    """For profile(on_trace_ready=): writes each trace to a file of its own in a directory, for TensorBoard's
+    profiler."""
     os.makedirs(dir_name, exist_ok=True)
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
 
@@ -179,15 +180,15 @@ class profile:
     Arguments, all by name:
         activities: of ProfilerActivity, CPU among them; None is supported_activities(). With CUDA each operation on a
             device is also timed there, by two events.
-        schedule: a function of the number of the step, such as schedule() gives, that says by ProfilerAction which steps
-            are recorded; step() ends a step. None records all.
+        schedule: a function of the number of the step, such as schedule() gives, that says by ProfilerAction which
+            steps are recorded; step() ends a step. None records all.
         on_trace_ready: is called with the profile when what was to be recorded is there.
         record_shapes (bool): sizes and dtypes of operands. profile_memory (bool): bytes that each operation allocated,
             less those it gave back. with_modules (bool): each call of a module is a range, called by the module's path.
 
-    Recorded are operations, as neura's own docs/operations.md names them, forward and backward; nothing of other threads.
-    Each costs about 0.2 microseconds; without a profile nothing. What a compiled function runs together, and operations
-    inside of an operation that is defined by others, do not appear by themselves.
+    Recorded are operations, as neura's own docs/operations.md names them, forward and backward; nothing of other
+    threads. Each costs about 0.2 microseconds; without a profile nothing. What a compiled function runs together, and
+    operations inside of an operation that is defined by others, do not appear by themselves.
 
     NotImplementedError for other activities, with_stack and with_flops; ValueError inside another profile.
 
@@ -218,7 +219,8 @@ class profile:
         self.activities = supported_activities() if activities is None else set(activities)
         if ProfilerActivity.CPU not in self.activities or not self.activities <= set(ProfilerActivity):
             raise errors.NotImplementedError(
-                f"profile: expected activities CPU, or CPU and CUDA, got {activities}; device times are those of operations"
+                f"profile: expected activities CPU, or CPU and CUDA, got {activities}; "
+                "device times are those of operations"
             )
         if not self.activities <= supported_activities():
             raise errors.DeviceError(

@@ -35,8 +35,8 @@ def _multiply_adds(module, args, outputs):
 class SummaryRow:
     """One call of a module.
 
-    name (str): its path in the model, "" for the model; kind (str): its class; depth (int); output_shapes (list of tuples);
-    parameters (int): its own, without those of its parts; multiply_adds (int); output_bytes (int).
+    name (str): its path in the model, "" for the model; kind (str): its class; depth (int); output_shapes (list of
+    tuples); parameters (int): its own, without those of its parts; multiply_adds (int); output_bytes (int).
     """
 
     def __init__(self, name, module):
@@ -95,9 +95,10 @@ def _made(model, input_size, dtype):
 def summary(model, input_size=None, inputs=None, dtype=None):
     """Calls a model once, in evaluation mode and without gradients, and returns a ModelSummary of its modules.
 
-    model (nn.Module). input_size: the sizes of its input, the batch included, or a list of them for several; they are filled
-    with zeros of `dtype`, on the device of the parameters. inputs: instead of it a tensor, a tuple of positional arguments or
-    a dict of named ones. Multiply-adds are those of linear layers and convolutions, without biases; other modules count 0.
+    model (nn.Module). input_size: the sizes of its input, the batch included, or a list of them for several; they are
+    filled with zeros of `dtype`, on the device of the parameters. inputs: instead of it a tensor, a tuple of positional
+    arguments or a dict of named ones. Multiply-adds are those of linear layers and convolutions, without biases; other
+    modules count 0.
 
     ValueError unless one of input_size and inputs is given; besides, what the model raises.
 

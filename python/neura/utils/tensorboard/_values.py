@@ -92,7 +92,8 @@ def picture(x, dataformats, op):
     x, form = tensor_of(x, op), dataformats.upper()
     if sorted(form) not in (["H", "W"], ["C", "H", "W"], ["C", "H", "N", "W"]) or x.dim() != len(form):
         raise errors.ShapeError(
-            f"{op}: expected a picture with the dimensions {dataformats!r}, got one of {list(x.shape)}; pass dataformats"
+            f"{op}: expected a picture with the dimensions {dataformats!r}, got one of {list(x.shape)}; "
+            "pass dataformats"
         )
     if len(form) == 2:
         x, form = x.unsqueeze(0), "C" + form

@@ -65,11 +65,12 @@ class FileWriter:
 class SummaryWriter:
     """Curves, histograms, pictures and text of a training, for `tensorboard --logdir=runs`. Also a context manager.
 
-    log_dir (str): a directory; by default one below runs/ with the time and the host in its name, and `comment` behind it.
+    log_dir (str): a directory; by default one below runs/ with the time and the host in its name, and `comment`
+    behind it.
     max_queue (int), flush_secs (int): how many summaries, and for how long, may wait before they are in the file.
 
-    Everywhere: tag (str) is the name under which it is shown, global_step (int) where on the axis, walltime (float) when, in
-    seconds since 1970.
+    Everywhere: tag (str) is the name under which it is shown, global_step (int) where on the axis, walltime (float)
+    when, in seconds since 1970.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +82,8 @@ class SummaryWriter:
     def __init__(self, log_dir=None, comment="", purge_step=None, max_queue=10, flush_secs=120, filename_suffix=""):
         if purge_step is not None:
             raise errors.NotImplementedError(
-                f"SummaryWriter: expected purge_step=None, got {purge_step}; write a continued run to a directory of its own"
+                f"SummaryWriter: expected purge_step=None, got {purge_step}; "
+                "write a continued run to a directory of its own"
             )
         if not log_dir:
             log_dir = os.path.join("runs", time.strftime("%b%d_%H-%M-%S_") + socket.gethostname() + comment)
