@@ -341,13 +341,14 @@ TYPED_TEST(LinalgBlocks, BatchesHaveTheBitsOfTheirMatrices) {
 TEST(Panel, FindsPivotsBeyondTheRowsThatAFloatCounts) {
   const PanelKernels<float>& kernels = panel_kernels<float>();
   const std::int64_t m = (1 << 24) + 3, n = 2, width = 2 * kernels.lanes, last = m - 2;
-  std::vector<float> a(std::size_t((m + width - 1) / width * width * n));
+  std::vector<float> memory(std::size_t((m + width - 1) / width * width * n + 16));
+  float* const a = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64 / sizeof(float);
   const auto at = [&](std::int64_t i, std::int64_t j) -> float& {
     return a[std::size_t((i / width * n + j) * width + i % width)];
   };
   at(last, 0) = 2, at(last - 1, 1) = 1;
   std::int32_t pivots[n];
-  EXPECT_EQ(kernels.factorise(a.data(), m, n, pivots), 0);
+  EXPECT_EQ(kernels.factorise(a, m, n, pivots), 0);
   EXPECT_EQ(pivots[0], last + 1);
   EXPECT_EQ(pivots[1], last);
 }

@@ -246,7 +246,7 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& input, const Tensor& scale,
 }
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max) {
-  check<ValueError>(quant_min <= zero_point && zero_point <= quant_max, [&] {
+  check<ValueError>(quant_min > quant_max || (quant_min <= zero_point && zero_point <= quant_max), [&] {
     return "fake_quantize_per_tensor_affine: expected zero_point within quant_min and quant_max, " +
            std::to_string(quant_min) + " and " + std::to_string(quant_max) + ", got " + std::to_string(zero_point);
   });
