@@ -39,10 +39,6 @@ void add_device(CLI::App* app, std::string& device) {
   app->add_option("--device", device, "Where to compute: cpu (default), cuda, cuda:1");
 }
 
-void add_trust(CLI::App* app, bool& trusted) {
-  app->add_flag("--trust", trusted, "A file .neura of your own: also operations that are not checked in files");
-}
-
 std::string joined(const std::vector<const char*>& names) {
   std::string text = names[0] + std::string(" (default)");
   for (std::size_t i = 1; i < names.size(); ++i) text += std::string(", ") + names[i];
@@ -136,6 +132,10 @@ void add_others(CLI::App& app, Commands& c) {
 }
 
 #ifdef NEURA_ONNX
+void add_trust(CLI::App* app, bool& trusted) {
+  app->add_flag("--trust", trusted, "A file .neura of your own: also operations that are not checked in files");
+}
+
 void add_models(CLI::App& app, Commands& c) {
   CLI::App* run = app.add_subcommand("run", "Run a model of a file once");
   run->add_option("MODEL", c.run.model, "A file .onnx or .neura")->required();
