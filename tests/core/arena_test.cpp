@@ -59,7 +59,9 @@ TEST(Arena, WhatDoesNotFitComesFromElsewhere) {
   EXPECT_EQ(arena.stats().missed, 1);
   EXPECT_EQ(arena.stats().peak, 80000u + 80000u + 20032u);
   EXPECT_EQ(sum(large).item<float>(), 120000);
-  EXPECT_THROW(zeros({std::int64_t{1} << 50}), OutOfMemoryError);
+  // Addresses of 32 bits have no such size.
+  using Refusal = std::conditional_t<sizeof(void*) == 8, OutOfMemoryError, ValueError>;
+  EXPECT_THROW(zeros({std::int64_t{1} << 50}), Refusal);
 }
 
 TEST(Arena, TensorsThatOutliveTheirScopeStayWhatTheyAre) {
