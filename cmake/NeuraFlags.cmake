@@ -47,6 +47,9 @@ if(NEURA_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")  # what a sanitizer costs comes on top
   string(REPLACE "fuzzer" "fuzzer-no-link" sanitizers "${NEURA_SANITIZE}")  # only fuzz targets get the fuzzer's main
   add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(NEURA_SANITIZE MATCHES "address.*undefined")  # the address sanitizer stops there by itself
+    add_compile_options(-fno-sanitize=null,object-size,nonnull-attribute,returns-nonnull-attribute)
+  endif()
   add_link_options(-fsanitize=${sanitizers})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-maybe-uninitialized)  # false alarms only sanitizers bring (GCC bug 98753 and its kin)
