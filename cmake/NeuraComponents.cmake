@@ -1,12 +1,16 @@
-# neura_component(target short_name SOURCES ... PUBLIC ... PRIVATE ...): objects, the library made of them and, where
-# asked for, an archive of the same objects. Without sources there is no target, and what would link it links nothing.
+# neura_component(target short_name SOURCES ... PUBLIC ... PRIVATE ... PRECOMPILE headers...): objects, the library made of
+# them and, where asked for, an archive of the same objects. Without sources there is no target, and what would link it links
+# nothing.
 set(neura_components "")
 set(neura_archives "")
 
 macro(neura_component target short_name)
-  cmake_parse_arguments(C "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(C "" "" "SOURCES;PUBLIC;PRIVATE;PRECOMPILE" ${ARGN})
   if(C_SOURCES)
     neura_add_component(${target} ${short_name} "${C_SOURCES}" "${C_PUBLIC}" "${C_PRIVATE}")
+    if(C_PRECOMPILE)
+      neura_precompile(${target}_objects ${C_PRECOMPILE})
+    endif()
     list(APPEND neura_components ${target})
     if(NEURA_STATIC_TOO AND BUILD_SHARED_LIBS)
       list(APPEND neura_archives ${target}_static)
