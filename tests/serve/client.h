@@ -2,6 +2,7 @@
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,6 +57,10 @@ class Client {
     return true;
   }
   void finish() { ::shutdown(socket_, SHUT_WR); }
+  bool answered() const {  // is there something to read, or an end?
+    pollfd p{socket_, POLLIN, 0};
+    return ::poll(&p, 1, 0) != 0;
+  }
 
   Answer read() {
     Answer a;
