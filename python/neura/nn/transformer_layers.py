@@ -1,10 +1,8 @@
 """What the layers of a Transformer have in Python: other activations, and blocks that a class of one's own defines."""
 
-import copy
 import functools
 
 from .._neura import nn as _nn
-from . import functional
 from .extend import extend
 
 _BLOCKS = ("_sa_block", "_mha_block", "_ff_block")
@@ -18,7 +16,11 @@ def _whole(layer, activation, cls):
 
 
 def _function(activation):
-    return getattr(functional, activation) if isinstance(activation, str) else activation
+    if not isinstance(activation, str):
+        return activation
+    from . import functional
+
+    return getattr(functional, activation)
 
 
 class EncoderLayerMethods:
@@ -130,6 +132,8 @@ def _keep(layer, activation, *_):
 
 
 def _keep_in_all(transformer, activation, args, kwargs):
+    import copy
+
     for i, part in enumerate(("encoder", "decoder")):
         if (args[7 + i] if len(args) > 7 + i else kwargs.get(f"custom_{part}")) is None:
             for layer in getattr(transformer, part).layers:
