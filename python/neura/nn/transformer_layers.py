@@ -23,8 +23,17 @@ def _function(activation):
     return getattr(functional, activation)
 
 
+def _set(self, name, value):
+    """`layer.activation = nn.GELU()`: C++ has room for the names of two activations alone."""
+    if name == "activation" and not isinstance(value, str) and isinstance(getattr(self, name, None), str):
+        del self.activation
+    _nn.Module.__setattr__(self, name, value)
+
+
 class EncoderLayerMethods:
     """Of TransformerEncoderLayer."""
+
+    __setattr__ = _set
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         """What the layer computes: like src."""
@@ -45,6 +54,8 @@ class EncoderLayerMethods:
 
 class DecoderLayerMethods:
     """Of TransformerDecoderLayer."""
+
+    __setattr__ = _set
 
     def forward(
         self,
@@ -127,7 +138,6 @@ def _takes_any_activation(cls, position, keep):
 
 
 def _keep(layer, activation, *_):
-    del layer.activation  # the name that C++ holds
     layer.activation = activation
 
 

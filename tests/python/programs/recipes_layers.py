@@ -83,6 +83,38 @@ def blocks_of_ones_own(torch):
     return (y, kept.weights, z, w, kept.eval()(x), [n for n, _ in gated.named_children()])
 
 
+def activation_assigned(torch):
+    nn, F = (torch.nn, torch.nn.functional)
+
+    class Own(nn.TransformerEncoderLayer):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.activation = nn.SiLU()
+            self.scale = 2.0
+
+        def forward(self, src, *args, **kwargs):
+            return super().forward(src, *args, **kwargs) * self.scale
+
+    x = values(torch, 2, 4, 8)
+    own = filled(torch, Own(8, 2, 16, 0.0, batch_first=True).double())
+    stack = nn.TransformerEncoder(own, 2)
+    later = filled(torch, nn.TransformerDecoderLayer(8, 2, 16, 0.0, "gelu", batch_first=True).double())
+    before = later(x, x)
+    later.activation = torch.tanh
+    after = later(x, x)
+    later.activation = F.gelu
+    return (
+        stack(x),
+        before,
+        after,
+        torch.allclose(later(x, x), before),
+        copy.deepcopy(own)(x),
+        [n for n, _ in own.named_children()],
+        later.training,
+        later.norm_first,
+    )
+
+
 def sparse_tensors_of_old(torch):
     i, v = (torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0]))
     made = torch.sparse.FloatTensor(i, v, torch.Size([2, 4]))
