@@ -72,6 +72,7 @@ _load, __dir__ = _lazy.names(
         "backends": "load_backend",
         "cuda": "",
         "data": "",
+        "distributed": "",
         "distributions": "",
         "distributions._sampling": "binomial",
         "fft": "",

@@ -38,6 +38,23 @@ class _Kind(type):
         return _neura.empty(tuple(sizes), dtype=cls.dtype, device=place)
 
 
+class _SparseKind(_Kind):
+    """The class of sparse.FloatTensor and its kin."""
+
+    def __instancecheck__(cls, x):
+        return super().__instancecheck__(x) and x.is_sparse
+
+    def __call__(cls, *args, device=None):
+        from .sparse import sparse_coo_tensor
+
+        place = _neura.device(cls._device if device is None else device)
+        if len(args) > 1 and isinstance(args[0], Tensor):
+            return sparse_coo_tensor(*args, dtype=cls.dtype, device=place)
+        sizes = tuple(args[0]) if len(args) == 1 and hasattr(args[0], "__len__") else args or (0,)
+        none = _neura.empty((len(sizes), 0), dtype=_neura.int64)
+        return sparse_coo_tensor(none, _neura.empty(0), sizes, dtype=cls.dtype, device=place)
+
+
 def _is_size(x):
     """Does it stand for sizes, and not for data?"""
     return isinstance(x, _neura.Size) or (hasattr(x, "__index__") and not hasattr(x, "__len__"))
@@ -51,8 +68,15 @@ def _make(name, device):
     return _Kind(name, (), {**space, "__module__": "neura" if device == "cpu" else "neura.cuda"})
 
 
+def _make_sparse(name):
+    text = f"A sparse tensor of {_DTYPES[name]}: {name}(indices, values, size), or of sizes, without elements."
+    space = {"dtype": getattr(_neura, _DTYPES[name]), "_device": "cpu", "__doc__": text}
+    return _SparseKind(name, (), {**space, "__module__": "neura.sparse"})
+
+
 for _name in _DTYPES:
     globals()[_name] = _make(_name, "cpu")
+sparse_types = {name: _make_sparse(name) for name in _DTYPES}
 cuda_types = {name: _make(name, "cuda") for name in _DTYPES}
 
 
@@ -75,7 +99,8 @@ def type_of(tensor, dtype=None, non_blocking=False):
         name = _NAMES.get(tensor.dtype)
         if name is None:
             raise errors.DTypeError(f"type: expected a dtype that has a name of old, got {tensor.dtype}; use .dtype")
-        return f"neura.{'' if tensor.device.type == 'cpu' else tensor.device.type + '.'}{name}"
+        kind = "sparse." if tensor.is_sparse else ""
+        return f"neura.{'' if tensor.device.type == 'cpu' else tensor.device.type + '.'}{kind}{name}"
     dtype, device = _wanted(dtype)
     place = tensor.device if device in (None, tensor.device.type) else _neura.device(device)
     return tensor.to(place, dtype, non_blocking=non_blocking)

@@ -191,6 +191,7 @@ def _install():
     for name, value in vars(TensorMethods).items():
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
             setattr(Tensor, name, value)
+    Tensor.grad = Tensor.grad.deleter(lambda self: setattr(self, "grad", None))  # del x.grad
     for name in "is_ipu is_maia is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split():
         setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
 

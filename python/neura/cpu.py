@@ -3,8 +3,10 @@
 import contextlib
 
 from . import _neura
+from .amp import of_cpu as amp
 
 __all__ = [
+    "amp",
     "current_device",
     "device_count",
     "is_available",

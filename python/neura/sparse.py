@@ -10,6 +10,7 @@ tensor([0, 1, 3])
 """
 
 from . import _neura
+from . import _legacy
 from ._formats import layout as _layout
 from ._formats import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ._neura import Tensor, errors
@@ -17,6 +18,7 @@ from ._neura import Tensor, errors
 _ = _neura.sparse
 addmm, log_softmax, mm, sampled_addmm, softmax, sum = _.addmm, _.log_softmax, _.mm, _.sampled_addmm, _.softmax, _.sum
 del _
+globals().update(_legacy.sparse_types)  # sparse.FloatTensor, as the first graph networks made theirs
 
 __all__ = "addmm check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags sum".split()
 

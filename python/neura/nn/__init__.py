@@ -11,6 +11,8 @@ from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Seq
 from .module import Module  # noqa: E402,F401
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: E402,F401
 
+from . import transformer_layers  # noqa: E402,F401  it changes classes of C++
+
 NLLLoss2d = NLLLoss  # noqa: F405  PyTorch's name of old
 
 __getattr__, __dir__ = _lazy.names(

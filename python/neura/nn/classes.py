@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from .._neura import Tensor, errors
+from .._neura import Tensor, errors, tensor
 from .._neura import nn as _nn
 from .extend import extend
 
@@ -61,10 +61,63 @@ class EmbeddingBagMethods:
         return bag
 
 
+class AttentionMethods:
+    """Of MultiheadAttention."""
+
+    @property
+    def _qkv_same_embed_dim(self):
+        return self.kdim == self.embed_dim and self.vdim == self.embed_dim
+
+
 class UpsampleMethods:
     """Of Upsample and its kin."""
 
     name = property(lambda self: type(self).__name__, doc="The name of the class.")
+
+
+class ConvMethods:
+    """Of convolutions."""
+
+    transposed = False
+
+    @property
+    def _reversed_padding_repeated_twice(self):
+        sizes = [0] * len(self.kernel_size) if self.padding == "valid" else self.padding
+        if self.padding == "same":
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+            return [p for t in reversed(totals) for p in (t // 2, t - t // 2)]
+        return [p for size in reversed(sizes) for p in (size, size)]
+
+    def _conv_forward(self, input, weight, bias):
+        """What forward computes, with a given weight and bias: for layers that change them first."""
+        from . import functional
+
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = functional.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        conv = getattr(functional, f"conv{len(self.kernel_size)}d")
+        return conv(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+
+class NormMethods:
+    """Of batch and instance normalisation."""
+
+    _version = 2  # version 1 had no num_batches_tracked
+
+    def _complete_old_state(self, state_dict, prefix, version):
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            own = self.num_batches_tracked
+            state_dict[key] = tensor(0) if own is None or own.is_meta else own
+
+
+class QuietMethods:
+    """Of Hardswish and Hardsigmoid, whose printed form says nothing in PyTorch."""
+
+    def extra_repr(self):
+        """Nothing."""
+        return ""
 
 
 class RecurrentMethods:
@@ -111,4 +164,12 @@ extend(_nn.Embedding, EmbeddingMethods)
 extend(_nn.EmbeddingBag, EmbeddingBagMethods)
 for _class in (_nn.Upsample, _nn.UpsamplingNearest2d, _nn.UpsamplingBilinear2d):
     extend(_class, UpsampleMethods)
+for _n in (1, 2, 3):
+    extend(getattr(_nn, f"Conv{_n}d"), ConvMethods)
+    getattr(_nn, f"ConvTranspose{_n}d").transposed = True
+extend(_nn.MultiheadAttention, AttentionMethods)
+for _class in (getattr(_nn, f"{kind}Norm{n}d") for kind in ("Batch", "Instance") for n in (1, 2, 3)):
+    extend(_class, NormMethods)
+for _class in (_nn.Hardswish, _nn.Hardsigmoid):
+    extend(_class, QuietMethods)
 _nn.ReLU6.min_val, _nn.ReLU6.max_val = 0.0, 6.0

@@ -9,6 +9,7 @@ import sys
 from .. import _neura
 from .._neura import errors
 from ._reduction import get_enum, legacy_get_string
+from .classes import NormMethods
 from .module import Module, Parameter
 from .state import _IncompatibleKeys  # noqa: F401  found here by nn.modules.module
 
@@ -80,7 +81,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-class _NormBase(Module, metaclass=_Family):
+class _NormBase(NormMethods, Module, metaclass=_Family):
     """Weight, bias and running statistics of num_features channels."""
 
     def __init__(
@@ -229,6 +230,24 @@ def _repeated(n):
         return tuple(x) if hasattr(x, "__iter__") else (x,) * n
 
     return ntuple
+
+
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Takes the prefix off the names in a state dict, in place: "module.", which DataParallel adds.
+
+    >>> from neura.nn.modules.utils import consume_prefix_in_state_dict_if_present
+    >>> state = {"module.weight": neura.ones(1), "epoch": neura.zeros(1)}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> list(state)
+    ['epoch', 'weight']
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [key for key in metadata if key == prefix.rstrip(".") or key.startswith(prefix)]:
+        found = metadata.pop(key)
+        if key:  # that of the whole is there once, under ""
+            metadata[key[len(prefix) :]] = found
 
 
 _single, _pair, _triple, _quadruple, _ntuple = _repeated(1), _repeated(2), _repeated(3), _repeated(4), _repeated

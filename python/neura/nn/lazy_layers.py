@@ -77,12 +77,7 @@ class _Transposed(_LazyConv):
 class _LazyNorm(LazyModuleMixin):
     """num_features is the number of channels of the first input."""
 
-    affine_by_default = True
-
-    def __init__(self, eps=1e-5, momentum=0.1, affine=None, track_running_stats=None, device=None, dtype=None):
-        default = self.affine_by_default
-        affine = default if affine is None else affine
-        track_running_stats = default if track_running_stats is None else track_running_stats
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
         super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype)
         if affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -120,5 +115,5 @@ LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _make(f"BatchNorm{r}d", _LazyNorm, "num_features", rank=r) for r in (1, 2, 3)
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _make(f"InstanceNorm{r}d", _LazyNorm, "num_features", rank=r, affine_by_default=False) for r in (1, 2, 3)
+    _make(f"InstanceNorm{r}d", _LazyNorm, "num_features", rank=r) for r in (1, 2, 3)
 )

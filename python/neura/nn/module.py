@@ -95,6 +95,7 @@ def _typename(x):
 class ModuleMethods:
     """The methods of Module around its members."""
 
+    call_super_init = dump_patches = False  # of PyTorch's module: programs ask for them
     _parameters, _buffers, _modules = _view(0), _view(1), _view(2)
 
     @property

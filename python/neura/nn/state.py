@@ -87,6 +87,7 @@ class ModuleState:
     ):
         """Fills the members of this module alone; problems are added to the three lists."""
         call_load_pre_hooks(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        self._complete_old_state(state_dict, prefix, local_metadata.get("version"))
         own = dict(_own(self))
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, value in own.items():
@@ -111,6 +112,9 @@ class ModuleState:
                     first, *rest = name.split(".", 1)
                     if name not in own and not (rest and first in modules):
                         unexpected_keys.append(key)
+
+    def _complete_old_state(self, state_dict, prefix, version):
+        """Adds what a state of an older version of the class lacks; version: None where the state does not say."""
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Copies the tensors of state_dict into the parameters and buffers of the same name.

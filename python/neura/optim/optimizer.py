@@ -53,17 +53,18 @@ def _hooked(step):
     def wrapper(self, *args, **kwargs):
         if _global_pre_hooks or self._optimizer_step_pre_hooks:
             for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
-                changed = hook(self, args, kwargs)
+                changed = hook(self, (self, *args), kwargs)
                 if changed is None:
                     continue
                 if not isinstance(changed, tuple) or len(changed) != 2:
                     raise RuntimeError(f"step pre hook: expected None or (args, kwargs), got {changed!r}")
                 args, kwargs = changed
+                args = args[1:] if args and args[0] is self else args
         result = step(self, *args, **kwargs)
         self._opt_called = True  # what schedulers look at
         if _global_post_hooks or self._optimizer_step_post_hooks:
             for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
-                hook(self, args, kwargs)
+                hook(self, (self, *args), kwargs)
         return result
 
     wrapper.hooked = True

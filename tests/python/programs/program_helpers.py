@@ -34,3 +34,11 @@ def problem(torch, n=3):
     """A parameter and the loss of it."""
     p = torch.nn.Parameter(values(torch, n))
     return p, lambda: ((p - torch.arange(n, dtype=p.dtype)) ** 2).sum() + p.prod()
+
+
+def filled(torch, net, scale=0.5):
+    """The module, with fixed parameters that are not alike."""
+    with torch.no_grad():
+        for i, p in enumerate(net.parameters()):
+            p.copy_(values(torch, *p.shape) * scale / (1 + i % 3))
+    return net
