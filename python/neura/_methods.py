@@ -3,7 +3,7 @@
 from . import _neura
 from ._formats import layout as _layout
 from ._formats import sparse_bsc, sparse_bsr, sparse_coo, strided
-from ._neura import Tensor, errors
+from ._neura import Tensor, dtype, errors
 
 
 def _mapped(self, op, others, callable):
@@ -135,6 +135,41 @@ class TensorMethods:
         return self.bitwise_right_shift_(other)
 
 
+def _assigned(name):
+    """The property with a setter: x.real = y writes y, a tensor or a number, into that part of x."""
+
+    def write(self, value):
+        if not (self.requires_grad and self.is_complex()):
+            getattr(self, name)[...] = value
+            return
+        part = _neura.as_tensor(value, dtype=self.real.dtype, device=self.device).expand(self.shape)
+        self.copy_(_neura.complex(part, self.imag) if name == "real" else _neura.complex(self.real, part))
+
+    return getattr(Tensor, name).setter(write)
+
+
+_COMPLEX = {
+    _neura.float32: _neura.complex64,
+    _neura.float64: _neura.complex128,
+    _neura.bfloat16: _neura.complex64,  # of the same range
+}
+_REAL = {_neura.complex64: _neura.float32, _neura.complex128: _neura.float64}
+
+
+class DtypeMethods:
+    """Of dtype."""
+
+    def to_real(self):
+        """The dtype of the real part: float32 of complex64; a dtype that is not complex is its own."""
+        return _REAL.get(self, self)
+
+    def to_complex(self):
+        """The complex dtype whose parts are of this one: complex64 of float32; a complex one is its own."""
+        if not self.is_complex and self not in _COMPLEX:
+            raise errors.DTypeError(f"to_complex: expected a dtype with a complex one, got {self}; use float32")
+        return _COMPLEX.get(self, self)
+
+
 class StorageMethods:
     """Of UntypedStorage."""
 
@@ -185,12 +220,12 @@ class StorageMethods:
 
 
 def _install():
-    for name, value in vars(StorageMethods).items():
-        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
-            setattr(_neura.UntypedStorage, name, value)
-    for name, value in vars(TensorMethods).items():
-        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
-            setattr(Tensor, name, value)
+    for target, source in ((_neura.UntypedStorage, StorageMethods), (Tensor, TensorMethods), (dtype, DtypeMethods)):
+        for name, value in vars(source).items():
+            if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__"):
+                setattr(target, name, value)
+    for name in ("real", "imag"):
+        setattr(Tensor, name, _assigned(name))
     Tensor.grad = Tensor.grad.deleter(lambda self: setattr(self, "grad", None))  # del x.grad
     for name in "is_ipu is_maia is_mps is_mtia is_nested is_vulkan is_xla is_xpu".split():
         setattr(Tensor, name, property(lambda self: False, doc="Always False: there are no such tensors."))
