@@ -3,6 +3,7 @@
 
 #include "neura/autograd/run.h"
 #include "neura/core/memory.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/pointwise/rows.h"
 
 namespace neura {
@@ -34,6 +35,17 @@ Leaf& leaf_of(const Tensor& t, const char* op) {
   return static_cast<Leaf&>(*e.node);
 }
 
+// Of a tensor that requires no gradient: the leaf that keeps .grad for it, or null.
+Leaf* frozen_leaf(const TensorImpl* t) {
+  Node* n = t->base ? nullptr : static_cast<Node*>(static_cast<History*>(t->history));
+  return n && n->frozen ? static_cast<Leaf*>(n) : nullptr;
+}
+Leaf& new_leaf(TensorImpl* t) {
+  auto* leaf = new (memory::allocate(sizeof(Leaf))) Leaf(t->spec);
+  t->history = leaf, t->output = 0;
+  return *leaf;
+}
+
 }  // namespace
 
 HookHandle register_hook(const Tensor& t, std::function<Tensor(const Tensor&)> f) {
@@ -62,13 +74,20 @@ Tensor& Tensor::requires_grad_(bool on) {
   check<InplaceError>(!impl()->inference, [] {
     return "requires_grad_: expected a tensor made outside of inference mode; clone() it first";
   });
-  if (on) impl()->history = new (memory::allocate(sizeof(Leaf))) Leaf(spec()), impl()->output = 0;
-  else adopt_history(impl(), {}, 0);
+  if (Leaf* leaf = frozen_leaf(impl())) leaf->frozen = false;
+  else if (on) new_leaf(impl());
+  else if (impl()->base) adopt_history(impl(), {}, 0);
+  else leaf_of(*this, "requires_grad_").frozen = true;
   return *this;
 }
 
 Tensor Tensor::grad() const {
-  if (!may_need_gradient(&there())) return {};
+  if (!may_need_gradient(&there())) {
+    Leaf* frozen = frozen_leaf(impl());
+    if (!frozen) return {};
+    std::lock_guard hold(frozen->mutex);
+    return frozen->grad;
+  }
   const Edge e = edge_of(impl());
   if (!e.node || !e.node->leaf) return e.node && e.node->hooks ? e.node->hooks->retained(e.output) : Tensor();
   Leaf& leaf = static_cast<Leaf&>(*e.node);
@@ -76,13 +95,16 @@ Tensor Tensor::grad() const {
   return leaf.grad;
 }
 void Tensor::set_grad(const Tensor& g) {
-  if (!g && !may_need_gradient(&there())) return;
+  const bool wants = may_need_gradient(&there());
+  Leaf* frozen = wants ? nullptr : frozen_leaf(impl());
+  if (!g && !wants && !frozen) return;
   if (const Edge e = edge_of(impl()); e.node && !e.node->leaf && (!g || e.node->hooks)) {
     if (!e.node->hooks || e.output >= e.node->hooks->keep.size() || !e.node->hooks->keep[e.output]) return;
     *e.node->hooks->keep[e.output] = g;
     return;
   }
-  Leaf& leaf = leaf_of(*this, "set_grad");
+  const bool is_new = !wants && !frozen && !impl()->base && !is_wrapped(*this);
+  if (!frozen && !is_new) leaf_of(*this, "set_grad");  // refuses
   check<ShapeError>(!g || g.spec().same_shape(spec()),
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });
   check<DTypeError>(!g || g.dtype() == dtype(),
@@ -90,6 +112,8 @@ void Tensor::set_grad(const Tensor& g) {
   check<DeviceError>(!g || g.device() == device(), [&] {
     return "set_grad: expected a gradient on " + device().str() + ", got " + g.spec().str() + "; move it with .to()";
   });
+  if (is_new) (frozen = &new_leaf(impl()))->frozen = true;
+  Leaf& leaf = frozen ? *frozen : leaf_of(*this, "set_grad");
   Tensor before = g;  // what was there is dropped after the lock: its history may run code of others
   std::lock_guard hold(leaf.mutex);
   std::swap(leaf.grad, before);

@@ -213,7 +213,8 @@ void Run::accumulate_targets() {
 }
 
 void Leaf::accumulate(Tensor&& g, bool create_graph, const Gradient* windowed) {
-  Tensor before;  // dropped after the lock: its history may run code of others
+  if (frozen) return;  // since the graph was recorded
+  Tensor before;       // dropped after the lock: its history may run code of others
   std::lock_guard hold(mutex);
   if (windowed) {
     if (grad && !may_need_gradient(grad.impl()) && write_window(grad, g, *windowed)) return;

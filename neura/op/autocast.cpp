@@ -81,8 +81,9 @@ void check_modes(DeviceType d) {
 bool may_cast(const TensorImpl* t) { return bit(t->spec.dtype) & kCast && is_on(t->spec.device.type); }
 
 bool is_parameter(const TensorImpl* t) {
-  return t->spec.dtype == DType::float32 && !t->base && t->history &&
-         static_cast<const Node*>(static_cast<const History*>(t->history))->leaf;
+  if (t->spec.dtype != DType::float32 || t->base) return false;
+  const Node* node = wanted(t->history);
+  return node && node->leaf;
 }
 
 // The cast with a history of its own, over bytes that are there.

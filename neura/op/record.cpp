@@ -110,16 +110,16 @@ Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsig
 
 Edge edge_of(TensorImpl* t) {
   check<ValueError>(t, [] { return "autograd: expected a tensor, got an undefined one"; });
-  if (!t->base) return {Ref<Node>::share(node(t->history)), t->output};
+  if (!t->base) return {Ref<Node>::share(wanted(t->history)), t->output};
   Ref<History> stale;                                                    // dropped after the lock
   Busy hold(view_locks[reinterpret_cast<std::uintptr_t>(t) / 64 % 16]);  // two threads may read one view
   if (t->seen != t->base->generation) {  // the base was rewritten: the view is now a window on what the base has become
     stale = Ref<History>::adopt(t->history), t->history = nullptr;
     t->seen = t->base->generation, t->output = 0;
-    if (Node* source = node(t->base->history))
+    if (Node* source = wanted(t->base->history))
       t->history = window_on(*source, t->base->spec, t->spec, t->base->output).leave();
   }
-  return {Ref<Node>::share(node(t->history)), t->output};
+  return {Ref<Node>::share(wanted(t->history)), t->output};
 }
 
 void check_in_place(const Call& call) {
@@ -128,7 +128,7 @@ void check_in_place(const Call& call) {
   const auto refuse = [&](const char* text) __attribute__((cold, noinline)) {
     throw InplaceError(in_place_name(call.row->name) + ": " + text);
   };
-  Node* owner = node(root->history);
+  Node* owner = wanted(root->history);
   constexpr const char* leaf =
       "expected no leaf that requires gradients; write under NoGrad or use the form that returns a new tensor";
   constexpr const char* view_of_leaf =
@@ -244,7 +244,7 @@ void finish_record(Ref<Record> r, const Call& call) {
   } else {
     CopySlices* c = new (memory::allocate(sizeof(CopySlices))) CopySlices;
     c->edges = c->edge, c->inputs = r->inputs, c->base = root->spec, c->view = self->spec, c->shape = Meta(root->spec);
-    c->edge[0] = {Ref<Node>::share(node(root->history)), root->output};
+    c->edge[0] = {Ref<Node>::share(wanted(root->history)), root->output};
     for (int i = 1; i < r->inputs; ++i) c->edge[i] = r->edges[i];
     c->sequence = state.sequence = r->sequence + 1;
     c->inner = Ref<Node>::adopt(r.leave());

@@ -51,6 +51,7 @@ struct Node : History {
   Node* next_buried = nullptr;
   std::uint16_t inputs = 0;
   bool leaf = false;
+  bool frozen = false;            // a leaf whose tensor requires no gradient (any more): it keeps .grad and hooks alone
   bool wide = false;              // more than kMaxOutputs results
   std::atomic<bool> busy{false};  // held for a few loads while saved values are taken
 
@@ -113,7 +114,15 @@ Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsig
 
 // The node a tensor's gradient flows to. For a view whose base was rewritten since, a new one is made first.
 Edge edge_of(TensorImpl*);
-inline bool may_need_gradient(const TensorImpl* t) { return t->history || (t->base && t->base->history); }
+// The node behind a tensor's history, if a gradient is wanted of it.
+inline Node* wanted(History* h) {
+  Node* n = static_cast<Node*>(h);
+  return n && !n->frozen ? n : nullptr;
+}
+// A view's own history is not looked into: another thread may renew it (edge_of). It is never frozen.
+inline bool may_need_gradient(const TensorImpl* t) {
+  return t->base ? t->history || wanted(t->base->history) : wanted(t->history) != nullptr;
+}
 void adopt_history(TensorImpl*, Ref<Node>, int output);
 
 void check_in_place(const Call&);              // may the destination be written while recording?

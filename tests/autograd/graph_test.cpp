@@ -108,6 +108,46 @@ TEST(Leaves, IntegersAndBoolHaveNone) {
   EXPECT_FALSE(argmax(x).requires_grad() || (x > 1.0).requires_grad() || x.to(DType::int64).requires_grad());
   EXPECT_ERROR(AutogradError, "expected a leaf", (x * 2.0).requires_grad_(false));
 }
+TEST(Leaves, KeepGradientAndHooksWhileFrozen) {
+  Tensor x = leaf({1, 2}, {2});
+  int calls = 0;
+  const HookHandle hook = register_hook(x, [&](const Tensor&) { return ++calls, Tensor(); });
+  const Tensor before = sum(x * 3.0);
+  sum(x * 2.0).backward();
+  x.requires_grad_(false);
+  EXPECT_TRUE(is_near(x.grad(), {2, 2}) && x.is_leaf() && !x.grad_fn() && !(x * 2.0).requires_grad());
+  mul_(x, 2.0);  // a constant like another, also where the gradient stays
+  EXPECT_TRUE(is_near(x, {2, 4}) && is_near(x.grad(), {2, 2}));
+  before.backward();  // of a graph from before: nothing is added
+  EXPECT_TRUE(is_near(x.grad(), {2, 2}));
+  const int until = calls;
+  sum(x.requires_grad_() * 5.0).backward();
+  EXPECT_TRUE(is_near(x.grad(), {7, 7}));
+  EXPECT_EQ(calls, until + 1);
+  x.requires_grad_(false).set_grad({});
+  EXPECT_FALSE(x.grad());
+}
+TEST(Leaves, FrozenOnesTakePartInWhatIsWrittenToThem) {
+  Tensor x = leaf({1, 2}, {2}), y = leaf({3, 4}, {2});
+  sum(x * 2.0).backward();
+  mul_(x.requires_grad_(false), y);
+  EXPECT_TRUE(x.requires_grad() && !x.is_leaf() && !x.grad());
+  sum(x).backward();
+  EXPECT_TRUE(is_near(y.grad(), {1, 2}));
+}
+TEST(Leaves, ConstantsMayBeGivenAGradient) {
+  for (const DType d : {DType::float32, DType::int64}) {
+    Tensor x = ones({2}, {.dtype = d});
+    EXPECT_ERROR(ShapeError, "set_grad: expected a gradient like", x.set_grad(ones({3}, {.dtype = d})));
+    EXPECT_FALSE(x.grad());
+    x.set_grad(full({2}, 4.0, {.dtype = d}));
+    EXPECT_TRUE(is_near(x.grad(), {4, 4}) && !x.requires_grad() && !(x + x).requires_grad());
+    x.set_grad({});
+    EXPECT_FALSE(x.grad());
+  }
+  Tensor view = ones({4}).slice(0, 0, 2);
+  EXPECT_ERROR(AutogradError, "set_grad: expected a leaf", view.set_grad(ones({2})));
+}
 TEST(Leaves, GradientsHaveTheDtypeOfTheSource) {
   Tensor x = leaf({1, 2}, {2}), h = from({1, 2}, {2}, DType::float16).requires_grad_();
   sum(x.to(DType::float64) * h.to(DType::float64)).backward();
