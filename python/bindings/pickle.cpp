@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "common.h"
+#include "module_parts.h"
 #include "new_type.h"
 #include "neura/core/extension.h"
 #include "neura/core/host.h"
@@ -169,7 +170,8 @@ nb::object deepcopy(nb::handle self, nb::dict memo) {
   nb::object copy = extension(t.impl()) ? nb::module_::import_("neura.sparse").attr("_copied")(self)
                                         : over(self, deep(object_of(t.impl()->storage), memo));
   memo[key] = copy;
-  if (const Tensor g = t.grad()) tensor_in(copy.ptr()).set_grad(nb::cast<Tensor>(deep(g, memo)));
+  const Tensor g = is_parameter(self.ptr()) ? Tensor() : t.grad();  // a Parameter's copy has none, as in PyTorch
+  if (g) tensor_in(copy.ptr()).set_grad(nb::cast<Tensor>(deep(g, memo)));
   nb::object state = state_of(self);
   if (nb::hasattr(self, "__setstate__")) copy.attr("__setstate__")(deep(state, memo));
   else if (!state.is_none()) set_state(copy, deep(state, memo));

@@ -118,3 +118,32 @@ class Lora(nn.Linear):
 
     def forward(self, x):
         return super().forward(x) + self.r
+
+
+def test_a_copy_of_a_parameter_has_no_gradient_and_one_of_a_tensor_has():
+    net = nn.Linear(2, 2)
+    net(neura.ones(1, 2)).sum().backward()
+    assert copy.deepcopy(net).weight.grad is None and net.weight.grad is not None
+    leaf = neura.ones(2, requires_grad=True)
+    (leaf * 2).sum().backward()
+    assert copy.deepcopy(leaf).grad.tolist() == [2, 2]
+
+
+def test_a_frozen_parameter_keeps_its_gradient():
+    p = nn.Parameter(neura.ones(2))
+    optimizer = neura.optim.SGD([p], 0.5)
+    (p * 2).sum().backward()
+    p.requires_grad_(False)
+    assert p.grad.tolist() == [2, 2] and p.is_leaf and not p.requires_grad
+    optimizer.step()
+    assert p.tolist() == [0, 0]
+    p.requires_grad = True
+    (p * 3).sum().backward()
+    assert p.grad.tolist() == [5, 5]
+    optimizer.zero_grad()
+    assert p.grad is None
+    constant = neura.ones(2)
+    constant.grad = neura.ones(2)
+    assert constant.grad.tolist() == [1, 1] and not constant.requires_grad
+    del constant.grad
+    assert constant.grad is None
