@@ -195,12 +195,15 @@ TEST(Refusals, Indexing) {
                                 [&] {
                                   index(x, {Ellipsis, Ellipsis});
                                 }},
-                               {"index: expected tensors of integers or bool", [&] { index(x, {f({2})}); }}});
-  expect_refusals<ShapeError>({{"index_select: expected index to be a vector",
+                               {"index: expected tensors of integers or bool", [&] { index(x, {f({2})}); }},
+                               {"index_select: expected index to be a vector",
                                 [&] {
-                                  index_select(x, 0, n({1, 1}));
+                                  index_select(x, 0, f({1, 1}));
                                 }},
-                               {"index_select: expected one index", [] { index_select(f({}), 0, n({2}) * 0); }},
+                               {"index_add: expected index to be a vector", [&] {
+                                  index_add(x, 0, n({1, 1}), x);
+                                }}});
+  expect_refusals<ShapeError>({{"index_select: expected one index", [] { index_select(f({}), 0, n({2}) * 0); }},
                                {"gather: expected index", [&] { gather(x, 0, n({1})); }}});
   expect_refusals<ValueError>({{"nonzero_static: expected a size", [&] { nonzero_static(x, -1); }},
                                {"unravel_index: expected sizes",

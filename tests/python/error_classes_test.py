@@ -30,6 +30,22 @@ def test_a_wrong_index_is_an_index_error(index):
         x.clone()[index] = 1
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: x.index_select(1, neura.tensor([[0]])),
+        lambda: x.index_select(1, neura.tensor([[0.0]])),
+        lambda: neura.index_select(x, 0, neura.zeros(0, 1, dtype=neura.int64)),
+        lambda: neura.tensor(3).index_select(0, neura.tensor([[0]])),
+        lambda: x.index_add(0, neura.tensor([[0]]), x),
+        lambda: x.clone().index_copy_(0, neura.tensor([[0]]), x[:1]),
+    ],
+)
+def test_an_index_that_is_no_vector_is_an_index_error(call):
+    with pytest.raises(IndexError):
+        call()
+
+
 def test_a_value_that_does_not_fit_is_none():
     with pytest.raises(RuntimeError) as error:
         x.clone()[neura.tensor([0, 1])] = neura.ones(2, 7)

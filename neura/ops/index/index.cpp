@@ -19,6 +19,11 @@ void check_index(const char* op, const Spec& index) {
     return std::string(op) + ": expected index of int64 or int32, got " + index.str() + "; convert it with .to(int64)";
   });
 }
+void check_vector(const char* op, const Spec& index) {
+  check<IndexError>(index.rank <= 1, [&] {
+    return std::string(op) + ": expected index to be a vector, got " + index.str() + "; flatten it";
+  });
+}
 std::int64_t size_at(const Spec& s, int dim) { return s.rank ? s.shape[dim] : 1; }
 
 // Attributes of one call; `dim` counted from the front.
@@ -77,9 +82,7 @@ Tensor filler(const Tensor& self, const Tensor& value) {
 }  // namespace
 
 void IndexSelect::infer(const Spec& x, const Spec& index, Spec& out) const {
-  check_index(op.name, index);
-  check<ShapeError>(index.rank <= 1,
-                    [&] { return "index_select: expected index to be a vector, got " + index.str() + "; flatten it"; });
+  check_vector(op.name, index), check_index(op.name, index);
   Shape size = x.sizes();
   if (x.rank) size[dim] = index.numel;
   else
@@ -130,9 +133,7 @@ void WriteAttributes::check(const char* op, const Spec& x, const Spec& index, co
              source.str();
     });
   }
-  neura::check<ShapeError>(index.rank <= 1, [&] {
-    return std::string(op) + ": expected index to be a vector, got " + index.str() + "; flatten it";
-  });
+  check_vector(op, index);
   for (int d = 0; fits && d < rank; ++d) fits = size_at(source, d) == (d == dim ? index.numel : size_at(out, d));
   neura::check<ShapeError>(fits, [&] {
     return std::string(op) + ": expected source of self's shape but, along dimension " + std::to_string(dim) + ", of " +

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "neura/backend/kernels/sort.h"
+#include "neura/op/pointwise/promotion.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
@@ -94,10 +95,9 @@ UniqueResult unique_consecutive(const Tensor& input, bool return_inverse, bool r
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool out_int32, bool right,
                     const Tensor& sorter) {
   const Spec &s = sorted_sequence.spec(), &v = values.spec();
-  check<DTypeError>(s.dtype == v.dtype, [&] {
-    return "searchsorted: expected sequence and values of one dtype, got " + s.str() + " and " + v.str();
-  });
-  check_dtype("searchsorted", s, dtypes::ordered & ~dtypes::booleans, "real");
+  for (const Spec* each : {&s, &v}) check_dtype("searchsorted", *each, dtypes::ordered, "real");
+  const DType met = result_type(sorted_sequence, values);
+  if (met == DType::boolean) check_dtype("searchsorted", s, dtypes::ordered & ~dtypes::booleans, "real");
   bool fits = s.rank == 1 || (s.rank == v.rank && s.rank > 0);
   for (int d = 0; fits && s.rank > 1 && d + 1 < s.rank; ++d) fits = s.shape[d] == v.shape[d];
   check<ShapeError>(fits, [&] {
@@ -117,18 +117,20 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool ou
     });
     sequence = gather(sequence, -1, sorter);
   }
-  const DType compared = is_integral(s.dtype) ? DType::int64 : accumulation(s.dtype);
+  // As they meet, both may be rounded; then they are compared in a dtype that holds what they have become.
+  const DType compared = is_integral(met) ? DType::int64 : accumulation(met);
+  const auto brought = [&](const Tensor& t) { return contiguous(to(to(t, met), compared)); };
   const SearchSorted op{right, out_int32 ? DType::int32 : DType::int64};
-  return apply(op, contiguous(to(sequence, compared)), contiguous(to(values.detach(), compared)));
+  return apply(op, brought(sequence), brought(values.detach()));
 }
 Tensor searchsorted(const Tensor& sorted_sequence, Scalar value, bool out_int32, bool right, const Tensor& sorter) {
   check<ShapeError>(sorted_sequence.dim() == 1, [&] {
     return "searchsorted: expected a sequence with one dimension for a number, got " + sorted_sequence.spec().str();
   });
-  const DType d =
-      value.is_floating() && is_integral(sorted_sequence.dtype()) ? DType::float64 : sorted_sequence.dtype();
-  return searchsorted(to(sorted_sequence, d), full({}, value, {.dtype = d, .device = sorted_sequence.device()}),
-                      out_int32, right, sorter);
+  const DType own = value.is_floating() ? DType::float64 : value.is_complex() ? DType::complex128 : value.dtype();
+  const Tensor number = full({}, value, {.dtype = own, .device = sorted_sequence.device()});
+  const DType met = result_type(sorted_sequence, value);
+  return searchsorted(to(sorted_sequence, met), to(number, met), out_int32, right, sorter);
 }
 Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right) {
   check<ShapeError>(boundaries.dim() == 1, [&] {
