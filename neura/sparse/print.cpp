@@ -17,10 +17,12 @@ std::string part(const char* what, const Tensor& t, const PrintOptions& o, const
   const std::string head = std::string(what) + "=";
   if (is_meta(t.device())) return head + "tensor(..., size=" + tuple(t.shape()) + ")";
   if (!t.numel()) return head + "tensor([], size=" + tuple(t.shape()) + ")";
-  std::string value = neura::repr(t.detach(), o, prefix);
+  const std::string indent(7 + head.size(), ' ');
+  PrintOptions narrower = o;
+  narrower.linewidth -= int(indent.size());
+  std::string value = neura::repr(t.detach(), narrower, prefix);
   value.erase(value.rfind(']') + 1);  // dtype and device come once, after all
   value += ")";
-  const std::string indent(7 + head.size(), ' ');
   std::string text = head;
   for (char c : value) {
     text += c;
@@ -39,18 +41,17 @@ std::string Sparse::repr(const Tensor& self, const PrintOptions& o, const std::s
   else
     text += part(pattern.by_row() ? "crow_indices" : "ccol_indices", pattern.first, o, prefix) + ",\n       " +
             part(pattern.by_row() ? "col_indices" : "row_indices", pattern.second, o, prefix);
-  text += ",\n       " + part("values", data, o, prefix) + (coo ? ",\n       " : ", ");
-  text += "size=" + tuple(self.shape()) + ", nnz=" + std::to_string(pattern.count());
-  std::vector<std::string> facts;
+  text += ",\n       " + part("values", data, o, prefix);
+  std::vector<std::string> facts = {"size=" + tuple(self.shape()), "nnz=" + std::to_string(pattern.count())};
   if (!self.device().is_cpu()) facts.push_back("device='" + self.device().str() + "'");
   if (self.dtype() != default_dtype() && self.dtype() != DType::int64 && self.dtype() != DType::boolean)
     facts.push_back("dtype=" + prefix + name(self.dtype()));
   facts.push_back("layout=" + prefix + layout());
   if (const char* made_by = self.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by) + ">");
   else if (self.requires_grad()) facts.push_back("requires_grad=True");
-  std::size_t line = text.size() - text.rfind('\n');
+  std::size_t line = text.size() - text.rfind('\n') + 1;
   for (const std::string& fact : facts) {
-    const bool breaks = line + fact.size() + 2 > std::size_t(o.linewidth);
+    const bool breaks = (coo && &fact == facts.data()) || line + fact.size() + 2 > std::size_t(o.linewidth);
     text += (breaks ? ",\n       " : ", ") + fact;
     line = breaks ? 7 + fact.size() : line + fact.size() + 2;
   }

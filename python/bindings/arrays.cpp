@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "common.h"
+#include "neura/core/error_details.h"
 #include "neura/core/extension.h"
 #include "neura/core/meta.h"
 #include "neura/op/defer.h"
@@ -178,7 +179,11 @@ nb::object numpy_of(const Tensor& t) {
   check<DTypeError>(format_of(t.dtype()), [&] {
     return std::string("numpy: expected a dtype that NumPy has, got ") + name(t.dtype()) + "; convert it first";
   });
-  check_values("numpy", t.device(), t.spec());
+  try {
+    check_values("numpy", t.device(), t.spec());
+  } catch (const NotImplementedError& e) {
+    throw UnsupportedDTypeError(e.what());  // a TypeError, too, as PyTorch's is
+  }
   check<DeviceError>(t.device().is_cpu(), [] { return std::string("numpy: expected a tensor on the cpu"); });
   if (extension(t.impl())) throw nb::type_error("numpy: expected a dense tensor, got a sparse one; call to_dense()");
   nb::object self = nb::steal(wrap(t));

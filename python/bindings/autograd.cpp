@@ -6,6 +6,7 @@
 #include "neura/nn/parameter.h"
 #include "neura/ops/shape/join.h"
 #include "nodes.h"
+#include "overrides.h"
 
 namespace neura::python {
 
@@ -18,6 +19,19 @@ void property(const char* name, nb::object get, nb::object set = nb::none()) {
   if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), name, p.ptr())) throw nb::python_error();
 }
 template <class F> nb::object getter(F&& f) { return nb::cpp_function(std::forward<F>(f)); }
+
+// An attribute that is a tensor. To those who override functions it is the function Tensor.<name>.__get__, as in torch,
+// so that what a subclass has there is of its class.
+template <class F> void computed(const char* name, F&& f, nb::object set = nb::none()) {
+  const auto get = [name, f](nb::handle self) {
+    if (!is_tensor(self.ptr())) throw nb::type_error((std::string(name) + ": expected a tensor").c_str());
+    PyObject* result = nullptr;
+    if (!overriding || !overridden_attribute(name, self.ptr(), result)) result = wrap(f(tensor_in(self.ptr())));
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
+  };
+  property(name, getter(get), set);
+}
 
 // None, a tensor, or a sequence of tensors and, if `gaps`, of None, which is an undefined tensor.
 std::vector<Tensor> list_of(nb::handle h, const char* op, bool gaps = false) {
@@ -129,29 +143,32 @@ void bind_attributes() {
   property("is_cpu", getter([](const Tensor& t) { return t.device().is_cpu(); }));
   property("is_cuda", getter([](const Tensor& t) { return t.device().is_cuda(); }));
   property("is_meta", getter([](const Tensor& t) { return is_meta(t.device()); }));
-  property("data", getter([](const Tensor& t) { return detach_all(t); }),
+}
+
+void bind_computed_attributes() {
+  computed("data", detach_all,
            nb::cpp_function([](const Tensor& t, const Tensor& data) { nn::set_data(t, data); }, "self"_a, "data"_a));
-  property("T", getter([](const Tensor& t) {
-             Dims order;
-             for (int i = t.dim(); i-- > 0;) order.push_back(i);
-             return permute(t, order);
-           }));
-  property("mT", getter([](const Tensor& t) { return mT(t); }));
-  property("H", getter([](const Tensor& t) {
-             check<ShapeError>(t.dim() == 2 || t.dim() == 0, [&] {
-               return "H: expected a matrix, got shape " + t.shape().str() + "; use mH for batches";
-             });
-             return t.dim() == 0 ? conj(t) : conj(mT(t));
-           }));
-  property("mH", getter([](const Tensor& t) { return conj(mT(t)); }));
-  property("real", getter([](const Tensor& t) { return real(t); }));
-  property("imag", getter([](const Tensor& t) { return imag(t); }));
+  computed("T", [](const Tensor& t) {
+    Dims order;
+    for (int i = t.dim(); i-- > 0;) order.push_back(i);
+    return permute(t, order);
+  });
+  computed("mT", [](const Tensor& t) { return mT(t); });
+  computed("H", [](const Tensor& t) {
+    check<ShapeError>(t.dim() == 2 || t.dim() == 0,
+                      [&] { return "H: expected a matrix, got shape " + t.shape().str() + "; use mH for batches"; });
+    return t.dim() == 0 ? conj(t) : conj(mT(t));
+  });
+  computed("mH", [](const Tensor& t) { return conj(mT(t)); });
+  computed("real", [](const Tensor& t) { return real(t); });
+  computed("imag", [](const Tensor& t) { return imag(t); });
 }
 
 }  // namespace
 
 void bind_autograd(const Names& n) {
   bind_attributes();
+  bind_computed_attributes();
   bind_modes(n);
   bind_levels(n);
   n.function(

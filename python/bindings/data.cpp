@@ -38,6 +38,10 @@ struct Nested {  // the numbers of nested sequences
       check<ShapeError>(depth == shape.size(), [&] { return ragged(depth); });
       return add(s, own.value_or(s.dtype()));
     }
+    if (is_tensor(o) && depth == shape.size() && tensor_in(o).numel() == 1) {  // of any rank, as in torch
+      check_one_value("tensor", tensor_in(o));
+      return add(tensor_in(o).item(), *own);
+    }
     if (PyLong_Check(o)) throw nb::value_error("tensor: expected an integer that fits into 64 bits");
     if (own && !of_whole) {
       const nb::object numbers = to_python(is_tensor(o) ? tensor_in(o) : copy_of_array(o, "tensor"));

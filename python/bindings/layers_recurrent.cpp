@@ -46,11 +46,12 @@ template <class M, class State> void more(const LayerType& t) {
       "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
 }
 
-nn::RNNOptions options_of(Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
+// As in torch, bias and batch_first are True or False alone.
+nn::RNNOptions options_of(Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout, bool bidirectional,
                           const AnyDevice& device, const AnyDType& dtype) {
   return {.num_layers = layers,
-          .bias = bias,
-          .batch_first = batch_first,
+          .bias = bool(bias),
+          .batch_first = bool(batch_first),
           .dropout = dropout,
           .bidirectional = bidirectional,
           .device = device.value_or(default_device()),
@@ -64,8 +65,8 @@ void bind_sequences(nb::module_& n) {
   bind_base<nn::RNNBase>(n, "RNNBase", "What RNN, GRU and LSTM share.");
   more<nn::RNN, MaybeTensor>(bind_layer<nn::RNN, nn::RNNBase>(
       n, (std::string("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.") + kArguments).c_str(),
-      [](Integer in, Integer hidden, Integer layers, const std::string& nonlinearity, bool bias, bool batch_first,
-         double dropout, bool bidirectional, AnyDevice device, AnyDType dtype) {
+      [](Integer in, Integer hidden, Integer layers, const std::string& nonlinearity, nb::bool_ bias,
+         nb::bool_ batch_first, double dropout, bool bidirectional, AnyDevice device, AnyDType dtype) {
         nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
         o.nonlinearity = nonlinearity;
         return nn::make<nn::RNN>(in, hidden, o);
@@ -74,8 +75,8 @@ void bind_sequences(nb::module_& n) {
       "batch_first"_a = false, "dropout"_a = 0., "bidirectional"_a = false, NEURA_PLACE));
   more<nn::GRU, MaybeTensor>(bind_layer<nn::GRU, nn::RNNBase>(
       n, (std::string("Gated recurrent units (Cho et al., 2014): gates r, z, n.") + kArguments).c_str(),
-      [](Integer in, Integer hidden, Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
-         AnyDevice device, AnyDType dtype) {
+      [](Integer in, Integer hidden, Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout,
+         bool bidirectional, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::GRU>(in, hidden,
                                  options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype));
       },
@@ -87,8 +88,8 @@ void bind_sequences(nb::module_& n) {
            "come out are pairs (h, c). proj_size: h is projected to this width (Sak et al., 2014).") +
        kArguments)
           .c_str(),
-      [](Integer in, Integer hidden, Integer layers, bool bias, bool batch_first, double dropout, bool bidirectional,
-         Integer proj_size, AnyDevice device, AnyDType dtype) {
+      [](Integer in, Integer hidden, Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout,
+         bool bidirectional, Integer proj_size, AnyDevice device, AnyDType dtype) {
         nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
         o.proj_size = proj_size;
         return nn::make<nn::LSTM>(in, hidden, o);

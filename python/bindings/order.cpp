@@ -57,6 +57,15 @@ void bind_histograms(const Names& n) {
         return edges_of(r);
       },
       "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
+  n.function(
+      "histogramdd",
+      [](const Tensor& x, const Dims& bins, nb::handle range, const Tensor& weight, bool density) {
+        if (bins.size() != 1) throw nb::type_error("histogramdd: expected bins to be integers or tensors");
+        const std::int64_t dimensions = x.dim() ? x.size(-1) : 0;  // which one number of bins is for
+        const std::vector<std::int64_t> each(std::size_t(dimensions), bins[0]);
+        return edges_of(histogramdd(x, each, {range_of(range, "histogramdd"), weight, density}));
+      },
+      "input"_a, "bins"_a, "range"_a = nb::none(), "weight"_a = nb::none(), "density"_a = false);
 }
 
 }  // namespace

@@ -130,6 +130,13 @@ bool operator_overridden(const char* method, PyObject* a, PyObject* b, PyObject*
   return true;
 }
 
+bool overridden_attribute(const char* name, PyObject* self, PyObject*& result) {
+  if (switched_off || !(modes || any_overrides(self, false))) return false;
+  const nb::object get = nb::handle(reinterpret_cast<PyObject*>(tensor_type)).attr(name).attr("__get__");
+  result = dispatch(get.ptr(), &self, 1, nullptr);
+  return true;
+}
+
 void bind_overrides(nb::module_& m) {
   // The __torch_function__ of classes whose objects are to be treated as tensors.
   m.def(

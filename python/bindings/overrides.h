@@ -20,6 +20,8 @@ bool overridden_after_failure(PyObject* function, PyObject* const* args, std::si
                               PyObject*& result);
 // The same for an operator of Tensor, which stands for this method; b (and c) may be null.
 bool operator_overridden(const char* method, PyObject* a, PyObject* b, PyObject*& result, PyObject* c = nullptr);
+// The same for an attribute of Tensor, which stands for the __get__ of its property.
+bool overridden_attribute(const char* name, PyObject* self, PyObject*& result);
 
 void bind_overrides(nb::module_&);
 

@@ -9,7 +9,7 @@ namespace {
 
 // As in torch: from -2^63 to 2^64 - 1; the negative ones count from the other end.
 std::uint64_t seed_of(nb::handle number) {
-  nb::object n = nb::steal(PyNumber_Index(number.ptr()));
+  const nb::object n = nb::steal(PyNumber_Index(number.ptr()));
   if (!n.is_valid()) {
     PyErr_Clear();
     throw nb::type_error("manual_seed: expected a whole number");
@@ -23,6 +23,15 @@ std::uint64_t seed_of(nb::handle number) {
     throw nb::value_error("manual_seed: expected a number from -2^63 to 2^64 - 1");
   }
   return big;
+}
+// Of int(number): programs seed with time.time().
+std::uint64_t rounded_seed_of(nb::handle number) {
+  const nb::object n = nb::steal(PyNumber_Long(number.ptr()));
+  if (n.is_valid()) return seed_of(n);
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+  PyErr_Clear();
+  const std::string type = Py_TYPE(number.ptr())->tp_name;
+  throw nb::type_error(("manual_seed: expected a number, got " + type).c_str());
 }
 std::uint64_t fresh_seed(Generator& g) {
   std::random_device system;
@@ -75,7 +84,13 @@ void bind_generator(const nb::module_& m) {
       .def("seed", &fresh_seed, "Takes a seed from the system, and returns it.")
       .def("initial_seed", &Generator::seed, "The seed of the present stream.")
       .def("get_state", &state_of, "Seed and place in the stream, as a uint8 tensor of 16 elements.")
-      .def("set_state", &set_state_of, "new_state"_a, "Goes on where get_state() was called.")
+      .def(
+          "set_state",
+          [](nb::handle self, const Tensor& state) {
+            set_state_of(nb::cast<Generator&>(self), state);
+            return nb::borrow(self);
+          },
+          "new_state"_a, "Goes on where get_state() was called; returns the generator.")
       .def(
           "clone_state", [](const Generator& g) { return Generator(g); }, "A second generator in the same state.")
       .def_prop_ro("device", [](const Generator&) { return Device(); })
@@ -98,10 +113,10 @@ void bind_seeds(const Names& n) {
   n.function(
       "manual_seed",
       [](nb::handle seed) {
-        default_generator().manual_seed(seed_of(seed));
+        default_generator().manual_seed(rounded_seed_of(seed));
         return default_one();
       },
-      "seed"_a, "Starts the default generator's stream of this seed from its beginning; returns the generator.");
+      "seed"_a.none(), "Starts the default generator's stream of this seed from its beginning; returns the generator.");
   n.function(
       "seed", [] { return fresh_seed(default_generator()); },
       "Gives the default generator a seed from the system, and returns it.");

@@ -1,5 +1,6 @@
 // neura.Size: the tuple of integers that a shape is in Python.
-#include "common.h"
+#include "size.h"
+
 #include "new_type.h"
 
 namespace neura::python {
@@ -15,21 +16,26 @@ PyObject* of_tuple(PyObject* t) {  // takes the tuple over
   Py_DECREF(t);
   return s;
 }
-PyObject* create(PyTypeObject*, PyObject* args, PyObject* keywords) {
-  if (keywords && PyDict_GET_SIZE(keywords)) return PyErr_Format(PyExc_TypeError, "Size: there are no keywords");
-  PyObject* t = PyObject_Call(reinterpret_cast<PyObject*>(&PyTuple_Type), args, nullptr);
-  for (Py_ssize_t i = 0; t && i < PyTuple_GET_SIZE(t); ++i) {
+PyObject* of_indices(PyObject* t) {  // the same of whatever serves as integers
+  if (!t) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(t);
+  PyObject* s = size_type->tp_alloc(size_type, n);
+  for (Py_ssize_t i = 0; s && i < n; ++i) {
     PyObject* e = PyTuple_GET_ITEM(t, i);
     PyObject* number = PyIndex_Check(e) ? PyNumber_Index(e) : nullptr;
-    if (!number) {
+    if (number) {
+      PyTuple_SET_ITEM(s, i, number);
+    } else {
       PyErr_Format(PyExc_TypeError, "Size: expected integers, got %s at %zd", Py_TYPE(e)->tp_name, i);
-      Py_DECREF(t);
-      return nullptr;
+      Py_CLEAR(s);
     }
-    PyTuple_SET_ITEM(t, i, number);  // the tuple is ours alone, and `e` was its
-    Py_DECREF(e);
   }
-  return of_tuple(t);
+  Py_DECREF(t);
+  return s;
+}
+PyObject* create(PyTypeObject*, PyObject* args, PyObject* keywords) {
+  if (keywords && PyDict_GET_SIZE(keywords)) return PyErr_Format(PyExc_TypeError, "Size: there are no keywords");
+  return of_indices(PyObject_Call(reinterpret_cast<PyObject*>(&PyTuple_Type), args, nullptr));
 }
 PyObject* show(PyObject* self) {
   PyObject* t = PySequence_List(self);
@@ -39,7 +45,12 @@ PyObject* show(PyObject* self) {
 }
 PyObject* add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-  return of_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+  return of_indices(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+// Python asks here once `add` has declined, and takes what comes for the sum.
+PyObject* join(PyObject* a, PyObject* b) {
+  if (PyTuple_Check(b)) return add(a, b);
+  return PyErr_Format(PyExc_TypeError, "Size: expected a tuple to join, got %s; use tuple(x)", Py_TYPE(b)->tp_name);
 }
 PyObject* repeat(PyObject* self, Py_ssize_t n) { return of_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(self, n)); }
 PyObject* subscript(PyObject* self, PyObject* key) {
@@ -70,7 +81,7 @@ PyMethodDef methods[] = {
 PyType_Slot slots[] = {{Py_tp_new, (void*)create},
                        {Py_tp_repr, (void*)show},
                        {Py_nb_add, (void*)add},
-                       {Py_sq_concat, (void*)add},
+                       {Py_sq_concat, (void*)join},
                        {Py_sq_repeat, (void*)repeat},
                        {Py_mp_subscript, (void*)subscript},
                        {Py_tp_methods, methods},
@@ -79,6 +90,15 @@ PyType_Slot slots[] = {{Py_tp_new, (void*)create},
 PyType_Spec spec = {"neura.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
+
+bool means_sizes(PyObject* o) {
+  if (Py_TYPE(o) == size_type) return true;
+  if (!PyIndex_Check(o)) return false;
+  if (!is_array(o)) return true;
+  const nb::object number = nb::steal(PyNumber_Index(o));
+  if (!number.is_valid()) PyErr_Clear();
+  return number.is_valid();
+}
 
 PyObject* size_of_shape(const Shape& shape) {
   PyObject* s = size_type->tp_alloc(size_type, shape.size());

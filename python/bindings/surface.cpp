@@ -29,12 +29,14 @@ struct Overload {
   std::size_t positional = 0;    // how many may be given by position
   bool rest = false;             // the last of them takes what is left
   bool of_lists = false;         // each of which is a list: f((2, 3)) gives one, not all of them
+  bool of_tensors = false;       // of which there may be none
 
   explicit Overload(const Function& f) : function(&f) {
     for (const Parameter& p : f.parameters) {
       names.push_back(PyUnicode_InternFromString(p.name.c_str()));
       if (!p.by_name_alone) ++positional, rest = p.rest;
       of_lists |= p.rest && std::strstr(p.type, "Sequence[tuple") != nullptr;
+      of_tensors |= p.rest && std::strstr(p.type, "Sequence[neura.Tensor") != nullptr;
     }
   }
   int place_of(PyObject* key) const {
@@ -116,6 +118,10 @@ class Calling {
     }
     for (Py_ssize_t i = 0; keywords_ && i < PyTuple_GET_SIZE(keywords_); ++i)
       if (!keyword(overload, PyTuple_GET_ITEM(keywords_, i), args_[n_ + std::size_t(i)])) return false;
+    if (overload.of_tensors && !reader_.given_to[overload.positional - 1]) {
+      rest_ = nb::steal(PyTuple_New(0));
+      reader_.given_to[overload.positional - 1] = rest_.ptr();
+    }
     return true;
   }
   std::size_t place_rest(const Overload& overload) {

@@ -5,6 +5,7 @@
 #include "new_type.h"
 #include "nodes.h"
 #include "overrides.h"
+#include "size.h"
 #include "tensor_value.h"
 
 #include <structmember.h>
@@ -136,12 +137,11 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     if (type == tensor_type && keywords && PyDict_GET_SIZE(keywords))  // a subclass may take some of its own
       refuse_keyword("Tensor", nb::cast<std::string>(nb::list(nb::handle(keywords))[0]).c_str(), nb::list());
+    PyObject* only = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
     Tensor t;
     if (PyTuple_GET_SIZE(args) == 0) t = empty({0});
-    else if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
-      t = tensor_in(PyTuple_GET_ITEM(args, 0)).detach();
-    else if (PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)))
-      t = tensor_from(PyTuple_GET_ITEM(args, 0)).to(default_dtype()).to(default_device());
+    else if (only && is_tensor(only)) t = tensor_in(only).detach();
+    else if (only && !means_sizes(only)) t = tensor_from(only).to(default_dtype()).to(default_device());
     else t = empty(sizes_of(nb::borrow<nb::args>(args)));
     return make_object(type, t);
   });
@@ -275,7 +275,7 @@ const char kDoc[] =
     "Tensor(*sizes) or Tensor(data)\n--\n\n"
     "An array of numbers of one dtype on one device, with a gradient if that is wanted. One tensor is one object: it\n"
     "keeps its attributes and its class as long as anything holds it. What an operation makes of a subclass is of\n"
-    "that class, too, but for attributes such as x.T; see neura.overrides.";
+    "that class, too; see neura.overrides.";
 
 // clang-format off: one line per slot
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, ""},

@@ -41,11 +41,11 @@ PyObject* to_float(PyObject* self) {
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
-    const Scalar s = only_value(self, "index");
-    check<DTypeError>(is_integral(tensor_in(self).dtype()), [&] {
-      return std::string("index: expected an integer tensor, got ") + name(tensor_in(self).dtype());
+    const Tensor& t = tensor_in(self);
+    check<DTypeError>(is_integral(t.dtype()) && t.numel() == 1, [&] {  // a TypeError, by which Python knows no index
+      return "index: expected an integer tensor of one element, got " + t.spec().str();
     });
-    return PyLong_FromLongLong(s.integer());
+    return PyLong_FromLongLong(only_value(self, "index").integer());
   });
 }
 

@@ -316,10 +316,8 @@ def empty_cache():
 
 
 def manual_seed(seed):
-    """Only checks that seed is an integer: one generator, which neura.manual_seed seeds, serves all devices."""
-    import operator
-
-    operator.index(seed)
+    """Only checks that seed is a number: one generator, which neura.manual_seed seeds, serves all devices."""
+    int(seed)
 
 
 def manual_seed_all(seed):

@@ -2,8 +2,8 @@
 
 A function of Neura that meets an object whose class has a `__torch_function__(func, types, args, kwargs)` calls that
 instead of computing. Classes that derive from Tensor have one: it computes, and gives the result their class. Functions
-and methods, operators, indexing and iteration ask; attributes of a tensor such as `x.T`, and layers that C++ computes,
-do not.
+and methods, operators, indexing, iteration and the attributes that are views, such as `x.T`, ask; layers that C++
+computes do not.
 
 >>> class Logged(neura.Tensor):
 ...     @classmethod

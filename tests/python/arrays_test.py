@@ -25,6 +25,19 @@ def test_every_dtype_both_ways(name):
     assert y.dtype is x.dtype and y.data_ptr() == a.ctypes.data and neura.equal(x, y)
 
 
+def test_an_array_is_data_and_a_size_is_sizes():
+    assert neura.Tensor(np.ones(2)).tolist() == [1, 1] and neura.Tensor(np.array([2, 3])).tolist() == [2, 3]
+    assert neura.Tensor(np.array([2])).tolist() == [2] and neura.Tensor(np.array(2.5)).item() == 2.5
+    assert neura.Tensor(np.ones((2, 2), dtype="float64")).dtype is neura.float32
+    assert neura.Tensor(neura.Size([2])).shape == (2,) and neura.Tensor(neura.Size([2, 0])).shape == (2, 0)
+    assert neura.Tensor(neura.Size([])).shape == () and neura.Tensor((2,)).tolist() == [2]
+    for size in (2, np.int64(2), np.array(2)):
+        assert neura.Tensor(size).shape == (2,) and neura.Tensor(size, 3).shape == (2, 3)
+    for wrong in (True, np.array(["a"])):
+        with pytest.raises(TypeError):
+            neura.Tensor(wrong)
+
+
 @pytest.mark.parametrize("name", DTYPES)
 def test_a_sequence_takes_the_dtypes_of_arrays_in_it(name):
     dtype = getattr(neura, name)

@@ -18,8 +18,9 @@ x = neura.ones(2, 3)
         5,
         (neura.tensor([0, 9]),),
         neura.tensor([True, False, True]),
-        (..., ...),
+        (..., ..., 0),
         (0, 0, 0),
+        b"a",
     ],
     ids=repr,
 )
@@ -44,6 +45,21 @@ def test_a_wrong_index_is_an_index_error(index):
 def test_an_index_that_is_no_vector_is_an_index_error(call):
     with pytest.raises(IndexError):
         call()
+
+
+@pytest.mark.parametrize("text", ["a", b"a", (0, "a"), ["a", 0]], ids=repr)
+def test_a_text_as_an_index_is_a_type_error_too(text):
+    with pytest.raises(TypeError, match="got (str|bytes)"):
+        x[text]
+
+
+def test_a_tensor_that_is_no_index_is_a_type_error():
+    for wrong in (neura.tensor([1, 2]), neura.ones(0), neura.tensor([1.5])):
+        with pytest.raises(TypeError, match="expected an integer tensor of one element"):
+            wrong.__index__()
+        with pytest.raises(TypeError):
+            wrong * [1, 2, 3]
+    assert neura.tensor([[2]]) * [1] == [1, 1] and neura.tensor(True).__index__() == 1
 
 
 def test_a_value_that_does_not_fit_is_none():

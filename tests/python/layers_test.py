@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import neura
+import numpy as np
 import pytest
 from neura import nn
 
@@ -325,3 +326,43 @@ def test_members_that_are_missing_are_named_or_left_out(name):
                 except (ValueError, RuntimeError, TypeError, AttributeError) as error:
                     assert leaf in str(error) or "expected" in str(error)
             assert path not in m.state_dict() and repr(m)
+
+
+FLAGS = {
+    "Linear": lambda t: nn.Linear(2, 2, bias=t).bias is not None,
+    "Conv2d": lambda t: nn.Conv2d(1, 1, 1, bias=t).bias is not None,
+    "ReLU": lambda t: nn.ReLU(t).inplace is True,
+    "Dropout": lambda t: nn.Dropout(0.5, t).inplace is True,
+    "LSTM": lambda t: nn.LSTM(2, 3, bidirectional=t).bidirectional is True,
+    "LSTMCell": lambda t: nn.LSTMCell(2, 3, bias=t).bias is True,
+    "Embedding": lambda t: nn.Embedding(3, 2, sparse=t).sparse is True,
+    "LayerNorm": lambda t: nn.LayerNorm(2, elementwise_affine=t, bias=t).bias is not None,
+    "BatchNorm2d": lambda t: nn.BatchNorm2d(2, affine=t, track_running_stats=t).running_mean is not None,
+    "MaxPool2d": lambda t: nn.MaxPool2d(2, return_indices=t).return_indices is True,
+    "MultiheadAttention": lambda t: nn.MultiheadAttention(2, 1, batch_first=t).batch_first is True,
+    "TransformerEncoderLayer": lambda t: nn.TransformerEncoderLayer(4, 2, norm_first=t).norm_first is True,
+    "CTCLoss": lambda t: nn.CTCLoss(zero_infinity=t).zero_infinity is True,
+    "MSELoss": lambda t: nn.MSELoss(size_average=t, reduce=t).reduction == "mean",
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_flag_may_be_an_integer_or_numpys_truth(name):
+    for truth in (1, 2, np.bool_(True), np.int64(1)):
+        assert FLAGS[name](truth)
+    for wrong in ("a", 1.5, [], neura.ones(2)):
+        with pytest.raises(TypeError):
+            FLAGS[name](wrong)
+    if name not in ("LayerNorm", "MSELoss"):
+        assert not FLAGS[name](0) and not FLAGS[name](np.bool_(False))
+
+
+def test_functions_and_two_flags_of_recurrent_layers_take_truths_alone():
+    for call in (
+        lambda: nn.LSTM(2, 3, bias=1),
+        lambda: nn.GRU(2, 3, batch_first=np.bool_(True)),
+        lambda: nn.functional.dropout(neura.ones(2), 0.5, 1),
+        lambda: neura.ones(2).sum(0, keepdim=1),
+    ):
+        with pytest.raises(TypeError):
+            call()

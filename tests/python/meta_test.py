@@ -91,6 +91,12 @@ def test_what_needs_values_is_refused(needs):
         needs(neura.empty(1, device="meta"))
 
 
+@pytest.mark.parametrize("array", [neura.Tensor.numpy, numpy.asarray, neura.Tensor.__array__])
+def test_an_array_of_none_is_a_type_error(array):
+    with pytest.raises(TypeError, match="expected a tensor with values"):
+        array(neura.empty(1, device="meta"))
+
+
 def test_operations_check_and_infer():
     x = neura.empty(4, 3, device="meta", requires_grad=True)
     y = neura.nn.functional.layer_norm(x @ neura.empty(3, 5, device="meta"), (5,)).t().double()

@@ -74,6 +74,21 @@ def test_results_of_a_subclass_have_its_class():
     assert y is x and x.tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("name", "T mT H mH real imag data".split())
+def test_attributes_that_are_views_have_the_class(name):
+    x = neura.tensor([[1 + 2j, 3], [4, 5]])
+    assert type(getattr(x, name)) is neura.Tensor and type(getattr(nn.Parameter(x), name)) is neura.Tensor
+    y = getattr(x.as_subclass(Plain), name)
+    assert type(y) is Plain and y.tolist() == getattr(x, name).tolist()
+    assert y.data_ptr() == getattr(x, name).data_ptr() or "H" in name
+    Logged.seen.clear()
+    assert type(getattr(x.as_subclass(Logged), name)) is Logged and Logged.seen == ["__get__"]
+    with overrides.DisableTorchFunctionSubclass():
+        assert type(getattr(x.as_subclass(Plain), name)) is neura.Tensor
+    with pytest.raises(TypeError):
+        getattr(neura.Tensor, name).__get__(3)
+
+
 def test_gradients_pass():
     w = neura.tensor([1.0, 2.0]).as_subclass(Plain).requires_grad_()
     (w * w).sum().backward()

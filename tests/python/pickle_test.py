@@ -103,6 +103,14 @@ def test_size_is_a_tuple():
     assert repr(s) == "neura.Size([2, 3])" and s == (2, 3) and s.numel() == 6 and isinstance(s, tuple)
     for part in (s[:1], s + (4,), (4,) + s, s * 2, neura.ones(2).size(), neura.Size([1])):
         assert type(part) is neura.Size
+    for wrong in ([1], 1, "a", None, (1.5,), ("a",)):
+        with pytest.raises(TypeError):
+            s + wrong
+        with pytest.raises(TypeError):
+            wrong + s
+    number = neura.tensor(4)
+    given = (number,)
+    assert (s + given)[2].__class__ is int and neura.Size(given) == (4,) and given[0] is number
     assert s[-1] == 3 and neura.Size().numel() == 1 and hash(s) == hash((2, 3))
     with pytest.raises(TypeError):
         neura.Size([1.5])

@@ -30,11 +30,22 @@ def test_seeds_are_64_bits_from_either_end():
     for wrong, kind in [(2**64, ValueError), (-(2**63) - 1, ValueError), ("1", TypeError), (1.5, TypeError)]:
         with pytest.raises(kind):
             g.manual_seed(wrong)
-        with pytest.raises(kind):
-            neura.manual_seed(wrong)
+        if kind is ValueError:
+            with pytest.raises(kind):
+                neura.manual_seed(wrong)
     assert g.initial_seed() == 2**64 - 1
     seeds = {g.seed() for _ in range(4)} | {neura.seed()}
     assert len(seeds) == 5 and g.initial_seed() in seeds
+
+
+def test_the_default_generator_takes_the_integer_of_any_number():
+    for given, seed in [(1.5, 1), (-1.5, 2**64 - 1), ("12", 12), (neura.tensor(3.7), 3), (1e19, 10**19), (True, 1)]:
+        assert neura.manual_seed(given).initial_seed() == seed
+        neura.cuda.manual_seed(given), neura.cuda.manual_seed_all(given)
+    wrong = [(None, TypeError), ([1], TypeError), ("a", ValueError), (float("nan"), ValueError), (1e20, ValueError)]
+    for given, kind in [*wrong, (float("inf"), OverflowError)]:
+        with pytest.raises(kind):
+            neura.manual_seed(given)
 
 
 def test_states_come_back():
@@ -45,7 +56,8 @@ def test_states_come_back():
     other = g.clone_state()
     later = [drawn(g), drawn(g)]
     assert later == [drawn(other), drawn(other)]
-    g.set_state(state)
+    assert g.set_state(state) is g
+    assert neura.default_generator.set_state(neura.get_rng_state()) is neura.default_generator
     assert later[0] == drawn(g)
     kept = neura.get_rng_state()
     a = drawn()

@@ -127,6 +127,22 @@ def test_text():
     )
 
 
+def test_text_breaks_where_pytorch_breaks_it():
+    head = "tensor(crow_indices=tensor([0, 1, 2, 3]),\n       col_indices=tensor([0, 1, 2]),\n"
+    assert str(neura.eye(3).to_sparse_csr()) == (
+        head + "       values=tensor([1., 1., 1.]), size=(3, 3), nnz=3,\n       layout=neura.sparse_csr)"
+    )
+    assert str(neura.eye(3).double().to_sparse_csr()) == (
+        head + "       values=tensor([1., 1., 1.]), size=(3, 3), nnz=3, dtype=neura.float64,\n"
+        "       layout=neura.sparse_csr)"
+    )
+    lines = str(neura.eye(40).to_sparse_csr()).split("\n")
+    assert lines[0] == "tensor(crow_indices=tensor([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12,"
+    assert lines[4] == "       col_indices=tensor([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12,"
+    assert lines[8] == "       values=tensor([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.,"
+    assert lines[-1] == "       size=(40, 40), nnz=40, layout=neura.sparse_csr)"
+
+
 def test_checks():
     with pytest.raises(IndexError, match="from 0 to 2, got 5"):
         neura.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,))

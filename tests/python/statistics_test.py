@@ -130,3 +130,21 @@ def test_masked():
     for wrong in (x, neura.ones(3, dtype=neura.bool), neura.ones(2, 4, 5, dtype=neura.bool)):
         with pytest.raises((TypeError, ValueError)):
             neura.masked.sum(x, mask=wrong)
+
+
+def test_one_number_of_bins_for_every_dimension():
+    x = neura.tensor([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0]])
+    for bins in (2, np.int64(2)):
+        h = neura.histogramdd(x, bins=bins, range=[0.0, 2.0, 0.0, 2.0])
+        want = neura.histogramdd(x, bins=[2, 2], range=[0.0, 2.0, 0.0, 2.0])
+        assert h.hist.equal(want.hist) and len(h.bin_edges) == 2 and h.bin_edges[1].tolist() == [0, 1, 2]
+    assert neura.histogramdd(neura.rand(4, 5, 3), 2).hist.shape == (2, 2, 2)
+    for wrong in (True, 2.0, "a", None):
+        with pytest.raises(TypeError):
+            neura.histogramdd(x, wrong)
+    with pytest.raises(RuntimeError):
+        neura.histogramdd(x, 0)
+
+
+def test_blocks_of_no_matrix():
+    assert neura.block_diag().shape == (1, 0)

@@ -42,6 +42,20 @@ def test_a_sequence_takes_the_dtypes_of_tensors_in_it():
     assert neura.tensor([neura.ones(2), [2, 3]]).tolist() == [[1, 1], [2, 3]]
 
 
+def test_a_tensor_of_one_element_is_a_number_in_a_sequence():
+    one, whole = neura.ones(1), neura.ones(1, 1, dtype=neura.int32)
+    assert neura.tensor([one, one]).shape == (2,) and neura.tensor([whole, one]).tolist() == [1, 1]
+    assert neura.tensor([one, 2]).tolist() == [1, 2] and neura.tensor([2, neura.ones(1)]).tolist() == [2, 1]
+    assert neura.tensor([[one, 2], [3, whole]]).tolist() == [[1, 2], [3, 1]]
+    assert neura.tensor([whole]).dtype is neura.int32 and neura.tensor(([one], [one])).shape == (2, 1)
+    assert neura.as_tensor([one, one]).shape == neura.Tensor([one, one]).shape == one.new_tensor([one, one]).shape
+    assert neura.as_tensor([one, one]).shape == (2,)
+    assert neura.tensor([[1.0], one]).tolist() == [[1], [1]]  # the first element says how deep it goes
+    for ragged in ([one, neura.ones(2)], [1, neura.ones(2)], [neura.ones(0), one]):
+        with pytest.raises(ValueError):
+            neura.tensor(ragged)
+
+
 def test_many_tensors_come_and_go():
     kept = [neura.tensor(float(i)) for i in range(5000)]
     for i in range(0, 5000, 3):
@@ -71,6 +85,43 @@ def test_indexing_as_numpy():
     assert np.array_equal(x[neura.from_numpy(mask)].numpy(), a[mask])
     with pytest.raises(IndexError):
         x[5]
+
+
+def listed(key):
+    with pytest.warns(UserWarning, match=r"write x\[tuple\(indices\)\]"):
+        return neura.arange(24).view(2, 3, 4)[key].tolist()
+
+
+def test_a_list_of_indices_counts_as_a_tuple():
+    x = neura.arange(24).view(2, 3, 4)
+    i, j = neura.tensor([0, 1]), neura.tensor([1, 0])
+    for key in ([[0, 1], [1, 0]], [i, j], [i.numpy(), j.numpy()], [(0, 1), [1, 0]], [range(2), (1, 0)]):
+        assert listed(key) == x[i, j].tolist(), key
+    mixed = ([slice(0, 1), 1], [..., 1], [None], [...], [i[0], 1], [[0, 1], 1], [np.array(0), 1], [[[0, 1], [1, 0]]])
+    for key in mixed:
+        assert listed(key) == x[tuple(key)].tolist(), key
+    assert listed([[]]) == [] and listed([[0]]) == x[:1].tolist()
+    for key in ([0, 1], [True, False], [0] * 40, [np.int64(0), 1], range(2), [], [[0]] * 32):
+        assert x[key].tolist() == x[neura.tensor(key, dtype=None if key else neura.int64)].tolist(), key
+    with pytest.raises(IndexError), pytest.warns(UserWarning):
+        x[[[0]] * 31]
+
+
+def test_a_list_of_indices_is_written_as_a_tuple():
+    x = neura.arange(24).view(2, 3, 4)
+    with pytest.warns(UserWarning):
+        x[[[0, 1], [1, 0]]] = -neura.ones(2, 4, dtype=neura.int64)
+    assert (x == -1).nonzero()[:, :2].tolist() == [[0, 1]] * 4 + [[1, 0]] * 4
+    with pytest.warns(UserWarning):
+        x[[slice(0, 1), 2]] = 50
+    assert x[0, 2].tolist() == [50] * 4 and (x == 50).sum() == 4
+
+
+def test_another_ellipsis_behind_all_indices():
+    x = neura.arange(24).view(2, 3, 4)
+    assert x[..., ...].equal(x) and x[..., 0, ...].equal(x[..., 0]) and x[..., None, ..., ...].equal(x[..., None])
+    x[..., 0, ...] = -1
+    assert (x == -1).sum() == 6
 
 
 def test_numbers_are_weak():
