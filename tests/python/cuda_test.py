@@ -34,8 +34,10 @@ def test_a_seed_of_cuda_leaves_the_one_generator_alone():
     neura.manual_seed(3)
     neura.cuda.manual_seed(5), neura.cuda.manual_seed_all(6)
     assert neura.equal(neura.rand(4), expected)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="invalid literal"):  # as int("now") says
         neura.cuda.manual_seed("now")
+    with pytest.raises(TypeError):
+        neura.cuda.manual_seed(None)
 
 
 def test_tf32_is_for_convolutions_until_products_are_said_to_use_it():
