@@ -20,8 +20,7 @@ std::atomic<std::uint64_t> last_backward{0};
 // Hooks may add and remove hooks, themselves too: a list is walked as it was, and a function lives until it returns.
 template <class F, class Call> void each(const Hooks::List<F>& list, Call&& call) {
   if (list.empty()) return;
-  const Hooks::List<F> as_it_was = list;
-  for (const std::shared_ptr<F>& p : as_it_was)
+  for (const std::shared_ptr<F>& p : Hooks::List<F>(list))
     if (const F hook = *p) call(hook);
 }
 void run_hooks(const Node& n, Tensor* g) {

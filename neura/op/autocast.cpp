@@ -103,7 +103,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   void* const stream = current_stream(t->spec.device);
   if (const auto found = shadows.find(t->data()); found != shadows.end() && found->second.is_of(t, dtype, stream))
     return joined(x, found->second.bytes);
-  const Tensor y = to(x, dtype);
+  Tensor y = to(x, dtype);
   shadows[t->data()] = {t->id, t->storage->version, stream, Tensor(y.impl()->alias())};
   return y;
 }

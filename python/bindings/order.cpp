@@ -1,8 +1,8 @@
 // Order: sorting, selection, search, counting; and results with names.
-#include <structmember.h>
-
 #include "numbers.h"
 #include "results.h"
+
+#include <structmember.h>
 
 namespace neura::python {
 namespace {

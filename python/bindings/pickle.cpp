@@ -140,7 +140,7 @@ nb::object state_of(nb::handle self) {
   nb::dict slots;
   for (nb::handle name : nb::module_::import_("copyreg").attr("_slotnames")(self.type()))
     if (nb::hasattr(self, name)) slots[name] = self.attr(name);
-  return slots.size() ? nb::object(nb::make_tuple(own, slots)) : own;
+  return slots.empty() ? own : nb::object(nb::make_tuple(own, slots));
 }
 nb::object reduce(nb::handle self, nb::handle) {
   expect_tensor(self);

@@ -38,7 +38,7 @@ class Client {
   Answer ask(const std::string& method, const std::string& path, const std::string& body = "",
              const HeaderList& headers = {}) {
     std::string text = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n";
-    for (const auto& [name, value] : headers) text += name + ": " + value + "\r\n";
+    for (const auto& [name, value] : headers) text.append(name).append(": ").append(value).append("\r\n");
     text += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     return send(text) ? read() : Answer{};
   }
