@@ -98,7 +98,7 @@ function(neura_precompile target)
       target_precompile_headers(${target} PRIVATE ${ARGN})
     endif()
     # GCC forgets what was a system's header, and then warns of its own std::string (bug 105329 and its kin).
-    set(options -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+    set(options -fpch-preprocess -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
     get_target_property(sources ${target} SOURCES)
     set(without "")
     foreach(source IN LISTS sources)
@@ -118,5 +118,12 @@ function(neura_precompile target)
       set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
         "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_COMMENTS=1;${CMAKE_CXX_COMPILER_LAUNCHER}")
     endif()
+  endif()
+endfunction()
+
+# The same for a library or a program, where it is not left out: what GCC then takes for a mistake differs with its options.
+function(neura_precompile_library)
+  if(NEURA_PRECOMPILE)
+    neura_precompile(${ARGN})
   endif()
 endfunction()

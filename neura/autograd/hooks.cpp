@@ -74,7 +74,7 @@ Tensor& Tensor::requires_grad_(bool on) {
   check<InplaceError>(!impl()->inference, [] {
     return "requires_grad_: expected a tensor made outside of inference mode; clone() it first";
   });
-  if (Leaf* leaf = frozen_leaf(impl())) leaf->frozen = false;
+  if (Leaf* leaf = frozen_leaf(impl())) leaf->frozen = false, leaf->shape = Meta(spec());  // resized since, perhaps
   else if (on) new_leaf(impl());
   else if (impl()->base) adopt_history(impl(), {}, 0);
   else leaf_of(*this, "requires_grad_").frozen = true;
@@ -104,7 +104,7 @@ void Tensor::set_grad(const Tensor& g) {
     return;
   }
   const bool is_new = !wants && !frozen && !impl()->base && !is_wrapped(*this);
-  if (!frozen && !is_new) leaf_of(*this, "set_grad");  // refuses
+  Leaf* leaf = frozen || is_new ? frozen : &leaf_of(*this, "set_grad");
   check<ShapeError>(!g || g.spec().same_shape(spec()),
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });
   check<DTypeError>(!g || g.dtype() == dtype(),
@@ -112,11 +112,10 @@ void Tensor::set_grad(const Tensor& g) {
   check<DeviceError>(!g || g.device() == device(), [&] {
     return "set_grad: expected a gradient on " + device().str() + ", got " + g.spec().str() + "; move it with .to()";
   });
-  if (is_new) (frozen = &new_leaf(impl()))->frozen = true;
-  Leaf& leaf = frozen ? *frozen : leaf_of(*this, "set_grad");
+  if (is_new) leaf = &new_leaf(impl()), leaf->frozen = true;
   Tensor before = g;  // what was there is dropped after the lock: its history may run code of others
-  std::lock_guard hold(leaf.mutex);
-  std::swap(leaf.grad, before);
+  std::lock_guard hold(leaf->mutex);
+  std::swap(leaf->grad, before);
 }
 void Tensor::retain_grad() {
   check<AutogradError>(requires_grad(),

@@ -147,3 +147,11 @@ def test_a_frozen_parameter_keeps_its_gradient():
     assert constant.grad.tolist() == [1, 1] and not constant.requires_grad
     del constant.grad
     assert constant.grad is None
+
+
+def test_a_frozen_parameter_may_change_its_shape():
+    p = nn.Parameter(neura.ones(2))
+    p.requires_grad_(False).unsqueeze_(0)
+    p.requires_grad_(True)
+    (p * neura.tensor([[3.0, 4.0]])).sum().backward()
+    assert p.grad.tolist() == [[3, 4]]
