@@ -1,6 +1,7 @@
 """The CPU as a device: for programs that treat all devices alike. There is one, and it has no streams."""
 
 import contextlib
+import sys
 
 from . import _neura
 from .amp import of_cpu as amp
@@ -18,6 +19,8 @@ __all__ = [
     "Stream",
     "stream",
 ]
+
+sys.modules[__name__ + ".amp"] = amp  # `from neura.cpu.amp import ...`
 
 
 def is_available():

@@ -1,7 +1,9 @@
 """Autocast on the CPU: its lists against PyTorch's answers, its modes, its decorators, and training inside it."""
 
+import importlib
 import json
 import pathlib
+import pickle
 import threading
 
 import pytest
@@ -267,3 +269,11 @@ def test_training_stays_near_that_of_float32(kind, dtype):
     assert exact[-1] < 0.5 * exact[0]
     assert got != exact
     assert max(abs(a - b) for a, b in zip(exact, got)) < SPREAD[kind, dtype] * exact[0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_what_is_of_a_device_is_found_by_its_name(device):
+    names = importlib.import_module(f"neura.{device}.amp")
+    assert names.autocast is getattr(neura, device).amp.autocast
+    assert issubclass(names.autocast, neura.amp.autocast) and issubclass(names.GradScaler, neura.amp.GradScaler)
+    assert pickle.loads(pickle.dumps(names.GradScaler)) is names.GradScaler
