@@ -3,7 +3,7 @@
 
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/run.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/state.h"
 #include "neura/op/autocast.h"
 #include "neura/core/wrapped.h"
@@ -16,9 +16,10 @@
 namespace neura {
 namespace {
 
-template <class T, int most> class Some {  // up to `most`, of which only those that exist are built and destroyed
+template <class T, int most>
+class StaticVector {  // up to `most`, of which only those that exist are built and destroyed
  public:
-  ~Some() {
+  ~StaticVector() {
     for (int i = 0; i < n_; ++i) (*this)[i].~T();
   }
   template <class U> void add(U&& v) { new (raw_ + sizeof(T) * std::size_t(n_)) T(std::forward<U>(v)), ++n_; }
@@ -39,23 +40,23 @@ template <class T, int most> class Some {  // up to `most`, of which only those 
                      " changed it in place; clone() it first or use the form that returns a new tensor");
 }
 
-using Values = Some<Tensor, kMaxInputs + kMaxOutputs>;
+using Values = StaticVector<Tensor, kMaxInputs + kMaxOutputs>;
 
 // Saved values out of the record: shared if they are kept for another backward, moved otherwise. Those that were packed
 // are unpacked if the derivative reads them; the answer says which (by number), as their version says nothing.
 unsigned take_saved(Values& values, Record& r, const Run& run, unsigned read) {
   bool gone;
-  std::vector<Aside::Value> packed;
+  std::vector<DebugInfo::Value> packed;
   {
-    Busy hold(r.busy);  // another thread may be here too
+    SpinGuard hold(r.busy);  // another thread may be here too
     gone = r.released, r.released |= !run.retain;
     for (int k = 0; k < r.kept && !gone; ++k) {
       if (run.retain) values.add(r.saved[k].data);
       else values.add(std::move(r.saved[k].data));
     }
-    if (r.aside && !gone) [[unlikely]] {
-      if (run.retain) packed = r.aside->values;
-      else packed.swap(r.aside->values);
+    if (r.debug_info && !gone) [[unlikely]] {
+      if (run.retain) packed = r.debug_info->values;
+      else packed.swap(r.debug_info->values);
     }
   }
   check<AutogradError>(!gone, [&] {
@@ -215,13 +216,13 @@ void CopySlices::backward(Run& run, Tensor* g) {
 }
 
 void backward(std::span<const Tensor> outputs, std::span<const Tensor> grads, GradOptions o) {
-  Unlocked unlocked(true);
+  GilRelease unlocked(true);
   Run run(o, true);
   start(run, outputs, grads);
 }
 void backward_to(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const Tensor> grads,
                  GradOptions o) {
-  Unlocked unlocked(true);
+  GilRelease unlocked(true);
   Run run(o, false, true);
   for (Tensor t : inputs) {
     check<AutogradError>(t && t.requires_grad(), [&] {
@@ -240,7 +241,7 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grads,
                          GradOptions o) {
-  Unlocked unlocked(true);
+  GilRelease unlocked(true);
   Run run(o, false);
   for (const Tensor& t : inputs) {
     check<ValueError>(t.defined(), [] { return "grad: expected tensors as inputs, got an undefined one"; });

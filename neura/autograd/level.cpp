@@ -113,7 +113,7 @@ void Level::call(Call& c) {
     return;
   }
   if (c.row->draws_numbers) reserve(c);
-  const bool flags = c.row->cls.comes == Comes::as_bool && c.destination == Destination::fresh;
+  const bool flags = c.row->cls.comes == ResultType::as_bool && c.destination == Destination::fresh;
   const bool recorded = history && !(state.active & (kNoGrad | kInference)) && c.row->kind != Row::slope && !flags;
   if (!recorded || records_parts(c)) return run(c);
   if (c.destination == Destination::out)

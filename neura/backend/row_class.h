@@ -4,32 +4,32 @@
 
 namespace neura {
 
-enum class Comes : unsigned char { same, as_float, as_bool, as_real, as_real_float, as_sum };
+enum class ResultType : unsigned char { same, as_float, as_bool, as_real, as_real_float, as_sum };
 
-struct Class {
-  Comes comes = Comes::same;
+struct TypeRule {
+  ResultType comes = ResultType::same;
   DTypeSet accepted = 0;
   bool own_conjugate = false;  // not holomorphic: the row's slope is already the complex gradient
   bool mask_first = false;     // the first operand is a condition (where)
 
   bool divides = false;  // integers by its second operand: zeros among them are refused before the kernel
 
-  constexpr Class not_holomorphic() const { return {comes, accepted, true, mask_first, divides}; }
-  constexpr Class with_condition() const { return {comes, accepted, own_conjugate, true, divides}; }
-  constexpr Class dividing() const { return {comes, accepted, own_conjugate, mask_first, true}; }
-  constexpr bool makes_float() const { return comes == Comes::as_float || comes == Comes::as_real_float; }
-  constexpr bool makes_real() const { return comes == Comes::as_real || comes == Comes::as_real_float; }
+  constexpr TypeRule not_holomorphic() const { return {comes, accepted, true, mask_first, divides}; }
+  constexpr TypeRule with_condition() const { return {comes, accepted, own_conjugate, true, divides}; }
+  constexpr TypeRule dividing() const { return {comes, accepted, own_conjugate, mask_first, true}; }
+  constexpr bool makes_float() const { return comes == ResultType::as_float || comes == ResultType::as_real_float; }
+  constexpr bool makes_real() const { return comes == ResultType::as_real || comes == ResultType::as_real_float; }
   constexpr bool accepts(DType d) const { return accepted & bit(d); }
 
   // Halves are computed as float; to_float makes integers the default float first, to_sum makes them int64.
   constexpr DType computed_in(DType d, DType default_float = DType::float32) const {
     if (bit(d) & dtypes::halves) return DType::float32;
     if (makes_float() && is_integral(d)) return accumulation(default_float);
-    if (comes == Comes::as_sum && is_integral(d)) return DType::int64;
+    if (comes == ResultType::as_sum && is_integral(d)) return DType::int64;
     return d;
   }
   constexpr DType result(DType d, DType default_float = DType::float32) const {
-    if (comes == Comes::as_bool) return DType::boolean;
+    if (comes == ResultType::as_bool) return DType::boolean;
     if (makes_real() && is_complex(d)) return to_real(d);
     if (makes_float() && is_integral(d)) return default_float;
     return bit(d) & dtypes::halves ? d : computed_in(d, default_float);
@@ -53,12 +53,14 @@ using dtypes::integers;
 using dtypes::numbers;
 using dtypes::ordered;
 inline constexpr DTypeSet singles = bit(DType::float32) | bit(DType::float64);  // floats computed as what they are
-constexpr Class same(DTypeSet s) { return {Comes::same, s}; }
-constexpr Class to_float(DTypeSet s) { return {Comes::as_float, s}; }
-constexpr Class to_bool(DTypeSet s) { return {Comes::as_bool, s}; }
-constexpr Class to_real(DTypeSet s) { return {Comes::as_real, s}; }
-constexpr Class to_real_float(DTypeSet s) { return {Comes::as_real_float, s}; }  // integers become floats as well
-constexpr Class to_sum(DTypeSet s) { return {Comes::as_sum, s}; }
+constexpr TypeRule same(DTypeSet s) { return {ResultType::same, s}; }
+constexpr TypeRule to_float(DTypeSet s) { return {ResultType::as_float, s}; }
+constexpr TypeRule to_bool(DTypeSet s) { return {ResultType::as_bool, s}; }
+constexpr TypeRule to_real(DTypeSet s) { return {ResultType::as_real, s}; }
+constexpr TypeRule to_real_float(DTypeSet s) {
+  return {ResultType::as_real_float, s};
+}  // integers become floats as well
+constexpr TypeRule to_sum(DTypeSet s) { return {ResultType::as_sum, s}; }
 }  // namespace row_class
 
 }  // namespace neura

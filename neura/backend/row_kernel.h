@@ -9,13 +9,13 @@ namespace neura {
 struct Line {  // contiguous operands of the computing dtype
   void* out;
   const void* in[5];  // the operands; for a slope: g, operands, result (those that it does not read are null)
-  std::size_t size;   // a multiple of granule(): kernels have no tails
+  std::size_t size;   // a multiple of simd_padding(): kernels have no tails
   const double* attributes;
 };
 using LineFn = void(const Line&);
 
 // Elements that are whole vectors of every instruction set: 64 bytes, and for complex numbers two such vectors.
-constexpr std::size_t granule(DType d) { return std::size_t(is_complex(d) ? 128 : 64) / std::size_t(size_of(d)); }
+constexpr std::size_t simd_padding(DType d) { return std::size_t(is_complex(d) ? 128 : 64) / std::size_t(size_of(d)); }
 
 struct RowKernel {  // by dtype of computation; null where the row's class has none
   LineFn* value[kDTypes];

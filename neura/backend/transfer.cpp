@@ -1,7 +1,7 @@
 #include "neura/backend/transfer.h"
 
 #include "neura/backend/backend.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/meta.h"
 #include "neura/core/pinned_api.h"
 #include "neura/core/storage.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "neura/core/error.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/memory_api.h"
 #include "neura/core/memory_fast.h"
 
@@ -271,7 +271,7 @@ void reset_peak_memory_stats(Device device) {
 }
 void empty_cache() {
   memory::trim();
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   if (const auto devices = detail::empty_device_caches.load()) throw_failure(devices(), "empty_cache");
 }
 

@@ -14,7 +14,7 @@
 
 #include "neura/core/error.h"
 #include "neura/core/processors.h"
-#include "neura/core/spin.h"
+#include "neura/core/spin_guard.h"
 #include "neura/core/state.h"
 
 namespace neura {

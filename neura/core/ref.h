@@ -48,9 +48,9 @@ template <class T> class Ref {
   T* p_ = nullptr;
 };
 
-template <class T> class Relaxed {  // costs what a plain variable costs, and two threads at it are no data race
+template <class T> class RelaxedAtomic {  // costs what a plain variable costs, and two threads at it are no data race
  public:
-  Relaxed(T v) : v_(v) {}
+  RelaxedAtomic(T v) : v_(v) {}
   operator T() const { return v_.load(std::memory_order_relaxed); }
   T operator=(T v) {
     v_.store(v, std::memory_order_relaxed);

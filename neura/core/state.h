@@ -34,12 +34,12 @@ struct Reader {  // is told when values are read on the host
 struct State {
   std::uint32_t active = 0;  // 0: plain eager mode with recording
   bool parallel = false;     // inside a parallel region
-  bool burying = false;      // inside the loop that destroys graph nodes
+  bool deleting = false;     // inside the loop that destroys graph nodes
   bool dying = false;        // the thread's cache has been handed back
   memory::Cache* cache = &memory::empty;
   Interceptor* top = nullptr;
   Reader* reader = nullptr;  // while kDeferred is set
-  History* graveyard = nullptr;
+  History* deferred_deletes = nullptr;
   std::uint64_t sequence = 0;
   std::uint64_t id = 0;  // of the last value made here; the thread's number is in the high bits
 };

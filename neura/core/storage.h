@@ -11,18 +11,18 @@ struct Row;
 
 struct alignas(64) Storage {
   std::atomic<std::uint32_t> count{1};
-  Relaxed<std::uint32_t> version = 0;    // raised by every write; no read-modify-write, it needs only to differ
-  Relaxed<const Row*> writer = nullptr;  // the last writer, for the error that names it
+  RelaxedAtomic<std::uint32_t> version = 0;    // raised by every write; no read-modify-write, it needs only to differ
+  RelaxedAtomic<const Row*> writer = nullptr;  // the last writer, for the error that names it
   void* data;
   std::size_t bytes;     // asked for
   std::size_t capacity;  // may be read and written beyond `bytes`: kernels have no tails
   Device device;
   enum Sharing : std::uint8_t { alone, lazy, changing };
   std::atomic<Sharing> sharing{alone};  // lazy: a lazy clone has the same bytes, until either of the two is written
-  Relaxed<bool> exposed = false;        // a caller holds a pointer to the bytes, and may write unnoticed
+  RelaxedAtomic<bool> exposed = false;  // a caller holds a pointer to the bytes, and may write unnoticed
   // Of foreign and of lazily cloned memory; null: ours alone. It also says what the storage is (a waiting one, a
   // tensor's extension), which threads ask while another settles it or moves its bytes.
-  Relaxed<void (*)(Storage*)> release = nullptr;
+  RelaxedAtomic<void (*)(Storage*)> release = nullptr;
   void* context = nullptr;  // release's
 
   static Storage* make(std::size_t bytes, Device = {});

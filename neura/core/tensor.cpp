@@ -1,6 +1,6 @@
 #include "neura/core/tensor.h"
 
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/memory_fast.h"
 #include "neura/core/meta.h"
 #include "neura/core/pending.h"
@@ -10,7 +10,7 @@
 
 namespace neura {
 
-constinit const Host* host = nullptr;
+constinit const Interpreter* interpreter = nullptr;
 
 namespace {
 constexpr int kImplClass = memory::size_class(sizeof(TensorImpl));
@@ -29,7 +29,7 @@ Ref<TensorImpl> TensorImpl::alias() const {
 
 void TensorImpl::destroy(TensorImpl* t) {
   if (t->hosted) [[unlikely]]
-    return host->last_handle(t);
+    return interpreter->last_handle(t);
   free(t);
 }
 void TensorImpl::free(TensorImpl* t) {
@@ -115,7 +115,7 @@ template <class T> std::vector<T> Tensor::to_vector() const {
   const T* p = here.const_data<T>();
   std::vector<T> values;
   values.reserve(std::size_t(here.numel()));
-  auto o = Odometer<1>::over(here.shape(), {here.strides()});
+  auto o = StridedIterator<1>::over(here.shape(), {here.strides()});
   for (std::int64_t n = here.numel(); n > 0; --n, o.next()) values.push_back(p[o.at[0]]);
   return values;
 }

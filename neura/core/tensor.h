@@ -30,8 +30,8 @@ struct TensorImpl {
   bool inference = false;        // made in inference mode: never recorded
   bool hosted = false;           // once true, always: the host's object may outlive the last handle (core/host.h)
   Storage* storage;
-  Relaxed<History*> history = nullptr;  // of a view: rewritten under a lock at the first query (edge_of)
-  TensorImpl* base = nullptr;           // of a view: the root, never another view
+  RelaxedAtomic<History*> history = nullptr;  // of a view: rewritten under a lock at the first query (edge_of)
+  TensorImpl* base = nullptr;                 // of a view: the root, never another view
   Spec spec;
 
   TensorImpl(const Spec& s, Storage* st, std::uint64_t i) : id(i), storage(st), spec(s) {}

@@ -15,14 +15,14 @@ Shape index_to_coord(std::int64_t linear, const Shape& shape);
 Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& as);
 
 // A position in several arrays of one shape, moved along in logical order:
-//   auto o = Odometer<2>::over(shape, {strides_of_x, strides_of_y});
+//   auto o = StridedIterator<2>::over(shape, {strides_of_x, strides_of_y});
 //   for (std::int64_t i = 0; i < shape.numel(); ++i, o.next()) x[o.at[0]] += y[o.at[1]];
-template <int N> struct Odometer {
+template <int N> struct StridedIterator {
   int rank = 0;
   std::int64_t shape[kMaxRank], index[kMaxRank], stride[kMaxRank][N], at[N] = {};
 
-  static Odometer over(const Shape& shape, const std::array<Shape, N>& strides) {  // at the first element
-    Odometer o;
+  static StridedIterator over(const Shape& shape, const std::array<Shape, N>& strides) {  // at the first element
+    StridedIterator o;
     for (int d = 0; d < shape.size(); ++d) {
       o.shape[d] = shape[d], o.index[d] = 0;
       for (int k = 0; k < N; ++k) o.stride[d][k] = strides[std::size_t(k)][d];

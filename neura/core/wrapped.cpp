@@ -74,7 +74,7 @@ Scalar agreed_item(const Tensor& t) {
   const Tensor all = innermost(t).to(Device());
   check<ValueError>(all.numel() > 0, [] { return "item: expected a value, got a batch without samples"; });
   const auto n = std::size_t(size_of(all.dtype()));
-  Odometer<1> o = Odometer<1>::over(all.shape(), {all.strides()});
+  StridedIterator<1> o = StridedIterator<1>::over(all.shape(), {all.strides()});
   settled(all.impl());
   const char* first = all.impl()->data();
   for (std::int64_t i = all.numel(); i > 0; --i, o.next())

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "neura/core/error.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/kernel_file.h"
 #include "neura/cuda/nvrtc.h"
 
@@ -169,7 +169,7 @@ std::shared_ptr<const CompiledKernel> compile_kernel(const std::string& source, 
   std::vector<std::string> all = options;
   if (!begins_with(options, {"-arch", "--gpu-architecture"})) all.push_back("--gpu-architecture=" + architecture);
   const std::string key = key_of(source, name, all, headers);
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   Cache& c = cache();
   std::promise<Compiled> mine;
   {

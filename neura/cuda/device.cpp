@@ -1,7 +1,7 @@
 #include "neura/cuda/device.h"
 
 #include "neura/backend/plugin.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/tables.h"
 #include "neura/op/defer.h"
 
@@ -50,7 +50,7 @@ void set_device(Device d) {
 }
 void synchronize(Device d) {
   run_what_waits();
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   throw_failure(device_api(d).synchronize(d.index), "synchronize");
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/stream.h"
 #include "neura/cuda/tables.h"
 
@@ -38,7 +38,7 @@ bool Event::query() const {
 }
 void Event::synchronize() const {
   if (!made_) return;
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   throw_failure(streams_of(made_->device).synchronize_event(made_->device.index, made_->handle), "synchronize");
 }
 void Event::wait() const {

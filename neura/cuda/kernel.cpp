@@ -9,7 +9,7 @@
 
 #include "neura/core/error.h"
 #include "neura/core/extension.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/state.h"
 #include "neura/core/storage.h"
 #include "neura/cuda/compile.h"
@@ -187,7 +187,7 @@ struct Kernel::Parts {
   const Ready& ready(Device d) {
     std::atomic<const Ready*>& known = of_device[d.index];
     if (const Ready* r = known.load(std::memory_order_acquire)) return *r;
-    const Unlocked unlocked(true);  // before the lock: compilation releases Python's
+    const GilRelease unlocked(true);  // before the lock: compilation releases Python's
     const std::lock_guard lock(mutex);
     const std::string architecture = architecture_of(d);
     Ready& r = by_architecture[architecture];

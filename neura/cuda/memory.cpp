@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "neura/backend/plugin.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/tables.h"
 #include "neura/ops/create/copy.h"
 
@@ -94,12 +94,12 @@ void set_per_process_memory_fraction(double fraction, Device d) {
   throw_failure(memory_of(d).limit(d.index, fraction), "set_per_process_memory_fraction");
 }
 void empty_cache(Device d) {
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   throw_failure(memory_of(d).empty(d.index), "empty_cache");
 }
 void empty_cache() {
   if (!is_available()) return;
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   throw_failure(device_api(DeviceType::cuda).empty_cache(), "empty_cache");
   if (ever.load(std::memory_order_relaxed)) throw_failure(pinned().empty(), "empty_cache");
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/tables.h"
 #include "neura/ops/create/to.h"
 
@@ -33,7 +33,7 @@ thread_local std::vector<Stream> chosen;  // what this thread made current, one 
 Stream::Stream(Device device, int priority) : held_(std::make_shared<Held>(device, priority)) {}
 
 void Stream::synchronize() const {
-  const Unlocked unlocked(true);
+  const GilRelease unlocked(true);
   throw_failure(streams_of(device()).synchronize(device().index, handle()), "synchronize");
 }
 bool Stream::query() const {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "neura/data/dataset.h"
-#include "neura/data/placement.h"
+#include "neura/data/device_copy.h"
 
 namespace neura::data {
 

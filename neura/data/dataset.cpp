@@ -6,7 +6,7 @@
 
 #include "neura/core/parallel.h"
 #include "neura/data/combine.h"
-#include "neura/data/placement.h"
+#include "neura/data/device_copy.h"
 #include "neura/data/random.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/shape/join.h"

@@ -8,7 +8,7 @@
 #include "neura/data/dataset.h"
 #include "neura/data/image.h"
 #include "neura/data/image_sets.h"
-#include "neura/data/placement.h"
+#include "neura/data/device_copy.h"
 #include "neura/data/resample.h"
 
 namespace neura::data {

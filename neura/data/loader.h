@@ -43,7 +43,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
     Iterator& operator++() {
       made_.reset();  // its memory may serve the next one
       made_ = workers_ ? workers_->next(timeout_) : make();
-      if (made_) static_cast<detail::Batch<Batch>&>(*made_).arrival.take();
+      if (made_) static_cast<detail::Batch<Batch>&>(*made_).copied.take();
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -51,12 +51,12 @@ template <class D, class F = DefaultCollate> class DataLoader {
 
    private:
     friend class DataLoader;
-    std::unique_ptr<Made> make() {
+    std::unique_ptr<BuiltBatch> make() {
       const DeviceScope here{Device()};  // as in workers, whatever the scope of this thread
-      const auto ticket = source_->draw(*progress_);
-      return ticket ? source_->make(*ticket, *progress_) : nullptr;
+      const auto work = source_->draw(*progress_);
+      return work ? source_->make(*work, *progress_) : nullptr;
     }
-    std::unique_ptr<Made> made_;
+    std::unique_ptr<BuiltBatch> made_;
     std::shared_ptr<BatchSource> source_;
     std::unique_ptr<Progress> progress_;
     std::shared_ptr<Workers> workers_;
@@ -64,14 +64,14 @@ template <class D, class F = DefaultCollate> class DataLoader {
   };
 
   Iterator begin() {
-    if (!placement_) placement_ = std::make_shared<const Placement>(options_.device, options_.pin_memory);
+    if (!device_copy_) device_copy_ = std::make_shared<const DeviceCopy>(options_.device, options_.pin_memory);
     const std::uint64_t seed = epoch_seed();
     Iterator i;
     std::shared_ptr<BatchSource> source;
     if constexpr (MapStyle<D>)
       source = std::make_shared<Source>(dataset_, collate_, detail::Plan(options_, dataset_->size(), seed), seed,
-                                        placement_);
-    else source = std::make_shared<Source>(dataset_, collate_, options_, seed, placement_);
+                                        device_copy_);
+    else source = std::make_shared<Source>(dataset_, collate_, options_, seed, device_copy_);
     i.timeout_ = options_.timeout;
     if (options_.num_workers > 0) {
       if (options_.persistent_workers && workers_.use_count() == 1) i.workers_ = workers_;
@@ -108,7 +108,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
   std::shared_ptr<const D> dataset_;
   DataLoaderOptions options_;
   std::shared_ptr<const F> collate_;
-  std::shared_ptr<const Placement> placement_;
+  std::shared_ptr<const DeviceCopy> device_copy_;
   std::shared_ptr<Workers> workers_;
   std::int64_t epoch_ = 0;
 };

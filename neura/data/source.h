@@ -12,20 +12,20 @@
 
 namespace neura::data::detail {
 
-struct Numbered final : Ticket {
+struct Numbered final : WorkItem {
   explicit Numbered(std::int64_t n) : number(n) {}
   std::int64_t number;
 };
-template <class T> struct Drawn final : Ticket {
+template <class T> struct Drawn final : WorkItem {
   std::vector<T> items;
   std::int64_t number = 0;
 };
-template <class B> struct Batch final : Made {
-  Batch(B b, const Placement& p)
-      : batch(map_tensors(std::move(b), [&](const Tensor& t) { return p.send(t, arrival); })) {
-    p.finish(arrival);
+template <class B> struct Batch final : BuiltBatch {
+  Batch(B b, const DeviceCopy& p)
+      : batch(map_tensors(std::move(b), [&](const Tensor& t) { return p.send(t, copied); })) {
+    p.finish(copied);
   }
-  Arrival arrival;
+  CopyEvent copied;
   B batch;
 };
 
@@ -33,7 +33,7 @@ template <class B> struct Batch final : Made {
 // that says which item it was. Other exceptions become Error, with the original nested.
 [[noreturn]] void rethrow_with(const std::string& where);
 
-template <class B> std::unique_ptr<Made> placed(B batch, const Placement& to, std::int64_t number) {
+template <class B> std::unique_ptr<BuiltBatch> placed(B batch, const DeviceCopy& to, std::int64_t number) {
   try {
     return std::make_unique<Batch<B>>(std::move(batch), to);
   } catch (...) {
@@ -45,25 +45,25 @@ template <class D, class F> class MapSource final : public BatchSource {
  public:
   static constexpr bool whole = BatchStyle<D> && std::is_same_v<F, DefaultCollate>;
   MapSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, Plan p, std::uint64_t seed,
-            std::shared_ptr<const Placement> to)
-      : dataset_(std::move(d)), collate_(std::move(f)), plan_(std::move(p)), seed_(seed), placement_(std::move(to)) {}
+            std::shared_ptr<const DeviceCopy> to)
+      : dataset_(std::move(d)), collate_(std::move(f)), plan_(std::move(p)), seed_(seed), device_copy_(std::move(to)) {}
 
-  std::unique_ptr<Ticket> draw(Progress&) override {
+  std::unique_ptr<WorkItem> draw(Progress&) override {
     if (next_ == plan_.size()) return nullptr;
     return std::make_unique<Numbered>(next_++);
   }
-  std::unique_ptr<Made> make(Ticket& ticket, Progress& progress) const override {
-    const std::int64_t number = static_cast<Numbered&>(ticket).number;
+  std::unique_ptr<BuiltBatch> make(WorkItem& work, Progress& progress) const override {
+    const std::int64_t number = static_cast<Numbered&>(work).number;
     auto made = batch(number, progress);
     if (!made) return nullptr;
-    return placed(std::move(*made), *placement_, number);
+    return placed(std::move(*made), *device_copy_, number);
   }
   auto batch(std::int64_t number, Progress& progress) const {
     const auto indices = plan_.batch(number);
     if constexpr (whole) {
       Generator own(derive_seed(seed_, 3, std::uint64_t(number)));
       const GeneratorScope scope(own);
-      const PinnedBatches pinned(placement_->pinned());
+      const PinnedBatches pinned(device_copy_->pinned());
       try {
         return std::optional(dataset_->get_batch(indices));
       } catch (...) {
@@ -84,7 +84,7 @@ template <class D, class F> class MapSource final : public BatchSource {
           rethrow_with("at item " + std::to_string(indices[i]) + ", in batch " + std::to_string(number));
         }
       }
-      const PinnedBatches pinned(placement_->pinned());
+      const PinnedBatches pinned(device_copy_->pinned());
       try {
         return std::optional<B>((*collate_)(items));
       } catch (...) {
@@ -98,7 +98,7 @@ template <class D, class F> class MapSource final : public BatchSource {
   std::shared_ptr<const F> collate_;
   Plan plan_;
   std::uint64_t seed_;
-  std::shared_ptr<const Placement> placement_;
+  std::shared_ptr<const DeviceCopy> device_copy_;
   std::int64_t next_ = 0;
 };
 
@@ -109,50 +109,50 @@ template <class D, class F> class StreamSource final : public BatchSource {
   using B = std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const std::vector<Item>&>()))>;
 
   StreamSource(std::shared_ptr<const D> d, std::shared_ptr<const F> f, const DataLoaderOptions& o, std::uint64_t seed,
-               std::shared_ptr<const Placement> to)
+               std::shared_ptr<const DeviceCopy> to)
       : dataset_(std::move(d)),
         collate_(std::move(f)),
         options_(o),
-        placement_(std::move(to)),
+        device_copy_(std::move(to)),
         own_(seed),
         stream_(dataset_->stream()) {}
 
-  std::unique_ptr<Ticket> draw(Progress& progress) override {
-    auto ticket = std::make_unique<Drawn<Item>>();
-    ticket->number = number_++;
+  std::unique_ptr<WorkItem> draw(Progress& progress) override {
+    auto work = std::make_unique<Drawn<Item>>();
+    work->number = number_++;
     const GeneratorScope scope(own_);
-    while (!ended_ && std::int64_t(ticket->items.size()) < options_.batch_size) {
+    while (!ended_ && std::int64_t(work->items.size()) < options_.batch_size) {
       if (progress.stopped) return nullptr;
       progress.item = item_;
       try {
         auto item = stream_();
-        if (item) ticket->items.push_back(std::move(*item)), ++item_;
+        if (item) work->items.push_back(std::move(*item)), ++item_;
         else ended_ = true;
       } catch (...) {
         rethrow_with("at item " + std::to_string(item_) + " of the stream");
       }
     }
-    const bool full = std::int64_t(ticket->items.size()) == options_.batch_size;
-    if (ticket->items.empty() || (!full && options_.drop_last)) return nullptr;
-    return ticket;
+    const bool full = std::int64_t(work->items.size()) == options_.batch_size;
+    if (work->items.empty() || (!full && options_.drop_last)) return nullptr;
+    return work;
   }
-  std::unique_ptr<Made> make(Ticket& ticket, Progress&) const override {
-    auto& drawn = static_cast<Drawn<Item>&>(ticket);
+  std::unique_ptr<BuiltBatch> make(WorkItem& work, Progress&) const override {
+    auto& drawn = static_cast<Drawn<Item>&>(work);
     std::optional<B> made;
     try {
-      const PinnedBatches pinned(placement_->pinned());
+      const PinnedBatches pinned(device_copy_->pinned());
       made.emplace((*collate_)(drawn.items));
     } catch (...) {
       rethrow_with("while batch " + std::to_string(drawn.number) + " was put together");
     }
-    return placed(std::move(*made), *placement_, drawn.number);
+    return placed(std::move(*made), *device_copy_, drawn.number);
   }
 
  private:
   std::shared_ptr<const D> dataset_;
   std::shared_ptr<const F> collate_;
   DataLoaderOptions options_;
-  std::shared_ptr<const Placement> placement_;
+  std::shared_ptr<const DeviceCopy> device_copy_;
   Generator own_;
   Stream stream_;
   std::int64_t item_ = 0, number_ = 0;

@@ -16,7 +16,7 @@ namespace neura::data {
 namespace {
 
 struct Outcome {
-  std::unique_ptr<Made> batch;
+  std::unique_ptr<BuiltBatch> batch;
   std::exception_ptr error;
 };
 
@@ -59,11 +59,11 @@ struct Workers::State {
     lock.unlock();
 
     Outcome outcome;
-    std::unique_ptr<Ticket> ticket;
+    std::unique_ptr<WorkItem> work;
     bool last = false;
     try {
-      ticket = e.source->draw(progress);
-      last = !ticket;
+      work = e.source->draw(progress);
+      last = !work;
     } catch (...) {
       outcome.error = std::current_exception();
       last = true;
@@ -73,13 +73,13 @@ struct Workers::State {
     if (!last || outcome.error) e.drawn = number + 1;
     lock.unlock();
     drawing.unlock();
-    if (ticket) {
+    if (work) {
       try {
-        outcome.batch = e.source->make(*ticket, progress);
+        outcome.batch = e.source->make(*work, progress);
       } catch (...) {
         outcome.error = std::current_exception();
       }
-      ticket.reset();
+      work.reset();
     }
     progress.item = -1;
     lock.lock();
@@ -157,7 +157,7 @@ void Workers::start(std::shared_ptr<BatchSource> source) {
     state_->threads.emplace_back([state = state_, worker = int(state_->threads.size())] { state->run(worker); });
 }
 
-std::unique_ptr<Made> Workers::next(double timeout) {
+std::unique_ptr<BuiltBatch> Workers::next(double timeout) {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   Epoch& e = *s.epoch;

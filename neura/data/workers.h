@@ -8,11 +8,11 @@
 
 namespace neura::data {
 
-struct Ticket {  // what one batch is made of
-  virtual ~Ticket() = default;
+struct WorkItem {  // what one batch is made of
+  virtual ~WorkItem() = default;
 };
-struct Made {  // a batch
-  virtual ~Made() = default;
+struct BuiltBatch {  // a batch
+  virtual ~BuiltBatch() = default;
 };
 
 // What a worker is at, for the thread that waits for it.
@@ -23,10 +23,10 @@ struct Progress {
 
 struct BatchSource {
   virtual ~BatchSource() = default;
-  // The next batch's ticket, null after the last. Called in order, never twice at a time.
-  virtual std::unique_ptr<Ticket> draw(Progress&) = 0;
+  // The next batch's work, null after the last. Called in order, never twice at a time.
+  virtual std::unique_ptr<WorkItem> draw(Progress&) = 0;
   // The batch. Called by several threads. Errors name `where`.
-  virtual std::unique_ptr<Made> make(Ticket&, Progress&) const = 0;
+  virtual std::unique_ptr<BuiltBatch> make(WorkItem&, Progress&) const = 0;
 };
 
 using WorkerInit = std::function<void(int worker, std::uint64_t seed)>;
@@ -42,7 +42,7 @@ class Workers {
   void start(std::shared_ptr<BatchSource>);  // an epoch; gives up what an earlier one left
   // The next batch, null at the end. Throws what its making threw; an Error that says what each worker is
   // at after `timeout` seconds (0: never).
-  std::unique_ptr<Made> next(double timeout);
+  std::unique_ptr<BuiltBatch> next(double timeout);
 
  private:
   struct State;

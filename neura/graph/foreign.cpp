@@ -144,22 +144,22 @@ bool is_not_empty(const Claim& c, std::int64_t dims) {
     if (dims >> d & 1 && !x.shape[d]) return false;
   return true;
 }
-bool sums(const Claim& c, Fold fold, DTypeSet results) {
+bool sums(const Claim& c, ReduceOp fold, DTypeSet results) {
   const DType x = c.in(0).dtype, result = c.dtype("result");
   const bool integral = is_integral(result);
   return c.whole("fold") == std::int64_t(fold) && c.has_mask() && (bit(result) & results) &&
          is_complex(x) <= is_complex(result) && c.dtype("computed") == (integral ? DType::int64 : accumulation(result));
 }
-bool sum(const Claim& c) { return sums(c, Fold::sum, dtypes::all); }
-bool mean(const Claim& c) { return sums(c, Fold::mean, dtypes::floating | dtypes::complexes); }
-bool prod(const Claim& c) { return sums(c, Fold::prod, dtypes::all); }
-bool extreme(const Claim& c, Fold fold) {
+bool sum(const Claim& c) { return sums(c, ReduceOp::sum, dtypes::all); }
+bool mean(const Claim& c) { return sums(c, ReduceOp::mean, dtypes::floating | dtypes::complexes); }
+bool prod(const Claim& c) { return sums(c, ReduceOp::prod, dtypes::all); }
+bool extreme(const Claim& c, ReduceOp fold) {
   const DType x = c.in(0).dtype;
   return c.whole("fold") == std::int64_t(fold) && c.has_mask() && (bit(x) & dtypes::ordered) &&
          c.dtype("result") == x && c.dtype("computed") == accumulation(x) && is_not_empty(c, c.whole("dims"));
 }
-bool amax(const Claim& c) { return extreme(c, Fold::amax); }
-bool amin(const Claim& c) { return extreme(c, Fold::amin); }
+bool amax(const Claim& c) { return extreme(c, ReduceOp::amax); }
+bool amin(const Claim& c) { return extreme(c, ReduceOp::amin); }
 bool moments(const Claim& c) { return is_floating(c.in(0).dtype) && c.has_mask(); }
 bool logsumexp(const Claim& c) { return moments(c) && is_not_empty(c, c.whole("dims")); }
 bool norm(const Claim& c) { return logsumexp(c) && c.dtype("result") == c.in(0).dtype; }

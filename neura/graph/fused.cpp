@@ -60,9 +60,9 @@ void check_call(const FusedCall& c, std::size_t slots) {
                 "slopes of real numbers that have a kernel, got another");
   }
   const bool real = row->cls.makes_real() && is_complex(c.computed);
-  need(c.natural == (row->cls.comes == Comes::as_bool ? DType::boolean
-                     : real                           ? to_real(c.computed)
-                                                      : c.computed),
+  need(c.natural == (row->cls.comes == ResultType::as_bool ? DType::boolean
+                     : real                                ? to_real(c.computed)
+                                                           : c.computed),
        "the dtype that the kernel writes, got another");
 }
 

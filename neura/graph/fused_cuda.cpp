@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/cuda/tables.h"
 #include "neura/graph/fused_text.h"
 #include "neura/op/registry.h"
@@ -61,7 +61,7 @@ void* found(const Fused& f, const FusedLayout& l, Device d) {
   }
   if (kernel.valid()) {
     using namespace std::chrono_literals;
-    const Unlocked unlocked(kernel.wait_for(0s) != std::future_status::ready);
+    const GilRelease unlocked(kernel.wait_for(0s) != std::future_status::ready);
     return kernel.get();
   }
   void* const made = compile(f, l, d);

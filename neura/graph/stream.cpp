@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/state.h"
 #include "neura/graph/fused.h"
 #include "neura/graph/passes.h"
@@ -100,7 +100,7 @@ void Stream::put_back(std::shared_ptr<Stream> s) {
 Stream::Lock Stream::lock() {
   Lock l(mutex_, std::try_to_lock);
   if (l) return l;
-  const Unlocked waits(true);
+  const GilRelease waits(true);
   l.lock();
   return l;
 }

@@ -1,7 +1,7 @@
 // clone(): a deep copy in which tensors and children that were one stay one.
 #include <unordered_map>
 
-#include "neura/nn/added.h"
+#include "neura/nn/runtime_member.h"
 #include "neura/nn/blank_scope.h"
 
 namespace neura::nn {
@@ -50,7 +50,7 @@ struct Cloner {
     }
     to.added_.clear();
     for (const auto& a : from.added_) {
-      auto& b = to.added_.emplace_back(std::make_unique<Module::Added>(a->name, a->kind, copy(a->tensor)));
+      auto& b = to.added_.emplace_back(std::make_unique<Module::RuntimeMember>(a->name, a->kind, copy(a->tensor)));
       b->persistent = a->persistent, b->listed = a->listed;
       if (a->slot.module) b->slot.set(fresh(*a->slot.module));
     }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "neura/nn/added.h"
-#include "neura/nn/depth.h"
+#include "neura/nn/runtime_member.h"
+#include "neura/nn/recursion_guard.h"
 
 namespace neura::nn {
 
@@ -118,7 +118,7 @@ Ref<Module> Sequential::step(std::size_t i) const {
 Tensor Sequential::forward(const Tensor& input) { return unbox<Tensor>(forward_any(input)); }
 
 Value Sequential::forward_any(const Value& input) {
-  const Depth depth(*this);
+  const RecursionGuard depth(*this);
   Value v = input;
   for (std::size_t i = 0; i < added_.size(); ++i) {
     const Ref<Module> m = step(i);

@@ -7,11 +7,11 @@ namespace neura::nn {
 
 class Module;
 
-struct Foreign {  // set once by the binding of another language, before it owns a module
+struct ForeignRef {  // set once by the binding of another language, before it owns a module
   void (*acquire)(void* object) = nullptr;
   void (*release)(void* object) = nullptr;
 };
-extern Foreign foreign;  // one for all libraries
+extern ForeignRef foreign;  // one for all libraries
 
 class Count {
  public:
@@ -32,8 +32,8 @@ class Count {
  private:
   Module* self_;
   std::atomic<std::uint32_t> own_{1};
-  Relaxed<Module*> owner_ = nullptr;
-  Relaxed<void*> object_ = nullptr;
+  RelaxedAtomic<Module*> owner_ = nullptr;
+  RelaxedAtomic<void*> object_ = nullptr;
 };
 
 }  // namespace neura::nn

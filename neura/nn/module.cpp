@@ -2,13 +2,13 @@
 
 #include <ostream>
 
-#include "neura/nn/added.h"
+#include "neura/nn/runtime_member.h"
 #include "neura/nn/backward_hook.h"
-#include "neura/nn/depth.h"
+#include "neura/nn/recursion_guard.h"
 
 namespace neura::nn {
 
-Foreign foreign;
+ForeignRef foreign;
 Bridge bridge;
 
 // ---- The life of a module
@@ -120,7 +120,7 @@ void Module::check_name(const char* function, std::string_view name) const {
 }
 
 void Module::add_tensor(Member::Kind kind, std::string name, const Tensor& t, bool persistent) {
-  added_.push_back(std::make_unique<Added>(std::move(name), kind, t));
+  added_.push_back(std::make_unique<RuntimeMember>(std::move(name), kind, t));
   added_.back()->persistent = persistent;
   ++structure_;
 }
@@ -139,7 +139,7 @@ Tensor Module::register_buffer(std::string name, const Tensor& t, bool persisten
 
 Ref<Module> Module::register_module(std::string name, Ref<Module> m) {
   check_name("register_module", name);
-  added_.push_back(std::make_unique<Added>(std::move(name), Member::module, Tensor()));
+  added_.push_back(std::make_unique<RuntimeMember>(std::move(name), Member::module, Tensor()));
   added_.back()->slot.set(m);
   ++structure_;
   return m;
@@ -171,7 +171,7 @@ bool Module::restore_member(std::string_view name, Member::Kind kind) {
     if (m.name != name || m.kind != kind) return false;
     removed_ &= ~(std::uint64_t(1) << m.index);
     moved_ |= std::uint64_t(1) << m.index;  // what is put back comes last, as in a dictionary
-    added_.push_back(std::make_unique<Added>(std::string(name), kind, Tensor()));
+    added_.push_back(std::make_unique<RuntimeMember>(std::string(name), kind, Tensor()));
     added_.back()->listed = m.index;
     ++structure_;
     return true;
@@ -312,7 +312,7 @@ std::string detail::indented(const std::string& s) {
 }
 
 std::string Module::str() const {
-  const Depth depth(*this);
+  const RecursionGuard depth(*this);
   return overrides() & kRepr ? bridge.repr(*this) : repr();
 }
 

@@ -150,14 +150,14 @@ class Module {
   friend struct Crossing;
   friend class ModuleList;
   friend class Sequential;
-  struct Added;
+  struct RuntimeMember;
   void update_hooked();
   void check_name(const char* function, std::string_view name) const;
   void collect(Member::Kind, NamedTensors&, const std::string& prefix, bool recurse, bool once) const;
   void convert(const Device*, const DType*);
   void save(StateDict&, const std::string& prefix) const;
 
-  std::vector<std::unique_ptr<Added>> added_;
+  std::vector<std::unique_ptr<RuntimeMember>> added_;
   std::vector<std::pair<std::uint64_t, PreHook>> pre_hooks_;
   std::vector<std::pair<std::uint64_t, ForwardHook>> hooks_;
   std::vector<std::pair<std::uint64_t, BackwardHook>> backward_hooks_;

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "neura/nn/depth.h"
+#include "neura/nn/recursion_guard.h"
 
 namespace neura::nn {
 
@@ -39,7 +39,7 @@ std::vector<std::string> StateDict::keys() const {
 }
 
 void Module::save(StateDict& out, const std::string& prefix) const {
-  const Depth depth(*this);
+  const RecursionGuard depth(*this);
   for (const Member::Kind kind : {Member::parameter, Member::buffer})
     visit([&](Member& m) {
       if (m.kind == kind && *m.tensor && m.persistent) out.append(prefix + std::string(m.name), m.tensor->detach());

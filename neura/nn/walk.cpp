@@ -1,12 +1,12 @@
 // Walks over the tree of modules: what it has, and what is done to all of it.
 #include <unordered_set>
 
-#include "neura/nn/depth.h"
+#include "neura/nn/recursion_guard.h"
 
 namespace neura::nn {
 
-thread_local int Depth::depth_ = 0;
-void Depth::fail(const Module& m) {
+thread_local int RecursionGuard::depth_ = 0;
+void RecursionGuard::fail(const Module& m) {
   throw ValueError(m.type_name() + ": expected modules at most " + std::to_string(kMost) +
                    " deep, got more; does one of them contain itself?");
 }
@@ -20,7 +20,7 @@ std::string join(const std::string& prefix, std::string_view name) {
 template <class F>
 void walk(const Module& m, const std::string& prefix, std::unordered_set<const Module*>& seen, const F& f) {
   if (!seen.insert(&m).second) return;
-  const Depth depth(m);
+  const RecursionGuard depth(m);
   f(prefix, const_cast<Module&>(m));
   m.visit([&](Member& member) {
     if (member.child) walk(*member.child, join(prefix, member.name), seen, f);
@@ -119,7 +119,7 @@ Tensor Module::get_parameter(std::string_view path) const {
 // ---- What is done to all of it
 
 Module& Module::apply(const std::function<void(Module&)>& f) {
-  const Depth depth(*this);
+  const RecursionGuard depth(*this);
   for (const Ref<Module>& m : children()) m->apply(f);
   f(*this);
   return *this;
@@ -130,7 +130,7 @@ void Module::train(bool mode) {
   else set_training(mode);
 }
 void Module::set_training(bool mode) {
-  const Depth depth(*this);
+  const RecursionGuard depth(*this);
   training = mode;
   visit([&](Member& m) {
     if (m.child) m.child->train(mode);

@@ -69,10 +69,10 @@ void write_scatter(RowCall& c) {
   const std::int64_t dim = c.integer("dim"), mode = c.integer("put.mode");
   if (!c.has(0)) c.refuse("values that are written into zeros", "scatter into zeros() of that size");
   const char* const reductions[] = {"none", "add", "mul", "", "max", "min"};
-  if (mode == Put::mean || (mode != Put::copy && !c.integer("put.include_self")))
+  if (mode == ScatterReduce::mean || (mode != ScatterReduce::copy && !c.integer("put.include_self")))
     c.refuse("a mean, or without the old values", "use include_self = true and another reduction");
-  if (mode > Put::prod && c.to.opset < 18) c.refuse("amax or amin", "ask for an opset_version of 18 or more");
-  if (mode != Put::copy && c.to.opset < 16) c.refuse("a sum", "ask for an opset_version of 16 or more");
+  if (mode > ScatterReduce::prod && c.to.opset < 18) c.refuse("amax or amin", "ask for an opset_version of 18 or more");
+  if (mode != ScatterReduce::copy && c.to.opset < 16) c.refuse("a sum", "ask for an opset_version of 16 or more");
   if (!c.spec(0).rank) c.refuse("a 0-d tensor", "reshape it to one dimension");
   std::string index = counted(c, 1), source = c.in(2, c.spec(0).dtype).name;
   SizeWriter w = c.write_size();
@@ -95,7 +95,7 @@ void write_scatter(RowCall& c) {
       source = c.to.add("Slice", {source, c.to.integers({0}), w.one(sizes[d]), c.to.integers({std::int64_t(d)})});
   else if (!reaches_all) source = c.to.add("Expand", {source, w.list(sizes)});
   AttributeList a = axis(dim);
-  if (mode != Put::copy) a.push_back(attribute("reduction", reductions[mode]));
+  if (mode != ScatterReduce::copy) a.push_back(attribute("reduction", reductions[mode]));
   c.result(c.to.add("ScatterElements", {c.name(0), index, source}, a));
 }
 

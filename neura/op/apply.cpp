@@ -5,7 +5,7 @@
 
 #include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/meta.h"
 #include "neura/core/pending.h"
 #include "neura/core/state.h"
@@ -25,7 +25,7 @@ constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
 
 bool needs_record(const Call& call) {
   if (state.active & kUnrecorded) return false;
-  if (call.row->cls.comes == Comes::as_bool && call.destination == Destination::fresh) return false;
+  if (call.row->cls.comes == ResultType::as_bool && call.destination == Destination::fresh) return false;
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor))
       return call.row->kind != Row::view || call.row->differentiable;
@@ -219,7 +219,7 @@ Dtypes infer(const Call& call, const Spec* const* in, Spec* spec) {
 // Above about 20 µs? A guess by elements: an addition costs 0.1 ns, an element of a structured operation ten times
 // that.
 bool is_long(const Call& call, const Spec& result) {
-  if (!host) return false;
+  if (!interpreter) return false;
   std::int64_t most = result.numel, all = 0;
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor())
@@ -238,7 +238,7 @@ void fresh(Call& call, bool recorded) {
   if (call.row->kind == Row::pointwise) {
     const Dtypes dtypes = infer_pointwise(call, spec[0]);
     {
-      Unlocked unlocked(is_long(call, spec[0]));
+      GilRelease unlocked(is_long(call, spec[0]));
       call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
     }
     if (recorded) record(call);
@@ -255,7 +255,7 @@ void fresh(Call& call, bool recorded) {
   } else {
     bool ran;
     {
-      Unlocked unlocked(is_long(call, spec[0]));
+      GilRelease unlocked(is_long(call, spec[0]));
       ran = run_structured(call, spec);
     }
     if (!ran) [[unlikely]]
@@ -315,7 +315,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   if (flat) {
     flat->into(out);
   } else if (!waits) {
-    Unlocked unlocked(is_long(call, spec[0]));
+    GilRelease unlocked(is_long(call, spec[0]));
     if (call.row->kind == Row::pointwise) run_pointwise(call, dtypes);
     else run_structured(call, spec);
   }

@@ -25,24 +25,24 @@ constinit std::atomic<bool> view_locks[16] = {};
 
 void Node::free() {  // the destruction of a node may drop the last reference to others: they queue up instead of
                      // nesting
-  next_buried = node(state.graveyard), state.graveyard = this;
-  if (state.burying) return;
-  state.burying = true;
-  while (state.graveyard) {
-    Node* n = node(state.graveyard);
-    state.graveyard = n->next_buried;
-    n->bury();
+  next_deferred = node(state.deferred_deletes), state.deferred_deletes = this;
+  if (state.deleting) return;
+  state.deleting = true;
+  while (state.deferred_deletes) {
+    Node* n = node(state.deferred_deletes);
+    state.deferred_deletes = n->next_deferred;
+    n->destroy();
   }
-  state.burying = false;
+  state.deleting = false;
 }
 
-void Leaf::bury() { finish_off(this, sizeof(Leaf)); }
-void CopySlices::bury() { finish_off(this, sizeof(CopySlices)); }
-void Record::bury() {
+void Leaf::destroy() { finish_off(this, sizeof(Leaf)); }
+void CopySlices::destroy() { finish_off(this, sizeof(CopySlices)); }
+void Record::destroy() {
   for (int i = 0; i < inputs; ++i) edges[i].~Edge();
   for (int i = 0; i < kept; ++i) saved[i].~Saved();
   if (row->drop) row->drop(op);
-  delete aside;
+  delete debug_info;
   finish_off(this, bytes);
 }
 
@@ -111,8 +111,8 @@ Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsig
 Edge edge_of(TensorImpl* t) {
   check<ValueError>(t, [] { return "autograd: expected a tensor, got an undefined one"; });
   if (!t->base) return {Ref<Node>::share(wanted(t->history)), t->output};
-  Ref<History> stale;                                                    // dropped after the lock
-  Busy hold(view_locks[reinterpret_cast<std::uintptr_t>(t) / 64 % 16]);  // two threads may read one view
+  Ref<History> stale;                                                         // dropped after the lock
+  SpinGuard hold(view_locks[reinterpret_cast<std::uintptr_t>(t) / 64 % 16]);  // two threads may read one view
   if (t->seen != t->base->generation) {  // the base was rewritten: the view is now a window on what the base has become
     stale = Ref<History>::adopt(t->history), t->history = nullptr;
     t->seen = t->base->generation, t->output = 0;
@@ -148,14 +148,14 @@ void check_in_place(const Call& call) {
 }
 
 [[gnu::cold, gnu::noinline]] static void note_aside(Record& r, const Call& call) {
-  r.aside = new Aside;
-  if (state.active & kAnomaly) r.aside->trace = trace_of(call.row->name, describe(call));
-  r.aside->values.resize(r.kept);
+  r.debug_info = new DebugInfo;
+  if (state.active & kAnomaly) r.debug_info->trace = trace_of(call.row->name, describe(call));
+  r.debug_info->values.resize(r.kept);
 }
 [[gnu::cold, gnu::noinline]] static void pack(Record& r, int k) {
   if (!(state.active & kPacked)) return;
   Saved& saved = r.saved[k];
-  r.aside->values[std::size_t(k)] = {SavedHooks::pack_by_top(saved.data), saved.data.spec()};
+  r.debug_info->values[std::size_t(k)] = {SavedHooks::pack_by_top(saved.data), saved.data.spec()};
   saved.data = {};
 }
 
@@ -199,7 +199,7 @@ template <int most> Ref<Record> begin(const Call& call) {  // of at most so many
     Saved& saved = r->saved[k];
     saved.data = kept_operand(call, saved.bit);
     if (saved.data) saved.version = saved.data.version();
-    if (r->aside && call.in[saved.bit].is_tensor()) [[unlikely]]
+    if (r->debug_info && call.in[saved.bit].is_tensor()) [[unlikely]]
       pack(*r, k);
   }
   return r;
@@ -229,7 +229,7 @@ void finish_record(Ref<Record> r, const Call& call) {
     if (saved.bit < 8) continue;
     const Tensor& y = call.out[saved.bit - 8];
     saved.data = Tensor(y.impl()->alias()), saved.version = y.version();
-    if (r->aside) [[unlikely]]
+    if (r->debug_info) [[unlikely]]
       pack(*r, k);
   }
   if (call.destination == Destination::fresh) {

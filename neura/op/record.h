@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "neura/core/spin.h"
+#include "neura/core/spin_guard.h"
 #include "neura/op/apply.h"
 #include "neura/op/saved.h"
 
@@ -48,7 +48,7 @@ struct Node : History {
   std::uint64_t sequence = 0;  // greater than that of every node an edge leads to: the order of backward
   Hooks* hooks = nullptr;
   Edge* edges = nullptr;
-  Node* next_buried = nullptr;
+  Node* next_deferred = nullptr;
   std::uint16_t inputs = 0;
   bool leaf = false;
   bool frozen = false;            // a leaf whose tensor requires no gradient (any more): it keeps .grad and hooks alone
@@ -59,7 +59,7 @@ struct Node : History {
   virtual const char* name() const = 0;
   virtual const Meta& meta(unsigned output) const = 0;
   virtual void backward(Run&, Tensor* g) = 0;
-  virtual void bury() = 0;  // destructor and memory
+  virtual void destroy() = 0;  // destructor and memory
   virtual unsigned outputs() const { return 1; }
   virtual const char* trace() const { return nullptr; }  // anomaly mode: the forward call and where it was made
   void free() final;                                     // without recursion
@@ -74,7 +74,7 @@ struct Leaf final : Node {
   const char* name() const override { return "leaf"; }
   const Meta& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor*) override {}
-  void bury() override;
+  void destroy() override;
   void accumulate(Tensor&& g, bool create_graph, const Gradient* windowed = nullptr);
 };
 
@@ -86,15 +86,17 @@ struct Record final : Node {  // one block: Record, edges, saved values, metas, 
   std::uint32_t bytes;
   std::uint8_t kept;  // number of saved values
   bool released = false;
-  Aside* aside = nullptr;  // owned
+  DebugInfo* debug_info = nullptr;  // owned
 
   static Record* make(const Row&, const void* op, int inputs, unsigned mask);  // mask: bits of what is saved
   const char* name() const override { return row->name; }
   const Meta& meta(unsigned output) const override { return metas[output]; }
   unsigned outputs() const override { return row->outputs; }
-  const char* trace() const override { return aside && !aside->trace.empty() ? aside->trace.c_str() : nullptr; }
+  const char* trace() const override {
+    return debug_info && !debug_info->trace.empty() ? debug_info->trace.c_str() : nullptr;
+  }
   void backward(Run&, Tensor* g) override;
-  void bury() override;
+  void destroy() override;
 };
 
 // An in-place write to a view, as its root sees it: everything passes but the written part, which goes through `inner`.
@@ -107,7 +109,7 @@ struct CopySlices final : Node {
   const char* trace() const override { return inner->trace(); }
   const Meta& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor* g) override;
-  void bury() override;
+  void destroy() override;
 };
 
 Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output);  // an as_strided record

@@ -84,7 +84,7 @@ struct Row : Operation {
   bool differentiable = false;
 
   // pointwise and slope
-  Class cls;
+  TypeRule cls;
   Family family = Family::count;
   std::uint16_t slot = 0;  // index of its kernel in the family's table
   const Slope* slopes = nullptr;

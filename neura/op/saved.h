@@ -33,7 +33,7 @@ class SavedHooks {
 Tensor unpacked(Packed&, const Spec& want, const char* op);
 
 // Kept by a record only in anomaly mode or for packed values.
-struct Aside {
+struct DebugInfo {
   struct Value {
     std::shared_ptr<Packed> packed;  // null: the value is in the record itself
     Spec spec;

@@ -55,7 +55,7 @@ void add_sums(const List& s) {
 template <auto f> auto spread(T x, const Dims& dim, std::optional<double> correction, bool keepdim) {
   return f(x, dim, correction.value_or(1), keepdim);
 }
-Tensors pair(const MomentsResult& r) { return {r.first, r.mean}; }
+Tensors pair(const MomentsResult& r) { return {r.spread, r.mean}; }
 Tensors var_mean_of(T x, const Dims& d, double c, bool k) { return pair(var_mean(x, d, c, k)); }
 Tensors std_mean_of(T x, const Dims& d, double c, bool k) { return pair(std_mean(x, d, c, k)); }
 // correction, and the older unbiased

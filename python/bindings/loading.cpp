@@ -8,7 +8,7 @@
 #include "neura/data/idx.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/mnist.h"
-#include "neura/data/placement.h"
+#include "neura/data/device_copy.h"
 #include "neura/data/shared.h"
 #include "neura/data/text.h"
 #include "neura/data/transforms.h"
@@ -19,7 +19,7 @@ namespace neura::python {
 void bind_sounds(nb::module_&);  // sounds.cpp
 namespace {
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+using GilRelease = nb::call_guard<nb::gil_scoped_release>;
 
 // Rows of each tensor; negative indices count from the end.
 std::vector<Tensor> gather(const std::vector<Tensor>& tensors, std::vector<std::int64_t> indices) {
@@ -65,24 +65,24 @@ void bind_shared(nb::module_& m) {
             const NoGrad off;
             copy_(to, t);
           },
-          "offset"_a, "tensor"_a, Unlocked());
+          "offset"_a, "tensor"_a, GilRelease());
 }
 
-void bind_placement(nb::module_& m) {
-  using data::Arrival;
-  using data::Placement;
-  nb::class_<Arrival>(m, "Arrival").def(nb::init<>()).def("take", &Arrival::take);
-  nb::class_<Placement>(m, "Placement")
+void bind_device_copy(nb::module_& m) {
+  using data::CopyEvent;
+  using data::DeviceCopy;
+  nb::class_<CopyEvent>(m, "CopyEvent").def(nb::init<>()).def("take", &CopyEvent::take);
+  nb::class_<DeviceCopy>(m, "DeviceCopy")
       .def(nb::init<std::optional<Device>, bool>(), "device"_a.none(), "pin_memory"_a)
-      .def_prop_ro("pinned", &Placement::pinned)
-      .def("send", &Placement::send, "tensor"_a, "arrival"_a, Unlocked())
-      .def("finish", &Placement::finish, "arrival"_a);
+      .def_prop_ro("pinned", &DeviceCopy::pinned)
+      .def("send", &DeviceCopy::send, "tensor"_a, "arrival"_a, GilRelease())
+      .def("finish", &DeviceCopy::finish, "arrival"_a);
   m.def("set_pinned_batches", &data::set_pinned_batches, "on"_a);
 }
 
 void bind_reading(nb::module_& m) {
-  m.def("read_idx", &data::read_idx, "path"_a, Unlocked());
-  m.def("write_idx", &data::write_idx, "path"_a, "tensor"_a, Unlocked());
+  m.def("read_idx", &data::read_idx, "path"_a, GilRelease());
+  m.def("write_idx", &data::write_idx, "path"_a, "tensor"_a, GilRelease());
   const auto table = [](const data::Table& t) { return nb::make_tuple(t.values, listed(t.names)); };
   m.def("read_csv", [table](const std::string& path, char delimiter, bool header) {
     return table(data::read_csv(path, {.delimiter = delimiter, .header = header}));
@@ -149,14 +149,14 @@ void bind_sets(nb::module_& m) {
     const data::TextFolder set(root, names);
     return labelled(set.classes(), set.files());
   });
-  m.def("read_text", &data::read_text, "path"_a, Unlocked());
+  m.def("read_text", &data::read_text, "path"_a, GilRelease());
 }
 
 void bind_transforms(nb::module_& m) {
   const auto numbers = [](const nb::list& l) { return numbers_of(l, "normalize", "mean and std"); };
   m.def(
       "to_float", [](const Tensor& x, DType dtype) { return data::ToFloat{dtype}(x); }, "image"_a, "dtype"_a,
-      Unlocked());
+      GilRelease());
   m.def(
       "normalize",
       [numbers](const Tensor& x, const nb::list& mean, const nb::list& std) {
@@ -167,22 +167,22 @@ void bind_transforms(nb::module_& m) {
       "image"_a, "mean"_a, "std"_a);
   m.def(
       "random_flip", [](const Tensor& x, double p) { return data::RandomHorizontalFlip{p}(x); }, "image"_a, "p"_a,
-      Unlocked());
+      GilRelease());
   m.def(
       "random_crop",
       [](const Tensor& x, std::int64_t height, std::int64_t width, std::int64_t padding, double fill) {
         return data::RandomCrop{height, width, padding, fill}(x);
       },
-      "image"_a, "height"_a, "width"_a, "padding"_a, "fill"_a, Unlocked());
+      "image"_a, "height"_a, "width"_a, "padding"_a, "fill"_a, GilRelease());
 }
 
 }  // namespace
 
 void bind_loading(const Names& n) {
   nb::module_ m = nb::module_(n.functions).def_submodule("_data");
-  m.def("gather", &gather, "tensors"_a, "indices"_a, Unlocked());
+  m.def("gather", &gather, "tensors"_a, "indices"_a, GilRelease());
   m.def(
-      "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, Unlocked());
+      "stack", [](const std::vector<Tensor>& items) { return data::stack_items(items); }, "items"_a, GilRelease());
   m.def(
       "share_size",
       [](std::int64_t size, std::int64_t replicas, std::int64_t rank, bool drop_last) {
@@ -199,7 +199,7 @@ void bind_loading(const Names& n) {
       },
       "size"_a, "num_replicas"_a, "rank"_a, "shuffle"_a, "seed"_a, "drop_last"_a, "epoch"_a);
   bind_shared(m);
-  bind_placement(m);
+  bind_device_copy(m);
   bind_reading(m);
   bind_pictures(m), bind_sounds(m);
   bind_picture_transforms(m);

@@ -1,11 +1,12 @@
-// The interpreter's lock. Long work lets go of it (core/host.h), and what a thread without it lets go of waits here.
+// The interpreter's lock. Long work lets go of it (core/interpreter.h), and what a thread without it lets go of waits
+// here.
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
 
 #include "common.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 
 namespace neura::python {
 namespace {
@@ -52,7 +53,7 @@ void lock(void* state) {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 }
-constexpr Host python{unlock, lock, last_handle};
+constexpr Interpreter python{unlock, lock, last_handle};
 
 }  // namespace
 
@@ -80,6 +81,6 @@ void drop_reference(PyObject* o) {
   if (o) when_locked([](void* p) { Py_DECREF(static_cast<PyObject*>(p)); }, o);
 }
 
-void bind_lock() { host = &python; }
+void bind_lock() { interpreter = &python; }
 
 }  // namespace neura::python

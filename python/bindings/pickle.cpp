@@ -7,7 +7,7 @@
 #include "module_parts.h"
 #include "new_type.h"
 #include "neura/core/extension.h"
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 #include "neura/core/meta.h"
 #include "neura/core/pending.h"
 
@@ -70,7 +70,7 @@ nb::object storage_from(nb::handle data, Device device) {
   const auto bytes = std::size_t(view.len);
   Storage* s;
   {
-    Unlocked unlocked(bytes > 1 << 18);
+    GilRelease unlocked(bytes > 1 << 18);
     s = Storage::make(bytes);
     std::memcpy(s->data, view.buf, bytes);
   }

@@ -12,7 +12,7 @@ namespace neura::python {
 namespace {
 
 using data::ImageMode;
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+using GilRelease = nb::call_guard<nb::gil_scoped_release>;
 
 ImageMode mode_of(const std::string& name) {  // torchvision's are the same in capitals
   const std::pair<const char*, ImageMode> modes[] = {{"unchanged", ImageMode::unchanged},
@@ -58,7 +58,7 @@ void bind_pipeline(nb::module_& m) {
           "std"_a, "scaled_decoding"_a)
       .def(
           "batch", [](const ImagePipeline& p, const std::vector<std::string>& paths) { return p.batch(paths); },
-          "paths"_a, Unlocked());
+          "paths"_a, GilRelease());
 }
 
 }  // namespace
@@ -69,11 +69,11 @@ void bind_pictures(nb::module_& m) {
       [](const std::string& path, const std::string& mode, bool upright) {
         return data::read_image(path, mode_of(mode), upright);
       },
-      "path"_a, "mode"_a, "upright"_a, Unlocked());
+      "path"_a, "mode"_a, "upright"_a, GilRelease());
   m.def(
       "read_png", [](const std::string& path, const std::string& mode) { return data::read_png(path, mode_of(mode)); },
-      "path"_a, "mode"_a, Unlocked());
-  m.def("write_png", &data::write_png, "path"_a, "image"_a, Unlocked());
+      "path"_a, "mode"_a, GilRelease());
+  m.def("write_png", &data::write_png, "path"_a, "image"_a, GilRelease());
   using Bytes = std::span<const std::byte>;
   m.def("decode_image",
         decoding([](Bytes b, ImageMode mode, bool upright) { return data::decode_image(b, mode, upright); }));

@@ -11,17 +11,17 @@ using IndexKernels = Kernels<index_kernels>;
 using Places = Array<std::int64_t>;
 
 // As plain loops put it over [outer, n, inner] along the middle; as many indices as source is long there.
-template <class T> void put(Array<T>& out, Places index, Array<T> source, Put::Mode mode, bool each) {
+template <class T> void put(Array<T>& out, Places index, Array<T> source, ScatterReduce::Mode mode, bool each) {
   const Shape s = source.spec().sizes();
   for (std::int64_t o = 0; o < s[0]; ++o)
     for (std::int64_t k = 0; k < s[1]; ++k)
       for (std::int64_t i = 0; i < s[2]; ++i) {
         T &to = out(o, each ? index(o, k, i) : index.at(k), i), from = source(o, k, i);
-        to = mode == Put::copy   ? from
-             : mode == Put::add  ? to + from
-             : mode == Put::amax ? std::max(to, from)
-             : mode == Put::amin ? std::min(to, from)
-                                 : to * from;
+        to = mode == ScatterReduce::copy   ? from
+             : mode == ScatterReduce::add  ? to + from
+             : mode == ScatterReduce::amax ? std::max(to, from)
+             : mode == ScatterReduce::amin ? std::min(to, from)
+                                           : to * from;
       }
 }
 Places drawn(const Shape& size, std::int64_t below) {
@@ -45,22 +45,23 @@ TEST_F(IndexKernels, SelectsAlongAnyDimensionOfAnyStrides) {
   }
 }
 TEST_F(IndexKernels, WritesInOrder) {
-  for (const Put::Mode mode : {Put::copy, Put::add, Put::prod, Put::amax, Put::amin}) {
+  for (const ScatterReduce::Mode mode :
+       {ScatterReduce::copy, ScatterReduce::add, ScatterReduce::prod, ScatterReduce::amax, ScatterReduce::amin}) {
     Array<float> out = eighths({3, 5, 4}), want = out;
     const Array<float> source = eighths({3, 7, 4}, 2);
     Places index = drawn({7}, 5);  // some twice
     put(want, index, source, mode, false);
     Array<float> from = source.spread();
-    run(&index_kernels::write, out, index, from, 1, Put{mode, true});
+    run(&index_kernels::write, out, index, from, 1, ScatterReduce{mode, true});
     EXPECT_EQ(out.values(), want.values()) << int(mode);
   }
 }
 TEST_F(IndexKernels, MeansCountWhatWasThere) {
   Array<float> out({3}, {9, 9, 9}), again = out, source({3}, {1, 5, 30});
   Places index({3}, {0, 0, 2});
-  run(&index_kernels::write, out, index, source, 0, Put{Put::mean, true});
+  run(&index_kernels::write, out, index, source, 0, ScatterReduce{ScatterReduce::mean, true});
   EXPECT_EQ(out.values(), (std::vector<float>{5, 9, 19.5}));
-  run(&index_kernels::write, again, index, source, 0, Put{Put::mean, false});
+  run(&index_kernels::write, again, index, source, 0, ScatterReduce{ScatterReduce::mean, false});
   EXPECT_EQ(again.values(), (std::vector<float>{3, 9, 30}));
 }
 TEST_F(IndexKernels, GathersAndScattersElementByElement) {
@@ -73,12 +74,12 @@ TEST_F(IndexKernels, GathersAndScattersElementByElement) {
       for (int k = 0; k < 7; ++k)
         for (int i = 0; i < 4; ++i) EXPECT_EQ(y(o, k, i), from(o, index(o, k, i), i));
   }
-  for (const Put::Mode mode : {Put::copy, Put::add, Put::amax}) {
+  for (const ScatterReduce::Mode mode : {ScatterReduce::copy, ScatterReduce::add, ScatterReduce::amax}) {
     Array<float> out = x, want = x;
     const Array<float> source = eighths({3, 7, 4}, 2);
     put(want, index, source, mode, true);
     Array<float> from = source.spread();
-    run(&index_kernels::scatter, out, index, from, 1, Put{mode, true});
+    run(&index_kernels::scatter, out, index, from, 1, ScatterReduce{mode, true});
     EXPECT_EQ(out.values(), want.values()) << int(mode);
   }
 }
@@ -101,8 +102,8 @@ TEST_F(IndexKernels, WhatLiesOutsideIsReportedAndNothingWritten) {
   Array<float> x = eighths({3, 5}), out = x, source = eighths({2, 5}, 2), y({2, 5});
   Places bad({2}, {1, 3}), negative({2}, {-1, 0}), each = filled<std::int64_t>({2, 5}, 8);
   EXPECT_EQ(refused(&index_kernels::select, x, bad, y, 0), (Index{3, 3}));
-  EXPECT_EQ(refused(&index_kernels::write, out, negative, source, 0, Put{}), (Index{-1, 3}));
-  EXPECT_EQ(refused(&index_kernels::scatter, out, each, source, 0, Put{}), (Index{8, 3}));
+  EXPECT_EQ(refused(&index_kernels::write, out, negative, source, 0, ScatterReduce{}), (Index{-1, 3}));
+  EXPECT_EQ(refused(&index_kernels::scatter, out, each, source, 0, ScatterReduce{}), (Index{8, 3}));
   EXPECT_EQ(out.values(), x.values());
   EXPECT_EQ(refused(&index_kernels::gather, x, each, y, 0), (Index{8, 3}));
   const View coordinates[] = {bad};
@@ -114,10 +115,10 @@ TEST_F(IndexKernels, OfNothing) {
   Array<float> x = eighths({3, 4}), same = x, y({0, 4}), none({3, 0});
   Places index({0}), each({0, 4}), places({0, 2}), few({2}, {0, 1}), nowhere({0});
   run(&index_kernels::select, x, index, y, 0);
-  run(&index_kernels::write, x, index, y, 0, Put{});
-  run(&index_kernels::write, none, few, none, 0, Put{});
+  run(&index_kernels::write, x, index, y, 0, ScatterReduce{});
+  run(&index_kernels::write, none, few, none, 0, ScatterReduce{});
   run(&index_kernels::gather, x, each, y, 0);
-  run(&index_kernels::scatter, x, each, y, 0, Put{});
+  run(&index_kernels::scatter, x, each, y, 0, ScatterReduce{});
   EXPECT_EQ(x.values(), same.values());
   EXPECT_EQ(run(&index_kernels::count_nonzero, none), 0);
   run(&index_kernels::nonzero, none, places);
@@ -133,8 +134,8 @@ TEST_F(IndexKernels, SameOnAnyNumberOfThreads) {
     Array<float> taken({900, 500}), one = taken, out = x, into = x;
     run(&index_kernels::select, x, index, taken, 0);
     run(&index_kernels::gather, x, each, one, 0);
-    run(&index_kernels::write, out, index, source, 0, Put{Put::add, true});
-    run(&index_kernels::scatter, into, each, source, 0, Put{Put::add, true});
+    run(&index_kernels::write, out, index, source, 0, ScatterReduce{ScatterReduce::add, true});
+    run(&index_kernels::scatter, into, each, source, 0, ScatterReduce{ScatterReduce::add, true});
     const std::int64_t count = run(&index_kernels::count_nonzero, some);
     Places found({count, 2}), at({300, 500});
     run(&index_kernels::nonzero, some, found);

@@ -31,21 +31,22 @@ std::vector<std::vector<double>> groups(const Array<float>& x, unsigned reduced)
   }
   return all;
 }
-double plain(Fold fold, const std::vector<double>& x) {
-  double r = fold == Fold::prod ? 1 : fold == Fold::amax ? -kInfinity : 0;
+double plain(ReduceOp fold, const std::vector<double>& x) {
+  double r = fold == ReduceOp::prod ? 1 : fold == ReduceOp::amax ? -kInfinity : 0;
   for (const double v : x)
-    if (fold == Fold::prod) r *= v;
-    else if (fold == Fold::amax) r = std::max(r, v);
-    else if (fold == Fold::norm1) r += std::abs(v);
-    else r += fold == Fold::norm2 ? v * v : v;
-  return fold == Fold::mean ? r / double(x.size()) : fold == Fold::norm2 ? std::sqrt(r) : r;
+    if (fold == ReduceOp::prod) r *= v;
+    else if (fold == ReduceOp::amax) r = std::max(r, v);
+    else if (fold == ReduceOp::norm1) r += std::abs(v);
+    else r += fold == ReduceOp::norm2 ? v * v : v;
+  return fold == ReduceOp::mean ? r / double(x.size()) : fold == ReduceOp::norm2 ? std::sqrt(r) : r;
 }
 
 TEST_F(ReduceKernels, FoldsOverAnyDimensionsOfAnyStrides) {
   const Array<float> x = eighths({3, 5, 17});
   for (Array<float> from : {x, x.spread()})
     for (unsigned reduced = 1; reduced < 8; ++reduced)
-      for (const Fold fold : {Fold::sum, Fold::mean, Fold::prod, Fold::amax, Fold::norm1, Fold::norm2}) {
+      for (const ReduceOp fold :
+           {ReduceOp::sum, ReduceOp::mean, ReduceOp::prod, ReduceOp::amax, ReduceOp::norm1, ReduceOp::norm2}) {
         Array<float> y(kept(x.spec(), reduced));
         run(&reduce_kernels::fold, fold, DType::float32, reduced, from, View{}, y);
         std::vector<double> want;
@@ -56,7 +57,7 @@ TEST_F(ReduceKernels, FoldsOverAnyDimensionsOfAnyStrides) {
 TEST_F(ReduceKernels, FoldsConvertWhatTheyRead) {  // int32 summed as int64, a result without the dimension
   Array<std::int32_t> x = eighths<std::int32_t>({4, 6}).spread();
   Array<std::int64_t> y({4});
-  run(&reduce_kernels::fold, Fold::sum, DType::int64, 2u, x, View{}, y);
+  run(&reduce_kernels::fold, ReduceOp::sum, DType::int64, 2u, x, View{}, y);
   for (std::int64_t i = 0; i < 4; ++i) {
     std::int64_t sum = 0;
     for (int j = 0; j < 6; ++j) sum += x(i, j);
@@ -65,7 +66,7 @@ TEST_F(ReduceKernels, FoldsConvertWhatTheyRead) {  // int32 summed as int64, a r
 }
 TEST_F(ReduceKernels, FoldsTakeANumberForEachResult) {  // distances from a centre
   Array<float> x = eighths({2, 4}), centre({2, 1}, {1, -2}), y({2, 1});
-  run(&reduce_kernels::fold, Fold::spread, DType::float32, 2u, x, centre, y);
+  run(&reduce_kernels::fold, ReduceOp::sum_sq_dev, DType::float32, 2u, x, centre, y);
   for (int i = 0; i < 2; ++i) {
     float want = 0;
     for (int j = 0; j < 4; ++j) want += (x(i, j) - centre.at(i)) * (x(i, j) - centre.at(i));
@@ -91,7 +92,7 @@ TEST_F(ReduceKernels, MomentsAndLogsumexp) {
     run(&reduce_kernels::logsumexp, 2u, from, log);
     std::vector<double> vars, means, logs;
     for (const auto& row : groups(x, 2)) {
-      const double m = plain(Fold::mean, row);
+      const double m = plain(ReduceOp::mean, row);
       double squares = 0, sum = 0;
       for (const double v : row) squares += (v - m) * (v - m), sum += std::exp(v);
       means.push_back(m), vars.push_back(squares / 8), logs.push_back(std::log(sum));
@@ -106,11 +107,11 @@ TEST_F(ReduceKernels, MomentsAndLogsumexp) {
 }
 TEST_F(ReduceKernels, OfNothing) {
   Array<float> x({0, 3}), y({1, 3}), none({3, 0}), few({0, 1});
-  run(&reduce_kernels::fold, Fold::sum, DType::float32, 1u, x, View{}, y);
+  run(&reduce_kernels::fold, ReduceOp::sum, DType::float32, 1u, x, View{}, y);
   EXPECT_EQ(y.values(), (std::vector<float>{0, 0, 0}));
-  run(&reduce_kernels::fold, Fold::prod, DType::float32, 1u, x, View{}, y);
+  run(&reduce_kernels::fold, ReduceOp::prod, DType::float32, 1u, x, View{}, y);
   EXPECT_EQ(y.values(), (std::vector<float>{1, 1, 1}));
-  run(&reduce_kernels::fold, Fold::amax, DType::float32, 2u, x, View{}, few);  // no results
+  run(&reduce_kernels::fold, ReduceOp::amax, DType::float32, 2u, x, View{}, few);  // no results
   run(&reduce_kernels::moments, 1.0, false, 1u, x, y, View{});
   EXPECT_TRUE(std::isnan(y.at(0)));
   run(&reduce_kernels::logsumexp, 1u, x, y);
@@ -122,8 +123,8 @@ TEST_F(ReduceKernels, SameOnAnyNumberOfThreads) {
   for (unsigned reduced = 1; reduced < 8; ++reduced)
     expect_same_on_any_threads([&] {
       Array<float> sum(kept(x.spec(), reduced)), norm = sum, var = sum, log = sum;
-      run(&reduce_kernels::fold, Fold::sum, DType::float32, reduced, x, View{}, sum);
-      run(&reduce_kernels::fold, Fold::norm2, DType::float32, reduced, x, View{}, norm);
+      run(&reduce_kernels::fold, ReduceOp::sum, DType::float32, reduced, x, View{}, sum);
+      run(&reduce_kernels::fold, ReduceOp::norm2, DType::float32, reduced, x, View{}, norm);
       run(&reduce_kernels::moments, 1.0, false, reduced, x, var, View{});
       run(&reduce_kernels::logsumexp, reduced, x, log);
       return sum.bytes() + norm.bytes() + var.bytes() + log.bytes();

@@ -44,14 +44,14 @@ TEST(Places, OutsideOfTheShapeIsAnError) {
 std::vector<std::int64_t> order(const Tensor& t) {
   std::vector<std::int64_t> seen;
   const std::int64_t* p = t.const_data<std::int64_t>();
-  auto o = Odometer<1>::over(t.shape(), {t.strides()});
+  auto o = StridedIterator<1>::over(t.shape(), {t.strides()});
   for (std::int64_t i = 0; i < t.numel(); ++i, o.next()) {
     EXPECT_EQ(Shape(o.index, std::size_t(o.rank)), index_to_coord(i, t.shape()));
     seen.push_back(p[o.at[0]]);
   }
   return seen;
 }
-TEST(Odometer, GoesInLogicalOrder) {
+TEST(StridedIterator, GoesInLogicalOrder) {
   const Tensor x = arange(24).reshape({2, 3, 4});
   EXPECT_EQ(order(x.select(0, 1).t()), (std::vector<std::int64_t>{12, 16, 20, 13, 17, 21, 14, 18, 22, 15, 19, 23}));
   EXPECT_EQ(order(x.slice(2, 1, 4, 2).select(1, 2)), (std::vector<std::int64_t>{9, 11, 21, 23}));
@@ -59,11 +59,11 @@ TEST(Odometer, GoesInLogicalOrder) {
   EXPECT_EQ(order(x.select(0, 0).select(0, 0).select(0, 3)), (std::vector<std::int64_t>{3}));
   EXPECT_TRUE(order(x.narrow(1, 0, 0)).empty());
 }
-TEST(Odometer, BroadcastsSeveralOperands) {
+TEST(StridedIterator, BroadcastsSeveralOperands) {
   const Tensor a = arange(3).reshape({3, 1}), b = arange(8).reshape({4, 2}).t().select(0, 1);  // 1 3 5 7
   const Shape both = broadcast_shapes("test", a.shape(), b.shape());
   std::vector<std::int64_t> sums;
-  auto o = Odometer<2>::over(
+  auto o = StridedIterator<2>::over(
       both, {broadcast_strides(a.shape(), a.strides(), both), broadcast_strides(b.shape(), b.strides(), both)});
   for (std::int64_t i = 0; i < both.numel(); ++i, o.next())
     sums.push_back(10 * a.const_data<std::int64_t>()[o.at[0]] + b.const_data<std::int64_t>()[o.at[1]]);

@@ -51,7 +51,7 @@ TEST(MomentsRange, DeviationsOfHugeAndTinyNumbersAreThoseOfFloat64) {
     expect_as_in_double(
         x, [](const Tensor& v) { return std(v); }, "all");
     expect_as_in_double(
-        x, [](const Tensor& v) { return std_mean(v, 1).first; }, "std_mean");
+        x, [](const Tensor& v) { return std_mean(v, 1).spread; }, "std_mean");
     expect_as_in_double(
         x,
         [](const Tensor& v) {
@@ -94,7 +94,7 @@ TEST(MomentsRange, OfAComplexNumberAlone) {
     EXPECT_EQ(f(x, 0).dtype(), f32);
     EXPECT_EQ(f(x, 0).dim(), 0);
   }
-  EXPECT_EQ(var_mean(x, {0}, 0, true).first.shape(), Shape{});
+  EXPECT_EQ(var_mean(x, {0}, 0, true).spread.shape(), Shape{});
 }
 
 template <class F> void expect_norm(double by, const F& f, const char* what) {

@@ -62,7 +62,7 @@ const Reduction kReductions[] = {
     {"var_biased", VIA(var(x, d, 0, keep)), [](const Values& v) { return variance_of(v, 0); }},
     {"std", VIA(neura::std(x, d, 1, keep)), [](const Values& v) { return std::sqrt(variance_of(v, 1)); }},
     {"var_mean", VIA(var_mean(x, d, 1, keep).mean), mean_of},
-    {"std_mean", VIA(std_mean(x, d, 0, keep).first), [](const Values& v) { return std::sqrt(variance_of(v, 0)); }},
+    {"std_mean", VIA(std_mean(x, d, 0, keep).spread), [](const Values& v) { return std::sqrt(variance_of(v, 0)); }},
     {"logsumexp", VIA(logsumexp(x, d, keep)),
      [](const Values& v) {
        double s = 0;

@@ -74,7 +74,7 @@ CaseFunction spread(Spread f) {
 CaseFunction moments(Moments f) {
   return [f](const ConformanceCase& c) -> std::vector<Tensor> {
     const auto r = f(c.input.data, spread_dims(c), correction_of(c), flag(c.kwarg("keepdim")));
-    return {r.first, r.mean};
+    return {r.spread, r.mean};
   };
 }
 using ArgExtreme = Tensor (*)(const Tensor&, std::optional<int>, bool);
@@ -313,7 +313,7 @@ TEST(Reduce, GradientsMatchDifferences) {
   expect_gradients([](const Tensor& t) { return prod(t, 1); }, x);
   expect_gradients([](const Tensor& t) { return prod(t, {0, 2}, true); }, x);
   expect_gradients([](const Tensor& t) { return std(t, {0, 1}); }, x);
-  expect_gradients([](const Tensor& t) { return var_mean(t, {0, 2}, 0).first * var_mean(t, {0, 2}, 0).mean; }, x);
+  expect_gradients([](const Tensor& t) { return var_mean(t, {0, 2}, 0).spread * var_mean(t, {0, 2}, 0).mean; }, x);
   expect_gradients([](const Tensor& t) { return logsumexp(t, {0, 1}); }, x);
   for (double p : {0.5, 1.0, 1.5, 2.0, 3.0, 4.0})
     expect_gradients([p](const Tensor& t) { return norm(t, p, {1, 2}); }, x);

@@ -95,10 +95,10 @@ template <template <class> class Row> constexpr auto operands() {
   else return Indices<0, 1, 2>();
 }
 template <template <class> class Row, int D> void value_of(const Line& line) {
-  value_line<Row, typename NumberOf<DType(D)>::type, granule(DType(D))>(line, operands<Row>());
+  value_line<Row, typename NumberOf<DType(D)>::type, simd_padding(DType(D))>(line, operands<Row>());
 }
 template <template <class> class Row, int K, int D> void slope_of(const Line& line) {
-  slope_line<Row, K, typename NumberOf<DType(D)>::type, granule(DType(D))>(line, operands<Row>());
+  slope_line<Row, K, typename NumberOf<DType(D)>::type, simd_padding(DType(D))>(line, operands<Row>());
 }
 
 // All kernels of one row; only those dtypes that its class computes in, and slopes that exist and are not g itself.

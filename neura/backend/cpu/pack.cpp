@@ -46,9 +46,9 @@ void gather(const char* from, std::int64_t line, std::int64_t step, char* to, st
   }
 }
 
-constexpr auto kGrain = [] {  // a table: granule() divides
+constexpr auto kGrain = [] {  // a table: simd_padding() divides
   std::array<std::int64_t, kDTypes> t{};
-  for (int d = 0; d < kDTypes; ++d) t[std::size_t(d)] = std::int64_t(granule(DType(d)));
+  for (int d = 0; d < kDTypes; ++d) t[std::size_t(d)] = std::int64_t(simd_padding(DType(d)));
   return t;
 }();
 

@@ -35,7 +35,7 @@ class Walk {  // lines that are long enough for a kernel each
       if (!p_.data[k]) continue;
       straight = straight && direct_[k];
       widest = std::max(widest, size);
-      grain_ = std::max(grain_, std::int64_t(granule(p_.wanted[k])));
+      grain_ = std::max(grain_, std::int64_t(simd_padding(p_.wanted[k])));
     }
     block_ = std::max(std::int64_t(kBytes) / widest & -grain_, grain_);
     stream_ = cost <= kStreamCost && direct_[0] && p_.numel * size_of(p_.wanted[0]) >= kStreamFrom;

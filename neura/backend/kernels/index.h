@@ -5,7 +5,7 @@
 
 namespace neura {
 
-struct Put {  // how a value is written over another
+struct ScatterReduce {  // how a value is written over another
   enum Mode : std::uint8_t { copy, add, prod, mean, amax, amin };
   Mode mode = copy;
   bool include_self = true;  // of all but copy: does the old value count?
@@ -15,12 +15,12 @@ struct index_kernels {
   // out = x along `dim`, at the vector `index`. x of any strides; out contiguous.
   Entry<void(Context&, View x, View index, View out, int dim)> select;
   // out[index[i]] = source[i] along `dim`, in the order of i. out contiguous; source any strides, out's dtype.
-  Entry<void(Context&, View out, View index, View source, int dim, Put)> write;
+  Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> write;
   // out[i] = x[i, but index[i] along `dim`]; out contiguous, of index's shape; x of any strides.
   Entry<void(Context&, View x, View index, View out, int dim)> gather;
   // out[i, but index[i] along `dim`] = source[i]; out contiguous; source as large as index at least, in every
   // dimension.
-  Entry<void(Context&, View out, View index, View source, int dim, Put)> scatter;
+  Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> scatter;
   // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
   // Coordinates have out's shape (any strides); out is int64, contiguous.
   Entry<void(Context&, const View* coordinates, const std::int64_t* sizes, int count, View out)> linear;

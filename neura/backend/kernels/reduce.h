@@ -4,7 +4,7 @@
 
 namespace neura {
 
-enum class Fold : unsigned char {
+enum class ReduceOp : unsigned char {
 #define REDUCE(name, ...) name,
 #include "neura/tables/reduction.def"
   count
@@ -14,7 +14,7 @@ struct reduce_kernels {
   // y = fold of x over the dimensions in `reduced` (a bit each). y has x's rank, or lacks those dimensions. Computed in
   // `computed`, to which x is converted; p, if there, holds one number of that dtype per result, or one for all,
   // which may be in the memory of the cpu.
-  Entry<void(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y)> fold;
+  Entry<void(Context&, ReduceOp, DType computed, unsigned reduced, View x, View p, View y)> fold;
   // Largest or smallest element along `dim` of a contiguous x, and the index of the first such; either may be absent.
   Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;
   // What var and mean need of x: y = sum of squares of the distance from the mean, divided by max(0, n - correction).

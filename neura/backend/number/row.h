@@ -19,10 +19,10 @@ template <> NEURA_HD constexpr Probe exact<Probe, None>(None) {
   return p.none = true, p;
 }
 
-template <Comes C, class N> struct ResultOf { using type = N; };
-template <class N> struct ResultOf<Comes::as_bool, N> { using type = mask_of<N>; };
-template <class N> struct ResultOf<Comes::as_real, N> { using type = real_of<N>; };
-template <class N> struct ResultOf<Comes::as_real_float, N> { using type = real_of<N>; };
+template <ResultType C, class N> struct ResultOf { using type = N; };
+template <class N> struct ResultOf<ResultType::as_bool, N> { using type = mask_of<N>; };
+template <class N> struct ResultOf<ResultType::as_real, N> { using type = real_of<N>; };
+template <class N> struct ResultOf<ResultType::as_real_float, N> { using type = real_of<N>; };
 template <bool Mask, class N> struct FirstOf { using type = N; };
 template <class N> struct FirstOf<true, N> { using type = mask_of<N>; };
 
@@ -53,7 +53,7 @@ template <template <class> class Row> NEURA_HD constexpr Probe value_probe() {
 // Runs all formulas of a row with Probe, where the row is defined: what Probe refuses, no other number ever sees.
 template <template <class> class Row> constexpr bool checked() {
   constexpr Probe y = value_probe<Row>();
-  constexpr Class kind = Row<Probe>::kind;
+  constexpr TypeRule kind = Row<Probe>::kind;
   static_assert(!y.fraction() || kind.makes_float() || !(kind.accepted & (integers | booleans)),
                 "a formula with a fraction cannot take integers: to_float, or fewer dtypes");
   return (void)probe<Row, 0>(), (void)probe<Row, 1>(), (void)probe<Row, 2>(), true;

@@ -4,7 +4,7 @@
 
 #define ROW_BEGIN(name, cls, count, attributes)               \
   template <class N> struct name##_row : Attributes<N> {      \
-    static constexpr Class kind = cls;                        \
+    static constexpr TypeRule kind = cls;                     \
     static constexpr int arity = count;                       \
     using R = typename ResultOf<kind.comes, N>::type;         \
     using First = typename FirstOf<kind.mask_first, N>::type; \

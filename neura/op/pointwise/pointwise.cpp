@@ -33,17 +33,17 @@ DType meet(DType higher, DType lower) {  // torch's combine_categories
 // What the flat path asks of a class, by its kind and the dtype: 255 where the operands do not stay in their dtype.
 struct FlatTable {
   std::uint8_t result[6][kDTypes];
-  std::uint8_t shift[kDTypes];  // log2 of the granule
+  std::uint8_t shift[kDTypes];  // log2 of the simd_padding
   std::uint8_t size[kDTypes];   // log2 of an element's bytes
 };
 constexpr FlatTable kFlat = [] {
   FlatTable t{};
   for (int d = 0; d < kDTypes; ++d) {
     for (int c = 0; c < 6; ++c) {
-      const Class cls{Comes(c), dtypes::all};
+      const TypeRule cls{ResultType(c), dtypes::all};
       t.result[c][d] = cls.computed_in(DType(d)) == DType(d) ? std::uint8_t(cls.result(DType(d))) : 255;
     }
-    while (std::size_t{1} << t.shift[d] < granule(DType(d))) ++t.shift[d];
+    while (std::size_t{1} << t.shift[d] < simd_padding(DType(d))) ++t.shift[d];
     while (1 << t.size[d] < size_of(DType(d))) ++t.size[d];
   }
   return t;
@@ -102,7 +102,7 @@ DType promoted(const Call& call) {
 }
 
 Dtypes dtypes_of(const Call& call) {
-  const Class& cls = call.row->cls;
+  const TypeRule& cls = call.row->cls;
   const DType common = promoted(call), fallback = default_dtype();
   if (!cls.accepts(common)) {
     std::string takes;
@@ -115,7 +115,9 @@ Dtypes dtypes_of(const Call& call) {
   if (cls.mask_first && call.in[0].is_tensor() && !(bit(call.in[0].tensor->spec.dtype) & conditions))
     refuse<DTypeError>(call, "expected a condition of bool, got " + call.in[0].tensor->spec.str());
   const DType computed = cls.computed_in(common, fallback);
-  const DType natural = cls.comes == Comes::as_bool ? DType::boolean : cls.makes_real() ? to_real(computed) : computed;
+  const DType natural = cls.comes == ResultType::as_bool ? DType::boolean
+                        : cls.makes_real()               ? to_real(computed)
+                                                         : computed;
   Dtypes d{common, computed, natural, cls.result(common, fallback)};
   if (is_integral(computed) && call.inputs > 1) meet_numbers(call, d);
   return d;

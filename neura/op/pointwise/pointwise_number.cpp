@@ -39,7 +39,7 @@ void meet_numbers(const Call& call, Dtypes& d) {
   const Row& row = *call.row;
   if (&row == &rows::pow && call.in[1].is_scalar() && call.in[1].scalar.integer() < 0) refuse_exponent(call);
   DType wide = d.computed;
-  const bool compares = row.cls.comes == Comes::as_bool, picks = chooses(row);
+  const bool compares = row.cls.comes == ResultType::as_bool, picks = chooses(row);
   for (int i = row.cls.mask_first ? 1 : 0; i < call.inputs; ++i) {
     const Operand& o = call.in[i];
     if (&row == &rows::where || (&row == &rows::heaviside && i == 1 && o.is_scalar())) {

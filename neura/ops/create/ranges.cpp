@@ -26,12 +26,12 @@ void check_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, 
   });
 }
 // start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
-Progression spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
-  Progression p;
+Arange spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  Arange p;
   p.back = (steps + 1) / 2;
   const double gaps = double(steps - 1);
   if (is_complex(dtype)) {
-    p.kind = Progression::complexes;
+    p.kind = Arange::complexes;
     const std::complex<double> a(start.real(), start.imag()), b(end.real(), end.imag());
     const std::complex<double> step = steps > 1 ? (b - a) / std::complex<double>(gaps) : 0;
     const auto put = [](double* to, std::complex<double> z) { to[0] = z.real(), to[1] = z.imag(); };
@@ -53,10 +53,10 @@ struct Arange {
   NEURA_FIELDS(start, end, step, dtype, device)
   void infer(Spec& y) const;
   void run(Context& c, View y) const {
-    Progression p;
-    if (is_integral(dtype)) p.kind = Progression::integers, p.first = start.integer(), p.by = step.integer();
+    Arange p;
+    if (is_integral(dtype)) p.kind = Arange::integers, p.first = start.integer(), p.by = step.integer();
     else p.start[0] = start.real(), p.step[0] = step.real();
-    c.backend.join->progression(c, p, y);
+    c.backend.join->arange(c, p, y);
   }
 };
 void Arange::infer(Spec& y) const {
@@ -92,8 +92,7 @@ struct Linspace {
     y = Spec::dense(dtype, Shape{steps}, device);
   }
   void run(Context& c, View y) const {
-    if (category(dtype) != Category::integer)
-      return c.backend.join->progression(c, spaced(start, end, steps, dtype), y);
+    if (category(dtype) != Category::integer) return c.backend.join->arange(c, spaced(start, end, steps, dtype), y);
     made_on_cpu(c, y, [&](Context&, View out) { lay_integers(start.integer(), end.integer(), out); });
   }
 };
@@ -120,7 +119,7 @@ struct Logspace {
   template <class N> void powers(Context& c, View out) const {
     const Spec wide = Spec::dense(dtype_of<N>, Shape{steps});
     N* const exponent = c.scratch_of<N>(steps);
-    c.backend.join->progression(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
+    c.backend.join->arange(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
     parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
       for (std::int64_t i = b; i < e; ++i)
         Scalar(std::pow(N(base), exponent[i])).store(dtype, out.data + i * size_of(dtype));

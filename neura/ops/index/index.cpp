@@ -27,15 +27,15 @@ void check_vector(const char* op, const Spec& index) {
 std::int64_t size_at(const Spec& s, int dim) { return s.rank ? s.shape[dim] : 1; }
 
 // Attributes of one call; `dim` counted from the front.
-WriteAttributes attributes(const char* op, const Tensor& self, int dim, Put put, bool grid) {
+WriteAttributes attributes(const char* op, const Tensor& self, int dim, ScatterReduce put, bool grid) {
   return {wrap_dim(op, dim, self.dim()), put, grid, {}};
 }
-Put::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
-  if (reduce == "sum" && sum) return Put::add;
-  if (reduce == "prod") return Put::prod;
-  if (reduce == "mean") return Put::mean;
-  if (reduce == "amax") return Put::amax;
-  if (reduce == "amin") return Put::amin;
+ScatterReduce::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
+  if (reduce == "sum" && sum) return ScatterReduce::add;
+  if (reduce == "prod") return ScatterReduce::prod;
+  if (reduce == "mean") return ScatterReduce::mean;
+  if (reduce == "amax") return ScatterReduce::amax;
+  if (reduce == "amin") return ScatterReduce::amin;
   throw ValueError(std::string(op) + ": expected reduce to be " + (sum ? "sum, " : "") +
                    "prod, mean, amax or amin, got " + std::string(reduce));
 }
@@ -91,7 +91,8 @@ void IndexSelect::infer(const Spec& x, const Spec& index, Spec& out) const {
   out = Spec::dense(x.dtype, size, x.device);
 }
 void IndexSelect::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = write_at({dim, {Put::add}, false, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
+  if (g.needs(0))
+    g.result[0] = write_at({dim, {ScatterReduce::add}, false, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
 }
 
 void Gather::infer(const Spec& x, const Spec& index, Spec& out) const {
@@ -106,7 +107,7 @@ void Gather::infer(const Spec& x, const Spec& index, Spec& out) const {
   });
 }
 void Gather::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = write_at({dim, {Put::add}, true, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
+  if (g.needs(0)) g.result[0] = write_at({dim, {ScatterReduce::add}, true, g.meta[0]->sizes()}, {}, g.input(1), g.g[0]);
 }
 
 void WriteAttributes::check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
@@ -117,7 +118,7 @@ void WriteAttributes::check(const char* op, const Spec& x, const Spec& index, co
     return std::string(op) + ": expected self and source of one dtype, got " + x.str() + " and " + source.str() +
            "; convert one with .to()";
   });
-  neura::check<DTypeError>(put.mode < Put::amax || !is_complex(out.dtype), [&] {
+  neura::check<DTypeError>(put.mode < ScatterReduce::amax || !is_complex(out.dtype), [&] {
     return std::string(op) + ": expected real numbers for amax and amin, got " + x.str();
   });
   const int rank = std::max<int>(out.rank, 1);
@@ -166,11 +167,11 @@ void WriteAttributes::write(Context& c, View x, View index, View source, View ou
 }
 
 void WriteAttributes::gradient(Gradient& g) const {
-  if (put.mode != Put::add && put.mode != Put::copy) return reduce_gradient(*this, g);
-  if (put.mode == Put::add && !put.include_self) return reduce_gradient(*this, g);
+  if (put.mode != ScatterReduce::add && put.mode != ScatterReduce::copy) return reduce_gradient(*this, g);
+  if (put.mode == ScatterReduce::add && !put.include_self) return reduce_gradient(*this, g);
   if (g.needs(0)) {
     g.result[0] = g.g[0];
-    if (put.mode == Put::copy) {
+    if (put.mode == ScatterReduce::copy) {
       const Tensor zero = value_like("put", g.g[0], 0);
       const Tensor& index = g.input(1);
       const Tensor source = grid ? expand(zero, index.shape()) : expanded(g.g[0], dim, index, zero);
@@ -184,16 +185,17 @@ void WriteAttributes::gradient(Gradient& g) const {
 }
 
 Tensor write_at(const WriteAttributes& a, const Tensor& base, const Tensor& index, const Tensor& source) {
-  if (a.put.mode == Put::copy)
+  if (a.put.mode == ScatterReduce::copy)
     return a.grid ? fresh<Write::scatter>(a, base, index, source) : fresh<Write::index_copy>(a, base, index, source);
-  if (a.put.mode == Put::add && a.put.include_self)
+  if (a.put.mode == ScatterReduce::add && a.put.include_self)
     return a.grid ? fresh<Write::scatter_add>(a, base, index, source) : fresh<Write::index_add>(a, base, index, source);
   return a.grid ? fresh<Write::scatter_reduce>(a, base, index, source)
                 : fresh<Write::index_reduce>(a, base, index, source);
 }
 
 Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate) {
-  const WriteAttributes a = attributes(kWriteNames[int(name)], target, dim, {accumulate ? Put::add : Put::copy}, false);
+  const WriteAttributes a =
+      attributes(kWriteNames[int(name)], target, dim, {accumulate ? ScatterReduce::add : ScatterReduce::copy}, false);
   if (name == Write::put) return in_place<Write::put>(a, target, index, source);
   if (name == Write::masked_scatter) return in_place<Write::masked_scatter>(a, target, index, source);
   return in_place<Write::index_put>(a, target, index, source);
@@ -203,11 +205,11 @@ Tensor index_select(const Tensor& input, int dim, const Tensor& index) {
   return apply(IndexSelect{wrap_dim("index_select", dim, input.dim())}, input, index);
 }
 Tensor index_add(const Tensor& input, int dim, const Tensor& index, const Tensor& source, Scalar alpha) {
-  return fresh<Write::index_add>(attributes("index_add", input, dim, {Put::add}, false), input, index,
+  return fresh<Write::index_add>(attributes("index_add", input, dim, {ScatterReduce::add}, false), input, index,
                                  scaled(source, alpha));
 }
 Tensor& index_add_(Tensor& self, int dim, const Tensor& index, const Tensor& source, Scalar alpha) {
-  return in_place<Write::index_add>(attributes("index_add", self, dim, {Put::add}, false), self, index,
+  return in_place<Write::index_add>(attributes("index_add", self, dim, {ScatterReduce::add}, false), self, index,
                                     scaled(source, alpha));
 }
 Tensor index_copy(const Tensor& input, int dim, const Tensor& index, const Tensor& source) {
@@ -232,12 +234,12 @@ Tensor& index_fill_(Tensor& self, int dim, const Tensor& index, Scalar value) {
 }
 Tensor index_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
                     bool include_self) {
-  const Put put{mode_of("index_reduce", reduce, false), include_self};
+  const ScatterReduce put{mode_of("index_reduce", reduce, false), include_self};
   return fresh<Write::index_reduce>(attributes("index_reduce", input, dim, put, false), input, index, source);
 }
 Tensor& index_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
                       bool include_self) {
-  const Put put{mode_of("index_reduce", reduce, false), include_self};
+  const ScatterReduce put{mode_of("index_reduce", reduce, false), include_self};
   return in_place<Write::index_reduce>(attributes("index_reduce", self, dim, put, false), self, index, source);
 }
 
@@ -246,32 +248,32 @@ Tensor gather(const Tensor& input, int dim, const Tensor& index) {
 }
 Tensor scatter_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
                       bool include_self) {
-  const Put put{mode_of("scatter_reduce", reduce, true), include_self};
+  const ScatterReduce put{mode_of("scatter_reduce", reduce, true), include_self};
   return fresh<Write::scatter_reduce>(attributes("scatter_reduce", input, dim, put, true), input, index,
                                       reached(src, index));
 }
 Tensor& scatter_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
                         bool include_self) {
-  const Put put{mode_of("scatter_reduce", reduce, true), include_self};
+  const ScatterReduce put{mode_of("scatter_reduce", reduce, true), include_self};
   return in_place<Write::scatter_reduce>(attributes("scatter_reduce", self, dim, put, true), self, index,
                                          reached(src, index));
 }
 Tensor scatter_add(const Tensor& input, int dim, const Tensor& index, const Tensor& src) {
-  return fresh<Write::scatter_add>(attributes("scatter_add", input, dim, {Put::add}, true), input, index,
+  return fresh<Write::scatter_add>(attributes("scatter_add", input, dim, {ScatterReduce::add}, true), input, index,
                                    reached(src, index));
 }
 Tensor& scatter_add_(Tensor& self, int dim, const Tensor& index, const Tensor& src) {
-  return in_place<Write::scatter_add>(attributes("scatter_add", self, dim, {Put::add}, true), self, index,
+  return in_place<Write::scatter_add>(attributes("scatter_add", self, dim, {ScatterReduce::add}, true), self, index,
                                       reached(src, index));
 }
 
 namespace {
-Put scatter_put(std::string_view reduce) {
+ScatterReduce scatter_put(std::string_view reduce) {
   if (reduce.empty()) return {};
-  if (reduce == "add") return {Put::add};
+  if (reduce == "add") return {ScatterReduce::add};
   check<ValueError>(reduce == "multiply",
                     [&] { return "scatter: expected reduce to be add or multiply, got " + std::string(reduce); });
-  return {Put::prod};
+  return {ScatterReduce::prod};
 }
 Tensor grid_of(const char* op, const Tensor& self, const Tensor& index, Scalar value) {
   return expand(value_like(op, self, value), index.shape());
@@ -284,7 +286,7 @@ Tensor scatter(const Tensor& input, int dim, const Tensor& index, const Tensor& 
 }
 Tensor& scatter_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
   WriteAttributes a = attributes("scatter", self, dim, scatter_put(reduce), true);
-  if (a.put.mode == Put::copy) return in_place<Write::scatter>(a, self, index, reached(src, index));
+  if (a.put.mode == ScatterReduce::copy) return in_place<Write::scatter>(a, self, index, reached(src, index));
   return in_place<Write::scatter_reduce>(a, self, index, reached(src, index));
 }
 Tensor scatter(const Tensor& input, int dim, const Tensor& index, Scalar value, std::string_view reduce) {

@@ -28,13 +28,13 @@ struct Gather {
   void gradient(Gradient&) const;
 };
 
-NEURA_FIELDS_OF(Put, mode, include_self)
+NEURA_FIELDS_OF(ScatterReduce, mode, include_self)
 
 // Writes into x along `dim`, at a vector of indices or, `grid`, at one index per element. An absent x is zeros of
 // `size`.
 struct WriteAttributes {
   int dim;
-  Put put;
+  ScatterReduce put;
   bool grid;
   Shape size;
   NEURA_FIELDS(dim, put, grid, size)

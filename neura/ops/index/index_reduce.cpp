@@ -16,11 +16,11 @@ struct Reduction {
     return a.grid ? apply(Gather{a.dim}, x, index) : apply(IndexSelect{a.dim}, x, index);
   }
   Tensor sum_into(const Tensor& base, const Tensor& x) const {
-    return write_at({a.dim, {Put::add}, a.grid, {}}, base, index, x);
+    return write_at({a.dim, {ScatterReduce::add}, a.grid, {}}, base, index, x);
   }
   Tensor again(const Tensor& base, const Tensor& x) const { return write_at(a, base, index, x); }
   Tensor cleared(const Tensor& x) const {  // zero where something was written
-    return write_at({a.dim, {Put::copy}, a.grid, {}}, x, index, zeros_like(source));
+    return write_at({a.dim, {ScatterReduce::copy}, a.grid, {}}, x, index, zeros_like(source));
   }
   Tensor number(const Tensor& mask) const { return mask.to(self.dtype()); }
 };
@@ -49,13 +49,13 @@ void extremum(const Reduction& r, const Tensor& g, Tensor& to_self, Tensor& to_s
 void reduce_gradient(const WriteAttributes& a, Gradient& g) {
   const Reduction r{a, g.input(1), g.input(0), g.input(2), g.output()};
   Tensor to_self, to_source;
-  if (a.put.mode == Put::prod) {
+  if (a.put.mode == ScatterReduce::prod) {
     prod(r, g.g[0], to_self, to_source);
-  } else if (a.put.mode == Put::amax || a.put.mode == Put::amin) {
+  } else if (a.put.mode == ScatterReduce::amax || a.put.mode == ScatterReduce::amin) {
     extremum(r, g.g[0], to_self, to_source);
   } else {
     Tensor share = g.g[0];
-    if (a.put.mode == Put::mean) {
+    if (a.put.mode == ScatterReduce::mean) {
       const Tensor count = r.sum_into(full_like(r.self, a.put.include_self ? 1 : 0), ones_like(r.source));
       share = div(share, masked_fill(count, eq(count, 0), 1));
     }

@@ -104,7 +104,7 @@ struct All : Folding {
 };
 
 template <class Op>
-Op folding(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, DType result, DType computed) {
+Op folding(ReduceOp fold, const Tensor& x, const Dims& dim, bool keepdim, DType result, DType computed) {
   return Op{{fold, computed, result, dims_mask(Op::op.name, dim, x.dim()), keepdim}};
 }
 DType summed(const char* op, const Tensor& x, std::optional<DType> dtype) {
@@ -114,7 +114,8 @@ DType summed(const char* op, const Tensor& x, std::optional<DType> dtype) {
   });
   return result;
 }
-template <class Op> Op summing(Fold fold, const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+template <class Op>
+Op summing(ReduceOp fold, const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   const DType result = summed(Op::op.name, x, dtype);
   return folding<Op>(fold, x, dim, keepdim, result, is_integral(result) ? DType::int64 : accumulation(result));
 }
@@ -123,9 +124,9 @@ Mean mean_of(const Tensor& x, const Dims& dim, bool keepdim, std::optional<DType
   check<DTypeError>(bit(result) & (dtypes::floating | dtypes::complexes), [&] {
     return std::string("mean: expected floating or complex numbers, got ") + name(result) + "; give a floating dtype";
   });
-  return folding<Mean>(Fold::mean, x, dim, keepdim, result, accumulation(result));
+  return folding<Mean>(ReduceOp::mean, x, dim, keepdim, result, accumulation(result));
 }
-template <class Op> Op extreme_of(Fold fold, const Tensor& x, const Dims& dim, bool keepdim) {
+template <class Op> Op extreme_of(ReduceOp fold, const Tensor& x, const Dims& dim, bool keepdim) {
   Op op = folding<Op>(fold, x, dim, keepdim, x.dtype(), accumulation(x.dtype()));
   check_dtype(Op::op.name, x.spec(), dtypes::ordered, "real");
   check_not_empty(Op::op.name, x.spec(), op.dims);
@@ -137,7 +138,7 @@ void check_real(const char* op, DType input, std::optional<DType> dtype) {
   check<DTypeError>(bit(got) & dtypes::floating,
                     [&] { return std::string(op) + ": expected real floating numbers, got " + name(got); });
 }
-template <class Op> Tensor truth(Fold fold, const Tensor& x, const Dims& dim, bool keepdim) {
+template <class Op> Tensor truth(ReduceOp fold, const Tensor& x, const Dims& dim, bool keepdim) {
   const DType result = x.dtype() == DType::uint8 ? DType::uint8 : DType::boolean;
   return apply(folding<Op>(fold, x, dim, keepdim, result, DType::boolean), x);
 }
@@ -146,20 +147,21 @@ template <class Op> Tensor truth(Fold fold, const Tensor& x, const Dims& dim, bo
 Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   if (const amp::Under cast{amp::Name::sum, input}; !dtype && cast) return sum(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return any(to(input, DType::boolean), dim, keepdim);
-  return apply(summing<Sum>(Fold::sum, input, dim, keepdim, dtype), input);
+  return apply(summing<Sum>(ReduceOp::sum, input, dim, keepdim, dtype), input);
 }
 Tensor& sum_out(Tensor& out, const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   if (dtype == DType::boolean) {  // as sum(): whether any is not 0
     const Tensor x = to(input, DType::boolean);
-    return apply_to(Destination::out, out, folding<Any>(Fold::amax, x, dim, keepdim, dtype.value(), DType::boolean), x);
+    return apply_to(Destination::out, out, folding<Any>(ReduceOp::amax, x, dim, keepdim, dtype.value(), DType::boolean),
+                    x);
   }
-  return apply_to(Destination::out, out, summing<Sum>(Fold::sum, input, dim, keepdim, dtype), input);
+  return apply_to(Destination::out, out, summing<Sum>(ReduceOp::sum, input, dim, keepdim, dtype), input);
 }
 Tensor nansum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   const DType result = summed("nansum", input, dtype);
   if (is_integral(input.dtype()) || is_integral(result)) return sum(input, dim, keepdim, dtype);
   check_real("nansum", input.dtype(), dtype);
-  return apply(summing<NanSum>(Fold::nansum, input, dim, keepdim, dtype), input);
+  return apply(summing<NanSum>(ReduceOp::nansum, input, dim, keepdim, dtype), input);
 }
 Tensor mean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   return apply(mean_of(input, dim, keepdim, dtype), input);
@@ -175,7 +177,7 @@ Tensor nanmean(const Tensor& input, const Dims& dim, bool keepdim, std::optional
 Tensor prod(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   if (const amp::Under cast{amp::Name::prod, input}; !dtype && cast) return prod(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return all(to(input, DType::boolean), dim, keepdim);
-  return apply(summing<Prod>(Fold::prod, input, dim, keepdim, dtype), input);
+  return apply(summing<Prod>(ReduceOp::prod, input, dim, keepdim, dtype), input);
 }
 Tensor trace(const Tensor& input) {
   if (const amp::Under cast{amp::Name::trace, input}) return trace(cast(input));
@@ -200,16 +202,16 @@ Tensor sum_to_size(const Tensor& input, const Shape& size) {
 }
 
 Tensor amax(const Tensor& input, const Dims& dim, bool keepdim) {
-  return apply(extreme_of<AMax>(Fold::amax, input, dim, keepdim), input);
+  return apply(extreme_of<AMax>(ReduceOp::amax, input, dim, keepdim), input);
 }
 Tensor amin(const Tensor& input, const Dims& dim, bool keepdim) {
-  return apply(extreme_of<AMin>(Fold::amin, input, dim, keepdim), input);
+  return apply(extreme_of<AMin>(ReduceOp::amin, input, dim, keepdim), input);
 }
 Tensor& amax_out(Tensor& out, const Tensor& input, const Dims& dim, bool keepdim) {
-  return apply_to(Destination::out, out, extreme_of<AMax>(Fold::amax, input, dim, keepdim), input);
+  return apply_to(Destination::out, out, extreme_of<AMax>(ReduceOp::amax, input, dim, keepdim), input);
 }
 Tensor& amin_out(Tensor& out, const Tensor& input, const Dims& dim, bool keepdim) {
-  return apply_to(Destination::out, out, extreme_of<AMin>(Fold::amin, input, dim, keepdim), input);
+  return apply_to(Destination::out, out, extreme_of<AMin>(ReduceOp::amin, input, dim, keepdim), input);
 }
 MinMaxResult aminmax(const Tensor& input, std::optional<int> dim, bool keepdim) {
   const Dims dims = dim ? Dims(*dim) : Dims();
@@ -220,8 +222,12 @@ MinMaxResult aminmax(const Tensor& input, std::optional<int> dim, bool keepdim) 
 Tensor max(const Tensor& input) { return amax(input); }
 Tensor min(const Tensor& input) { return amin(input); }
 
-Tensor any(const Tensor& input, const Dims& dim, bool keepdim) { return truth<Any>(Fold::amax, input, dim, keepdim); }
-Tensor all(const Tensor& input, const Dims& dim, bool keepdim) { return truth<All>(Fold::amin, input, dim, keepdim); }
+Tensor any(const Tensor& input, const Dims& dim, bool keepdim) {
+  return truth<Any>(ReduceOp::amax, input, dim, keepdim);
+}
+Tensor all(const Tensor& input, const Dims& dim, bool keepdim) {
+  return truth<All>(ReduceOp::amin, input, dim, keepdim);
+}
 Tensor count_nonzero(const Tensor& input, const Dims& dim) { return sum(to(input.detach(), DType::boolean), dim); }
 
 Tensor Tensor::sum(const Dims& dim, bool keepdim) const { return neura::sum(*this, dim, keepdim); }

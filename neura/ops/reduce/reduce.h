@@ -54,7 +54,7 @@ Tensor all(const Tensor& input, const Dims& dim = {}, bool keepdim = false);
 Tensor var(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);
 Tensor std(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);
 struct MomentsResult {
-  Tensor first, mean;  // variance or deviation, and mean
+  Tensor spread, mean;  // spread: variance or deviation
 };
 MomentsResult var_mean(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);
 MomentsResult std_mean(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);

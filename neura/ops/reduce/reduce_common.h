@@ -23,7 +23,7 @@ void check_not_empty(const char* op, const Spec& x, unsigned dims);
 void check_dtype(const char* op, const Spec& x, DTypeSet accepted, const char* kinds);
 
 struct Folding {  // the part that all folds share; an operation adds name and gradient
-  Fold fold;
+  ReduceOp fold;
   DType computed, result;
   unsigned dims;
   bool keepdim;

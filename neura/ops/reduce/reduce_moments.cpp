@@ -76,8 +76,8 @@ template <class Op> MomentsResult moments(const Tensor& x, const Dims& dim, doub
 template <class Op> Tensor of_parts(const Tensor& x, const Dims& dim, double correction, bool keepdim) {
   const Tensor parts = view_as_real(contiguous(x));
   const unsigned dims = dims_mask(Op::op.name, dim, x.dim());
-  if (x.dim() == 0) return moments<Op>(unsqueeze(parts, 0), 0, correction, false).first;
-  return moments<Op>(parts, named(dims), correction, keepdim).first;
+  if (x.dim() == 0) return moments<Op>(unsqueeze(parts, 0), 0, correction, false).spread;
+  return moments<Op>(parts, named(dims), correction, keepdim).spread;
 }
 
 struct LogSumExp {
@@ -109,17 +109,17 @@ struct Norm {
     y = Spec::dense(result, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
   void run(Context& c, View x, View y) const {
-    const Fold fold = ord == 0       ? Fold::norm0
-                      : ord == 1     ? Fold::norm1
-                      : ord == 2     ? Fold::norm2
-                      : ord == kInf  ? Fold::norminf
-                      : ord == -kInf ? Fold::normmin
-                                     : Fold::normp;
+    const ReduceOp fold = ord == 0       ? ReduceOp::norm0
+                          : ord == 1     ? ReduceOp::norm1
+                          : ord == 2     ? ReduceOp::norm2
+                          : ord == kInf  ? ReduceOp::norm_inf
+                          : ord == -kInf ? ReduceOp::norm_neg_inf
+                                         : ReduceOp::normp;
     const DType computed = accumulation(result);
     alignas(8) char exponent[8];
     Scalar(ord).store(computed, exponent);
     const Spec number = Spec::dense(computed, {});
-    c.backend.reduce->fold(c, fold, computed, dims, x, fold == Fold::normp ? View{exponent, &number} : View{}, y);
+    c.backend.reduce->fold(c, fold, computed, dims, x, fold == ReduceOp::normp ? View{exponent, &number} : View{}, y);
   }
   void gradient(Gradient& g) const {
     if (ord == 0) return;  // a count has no derivative
@@ -145,11 +145,11 @@ struct Norm {
 
 Tensor var(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return sum(of_parts<VarMean>(input, dim, correction, keepdim), -1);
-  return moments<VarMean>(input, dim, correction, keepdim).first;
+  return moments<VarMean>(input, dim, correction, keepdim).spread;
 }
 Tensor std(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return vector_norm(of_parts<StdMean>(input, dim, correction, keepdim), 2, -1);
-  return moments<StdMean>(input, dim, correction, keepdim).first;
+  return moments<StdMean>(input, dim, correction, keepdim).spread;
 }
 MomentsResult var_mean(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return {var(input, dim, correction, keepdim), mean(input, dim, keepdim)};

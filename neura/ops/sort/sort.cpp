@@ -19,7 +19,7 @@ namespace {
 
 constexpr Operation ranking(const char* name) { return operation(name).saves(0, out(1)); }
 struct Ranking {  // an operation adds its name
-  Rank rank;
+  Selection rank;
   int dim;
   std::int64_t k, room;  // room: results along dim
   bool keepdim;
@@ -62,7 +62,7 @@ struct Mode : Ranking {
 };
 
 template <class Op>
-SortResult ranked(Rank rank, const Tensor& x, int dim, std::int64_t k, std::int64_t room, bool keepdim) {
+SortResult ranked(Selection rank, const Tensor& x, int dim, std::int64_t k, std::int64_t room, bool keepdim) {
   auto [values, indices] = apply(Op{{rank, dim, k, room, keepdim}}, contiguous(x));
   return {values, indices};
 }
@@ -71,7 +71,7 @@ int ordered_dim(const char* op, const Tensor& x, int dim) {
   return wrap_dim(op, dim, std::max(x.dim(), 1));
 }
 std::int64_t size_along(const Tensor& x, int dim) { return x.dim() ? x.size(dim) : 1; }
-template <class Op> SortResult chosen(Rank rank, const Tensor& x, int dim, bool keepdim) {
+template <class Op> SortResult chosen(Selection rank, const Tensor& x, int dim, bool keepdim) {
   dim = ordered_dim(Op::op.name, x, dim);
   check_not_empty(Op::op.name, x.spec(), x.dim() ? 1u << dim : 0);
   return ranked<Op>(rank, x, dim, 0, 1, keepdim);
@@ -85,7 +85,8 @@ struct MedianOfAll {
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(x.dtype, {}, x.device); }
   void run(Context& c, View x, View y) const {
     const Spec flat = Spec::dense(x.dtype(), Shape{x.numel()}), one = Spec::dense(DType::int64, {});
-    c.backend.sort->rank(c, skip_nan ? Rank::nanmedian : Rank::median, 0, 0, View{x.data, &flat}, y, {nullptr, &one});
+    c.backend.sort->rank(c, skip_nan ? Selection::nanmedian : Selection::median, 0, 0, View{x.data, &flat}, y,
+                         {nullptr, &one});
   }
   void gradient(Gradient& g) const {
     const Tensor &x = g.input(0), &y = g.output();
@@ -103,7 +104,8 @@ Tensor median_of_all(const Tensor& x, bool skip_nan) {
 
 SortResult sort(const Tensor& input, int dim, bool descending, bool) {  // every sort here is stable
   dim = ordered_dim("sort", input, dim);
-  return ranked<Sort>(descending ? Rank::largest : Rank::smallest, input, dim, 0, size_along(input, dim), true);
+  return ranked<Sort>(descending ? Selection::largest : Selection::smallest, input, dim, 0, size_along(input, dim),
+                      true);
 }
 Tensor argsort(const Tensor& input, int dim, bool descending, bool stable) {
   return sort(input.detach(), dim, descending, stable).indices;
@@ -117,7 +119,7 @@ SortResult topk(const Tensor& input, std::int64_t k, int dim, bool largest, bool
     return "topk: expected k from 0 to " + std::to_string(n) + ", the size of dim " + std::to_string(dim) + ", got " +
            std::to_string(k);
   });
-  return ranked<TopK>(largest ? Rank::largest : Rank::smallest, input, dim, 0, k, true);
+  return ranked<TopK>(largest ? Selection::largest : Selection::smallest, input, dim, 0, k, true);
 }
 SortResult kthvalue(const Tensor& input, std::int64_t k, int dim, bool keepdim) {
   dim = ordered_dim("kthvalue", input, dim);
@@ -126,18 +128,20 @@ SortResult kthvalue(const Tensor& input, std::int64_t k, int dim, bool keepdim) 
     return "kthvalue: expected k from 1 to " + std::to_string(n) + ", the size of dim " + std::to_string(dim) +
            ", got " + std::to_string(k);
   });
-  return ranked<KthValue>(Rank::kth, input, dim, k - 1, 1, keepdim);
+  return ranked<KthValue>(Selection::kth, input, dim, k - 1, 1, keepdim);
 }
 
 Tensor median(const Tensor& input) { return median_of_all(input, false); }
 Tensor nanmedian(const Tensor& input) { return median_of_all(input, true); }
 SortResult median(const Tensor& input, int dim, bool keepdim) {
-  return chosen<Median>(Rank::median, input, dim, keepdim);
+  return chosen<Median>(Selection::median, input, dim, keepdim);
 }
 SortResult nanmedian(const Tensor& input, int dim, bool keepdim) {
-  return chosen<NanMedian>(Rank::nanmedian, input, dim, keepdim);
+  return chosen<NanMedian>(Selection::nanmedian, input, dim, keepdim);
 }
-SortResult mode(const Tensor& input, int dim, bool keepdim) { return chosen<Mode>(Rank::mode, input, dim, keepdim); }
+SortResult mode(const Tensor& input, int dim, bool keepdim) {
+  return chosen<Mode>(Selection::mode, input, dim, keepdim);
+}
 
 namespace {
 enum class Between { linear, lower, higher, midpoint, nearest };

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "neura/backend/cpu/conv/unfold.h"
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/visit.h"
 
 namespace neura {
@@ -71,7 +71,7 @@ template <class T> void add_to(T* sum, const T* more, int64_t n, T sign) {
 }
 // z = f(a, b) of complex operands, by a function of real arrays.
 template <class T, class F> void complex_parts(Context& c, View a, View b, View z, View bias, Conjugated conj, F real) {
-  const Planar<T> pa(c, a, conj.first), pb(c, b, conj.second), pz(c, z, false, false);
+  const SplitComplex<T> pa(c, a, conj.first), pb(c, b, conj.second), pz(c, z, false, false);
   T* const more = c.scratch_of<T>(pz.spec.numel);
   real(pa.re, pb.re, pz.re), real(pa.im, pb.im, more), add_to(pz.re, more, pz.spec.numel, T(-1));
   real(pa.re, pb.im, pz.im), real(pa.im, pb.re, more), add_to(pz.im, more, pz.spec.numel, T(1));

@@ -44,12 +44,12 @@ void select(Context& c, View x, View index, View out, int dim) {
                                                  View{out.data + i * b.inner * width, &to});
                         });
   }
-  Odometer<1> outer;
+  StridedIterator<1> outer;
   for (int d = 0; d < dim; ++d) outer.add(xs.shape[d], {xs.strides[d]});
   const std::int64_t grain = std::max<std::int64_t>(1, kSerial / 2 / b.inner);
   visit_width(int(width), [&]<class U>(U) {
     parallel_for(b.outer * b.size, grain, [&](std::int64_t begin, std::int64_t end) {
-      Odometer<1> o = outer;
+      StridedIterator<1> o = outer;
       while (begin < end) {
         o.seek(begin / b.size);
         std::int64_t i = begin % b.size;
@@ -69,7 +69,7 @@ void select(Context& c, View x, View index, View out, int dim) {
 }
 
 // A task has some columns of one outer position and goes through all of the index, so that sums have one order.
-template <class T, Put::Mode mode>
+template <class T, ScatterReduce::Mode mode>
 void run(const Block& b, const std::int64_t* at, std::int64_t n, T* out, const T* source, std::int64_t stride) {
   const std::int64_t chunk = std::max<std::int64_t>(256, 64 / std::int64_t(sizeof(T)));
   const std::int64_t chunks = (b.inner + chunk - 1) / chunk;
@@ -82,7 +82,8 @@ void run(const Block& b, const std::int64_t* at, std::int64_t n, T* out, const T
       for (std::int64_t i = 0; i < n; ++i) {
         T* to = block + at[i] * b.inner;
         const T* from = stride ? source + (o * n + i) * b.inner + c0 : source;
-        if (mode == Put::copy && stride) std::memcpy(static_cast<void*>(to), from, std::size_t(width) * sizeof(T));
+        if (mode == ScatterReduce::copy && stride)
+          std::memcpy(static_cast<void*>(to), from, std::size_t(width) * sizeof(T));
         else
           for (std::int64_t j = 0; j < width; ++j) put<mode>(to[j], from[j * stride]);
       }
@@ -90,7 +91,7 @@ void run(const Block& b, const std::int64_t* at, std::int64_t n, T* out, const T
   });
 }
 
-void write(Context& c, View out, View index, View source, int dim, Put how) {
+void write(Context& c, View out, View index, View source, int dim, ScatterReduce how) {
   if (!out.numel() || !index.numel()) {
     if (index.numel()) checked_index(c, index, at_least_1d(*out.spec).shape[dim]);
     return;
@@ -109,21 +110,21 @@ void write(Context& c, View out, View index, View source, int dim, Put how) {
     source = copy;
   }
   const std::int64_t stride = one ? 0 : 1;
-  if (how.mode == Put::copy) {
+  if (how.mode == ScatterReduce::copy) {
     return visit_width(size_of(out.dtype()),
-                       [&]<class U>(U) { run<U, Put::copy>(b, at, n, out.as<U>(), source.as<U>(), stride); });
+                       [&]<class U>(U) { run<U, ScatterReduce::copy>(b, at, n, out.as<U>(), source.as<U>(), stride); });
   }
   std::int64_t* counts = nullptr;
-  if (how.mode == Put::mean) {
+  if (how.mode == ScatterReduce::mean) {
     const std::int64_t term = 1;
     counts = c.scratch_of<std::int64_t>(out.numel());
     std::fill(counts, counts + out.numel(), how.include_self ? 1 : 0);
-    run<std::int64_t, Put::add>(b, at, n, counts, &term, 0);
+    run<std::int64_t, ScatterReduce::add>(b, at, n, counts, &term, 0);
   }
   visit_number(out.dtype(), [&]<class T>(T) {
-    visit_mode(how.mode, [&]<Put::Mode mode>(std::integral_constant<Put::Mode, mode>) {
+    visit_mode(how.mode, [&]<ScatterReduce::Mode mode>(std::integral_constant<ScatterReduce::Mode, mode>) {
       const T start = identity<mode, T>();
-      if (!how.include_self) run<T, Put::copy>(b, at, n, out.as<T>(), &start, 0);
+      if (!how.include_self) run<T, ScatterReduce::copy>(b, at, n, out.as<T>(), &start, 0);
       run<T, mode>(b, at, n, out.as<T>(), source.as<T>(), stride);
     });
   });
@@ -138,7 +139,7 @@ void linear(Context& c, const View* coordinates, const std::int64_t* sizes, int 
     const View& v = coordinates[k];
     const std::int64_t size = sizes[k];
     const auto add = [&]<class T>(const T* p) {
-      Odometer<1> o;
+      StridedIterator<1> o;
       for (int d = 0; d < v.rank(); ++d) o.add(v.size(d), {v.stride(d)});
       const bool dense = v.spec->contiguous;
       if (!dense && n) o.seek(0);

@@ -12,7 +12,7 @@ const std::int64_t* dense_index(Context& c, const View& index) {
   if (index.dtype() == DType::int64 && index.spec->contiguous) return index.as<std::int64_t>();
   std::int64_t* const to = c.scratch_of<std::int64_t>(n);
   const auto gather = [&]<class T>(const T* from) {
-    Odometer<1> o;
+    StridedIterator<1> o;
     for (int d = 0; d < index.rank(); ++d) o.add(index.size(d), {index.stride(d)});
     if (n) o.seek(0);
     for (std::int64_t i = 0; i < n; ++i, o.next()) to[i] = std::int64_t(from[o.at[0]]);

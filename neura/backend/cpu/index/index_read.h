@@ -82,36 +82,39 @@ template <class F> void visit_number(DType d, const F& f) {
 template <class T> inline constexpr bool is_complex_number = false;
 template <class T> inline constexpr bool is_complex_number<std::complex<T>> = true;
 
-template <Put::Mode mode, class T> void put(T& to, T value) {
-  if constexpr (mode == Put::copy) to = value;
-  else if constexpr (mode == Put::add) to = T(to + value);
-  else if constexpr (mode == Put::prod) to = T(to * value);
+template <ScatterReduce::Mode mode, class T> void put(T& to, T value) {
+  if constexpr (mode == ScatterReduce::copy) to = value;
+  else if constexpr (mode == ScatterReduce::add) to = T(to + value);
+  else if constexpr (mode == ScatterReduce::prod) to = T(to * value);
   else if constexpr (is_complex_number<T>) to = value;  // refused above
   else if constexpr (std::is_integral_v<T> || std::is_same_v<T, Truth>)
-    to = (mode == Put::amax ? to < value : value < to) ? value : to;
-  else if (value != value || (mode == Put::amax ? to < value : value < to)) to = value;  // NaN wins
+    to = (mode == ScatterReduce::amax ? to < value : value < to) ? value : to;
+  else if (value != value || (mode == ScatterReduce::amax ? to < value : value < to)) to = value;  // NaN wins
 }
 
 // Elements that a mode without the old value starts from.
-template <Put::Mode mode, class T> T identity() {
-  if constexpr (mode == Put::prod) return T(1);
-  else if constexpr (mode == Put::add || mode == Put::mean || is_complex_number<T>) return T(0);
-  else if constexpr (std::is_same_v<T, Truth>) return Truth(mode == Put::amin);
+template <ScatterReduce::Mode mode, class T> T identity() {
+  if constexpr (mode == ScatterReduce::prod) return T(1);
+  else if constexpr (mode == ScatterReduce::add || mode == ScatterReduce::mean || is_complex_number<T>) return T(0);
+  else if constexpr (std::is_same_v<T, Truth>) return Truth(mode == ScatterReduce::amin);
   else if constexpr (std::is_integral_v<T>)
-    return mode == Put::amax ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
-  else return T(mode == Put::amax ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity());
+    return mode == ScatterReduce::amax ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  else
+    return T(mode == ScatterReduce::amax ? -std::numeric_limits<float>::infinity()
+                                         : std::numeric_limits<float>::infinity());
 }
 
-template <class F> void visit_mode(Put::Mode m, const F& f) {
+template <class F> void visit_mode(ScatterReduce::Mode m, const F& f) {
   switch (m) {
-    case Put::prod:
-      return f(std::integral_constant<Put::Mode, Put::prod>());
-    case Put::amax:
-      return f(std::integral_constant<Put::Mode, Put::amax>());
-    case Put::amin:
-      return f(std::integral_constant<Put::Mode, Put::amin>());
+    case ScatterReduce::prod:
+      return f(std::integral_constant<ScatterReduce::Mode, ScatterReduce::prod>());
+    case ScatterReduce::amax:
+      return f(std::integral_constant<ScatterReduce::Mode, ScatterReduce::amax>());
+    case ScatterReduce::amin:
+      return f(std::integral_constant<ScatterReduce::Mode, ScatterReduce::amin>());
     default:
-      return f(std::integral_constant<Put::Mode, Put::add>());  // and of a mean, before the division
+      return f(
+          std::integral_constant<ScatterReduce::Mode, ScatterReduce::add>());  // and of a mean, before the division
   }
 }
 

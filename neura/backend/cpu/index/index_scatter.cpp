@@ -15,7 +15,7 @@ constexpr std::int64_t kChunk = 512;
 // Elements that differ along `dim` may meet in one element of out: they are one task's, in order. A task is a position
 // in the dimensions other than `dim` and the last, and a chunk of the last.
 struct Tasks {
-  Odometer<3> outer;                                         // index, out, source
+  StridedIterator<3> outer;                                  // index, out, source
   std::int64_t depth, index_step, out_step, source_step;     // along dim
   std::int64_t width, index_inner, out_inner, source_inner;  // along the last, if that is not dim
   std::int64_t chunks;
@@ -36,7 +36,7 @@ struct Tasks {
     if (!depth || !width) return;
     const std::int64_t grain = std::max<std::int64_t>(1, kSerial / 2 / (depth * std::min(width, kChunk)));
     parallel_for(outer.numel() * chunks, grain, [&](std::int64_t b, std::int64_t e) {
-      Odometer<3> o = outer;
+      StridedIterator<3> o = outer;
       for (std::int64_t t = b; t < e; ++t) {
         o.seek(t / chunks);
         if (width == 1) {  // along the last dimension: one loop
@@ -53,7 +53,8 @@ struct Tasks {
   }
 };
 
-template <class T, Put::Mode mode> void run(const Tasks& t, const std::int64_t* index, T* out, const T* source) {
+template <class T, ScatterReduce::Mode mode>
+void run(const Tasks& t, const std::int64_t* index, T* out, const T* source) {
   t.run([=, step = t.out_step](std::int64_t i, std::int64_t o, std::int64_t s) {
     put<mode>(out[o + index[i] * step], source[s]);
   });
@@ -75,14 +76,14 @@ bool add_in_parts(Context& c, const Tasks& t, std::int64_t places, const std::in
                    T* const to = sums + part * places;
                    for (std::int64_t i = n * part / parts, last = n * (part + 1) / parts; i < last; ++i) {
                      if (std::uint64_t(index[i]) >= std::uint64_t(places)) return outside.store(true);
-                     put<Put::add>(to[index[i]], source[i * step]);
+                     put<ScatterReduce::add>(to[index[i]], source[i * step]);
                    }
                  }
                });
   if (outside.load()) return all_inside(c, index, n, places), true;
   parallel_for(places, kSerial, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = 0; part < parts; ++part)
-      for (std::int64_t i = begin; i < end; ++i) put<Put::add>(out[i], sums[part * places + i]);
+      for (std::int64_t i = begin; i < end; ++i) put<ScatterReduce::add>(out[i], sums[part * places + i]);
   });
   return true;
 }
@@ -124,7 +125,7 @@ void gather(Context& c, View x, View index, View out, int dim) {
   const Spec xs = at_least_1d(*x.spec), is = at_least_1d(*index.spec);
   const std::int64_t* const at = dense_index(c, index);
   const int last = is.rank - 1;
-  Odometer<1> outer;
+  StridedIterator<1> outer;
   for (int d = 0; d < last; ++d) outer.add(is.shape[d], {d == dim ? 0 : xs.strides[d]});
   const std::int64_t width = is.shape[last], rows = outer.numel(), bytes = out.numel() * size_of(out.dtype());
   const GatherLine line{xs.strides[dim], dim == last ? 0 : xs.strides[last], xs.shape[dim], bytes >= kStreamFrom};
@@ -133,7 +134,7 @@ void gather(Context& c, View x, View index, View out, int dim) {
     const U* from = x.as<U>();
     U* to = out.as<U>();
     const auto whole = [&](std::int64_t b, std::int64_t e) {  // rows
-      Odometer<1> o = outer;
+      StridedIterator<1> o = outer;
       o.seek(b);
       for (std::int64_t r = b; r < e && !outside.load(std::memory_order_relaxed); ++r, o.next())
         if (!line.run(from + o.at[0], at + r * width, width, to + r * width)) outside.store(true);
@@ -149,36 +150,36 @@ void gather(Context& c, View x, View index, View out, int dim) {
   if (outside.load()) all_inside(c, at, is.numel, line.bound);
 }
 
-void scatter(Context& c, View out, View index, View source, int dim, Put how) {
+void scatter(Context& c, View out, View index, View source, int dim, ScatterReduce how) {
   if (!index.numel()) return;
   const Spec os = at_least_1d(*out.spec), is = at_least_1d(*index.spec);
   Spec ss = at_least_1d(*source.spec);
   const std::int64_t* const at = dense_index(c, index);
   const Tasks tasks(os, is, ss, dim);
   bool done = false;
-  if (how.mode == Put::add && how.include_self)
+  if (how.mode == ScatterReduce::add && how.include_self)
     visit_number(out.dtype(), [&]<class T>(T) {
       if constexpr (std::is_arithmetic_v<T>)
         done = add_in_parts(c, tasks, os.shape[dim], at, out.as<T>(), source.as<T>());
     });
   if (done || !all_inside(c, at, is.numel, os.shape[dim])) return;
-  if (how.mode == Put::copy) {
+  if (how.mode == ScatterReduce::copy) {
     return visit_width(size_of(out.dtype()),
-                       [&]<class U>(U) { run<U, Put::copy>(tasks, at, out.as<U>(), source.as<U>()); });
+                       [&]<class U>(U) { run<U, ScatterReduce::copy>(tasks, at, out.as<U>(), source.as<U>()); });
   }
   std::fill(ss.strides, ss.strides + ss.rank, 0);
   const Tasks constant(os, is, ss, dim);
   std::int64_t* counts = nullptr;
-  if (how.mode == Put::mean) {
+  if (how.mode == ScatterReduce::mean) {
     const std::int64_t one = 1;
     counts = c.scratch_of<std::int64_t>(out.numel());
     std::fill(counts, counts + out.numel(), how.include_self ? 1 : 0);
-    run<std::int64_t, Put::add>(constant, at, counts, &one);
+    run<std::int64_t, ScatterReduce::add>(constant, at, counts, &one);
   }
   visit_number(out.dtype(), [&]<class T>(T) {
-    visit_mode(how.mode, [&]<Put::Mode mode>(std::integral_constant<Put::Mode, mode>) {
+    visit_mode(how.mode, [&]<ScatterReduce::Mode mode>(std::integral_constant<ScatterReduce::Mode, mode>) {
       const T start = identity<mode, T>();
-      if (!how.include_self) run<T, Put::copy>(constant, at, out.as<T>(), &start);
+      if (!how.include_self) run<T, ScatterReduce::copy>(constant, at, out.as<T>(), &start);
       run<T, mode>(tasks, at, out.as<T>(), source.as<T>());
     });
   });

@@ -4,5 +4,5 @@
 
 namespace neura::grid_index {
 void gather(Context&, View x, View index, View out, int dim);
-void scatter(Context&, View out, View index, View source, int dim, Put);
+void scatter(Context&, View out, View index, View source, int dim, ScatterReduce);
 }  // namespace neura::grid_index

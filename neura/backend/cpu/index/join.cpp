@@ -1,4 +1,4 @@
-#include "neura/backend/cpu/progression.h"
+#include "neura/backend/cpu/arange.h"
 
 #include <utility>
 
@@ -91,7 +91,7 @@ void tile(const U* f, std::int64_t fs, const TileTarget<U>& t, std::int64_t rows
 // The source runs along another dimension than the target: tiles that keep the lines of both in the cache.
 template <class U> void transposed(const Loops& l, const U* f, U* t, int across) {
   const int last = l.rank - 1;
-  Odometer<2> outer;
+  StridedIterator<2> outer;
   for (int d = 0; d < last; ++d)
     if (d != across) outer.add(l.shape[d], {l.from[d], l.to[d]});
   const std::int64_t rows = l.shape[across], cols = l.shape[last], bands = (rows + kTile - 1) / kTile;
@@ -99,7 +99,7 @@ template <class U> void transposed(const Loops& l, const U* f, U* t, int across)
       l.to[last] == 1 && outer.numel() * rows * cols * std::int64_t(sizeof(U)) >= kStreamFrom && sizeof(U) >= 4;
   parallel_for(outer.numel() * bands, std::max<std::int64_t>(1, kSerial / (kTile * cols)),
                [&](std::int64_t b, std::int64_t e) {
-                 Odometer<2> o = outer;
+                 StridedIterator<2> o = outer;
                  for (std::int64_t n = b; n < e; ++n) {
                    o.seek(n / bands);
                    const std::int64_t r0 = n % bands * kTile, r1 = std::min(rows, r0 + kTile);
@@ -121,14 +121,14 @@ void copy(Context&, View from, View to) {
     U* t = to.as<U>();
     for (int d = 0; d < last; ++d)
       if (l.from[d] == 1 && l.from[last] > 1 && l.shape[d] >= 8 && l.shape[last] >= 8) return transposed(l, f, t, d);
-    Odometer<2> outer;
+    StridedIterator<2> outer;
     for (int d = 0; d < last; ++d) outer.add(l.shape[d], {l.from[d], l.to[d]});
     const std::int64_t n = l.shape[last], pieces = (n + kSerial - 1) / kSerial, lines = outer.numel();
     const std::int64_t line_bytes = n * std::int64_t(sizeof(U));
     const bool straight = l.from[last] == 1 && l.to[last] == 1 && line_bytes >= 4096;
     const bool stream = straight && l.target_bytes(sizeof(U)) >= kStreamFrom && l.apart(f, t);
     const auto range = [&](std::int64_t b, std::int64_t e) {  // of pieces of lines
-      Odometer<2> o = outer;
+      StridedIterator<2> o = outer;
       for (std::int64_t i = b; i < e; ++i) {
         if (i == b || pieces > 1) o.seek(i / pieces);
         const std::int64_t begin = i % pieces * kSerial, m = std::min(n, begin + kSerial) - begin;
@@ -151,11 +151,11 @@ void triangle(Context&, View x, View out, std::int64_t diagonal, bool upper) {
   if (!out.numel()) return;
   const int r = out.rank();
   const std::int64_t rows = out.size(r - 2), cols = out.size(r - 1);
-  Odometer<1> outer;
+  StridedIterator<1> outer;
   for (int d = 0; d < r - 1; ++d) outer.add(x.size(d), {x.stride(d)});
   visit_width(size_of(out.dtype()), [&]<class U>(U) {
     parallel_for(outer.numel(), std::max<std::int64_t>(1, kSerial / cols), [&](std::int64_t b, std::int64_t e) {
-      Odometer<1> o = outer;
+      StridedIterator<1> o = outer;
       o.seek(b);
       for (std::int64_t i = b; i < e; ++i, o.next()) {
         U* to = out.as<U>() + i * cols;
@@ -171,7 +171,7 @@ void triangle(Context&, View x, View out, std::int64_t diagonal, bool upper) {
 }  // namespace
 
 const join_kernels* cpu_join() {
-  static constexpr join_kernels table{copy, triangle, lay_out};
+  static constexpr join_kernels table{copy, triangle, arange};
   return &table;
 }
 

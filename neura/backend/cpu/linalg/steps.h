@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "neura/core/parallel.h"
-#include "neura/core/spin.h"
+#include "neura/core/spin_guard.h"
 
 namespace neura {
 

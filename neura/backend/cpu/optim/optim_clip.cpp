@@ -50,7 +50,7 @@ void norm_of_all(Context& c, std::span<const View> tensors, View norm) {
     const Spec line = as_reals(t), one = Spec::dense(accumulation(line.dtype), {});
     if (!line.numel) continue;
     alignas(8) char number[8];
-    c.backend.reduce->fold(c, Fold::norm2, one.dtype, 1, {t.data, &line}, {}, {number, &one});
+    c.backend.reduce->fold(c, ReduceOp::norm2, one.dtype, 1, {t.data, &line}, {}, {number, &one});
     const double each = Scalar::load(one.dtype, number).real();
     all = all != all || each != each ? all + each : std::hypot(all, each);  // NaN also beside an infinity
   }

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/product/integer.h"
 #include "neura/backend/cpu/product/product.h"
 #include "neura/backend/cpu/product/sparse.h"
@@ -49,7 +49,7 @@ void halves(Context& c, View a, View b, View init, View y, const Product& option
 }
 
 template <class T> void complex_product(Context& c, View a, View b, View init, View y, const Product& options) {
-  const Planar<T> pa(c, a, options.conj_a), pb(c, b, options.conj_b), py(c, y, false, false);
+  const SplitComplex<T> pa(c, a, options.conj_a), pb(c, b, options.conj_b), py(c, y, false, false);
   ProductBatch<T> p = product<T>(pa.spec, py.spec);
   const auto part = [&](const T* x, const T* w, T* to, T alpha, bool add) {
     p.a = operand<const T>(x, pa.spec, y.rank()), p.b = operand<const T>(w, pb.spec, y.rank());

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/product/gemm.h"
 #include "neura/core/parallel.h"
 

@@ -122,7 +122,7 @@ void fold_long(const typename N::T* const* x, std::int64_t n, const N* p, typena
 // Folds that people wait for; the others would only make the library larger.
 template <class Row, class... Rows> constexpr bool is_one_of = (std::is_same_v<Row, Rows> || ...);
 template <class Row> constexpr bool often_long =
-    is_one_of<Row, sum_row, mean_row, amax_row, amin_row, norm2_row, offset_row, spread_row>;
+    is_one_of<Row, sum_row, mean_row, amax_row, amin_row, norm2_row, sum_dev_row, sum_sq_dev_row>;
 
 template <class Row, class N> struct Loops {
   using T = typename N::T;
@@ -211,7 +211,7 @@ template <class Row, int... d> constexpr void fill(FoldLoops* row, Numbers<d...>
 }
 constexpr FoldTable make_table() {
   FoldTable t{};
-#define REDUCE(name, ...) fill<name##_row>(t.loops[int(Fold::name)], NumbersUpTo<kDTypes>());
+#define REDUCE(name, ...) fill<name##_row>(t.loops[int(ReduceOp::name)], NumbersUpTo<kDTypes>());
 #include "neura/tables/reduction.def"
   return t;
 }

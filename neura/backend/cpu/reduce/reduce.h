@@ -19,12 +19,13 @@ struct FoldLoops {
   void (*finish)(char* acc, std::int64_t n, const char* p, std::int64_t p_step, std::int64_t count);
 };
 struct FoldTable {
-  FoldLoops loops[int(Fold::count)][kDTypes];  // null where the row is not computed in that dtype
+  FoldLoops loops[int(ReduceOp::count)][kDTypes];  // null where the row is not computed in that dtype
 };
 const FoldTable& fold_table();
 
-void fold(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y);
-void norm(Context&, Fold, DType computed, unsigned reduced, View x, View p, View y);  // norm2 and normp, of any size
+void fold(Context&, ReduceOp, DType computed, unsigned reduced, View x, View p, View y);
+void norm(Context&, ReduceOp, DType computed, unsigned reduced, View x, View p,
+          View y);  // norm2 and normp, of any size
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);
 void moments(Context&, double correction, bool root, unsigned reduced, View x, View y, View mean);
 void logsumexp(Context&, unsigned reduced, View x, View y);

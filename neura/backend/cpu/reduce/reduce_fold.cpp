@@ -213,7 +213,7 @@ void deliver(ConvertFn* convert, const char* from, std::int64_t size, View y) {
 }
 }  // namespace
 
-void fold(Context& c, Fold which, DType computed, unsigned dims, View x, View p, View y) {
+void fold(Context& c, ReduceOp which, DType computed, unsigned dims, View x, View p, View y) {
   Walk w;
   w.loops = fold_table().loops[int(which)][int(computed)];
   if (!w.loops.rows) return fail_dtype(c, computed);

@@ -36,7 +36,7 @@ void pilots(Context& c, unsigned reduced, View x, const Results& to) {
   for (int d = 0; d < x.rank(); ++d)
     if (reduced >> d & 1) first.shape[d] = 1;
   first.finish();
-  fold(c, Fold::sum, to.spec.dtype, reduced, {x.data, &first}, {}, to.view);
+  fold(c, ReduceOp::sum, to.spec.dtype, reduced, {x.data, &first}, {}, to.view);
   const double most = (to.spec.dtype == DType::float32 ? double(std::numeric_limits<float>::max())
                                                        : std::numeric_limits<double>::max()) /
                       4;
@@ -54,13 +54,13 @@ void sums_as(Context& c, double n, unsigned reduced, View x, const Results& cent
   double* rest = c.scratch_of<double>(results);
   if (n > 0) {
     pilots(c, reduced, x, centre);
-    fold(c, Fold::offset, d, reduced, x, centre.view, spread.view);
+    fold(c, ReduceOp::sum_dev, d, reduced, x, centre.view, spread.view);
   }
   for (std::int64_t i = 0; i < results; ++i) {
     const double mean = n > 0 ? double(pilot[i]) + double(s[i]) / n : std::numeric_limits<double>::quiet_NaN();
     pilot[i] = T(mean), rest[i] = std::isfinite(mean) ? mean - double(pilot[i]) : 0;
   }
-  fold(c, Fold::spread, d, reduced, x, centre.view, spread.view);
+  fold(c, ReduceOp::sum_sq_dev, d, reduced, x, centre.view, spread.view);
   for (std::int64_t i = 0; i < results; ++i) {
     const double around = double(s[i]) - n * rest[i] * rest[i];
     sums[i] = around < 0 ? 0 : around;
@@ -82,7 +82,7 @@ void mend(Context& c, double n, unsigned reduced, View x, const Results& centre,
   while (first < results && !lost(first)) ++first;
   if (first == results) return;
   const Results extreme(c, DType::float32, y);
-  fold(c, Fold::norminf, DType::float32, reduced, x, {}, extreme.view);
+  fold(c, ReduceOp::norm_inf, DType::float32, reduced, x, {}, extreme.view);
   const auto to_mend = [&](std::int64_t i) {
     const float most = extreme.view.as<float>()[i];
     return most > 0 && std::isfinite(most) && lost(i);
@@ -115,9 +115,9 @@ void moments(Context& c, double correction, bool root, unsigned reduced, View x,
 void logsumexp(Context& c, unsigned reduced, View x, View y) {
   const DType computed = accumulation(x.dtype());
   const Results top(c, computed, y), log(c, computed, y);
-  fold(c, Fold::amax, computed, reduced, x, {}, top.view);
+  fold(c, ReduceOp::amax, computed, reduced, x, {}, top.view);
   each(top, [](double v) { return std::isinf(v) ? 0.0 : v; });
-  fold(c, Fold::expsum, computed, reduced, x, top.view, log.view);
+  fold(c, ReduceOp::sum_exp, computed, reduced, x, top.view, log.view);
   log.to(c, y);
 }
 
@@ -127,22 +127,22 @@ void mean_of_floats(Context& c, unsigned reduced, View x, View y) {
   const bool direct = y.dtype() == DType::float32;
   const Results apart(c, DType::float32, y);
   const View m = direct ? y : apart.view;
-  fold(c, Fold::mean, DType::float32, reduced, x, {}, m);
+  fold(c, ReduceOp::mean, DType::float32, reduced, x, {}, m);
   float* const p = m.as<float>();
   const std::int64_t results = apart.spec.numel;
   const auto is_lost = [](float v) { return !std::isfinite(v); };
   if (std::any_of(p, p + results, is_lost)) {
     const Results wide(c, DType::float64, y);
-    fold(c, Fold::mean, DType::float64, reduced, x, {}, wide.view);
+    fold(c, ReduceOp::mean, DType::float64, reduced, x, {}, wide.view);
     for (std::int64_t i = 0; i < results; ++i)
       if (is_lost(p[i])) p[i] = float(wide.view.as<double>()[i]);
   }
   if (!direct) apart.to(c, y);
 }
 
-void any_fold(Context& c, Fold which, DType computed, unsigned reduced, View x, View p, View y) {
-  if (which == Fold::mean && computed == DType::float32) return mean_of_floats(c, reduced, x, y);
-  (which == Fold::norm2 || which == Fold::normp ? norm : fold)(c, which, computed, reduced, x, p, y);
+void any_fold(Context& c, ReduceOp which, DType computed, unsigned reduced, View x, View p, View y) {
+  if (which == ReduceOp::mean && computed == DType::float32) return mean_of_floats(c, reduced, x, y);
+  (which == ReduceOp::norm2 || which == ReduceOp::normp ? norm : fold)(c, which, computed, reduced, x, p, y);
 }
 }  // namespace
 

@@ -45,7 +45,7 @@ struct Wide {  // dense doubles
   }
 };
 
-template <class T> void mend(Context& c, Fold which, double p, double n, unsigned reduced, View x, View norms) {
+template <class T> void mend(Context& c, ReduceOp which, double p, double n, unsigned reduced, View x, View norms) {
   const Bounds<T> bounds(p, n);
   T* const norm = norms.as<T>();
   const std::int64_t results = norms.numel();
@@ -53,7 +53,7 @@ template <class T> void mend(Context& c, Fold which, double p, double n, unsigne
   for (std::int64_t i = 0; i < results; ++i) all = all && bounds.holds(double(norm[i]));
   if (all) return;
   const Wide extremes(c, norms.spec->sizes());
-  fold(c, p > 0 ? Fold::norminf : Fold::normmin, DType::float64, reduced, x, {}, extremes.view);
+  fold(c, p > 0 ? ReduceOp::norm_inf : ReduceOp::norm_neg_inf, DType::float64, reduced, x, {}, extremes.view);
   double* const extreme = extremes.view.as<double>();
   const auto to_mend = [&](std::int64_t i) {
     return !bounds.holds(double(norm[i])) && extreme[i] > 0 && std::isfinite(extreme[i]);
@@ -62,26 +62,26 @@ template <class T> void mend(Context& c, Fold which, double p, double n, unsigne
   for (std::int64_t i = 0; i < results; ++i) all = all && !to_mend(i);
   if (all) return;  // zeros and infinities: their norms are right
   const Wide copy(c, x.spec->sizes()), ratios(c, norms.spec->sizes());
-  fold(c, Fold::sum, DType::float64, 0, x, {}, copy.view);
+  fold(c, ReduceOp::sum, DType::float64, 0, x, {}, copy.view);
   divide_by(copy.view.as<double>(), copy.spec, reduced, extreme);
   const Spec one = Spec::dense(DType::float64, {});
   const View power{reinterpret_cast<char*>(&p), &one};
-  fold(c, which, DType::float64, reduced, copy.view, which == Fold::normp ? power : View{}, ratios.view);
+  fold(c, which, DType::float64, reduced, copy.view, which == ReduceOp::normp ? power : View{}, ratios.view);
   for (std::int64_t i = 0; i < results; ++i)
     if (to_mend(i)) norm[i] = T(ratios.view.as<double>()[i] * extreme[i]);
 }
 
 }  // namespace
 
-void norm(Context& c, Fold which, DType computed, unsigned reduced, View x, View p, View y) {
+void norm(Context& c, ReduceOp which, DType computed, unsigned reduced, View x, View p, View y) {
   const bool single = computed == DType::float32, in_place = y.dtype() == computed && y.spec->contiguous;
   const Spec dense = Spec::dense(computed, y.spec->sizes());
   const View norms = in_place ? y : View{static_cast<char*>(c.scratch(dense.bytes())), &dense};
   fold(c, which, computed, reduced, x, p, norms);
-  const double power = which == Fold::norm2 ? 2 : single ? double(*p.as<float>()) : *p.as<double>();
+  const double power = which == ReduceOp::norm2 ? 2 : single ? double(*p.as<float>()) : *p.as<double>();
   const double n = y.numel() ? double(x.numel()) / double(y.numel()) : 0;
   if (n > 0) (single ? mend<float> : mend<double>)(c, which, power, n, reduced, x, norms);
-  if (!in_place) fold(c, Fold::sum, computed, 0, norms, {}, y);
+  if (!in_place) fold(c, ReduceOp::sum, computed, 0, norms, {}, y);
 }
 
 }  // namespace neura

@@ -181,7 +181,7 @@ struct Lines {
 };
 
 struct Call {
-  Rank rank;
+  Selection rank;
   std::int64_t k;
   Lines lines;
   std::int64_t room;  // results of a line
@@ -211,17 +211,17 @@ struct Call {
       convert(from, lines.inner * size, reinterpret_cast<char*>(room_for_x), sizeof(T), std::size_t(n)),
           x_line = room_for_x;
     switch (rank) {
-      case Rank::smallest:
-      case Rank::largest:
-        R::least(x_line, n, room, rank == Rank::largest, items);
+      case Selection::smallest:
+      case Selection::largest:
+        R::least(x_line, n, room, rank == Selection::largest, items);
         for (std::int64_t i = 0; i < room; ++i) put(outer, inner, i, R::place(items[i]));
         return;
-      case Rank::kth:
+      case Selection::kth:
         return put(outer, inner, 0, R::nth(x_line, n, k, items));
-      case Rank::mode:
+      case Selection::mode:
         return put(outer, inner, 0, R::mode(x_line, n, items));
       default:
-        put(outer, inner, 0, R::median(x_line, n, rank == Rank::nanmedian, items));
+        put(outer, inner, 0, R::median(x_line, n, rank == Selection::nanmedian, items));
     }
   }
   template <class T> void run(Context& c) const {
@@ -241,7 +241,7 @@ struct Call {
   }
 };
 
-void rank(Context& c, Rank rank, int dim, std::int64_t k, View x, View values, View indices) {
+void rank(Context& c, Selection rank, int dim, std::int64_t k, View x, View values, View indices) {
   const Lines lines(x, dim);
   const DType d = x.dtype();
   const bool wide = size_of(d) == 8 || lines.n > std::int64_t(0xffffffff);

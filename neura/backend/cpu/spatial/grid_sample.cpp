@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/spatial/pool.h"
 #include "neura/backend/cpu/spatial/sample_lines.h"
 #include "neura/backend/number/prelude.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/visit.h"
 #include "neura/core/parallel.h"
 

@@ -322,7 +322,7 @@ bool by_cudnn(Convolve what, int index, DType dtype, const ConvShape& s, const C
   const bool tf32 = dtype == DType::float32 && convolution_may_use_tf32();
   Key key{s, what, dtype, data.bias != nullptr, bits % 16 == 0, tf32, deterministic_algorithms()};
   const bool may_wait = !captures(index), recorded = !may_wait && capturing(index);
-  std::optional<Relaxed> relaxed;
+  std::optional<RelaxedCapture> relaxed;
   if (!may_wait) relaxed.emplace();
   CudnnLease<Session> lease(index);
   if ((*failure = lease.open(current_stream(index)))) return true;

@@ -73,7 +73,7 @@ Failed configure(Plan& p) {
 }
 
 Failed make(const FftBatch& b, Plan* p) {
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   p->key = b;
   if (Failed f = failed(cufft().cufftCreate(&p->handle), "a plan")) return f;
   Failed f = configure(*p);
@@ -147,7 +147,7 @@ Failed run(int index, const Plan& p, bool inverse, const char* x, char* y) {
   char* work = nullptr;
   if (p.workspace)
     if (Failed f = scratch.take(p.workspace, &work)) return f;
-  const Relaxed relaxed;  // a first launch may load code
+  const RelaxedCapture relaxed;  // a first launch may load code
   if (Failed f = failed(cufft().cufftSetStream(p.handle, stream), "the stream")) return f;
   if (work)
     if (Failed f = failed(cufft().cufftSetWorkArea(p.handle, work), "its workspace")) return f;

@@ -35,7 +35,7 @@ void embedding_backward(Context& c, View g, View indices, std::int64_t padding, 
   clear(gw.data, gw.spec->bytes());
   const Flat flat(indices, g, gw.size(1));
   index()->write(c, gw, {indices.data, &flat.numbers}, {g.data, &flat.rows}, 0,
-                 {by_frequency ? Put::mean : Put::add, false});
+                 {by_frequency ? ScatterReduce::mean : ScatterReduce::add, false});
   const std::size_t row = std::size_t(gw.size(1) * size_of(gw.dtype()));
   if (padding >= 0 && padding < gw.size(0)) clear(gw.data + std::size_t(padding) * row, row);
 }

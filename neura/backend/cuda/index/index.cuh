@@ -112,8 +112,8 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t each) { return unsigned(
     else kernel<U, std::uint32_t><<<blocks, kThreads, 0, stream>>>(a);      \
   })
 
-void scatter(Context&, View out, View index, View source, int dim, Put);  // kernels/index.h
-void write(Context&, View out, View index, View source, int dim, Put);
+void scatter(Context&, View out, View index, View source, int dim, ScatterReduce);  // kernels/index.h
+void write(Context&, View out, View index, View source, int dim, ScatterReduce);
 std::int64_t count_nonzero(Context&, View x);
 void nonzero(Context&, View x, View out);
 

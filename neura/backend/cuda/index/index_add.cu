@@ -19,30 +19,31 @@ struct Runs {
   int shift;  // 2^shift threads for each position in the sorted list
   int spare;  // bits of an int64 that the dtype does not have
   DType dtype;
-  Put how;
+  ScatterReduce how;
   Reporter reporter;
 };
 
-template <class E> __device__ E combined(Put::Mode mode, E a, E b) {
+template <class E> __device__ E combined(ScatterReduce::Mode mode, E a, E b) {
   if constexpr (is_same<E, std::int64_t>) {
-    if (mode == Put::prod) return E(std::uint64_t(a) * std::uint64_t(b));
-    if (mode >= Put::amax) return (mode == Put::amax ? a < b : b < a) ? b : a;
+    if (mode == ScatterReduce::prod) return E(std::uint64_t(a) * std::uint64_t(b));
+    if (mode >= ScatterReduce::amax) return (mode == ScatterReduce::amax ? a < b : b < a) ? b : a;
     return E(std::uint64_t(a) + std::uint64_t(b));
   } else {
-    if (mode == Put::prod) return a * b;
+    if (mode == ScatterReduce::prod) return a * b;
     if constexpr (!is_complex<E>)
-      if (mode >= Put::amax) return b != b || (mode == Put::amax ? a < b : b < a) ? b : a;  // NaN wins
+      if (mode >= ScatterReduce::amax)
+        return b != b || (mode == ScatterReduce::amax ? a < b : b < a) ? b : a;  // NaN wins
     return a + b;
   }
 }
 // What a place begins with if its old value does not count.
-template <class E> __device__ E beginning(Put::Mode mode) {
-  if (mode == Put::prod) return cast<E>(1.0f);
+template <class E> __device__ E beginning(ScatterReduce::Mode mode) {
+  if (mode == ScatterReduce::prod) return cast<E>(1.0f);
   if constexpr (is_same<E, std::int64_t>) {
     const E lowest = E(std::uint64_t{1} << 63);
-    return mode == Put::amax ? lowest : mode == Put::amin ? ~lowest : 0;
+    return mode == ScatterReduce::amax ? lowest : mode == ScatterReduce::amin ? ~lowest : 0;
   } else {
-    return cast<E>(mode == Put::amax ? -INFINITY : mode == Put::amin ? INFINITY : 0.0f);
+    return cast<E>(mode == ScatterReduce::amax ? -INFINITY : mode == ScatterReduce::amin ? INFINITY : 0.0f);
   }
 }
 __device__ inline std::int64_t wrapped(std::int64_t v, int spare, bool sign) {  // as a number of fewer bits
@@ -51,7 +52,7 @@ __device__ inline std::int64_t wrapped(std::int64_t v, int spare, bool sign) {  
 }
 template <class E> __device__ E finished(const Runs& a, E v, std::uint32_t length) {
   const std::int64_t n = std::int64_t(length) + a.how.include_self;
-  if (a.how.mode != Put::mean || n <= 1 || a.dtype == DType::boolean) return v;
+  if (a.how.mode != ScatterReduce::mean || n <= 1 || a.dtype == DType::boolean) return v;
   if constexpr (is_same<E, std::int64_t>) {
     v = wrapped(v, a.spare, a.dtype != DType::uint8);
     return v / n - (v % n < 0);
@@ -253,7 +254,7 @@ Failed fold_in(Runs& a, Scratch& scratch, cudaStream_t stream) {
 
 }  // namespace
 
-void combine(Context& c, const Places& p, const View& out, const View& source, Put how) {
+void combine(Context& c, const Places& p, const View& out, const View& source, ScatterReduce how) {
   if (p.count >= std::int64_t{1} << 32 || p.columns.wide())
     return c.fail(fail(DeviceFailure::absent, "expected fewer than 2^32 places on cuda; write in parts"));
   const OnDevice on(c.device.index);

@@ -51,8 +51,8 @@ template <class E> void run(const Terms& a, cudaStream_t stream) {
 
 }  // namespace
 
-bool adds_in_any_order(const Places& p, DType d, Put how) {
-  if (how.mode != Put::add || !how.include_self || p.depth == 1) return false;
+bool adds_in_any_order(const Places& p, DType d, ScatterReduce how) {
+  if (how.mode != ScatterReduce::add || !how.include_self || p.depth == 1) return false;
   // Whole rows are added as fast by sorting their indices, and so are very many numbers to very few places.
   if (p.columns.numel >= 32 || p.keyed.numel / 2048 >= p.count) return false;
   const DTypeSet whole = bit(DType::int32) | bit(DType::int64);

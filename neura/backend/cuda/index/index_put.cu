@@ -122,14 +122,14 @@ void check_only(Context& c, const Places& p) {
   c.fail(launched(c.device.index));
 }
 
-void put(Context& c, View out, View index, View source, int dim, Put how, bool grid) {
+void put(Context& c, View out, View index, View source, int dim, ScatterReduce how, bool grid) {
   if (!index.numel()) return;
   const Places p(out, index, source, dim, grid);
   if (p.keyed.numel >> 31)
     return c.fail(fail(DeviceFailure::absent, "expected fewer than 2^31 indices on cuda; write in parts"));
   if (!p.all.numel) return check_only(c, p);
   if (adds_in_any_order(p, out.dtype(), how)) return add_in_any_order(c, p, out, source);
-  if (how.mode != Put::copy) return combine(c, p, out, source, how);
+  if (how.mode != ScatterReduce::copy) return combine(c, p, out, source, how);
   const OnDevice on(c.device.index);
   const cudaStream_t stream = current_stream(c.device.index);
   Copies a{p.all, p.indices, source.data, out.data, nullptr, p.step, p.bound, {}};
@@ -150,10 +150,10 @@ void put(Context& c, View out, View index, View source, int dim, Put how, bool g
 
 }  // namespace
 
-void write(Context& c, View out, View index, View source, int dim, Put how) {
+void write(Context& c, View out, View index, View source, int dim, ScatterReduce how) {
   put(c, out, index, source, dim, how, false);
 }
-void scatter(Context& c, View out, View index, View source, int dim, Put how) {
+void scatter(Context& c, View out, View index, View source, int dim, ScatterReduce how) {
   put(c, out, index, source, dim, how, true);
 }
 

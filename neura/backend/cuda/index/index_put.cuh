@@ -18,9 +18,10 @@ struct Places {
   Places(const View& out, const View& index, const View& source, int dim, bool grid);
 };
 
-bool adds_in_any_order(const Places&, DType, Put);  // may atomic additions do it, and are they the faster way?
+bool adds_in_any_order(const Places&, DType,
+                       ScatterReduce);  // may atomic additions do it, and are they the faster way?
 void add_in_any_order(Context&, const Places&, const View& out, const View& source);
 // out[place] = what is written there, one after the other; any mode but copy.
-void combine(Context&, const Places&, const View& out, const View& source, Put);
+void combine(Context&, const Places&, const View& out, const View& source, ScatterReduce);
 
 }  // namespace neura::cuda

@@ -1,5 +1,5 @@
 // Moving elements: copies are conversions that convert nothing, triangles are copies with zeros.
-#include "neura/backend/cuda/progression.h"
+#include "neura/backend/cuda/arange.h"
 
 #include "neura/backend/cuda/index/index.cuh"
 
@@ -102,7 +102,7 @@ void triangle(Context& c, View x, View out, std::int64_t diagonal, bool upper) {
 }  // namespace
 
 const join_kernels* join() {
-  static constexpr join_kernels table{.copy = copy, .triangle = triangle, .progression = lay_out};
+  static constexpr join_kernels table{.copy = copy, .triangle = triangle, .arange = arange};
   return &table;
 }
 

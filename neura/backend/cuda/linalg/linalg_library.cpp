@@ -65,7 +65,7 @@ Failed Solver::open() {
                 "toolkit or nvidia-cusolver, or let NEURA_CUSOLVER_LIBRARY and NEURA_CUBLAS_LIBRARY name them",
                 file);
   Session& s = *lease_;
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   if (!s.jacobi)
     if (Failed f = make(s)) return f;
   NEURA_SOLVER_TRY(library().cublasSetStream_v2(s.blas, stream), "the stream");

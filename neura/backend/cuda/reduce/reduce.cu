@@ -233,10 +233,10 @@ template <class Row, int D = 0> constexpr FoldFn* fold_of(DType d) {
     return fold_of<Row, D + 1>(d);
   }
 }
-FoldFn* fold_of(Fold row, DType d) {
+FoldFn* fold_of(ReduceOp row, DType d) {
   switch (row) {
 #define REDUCE(name, ...) \
-  case Fold::name:        \
+  case ReduceOp::name:    \
     return fold_of<name##_fold>(d);
 #include "neura/tables/reduction.def"
     default:
@@ -296,7 +296,7 @@ Failed prepared(View& x, DType computed, Spec& own, Scratch& scratch) {
   return nullptr;
 }
 
-void fold(Context& c, Fold row, DType computed, unsigned reduced, View x, View p, View y) {
+void fold(Context& c, ReduceOp row, DType computed, unsigned reduced, View x, View p, View y) {
   Scratch scratch(c.device.index, current_stream(c.device.index));
   Spec own_x, own_y;
   View result = y;

@@ -27,12 +27,12 @@ bool capturing_on(int index, cudaStream_t);
 Failed refuse_wait(int index, cudaStream_t);  // why one cannot wait for it now, if it records
 
 // Lets this thread allocate and make handles while a capture of any mode goes on.
-class Relaxed {
+class RelaxedCapture {
  public:
   // Where the mode could not be changed, the calls after it say so: they fail, and so does the capture.
-  Relaxed() { discard(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  Relaxed(const Relaxed&) = delete;
-  ~Relaxed() { discard(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture() { discard(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { discard(cudaThreadExchangeStreamCaptureMode(&mode_)); }
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;

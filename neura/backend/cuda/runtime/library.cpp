@@ -25,7 +25,7 @@ bool version(const char* name, int parts[3]) {
 }
 
 Failed load(const void* code, std::size_t, const char* name, void** kernel) {
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   cudaLibrary_t library;
   NEURA_CUDA_TRY(cudaLibraryLoadData(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0), "kernel");
   cudaKernel_t found;
@@ -49,7 +49,7 @@ Failed refused(cudaKernel_t kernel, const LaunchShape& s, cudaError_t e) {
 
 Failed launch(int index, void* handle, const LaunchShape& s, void** arguments) {
   const OnDevice on(index);
-  const Relaxed relaxed;  // a first launch may load code
+  const RelaxedCapture relaxed;  // a first launch may load code
   const auto kernel = static_cast<cudaKernel_t>(handle);
   constexpr std::size_t usual = 48 << 10;  // more must be asked for
   if (s.shared > usual)

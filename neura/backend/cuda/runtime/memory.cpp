@@ -104,7 +104,7 @@ Block* take_free(Pool& p, std::uint64_t pool, cudaStream_t stream, std::size_t s
 Block* take_segment(Pool& p, std::uint64_t pool, cudaStream_t stream, std::size_t size) {
   const std::size_t bytes = segment_size(size);
   if (p.fraction < 1 && p.now.reserved + bytes > limit_of(p)) return nullptr;
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   void* data = nullptr;
   if (cudaMalloc(&data, bytes) != cudaSuccess) return cudaGetLastError(), nullptr;
   reserve(p, std::ptrdiff_t(bytes)), ++p.counts.taken;

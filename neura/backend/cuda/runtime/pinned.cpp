@@ -79,7 +79,7 @@ bool records(const Block& b) {
   return std::any_of(b.uses.begin(), b.uses.end(), [](const Use& u) { return captures(u.index) > 0; });
 }
 void collect(Pool& p, bool wait) {
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   std::vector<Block*> later = std::exchange(p.captured, {});
   for (Block* b : later) {
     if (records(*b)) p.captured.push_back(b);
@@ -95,7 +95,7 @@ void collect(Pool& p, bool wait) {
   });
 }
 void give_back(Pool& p) {
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   for (auto& [size, b] : p.free) discard(cudaFreeHost(b->data)), p.now.kept -= size, delete b;
   p.free.clear();
 }
@@ -110,7 +110,7 @@ Failed allocate(std::size_t bytes, void** data, std::size_t* capacity) {
   if (const auto at = p.free.lower_bound(size); possible && at != p.free.end() && at->first / 2 <= size) {
     b = at->second, p.free.erase(at), p.now.kept -= b->size;
   } else {
-    const Relaxed relaxed;
+    const RelaxedCapture relaxed;
     void* made = nullptr;
     cudaError_t e = possible ? cudaHostAlloc(&made, size, cudaHostAllocPortable) : cudaErrorMemoryAllocation;
     if (e == cudaErrorMemoryAllocation && possible && !p.free.empty())
@@ -144,7 +144,7 @@ void release(void* data) {
 Failed lock(void* data, std::size_t bytes) {
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   const cudaError_t e = cudaHostRegister(data, bytes, cudaHostRegisterPortable);
   if (e == cudaErrorHostMemoryAlreadyRegistered) {
     cudaGetLastError();
@@ -166,7 +166,7 @@ Failed unlock(void* data) {
     if (!capturing_on(u.index, u.stream) && cudaStreamSynchronize(u.stream) != cudaSuccess) cudaGetLastError();
   p.used.erase(at);
   delete b;
-  const Relaxed relaxed;
+  const RelaxedCapture relaxed;
   return failed(cudaHostUnregister(data), "pinned memory");
 }
 

@@ -19,7 +19,7 @@ Order order_of(DType d, bool descending) {
   return o;
 }
 
-void rank(Context& c, Rank rank, int dim, std::int64_t k, View x, View values, View indices) {
+void rank(Context& c, Selection rank, int dim, std::int64_t k, View x, View values, View indices) {
   std::int64_t outer = 1, n = 1, inner = 1;
   for (int d = 0; d < x.rank(); ++d) (d < dim ? outer : d == dim ? n : inner) *= x.size(d);
   const std::int64_t lines = outer * inner, room = lines ? indices.spec->numel / lines : 0;
@@ -34,7 +34,7 @@ void rank(Context& c, Rank rank, int dim, std::int64_t k, View x, View values, V
   const Ranked r{x.data,
                  values.data,
                  indices.as<std::int64_t>(),
-                 order_of(x.dtype(), rank == Rank::largest),
+                 order_of(x.dtype(), rank == Selection::largest),
                  rank,
                  std::uint32_t(n),
                  std::uint32_t(n),

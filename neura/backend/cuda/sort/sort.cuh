@@ -92,10 +92,10 @@ template <class K, class F> __device__ std::uint32_t first_not_below(K key, std:
 }
 // The place, in the ascending order of a line, of what kth, median and nanmedian are after.
 template <class K, class F> __device__ std::uint32_t place_of(const Ranked& r, F&& key_of) {
-  if (r.rank == Rank::kth) return r.k;
+  if (r.rank == Selection::kth) return r.k;
   std::uint32_t numbers = r.n;
   if (r.order.kind == Order::floating) numbers = first_not_below(greatest_key<K>(r.order), r.n, key_of);
-  if (r.rank == Rank::median && numbers < r.n) return numbers;  // the first NaN
+  if (r.rank == Selection::median && numbers < r.n) return numbers;  // the first NaN
   return numbers ? (numbers - 1) / 2 : 0;
 }
 // A run of equal keys that ends at place i, as a number that is the greater the longer it is, and the sooner it ends.

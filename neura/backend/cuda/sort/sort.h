@@ -20,7 +20,7 @@ struct Ranked {  // a call of kernels/sort.h, by value to its kernels
   char* values;           // or null
   std::int64_t* indices;  // or null
   Order order;
-  Rank rank;
+  Selection rank;
   std::uint32_t length;      // elements of a line of x
   std::uint32_t n, room, k;  // of which these are put in order; results
   std::uint32_t lines;       // line l: column l % inner of slice l / inner
@@ -28,7 +28,7 @@ struct Ranked {  // a call of kernels/sort.h, by value to its kernels
 };
 
 Order order_of(DType, bool descending);
-void rank(Context&, Rank, int dim, std::int64_t k, View x, View values, View indices);  // kernels/sort.h
+void rank(Context&, Selection, int dim, std::int64_t k, View x, View values, View indices);  // kernels/sort.h
 void rows(Context&, View x, View indices);
 // Lines up to here are sorted by a block or by a part of one.
 inline std::uint32_t most_of_block(const Order& o) { return o.bytes == 8 ? 2048 : 4096; }

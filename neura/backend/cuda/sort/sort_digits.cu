@@ -90,7 +90,7 @@ template <class K> __global__ void __launch_bounds__(kWorkers)
 template <class K> Failed select_long(int index, const Ranked& r, cudaStream_t stream) {
   const std::uint32_t parts = (r.n + kPart - 1) / kPart;
   const std::uint32_t blocks = std::max(1u, std::min((parts + 3) / 4, 132 * 4 / r.lines));
-  const bool top = r.rank <= Rank::largest, few = r.room <= kFew / 2;
+  const bool top = r.rank <= Selection::largest, few = r.room <= kFew / 2;
   const std::uint32_t room = few ? kFew : r.room;
   Scratch scratch(index, stream);
   Search<K>* searches;

@@ -104,10 +104,10 @@ template <class K> Failed rank_some(int index, const Ranked& r, cudaStream_t str
     lines_of<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0], lines[0]);
     if (Failed f = sort_pairs(scratch, stream, count, bits_below(r.lines), lines, elements)) return f;
   }
-  if (r.rank <= Rank::largest) {
+  if (r.rank <= Selection::largest) {
     if (r.lines == 1) write_line<<<blocks, kThreads, 0, stream>>>(r, keys[0], elements[0]);
     else write<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0]);
-  } else if (r.rank != Rank::mode) {
+  } else if (r.rank != Selection::mode) {
     write_one<K><<<line_blocks, kThreads, 0, stream>>>(r, n, elements[0]);
   } else {
     unsigned long long* longest = nullptr;

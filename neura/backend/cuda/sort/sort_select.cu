@@ -48,7 +48,7 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
     bins[threadIdx.x] = {0, 0, 0, 0};
     __syncthreads();
   }
-  if (r.rank > Rank::largest) return put_agreeing(r, line, b, first, key);
+  if (r.rank > Selection::largest) return put_agreeing(r, line, b, first, key);
   Item<K>* const to = chosen ? chosen + std::size_t(line) * r.room : cluster.map_shared_rank(few, 0);
   std::uint32_t* const count = cluster.map_shared_rank(&taken, 0);
 #pragma unroll
@@ -79,7 +79,7 @@ template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream
     cluster *= 2;
   Scratch scratch(index, stream);
   Item<K>* chosen = nullptr;
-  if (r.rank <= Rank::largest && r.room > kFew / 2)
+  if (r.rank <= Selection::largest && r.room > kFew / 2)
     if (Failed f = scratch.take(std::size_t(r.lines) * r.room * sizeof(Item<K>), &chosen)) return f;
   const std::uint32_t part = (r.n + cluster - 1) / cluster;
   if (Failed f = part <= block / 4   ? launch<K, most / 4>(r, cluster, chosen, stream)
@@ -92,8 +92,8 @@ template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream
 }  // namespace
 
 bool selects(const Ranked& r) {
-  if (r.inner.divisor != 1 || r.rank == Rank::mode || r.n <= 2 * kWorkers || r.lines >= 1u << 27) return false;
-  if (r.rank > Rank::largest) return true;
+  if (r.inner.divisor != 1 || r.rank == Selection::mode || r.n <= 2 * kWorkers || r.lines >= 1u << 27) return false;
+  if (r.rank > Selection::largest) return true;
   return r.room <= r.n / 4 &&
          (r.room <= kFew / 2 || (r.n > most_of_block(r.order) && r.room <= most_of_block(r.order)));
 }

@@ -39,17 +39,19 @@ template <class K> struct Bound {
     return k < key || (k == key && (p & place_mask) <= place);
   }
   __device__ bool enough(const Ranked& r) const {
-    if (r.rank > Rank::largest) return equal == 1;
+    if (r.rank > Selection::largest) return equal == 1;
     return rank + 1 == equal || (r.room <= kFew / 2 && before + equal <= kFew);
   }
 };
 template <class K> __device__ Bound<K> first_bound(const Ranked& r) {
-  return {0, 0, 0, 0, r.rank == Rank::kth ? r.k : r.room - 1, 0, r.n};
+  return {0, 0, 0, 0, r.rank == Selection::kth ? r.k : r.room - 1, 0, r.n};
 }
-__device__ inline bool is_median(const Ranked& r) { return r.rank == Rank::median || r.rank == Rank::nanmedian; }
+__device__ inline bool is_median(const Ranked& r) {
+  return r.rank == Selection::median || r.rank == Selection::nanmedian;
+}
 __device__ inline std::uint32_t median_rank(const Ranked& r, std::uint32_t nans) {
   const std::uint32_t numbers = r.n - nans;
-  return r.rank == Rank::median && nans ? numbers : numbers ? (numbers - 1) / 2 : 0;
+  return r.rank == Selection::median && nans ? numbers : numbers ? (numbers - 1) / 2 : 0;
 }
 
 // Elements first, first + kWorkers, ... of a line. Behind its end: what comes after all of its elements.

@@ -87,7 +87,7 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
   const std::uint32_t own = first + threadIdx.x;
   const auto at = [width](std::uint32_t line, std::uint32_t i) { return room[slot(line * width + i)]; };
   const auto key_of = [at](std::uint32_t line) { return [at, line](std::uint32_t i) { return at(line, i).key(); }; };
-  if (r.rank == Rank::mode) {
+  if (r.rank == Selection::mode) {
     for (std::uint32_t f = threadIdx.x; f < all; f += threads) {
       const std::uint32_t line = f >> log_width, i = f % width;
       const auto key = key_of(line);
@@ -96,7 +96,7 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
     }
     __syncthreads();
     if (threadIdx.x < lines && own < r.lines) put(r, own, 0, at(threadIdx.x, end_of_run(longest[threadIdx.x])).place());
-  } else if (r.rank <= Rank::largest) {
+  } else if (r.rank <= Selection::largest) {
     for (std::uint32_t f = threadIdx.x; f < all; f += threads) {
       std::uint32_t line, i;
       locate(f, line, i);

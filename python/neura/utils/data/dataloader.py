@@ -7,7 +7,7 @@ from ... import _neura
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .iterator import Single, Worked
-from .placement import Placement
+from .device_copy import DeviceCopy
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, _whole
 from .worker import Recipe, get_worker_info
 
@@ -70,7 +70,7 @@ class DataLoader:
         for image, label in loader: ...
     """
 
-    _iterator = _placement = None
+    _iterator = _device_copy = None
     _ready = False
     _context = None
     _skip = 0  # batches at the beginning of the next pass that are not made
@@ -202,8 +202,8 @@ class DataLoader:
     def __iter__(self):
         if self.pin_memory and (why := _neura._cuda.why_not()):
             warnings.warn(f"DataLoader: pin_memory has no effect without CUDA: {why}", stacklevel=2)
-        if self._placement is None and (self.device is not None or self.pin_memory):
-            self._placement = Placement(self.device, bool(self.pin_memory))
+        if self._device_copy is None and (self.device is not None or self.pin_memory):
+            self._device_copy = DeviceCopy(self.device, bool(self.pin_memory))
         if self.num_workers == 0:
             return Single(self)
         if not self.persistent_workers:

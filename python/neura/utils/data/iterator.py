@@ -7,7 +7,7 @@ import warnings
 import weakref
 
 from ... import _neura
-from .placement import Placed, placed
+from .device_copy import Placed, placed
 from .worker import End, Place, Seeded, WorkerDied
 
 
@@ -49,7 +49,7 @@ class _Pass:
                 "workers may each iterate over all of it: use get_worker_info() to take a share",
                 stacklevel=2,
             )
-        to = self.loader._placement
+        to = self.loader._device_copy
         if to is not None and not isinstance(batch, Placed):  # of another process, which has no device
             batch = to.send(batch)
         return batch.take() if isinstance(batch, Placed) else batch
@@ -61,7 +61,7 @@ class Single(_Pass):
     def __init__(self, loader):
         super().__init__(loader)
         with _on_the_cpu():
-            self.make, self.place = placed(loader._recipe().start(), loader._placement), Place()
+            self.make, self.place = placed(loader._recipe().start(), loader._device_copy), Place()
 
     def next(self):
         keys = next(self.keys)
@@ -78,7 +78,7 @@ def _crew(loader, base_seed):
     if loader.worker_type == "thread":
         from .threads import ThreadCrew
 
-        return ThreadCrew(loader._recipe(), loader.num_workers, base_seed, loader.worker_init_fn, loader._placement)
+        return ThreadCrew(loader._recipe(), loader.num_workers, base_seed, loader.worker_init_fn, loader._device_copy)
     from .processes import ProcessCrew
 
     return ProcessCrew(

@@ -4,7 +4,7 @@ import queue
 import threading
 import time
 
-from .placement import placed
+from .device_copy import placed
 from .worker import End, Failure, Place, WorkerInfo, enter_thread
 
 _GRACE = 5.0  # seconds that a worker has to finish its item when nobody wants it any more
@@ -30,10 +30,10 @@ class _Watched(Place):
 class ThreadCrew:
     """Threads that make batches. Each takes its tasks in order; what comes out bears the epoch and the task."""
 
-    def __init__(self, recipe, count, base_seed, init, placement=None):
+    def __init__(self, recipe, count, base_seed, init, device_copy=None):
         self.closed = False
         self.epoch = 0
-        self.recipe, self.init, self.placement = recipe, init, placement
+        self.recipe, self.init, self.device_copy = recipe, init, device_copy
         self.tasks = [queue.SimpleQueue() for _ in range(count)]
         self.results = queue.SimpleQueue()
         self.kept = {}  # that came while another was waited for
@@ -58,7 +58,7 @@ class ThreadCrew:
             if task[0] != self.epoch or self.closed:
                 continue
             if task[0] != epoch:
-                epoch, make = task[0], placed(self.recipe.start(), self.placement)
+                epoch, make = task[0], placed(self.recipe.start(), self.device_copy)
             try:
                 outcome = ("error", broken) if broken else ("batch", make(task[1], task[2], place))
             except End:

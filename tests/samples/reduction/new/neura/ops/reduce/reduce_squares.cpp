@@ -25,7 +25,8 @@ Tensor sum_of_squares(const Tensor& input, const Dims& dim, bool keepdim) {
   check_dtype("sum_of_squares", input.spec(), dtypes::floating, "real floating");
   const DType d = input.dtype();
   return apply(
-      SumOfSquares{{Fold::squares, accumulation(d), d, dims_mask("sum_of_squares", dim, input.dim()), keepdim}}, input);
+      SumOfSquares{{ReduceOp::squares, accumulation(d), d, dims_mask("sum_of_squares", dim, input.dim()), keepdim}},
+      input);
 }
 
 }  // namespace neura

@@ -4,7 +4,7 @@
 
 namespace neura::nn {
 
-struct Module::Added {
+struct Module::RuntimeMember {
   std::string name;
   Member::Kind kind;
   Tensor tensor;
@@ -12,7 +12,7 @@ struct Module::Added {
   bool persistent = true;
   int listed = -1;  // refers to the listed member of this index, and holds nothing itself
 
-  Added(std::string n, Member::Kind k, const Tensor& t) : name(std::move(n)), kind(k), tensor(t) {}
+  RuntimeMember(std::string n, Member::Kind k, const Tensor& t) : name(std::move(n)), kind(k), tensor(t) {}
   Member member() {
     Member m;
     m.name = name, m.kind = kind, m.persistent = persistent;

@@ -25,27 +25,27 @@ class PinnedBatches {              // of this thread, while it lives
 };
 
 // Tensors on their way to a device.
-class Arrival {
+class CopyEvent {
  public:
   // What is done with them on this thread's current stream from now on waits for them.
   void take();
 
  private:
-  friend class Placement;
+  friend class DeviceCopy;
   std::optional<cuda::Event> event_;
   std::vector<Tensor> tensors_;
 };
 
-class Placement {  // of one loader, for all of its threads
+class DeviceCopy {  // of one loader, for all of its threads
  public:
   // No device: batches stay where they are. DeviceError for one that cannot be used; `pin_memory` does nothing where
   // there is no CUDA.
-  Placement(std::optional<Device> device, bool pin_memory);
+  DeviceCopy(std::optional<Device> device, bool pin_memory);
   bool pinned() const { return pinned_; }
   std::string str() const { return device_ ? device_->str() : "pinned memory"; }
   // The tensor there, or on its way. `finish` comes after those of a batch.
-  Tensor send(const Tensor&, Arrival&) const;
-  void finish(Arrival&) const;
+  Tensor send(const Tensor&, CopyEvent&) const;
+  void finish(CopyEvent&) const;
 
  private:
   std::optional<Device> device_;

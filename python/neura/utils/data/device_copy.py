@@ -15,11 +15,11 @@ class Placed:
         return self.batch
 
 
-class Placement:
+class DeviceCopy:
     """Where a loader's batches go: to a device, from pinned memory on a stream of their own, or to pinned memory."""
 
     def __init__(self, device, pin_memory):
-        self.there = _neura._data.Placement(device, pin_memory)
+        self.there = _neura._data.DeviceCopy(device, pin_memory)
 
     def send(self, batch):
         arrival = _neura._data.Arrival()
@@ -32,17 +32,17 @@ class Placement:
         return Placed(batch, arrival)
 
 
-def placed(make, placement):
+def placed(make, device_copy):
     """``make``, whose batches are put together in pinned memory and sent on their way."""
-    if placement is None:
+    if device_copy is None:
         return make
 
     def make_and_send(*task):
-        before = _neura._data.set_pinned_batches(placement.there.pinned)
+        before = _neura._data.set_pinned_batches(device_copy.there.pinned)
         try:
             batch = make(*task)
         finally:
             _neura._data.set_pinned_batches(before)
-        return placement.send(batch)
+        return device_copy.send(batch)
 
     return make_and_send

@@ -1,4 +1,4 @@
-#include "neura/backend/cpu/planar.h"
+#include "neura/backend/cpu/split_complex.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ template <class F> void each_element(const Spec& x, const Spec* z, F f) {
 
 }  // namespace
 
-template <class T> Planar<T>::Planar(Context& c, View x, bool conjugate, bool load) {
+template <class T> SplitComplex<T>::SplitComplex(Context& c, View x, bool conjugate, bool load) {
   spec = Spec::dense(to_real(x.dtype()), x.spec->sizes(), x.spec->device);
   re = c.scratch_of<T>(spec.numel), im = c.scratch_of<T>(spec.numel);
   const T* const from = x.as<T>();
@@ -37,7 +37,7 @@ template <class T> Planar<T>::Planar(Context& c, View x, bool conjugate, bool lo
 }
 
 template <class T>
-void Planar<T>::store(View y, View init, std::complex<double> alpha, std::complex<double> beta) const {
+void SplitComplex<T>::store(View y, View init, std::complex<double> alpha, std::complex<double> beta) const {
   using C = std::complex<T>;
   const C a = C(alpha), b = C(beta);
   const bool scaled = a != C(1), added = init && b != C(0);
@@ -57,7 +57,7 @@ void Planar<T>::store(View y, View init, std::complex<double> alpha, std::comple
   });
 }
 
-template struct Planar<float>;
-template struct Planar<double>;
+template struct SplitComplex<float>;
+template struct SplitComplex<double>;
 
 }  // namespace neura

@@ -12,12 +12,12 @@ inline void pause_cpu() {
 #endif
 }
 
-struct Busy {
+struct SpinGuard {
   std::atomic<bool>& flag;
-  explicit Busy(std::atomic<bool>& f) : flag(f) {
+  explicit SpinGuard(std::atomic<bool>& f) : flag(f) {
     while (flag.exchange(true, std::memory_order_acquire)) pause_cpu();
   }
-  ~Busy() { flag.store(false, std::memory_order_release); }
+  ~SpinGuard() { flag.store(false, std::memory_order_release); }
 };
 
 }  // namespace neura

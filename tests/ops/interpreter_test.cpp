@@ -1,6 +1,6 @@
 // What the house owes the language that calls it: the lock is let go for long work alone, and the last handle of a
 // tensor whose object the language keeps is handed over once, whatever the threads do.
-#include "neura/core/host.h"
+#include "neura/core/interpreter.h"
 
 #include <gtest/gtest.h>
 
@@ -22,15 +22,15 @@ struct Fake {
   std::vector<TensorImpl*> handles;
   int unlocked = 0, locked = 0;
 } fake;
-const Host kFake{[]() -> void* { return ++fake.unlocked, &fake; }, [](void*) { ++fake.locked; },
-                 [](TensorImpl* t) {
-                   std::lock_guard held(fake.lock);
-                   fake.handles.push_back(t);
-                 }};
+const Interpreter kFake{[]() -> void* { return ++fake.unlocked, &fake; }, [](void*) { ++fake.locked; },
+                        [](TensorImpl* t) {
+                          std::lock_guard held(fake.lock);
+                          fake.handles.push_back(t);
+                        }};
 
-struct HostTest : testing::Test {
-  HostTest() { host = &kFake, fake.unlocked = fake.locked = 0; }
-  ~HostTest() override { host = nullptr; }
+struct InterpreterTest : testing::Test {
+  InterpreterTest() { interpreter = &kFake, fake.unlocked = fake.locked = 0; }
+  ~InterpreterTest() override { interpreter = nullptr; }
   template <class F> static int unlocks(F&& work) {
     const int before = fake.unlocked;
     work();
@@ -39,7 +39,7 @@ struct HostTest : testing::Test {
   }
 };
 
-TEST_F(HostTest, LongWorkLetsGoOfTheLockAndSmallWorkDoesNot) {
+TEST_F(InterpreterTest, LongWorkLetsGoOfTheLockAndSmallWorkDoesNot) {
   const Tensor small = ones({8}), square = ones({8, 8}), large = ones({1 << 18}), matrix = ones({256, 256});
   Tensor out = zeros({1 << 18});
   EXPECT_EQ(unlocks([&] { small + small; }), 0);
@@ -54,7 +54,7 @@ TEST_F(HostTest, LongWorkLetsGoOfTheLockAndSmallWorkDoesNot) {
   EXPECT_EQ(unlocks([&] { large.view({512, 512}); }), 0);
 }
 
-TEST_F(HostTest, BackwardAndErrorsTakeTheLockAgain) {
+TEST_F(InterpreterTest, BackwardAndErrorsTakeTheLockAgain) {
   Tensor x = ones({8}).requires_grad_();
   const Tensor y = sum(x * x);
   EXPECT_GE(unlocks([&] { y.backward(); }), 1);
@@ -62,7 +62,7 @@ TEST_F(HostTest, BackwardAndErrorsTakeTheLockAgain) {
   EXPECT_EQ(unlocks([&] { EXPECT_THROW(large.backward(), AutogradError); }), 1);
 }
 
-TEST_F(HostTest, ThreadsHandTheLastHandleOverOnce) {
+TEST_F(InterpreterTest, ThreadsHandTheLastHandleOverOnce) {
   for (int round = 0; round < 300; ++round) {
     Tensor t = ones({4});
     TensorImpl* p = t.impl();

@@ -4,15 +4,15 @@
 
 namespace neura::nn {
 
-class Depth {
+class RecursionGuard {
  public:
-  explicit Depth(const Module& m) {
+  explicit RecursionGuard(const Module& m) {
     if (++depth_ <= kMost) return;
     --depth_;
     fail(m);
   }
-  ~Depth() { --depth_; }
-  Depth(const Depth&) = delete;
+  ~RecursionGuard() { --depth_; }
+  RecursionGuard(const RecursionGuard&) = delete;
 
  private:
   static constexpr int kMost = 500;

@@ -21,10 +21,10 @@ struct FloatCopy {  // of a half; of an absent operand, absent
   void store(View y) const { assign_on_cpu(y, view()); }
 };
 
-template <class T> struct Planar {  // T is float or double
-  Spec spec;                        // of each of the parts
+template <class T> struct SplitComplex {  // T is float or double
+  Spec spec;                              // of each of the parts
   T *re = nullptr, *im = nullptr;
-  Planar(Context& c, View x, bool conjugate, bool load = true);
+  SplitComplex(Context& c, View x, bool conjugate, bool load = true);
   // y = alpha * this + beta * init
   void store(View y, View init, std::complex<double> alpha, std::complex<double> beta) const;
 };

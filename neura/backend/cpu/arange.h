@@ -4,6 +4,6 @@
 
 namespace neura {
 
-void lay_out(Context&, const Progression&, View out);
+void arange(Context&, const Arange&, View out);
 
 }  // namespace neura

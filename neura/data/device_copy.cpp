@@ -1,4 +1,4 @@
-#include "neura/data/placement.h"
+#include "neura/data/device_copy.h"
 
 #include <utility>
 
@@ -18,7 +18,7 @@ Tensor empty_batch(DType dtype, const Shape& size) {
   return pinning && size.numel() ? cuda::empty_pinned(size, dtype) : Tensor::empty(Spec::dense(dtype, size));
 }
 
-Placement::Placement(std::optional<Device> device, bool pin_memory) : device_(device) {
+DeviceCopy::DeviceCopy(std::optional<Device> device, bool pin_memory) : device_(device) {
   if (device && !device->is_cpu()) {
     const DeviceApi& api = device_api(*device);
     pinned_ = api.pinned;
@@ -28,7 +28,7 @@ Placement::Placement(std::optional<Device> device, bool pin_memory) : device_(de
   }
 }
 
-Tensor Placement::send(const Tensor& t, Arrival& arrival) const {
+Tensor DeviceCopy::send(const Tensor& t, CopyEvent& copied) const {
   if (!t) return t;
   const auto locked = [this](const Tensor& x) {
     return pinned_ && x.device().is_cpu() && x.numel() ? cuda::pin_memory(x) : x;
@@ -38,15 +38,15 @@ Tensor Placement::send(const Tensor& t, Arrival& arrival) const {
   const Tensor there = queued ? cuda::to(locked(t), to, *stream_) : t.device() == to ? t : t.to(to);
   if (!stream_) return locked(there);
   if (!queued) stream_->wait_stream(cuda::current_stream(to));  // it was made there
-  arrival.tensors_.push_back(there);
+  copied.tensors_.push_back(there);
   return there;
 }
 
-void Placement::finish(Arrival& arrival) const {
-  if (stream_) arrival.event_ = stream_->record_event();
+void DeviceCopy::finish(CopyEvent& copied) const {
+  if (stream_) copied.event_ = stream_->record_event();
 }
 
-void Arrival::take() {
+void CopyEvent::take() {
   if (!event_) return;
   event_->wait();
   for (const Tensor& t : tensors_) cuda::record_stream(t, cuda::current_stream(t.device()));
