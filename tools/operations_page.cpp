@@ -11,7 +11,7 @@ namespace {
 
 const char* const kFamilies[] = {
 #define FAMILY(name) #name,
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
 };
 
 std::string dtypes(DTypeSet s) {

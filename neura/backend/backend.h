@@ -15,7 +15,7 @@ template <class R, class... A> struct Entry<R(A...)> {
 
 enum class Family : unsigned char {  // files of tables/ with pointwise rows
 #define FAMILY(name) name,
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
   count
 };
 

@@ -17,80 +17,47 @@ constexpr std::string_view kNames[] = {
 };
 #include "neura/tables/end_kinds.h"
 
-constexpr unsigned kTensors = 0, kFirst = 1, kSecond = 2, kThird = 4;
-struct Fact {
-  std::string_view name;
+struct Operands {
+  std::string_view row;
   unsigned numbers;
-  std::array<const char*, 3> operands = {"input", "other", ""};
+  std::array<const char*, 3> names;
 };
-// Rows of several operands; of the others, the second may be a number and is called `other`.
-constexpr Fact kFacts[] = {
-    {"mul", kFirst | kSecond},
-    {"floor_divide", kFirst | kSecond},
-    {"remainder", kFirst | kSecond},
-    {"xlogy", kFirst | kSecond},
-    {"xlog1py", kFirst | kSecond},
-    {"bitwise_and", kFirst | kSecond},
-    {"bitwise_or", kFirst | kSecond},
-    {"bitwise_xor", kFirst | kSecond},
-    {"bitwise_left_shift", kFirst | kSecond},
-    {"bitwise_right_shift", kFirst | kSecond},
-    {"pow", kFirst | kSecond, {"input", "exponent", ""}},
-    {"maximum", kTensors},
-    {"minimum", kTensors},
-    {"fmax", kTensors},
-    {"fmin", kTensors},
-    {"atan2", kTensors},
-    {"hypot", kTensors},
-    {"heaviside", kTensors, {"input", "values", ""}},
-    {"gcd", kTensors},
-    {"lcm", kTensors},
-    {"logaddexp", kTensors},
-    {"logaddexp2", kTensors},
-    {"logical_and", kTensors},
-    {"logical_or", kTensors},
-    {"logical_xor", kTensors},
-    {"clamp_min", kSecond, {"input", "min", ""}},
-    {"clamp_max", kSecond, {"input", "max", ""}},
-    {"lerp", kThird, {"input", "end", "weight"}},
-    {"addcmul", kTensors, {"input", "tensor1", "tensor2"}},
-    {"addcdiv", kTensors, {"input", "tensor1", "tensor2"}},
+namespace operand {  // the words of OPERANDS
+constexpr unsigned none = 0, first = 1, second = 2, third = 4;
+constexpr Operands kOperands[] = {
+#define OPERANDS(row, numbers, ...) {#row, numbers, {__VA_ARGS__}},
+#include "neura/tables/without_formulas.h"
 };
-constexpr std::string_view kInPlace[] = {"relu", "relu6", "elu",         "selu",     "leaky_relu",
-                                         "silu", "mish",  "hardsigmoid", "hardswish"};
-// Beside the family of special functions; lgamma is gammaln there.
-constexpr std::string_view kSpecial[] = {"erf",   "erfc",  "erfinv", "exp2",    "expm1",
-                                         "log1p", "logit", "sinc",   "xlog1py", "xlogy"};
-constexpr Alias kAliases[] = {{"absolute", "abs"},
-                              {"negative", "neg"},
-                              {"fix", "trunc"},
-                              {"less", "lt"},
-                              {"greater", "gt"},
-                              {"less_equal", "le"},
-                              {"greater_equal", "ge"},
-                              {"not_equal", "ne"},
-                              {"arccos", "acos"},
-                              {"arcsin", "asin"},
-                              {"arctan", "atan"},
-                              {"arccosh", "acosh"},
-                              {"arcsinh", "asinh"},
-                              {"arctanh", "atanh"},
-                              {"arctan2", "atan2"},
-                              {"multiply", "mul"},
-                              {"expit", "sigmoid", true},
-                              {"psi", "digamma", true},
-                              {"gammaln", "lgamma", true},
-                              {"special_xlogy", "xlogy"}};
+}  // namespace operand
+constexpr std::string_view kInPlace[] = {
+#define INPLACE(row) #row,
+#include "neura/tables/without_formulas.h"
+};
+constexpr std::string_view kSpecial[] = {
+#define SPECIAL(row) #row,
+#include "neura/tables/without_formulas.h"
+};
+constexpr Alias kAliases[] = {
+#define ALIAS(name, row) {#name, #row},
+#define SPECIAL_ALIAS(name, row) {#name, #row, true},
+#include "neura/tables/without_formulas.h"
+};
+
+template <std::size_t n> bool holds(const std::string_view (&list)[n], std::string_view name) {
+  return std::find(list, list + n, name) != list + n;
+}
 
 RowFunction function_of(const Row& row) {
   const std::string_view name = row.name;
-  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? kTensors : kSecond, false, false};
-  if (name.find("polynomial") != std::string_view::npos) f.operands[1] = "n", f.numbers = kFirst | kSecond;
-  for (const Fact& fact : kFacts)
-    if (fact.name == name) f.operands = fact.operands, f.numbers = fact.numbers;
-  f.takes_inplace = std::find(std::begin(kInPlace), std::end(kInPlace), name) != std::end(kInPlace);
-  f.special = (row.family == Family::special && name != "lgamma") ||
-              std::find(std::begin(kSpecial), std::end(kSpecial), name) != std::end(kSpecial);
+  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? operand::none : operand::second, false, false};
+  for (const Operands& o : operand::kOperands) {
+    if (o.row != name) continue;
+    f.numbers = o.numbers;
+    for (std::size_t i = 0; i < 3; ++i)
+      if (o.names[i]) f.operands[i] = o.names[i];
+  }
+  f.takes_inplace = holds(kInPlace, name);
+  f.special = (row.family == Family::special && name != "lgamma") || holds(kSpecial, name);  // there it is gammaln
   return f;
 }
 

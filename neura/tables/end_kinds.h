@@ -1,5 +1,10 @@
 #undef FAMILY
 #undef END_FAMILY
+#undef OPERANDS
+#undef INPLACE
+#undef SPECIAL
+#undef ALIAS
+#undef SPECIAL_ALIAS
 #undef UNARY
 #undef UNARY_WITH
 #undef PREDICATE

@@ -2,11 +2,30 @@
 // defines as it needs; end_kinds.h undefines them all. `none` is the slope of what has no derivative. FAMILY and
 // END_FAMILY enclose a family's rows in families.def. An attribute is ATTR(name, default), or LIMITED(name, default,
 // condition): a call whose attribute does not meet the condition is refused (ValueError) by the row.
+//
+// What is said of a row behind it, for the surface alone: OPERANDS(row, which operands may be numbers, names...), where
+// these are not the second one, and input, other; INPLACE(row): the function takes inplace=False; SPECIAL(row): it is
+// in neura.special, too; ALIAS(name, row), SPECIAL_ALIAS(name, row): another name of it, there as well.
 #ifndef FAMILY
 #define FAMILY(name)
 #endif
 #ifndef END_FAMILY
 #define END_FAMILY
+#endif
+#ifndef OPERANDS
+#define OPERANDS(...)
+#endif
+#ifndef INPLACE
+#define INPLACE(...)
+#endif
+#ifndef SPECIAL
+#define SPECIAL(...)
+#endif
+#ifndef ALIAS
+#define ALIAS(...)
+#endif
+#ifndef SPECIAL_ALIAS
+#define SPECIAL_ALIAS(...)
 #endif
 #define LIMITED(name, fallback, condition) ATTR(name, fallback)
 #define UNARY(name, cls, formula, derivative, text) ROW1(name, cls, , formula, derivative, text)

@@ -14,7 +14,7 @@
 
 namespace neura {
 #define FAMILY(name) const void* cpu_rows_##name();
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
 
 namespace test {
 namespace {
@@ -105,7 +105,7 @@ RowKernel plain_kernel(const Row& row) {
   use_cpu_target(cpu_targets() - 1);
   const void* tables[] = {
 #define FAMILY(name) cpu_rows_##name(),
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
   };
   use_cpu_target(-1);
   return *static_cast<const RowKernel* const*>(tables[int(row.family)])[row.slot];

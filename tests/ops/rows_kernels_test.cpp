@@ -14,7 +14,7 @@
 
 namespace neura {
 #define FAMILY(name) const void* cpu_rows_##name();
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
 
 namespace test {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kSize = 1024;
 const RowKernel& kernel_now(const Row& row) {
   const void* tables[] = {
 #define FAMILY(name) cpu_rows_##name(),
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
   };
   return *static_cast<const RowKernel* const*>(tables[int(row.family)])[row.slot];
 }

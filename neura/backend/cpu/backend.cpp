@@ -7,7 +7,7 @@ namespace neura {
 
 const ConvertTable* cpu_convert();
 #define FAMILY(name) const void* cpu_rows_##name();
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
 #define KERNELS(name) const name##_kernels* cpu_##name();
 #include "neura/backend/kernels.def"
 #undef KERNELS
@@ -19,7 +19,7 @@ const Backend& cpu_backend() {
       .rows =
           {
 #define FAMILY(name) cpu_rows_##name(),
-#include "neura/tables/family_names.h"
+#include "neura/tables/without_formulas.h"
           },
       .convert = cpu_convert(),
       .execute = nullptr,
