@@ -59,11 +59,11 @@ struct Workers::State {
     lock.unlock();
 
     Outcome outcome;
-    std::unique_ptr<WorkItem> work;
+    std::unique_ptr<WorkItem> item;
     bool last = false;
     try {
-      work = e.source->draw(progress);
-      last = !work;
+      item = e.source->draw(progress);
+      last = !item;
     } catch (...) {
       outcome.error = std::current_exception();
       last = true;
@@ -73,13 +73,13 @@ struct Workers::State {
     if (!last || outcome.error) e.drawn = number + 1;
     lock.unlock();
     drawing.unlock();
-    if (work) {
+    if (item) {
       try {
-        outcome.batch = e.source->make(*work, progress);
+        outcome.batch = e.source->make(*item, progress);
       } catch (...) {
         outcome.error = std::current_exception();
       }
-      work.reset();
+      item.reset();
     }
     progress.item = -1;
     lock.lock();
