@@ -32,7 +32,7 @@ struct CustomNode : Node {
   const Meta& meta(unsigned output) const override { return metas[output]; }
   unsigned outputs() const override { return unsigned(metas.size()); }
   const char* trace() const override { return made_at.empty() ? nullptr : made_at.c_str(); }
-  void destroy() override { delete this; }
+  void dispose() override { delete this; }
   void backward(Run&, Tensor* g) override;
 
   // The derivative: one gradient per input, undefined for none. `retain`: another backward may follow.

@@ -31,14 +31,14 @@ void Node::free() {  // the destruction of a node may drop the last reference to
   while (state.deferred_deletes) {
     Node* n = node(state.deferred_deletes);
     state.deferred_deletes = n->next_deferred;
-    n->destroy();
+    n->dispose();
   }
   state.deleting = false;
 }
 
-void Leaf::destroy() { finish_off(this, sizeof(Leaf)); }
-void CopySlices::destroy() { finish_off(this, sizeof(CopySlices)); }
-void Record::destroy() {
+void Leaf::dispose() { finish_off(this, sizeof(Leaf)); }
+void CopySlices::dispose() { finish_off(this, sizeof(CopySlices)); }
+void Record::dispose() {
   for (int i = 0; i < inputs; ++i) edges[i].~Edge();
   for (int i = 0; i < kept; ++i) saved[i].~Saved();
   if (row->drop) row->drop(op);

@@ -59,7 +59,7 @@ struct Node : History {
   virtual const char* name() const = 0;
   virtual const Meta& meta(unsigned output) const = 0;
   virtual void backward(Run&, Tensor* g) = 0;
-  virtual void destroy() = 0;  // destructor and memory
+  virtual void dispose() = 0;  // destructor and memory
   virtual unsigned outputs() const { return 1; }
   virtual const char* trace() const { return nullptr; }  // anomaly mode: the forward call and where it was made
   void free() final;                                     // without recursion
@@ -74,7 +74,7 @@ struct Leaf final : Node {
   const char* name() const override { return "leaf"; }
   const Meta& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor*) override {}
-  void destroy() override;
+  void dispose() override;
   void accumulate(Tensor&& g, bool create_graph, const Gradient* windowed = nullptr);
 };
 
@@ -96,7 +96,7 @@ struct Record final : Node {  // one block: Record, edges, saved values, metas, 
     return debug_info && !debug_info->trace.empty() ? debug_info->trace.c_str() : nullptr;
   }
   void backward(Run&, Tensor* g) override;
-  void destroy() override;
+  void dispose() override;
 };
 
 // An in-place write to a view, as its root sees it: everything passes but the written part, which goes through `inner`.
@@ -109,7 +109,7 @@ struct CopySlices final : Node {
   const char* trace() const override { return inner->trace(); }
   const Meta& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor* g) override;
-  void destroy() override;
+  void dispose() override;
 };
 
 Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output);  // an as_strided record
