@@ -43,7 +43,7 @@ TEST_F(JoinKernels, Triangles) {
       }
 }
 TEST_F(JoinKernels, Progressions) {
-  Arange p{.kind = Arange::integers, .first = 5, .by = -3};
+  EvenlySpaced p{.kind = EvenlySpaced::integers, .first = 5, .by = -3};
   Array<std::int64_t> whole({4});
   run(&join_kernels::arange, p, whole);
   EXPECT_EQ(whole.values(), (std::vector<std::int64_t>{5, 2, -1, -4}));
@@ -51,14 +51,14 @@ TEST_F(JoinKernels, Progressions) {
   Array<double> real({5});
   run(&join_kernels::arange, p, real);
   EXPECT_EQ(real.values(), (std::vector<double>{1, 1.3, 2 - 0.3 * 2, 2 - 0.3, 2}));
-  p = {.kind = Arange::complexes, .start = {1, 2}, .step = {0.5, -1}};
+  p = {.kind = EvenlySpaced::complexes, .start = {1, 2}, .step = {0.5, -1}};
   Array<std::complex<float>> plane({3});
   run(&join_kernels::arange, p, plane);
   EXPECT_EQ(plane.values(), (std::vector<std::complex<float>>{{1, 2}, {1.5, 1}, {2, 0}}));
 }
 TEST_F(JoinKernels, OfNothing) {
   Array<float> x({0, 3}), y({0, 3}), matrix({3, 0}), z({3, 0});
-  run(&join_kernels::arange, Arange{}, y);
+  run(&join_kernels::arange, EvenlySpaced{}, y);
   run(&join_kernels::copy, x, y);
   run(&join_kernels::triangle, matrix, z, 0, true);
 }
@@ -66,7 +66,7 @@ TEST_F(JoinKernels, SameOnAnyNumberOfThreads) {
   Array<float> x = eighths({700, 900}), turned = x.spread();
   expect_same_on_any_threads([&] {
     Array<float> y(x.spec().sizes()), z = y, low = y, line = y;
-    run(&join_kernels::arange, Arange{.start = {1}, .step = {0.1}}, line);
+    run(&join_kernels::arange, EvenlySpaced{.start = {1}, .step = {0.1}}, line);
     run(&join_kernels::copy, x, y);
     run(&join_kernels::copy, turned, z);
     run(&join_kernels::triangle, turned, low, 3, false);

@@ -35,7 +35,7 @@ Inputs listed(const R& r) { return {r.values, r.indices}; }
 inline Inputs listed(const std::pair<Tensor, Tensor>& p) { return {p.first, p.second}; }
 template <class R>
 requires requires(R r) { r.mean; }
-Inputs listed(const R& r) { return {r.first, r.mean}; }
+Inputs listed(const R& r) { return {r.spread, r.mean}; }
 template <class R>
 requires requires(R r) { r.min; }
 Inputs listed(const R& r) { return {r.min, r.max}; }

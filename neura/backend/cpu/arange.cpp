@@ -44,13 +44,13 @@ template <class N> void from_both_ends(const View& out, std::int64_t back, N sta
 
 }  // namespace
 
-void arange(Context&, const Arange& p, View out) {
+void arange(Context&, const EvenlySpaced& p, View out) {
   const auto number = [](const double* parts) { return std::complex<double>(parts[0], parts[1]); };
-  if (p.kind == Arange::integers)
+  if (p.kind == EvenlySpaced::integers)
     generate(out, [&](std::int64_t i) {
       return std::int64_t(std::uint64_t(p.first) + std::uint64_t(p.by) * std::uint64_t(i));
     });
-  else if (p.kind == Arange::reals) from_both_ends(out, p.back, p.start[0], p.end[0], p.step[0]);
+  else if (p.kind == EvenlySpaced::reals) from_both_ends(out, p.back, p.start[0], p.end[0], p.step[0]);
   else from_both_ends(out, p.back, number(p.start), number(p.end), number(p.step));
 }
 

@@ -8,7 +8,7 @@ namespace neura::cuda {
 namespace {
 
 struct Job {
-  Arange p;
+  EvenlySpaced p;
   char* out;
   std::int64_t n;
   DType dtype;
@@ -24,13 +24,13 @@ __device__ complex<double> times(const double (&step)[2], double i) {
 __global__ void __launch_bounds__(kThreads) lay(const __grid_constant__ Job a) {
   const std::int64_t i = std::int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= a.n) return;
-  const Arange& p = a.p;
+  const EvenlySpaced& p = a.p;
   char* const to = a.out + i * a.bytes;
-  if (p.kind == Arange::integers)
+  if (p.kind == EvenlySpaced::integers)
     return store_one<int64_t>(to, a.dtype, int64_t(std::uint64_t(p.first) + std::uint64_t(p.by) * std::uint64_t(i)));
   const bool back = i >= p.back;
   const double k = double(back ? a.n - 1 - i : i);
-  if (p.kind == Arange::complexes) {
+  if (p.kind == EvenlySpaced::complexes) {
     const complex<double> d = times(p.step, k);
     return store_one<complex<double>>(to, a.dtype,
                                       back ? complex<double>(__dsub_rn(p.end[0], d.re), __dsub_rn(p.end[1], d.im))
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) lay(const __grid_constant__ Job a) {
 
 }  // namespace
 
-void arange(Context& c, const Arange& p, View out) {
+void arange(Context& c, const EvenlySpaced& p, View out) {
   if (!out.numel()) return;
   const OnDevice on(c.device.index);
   const DType d = out.dtype();

@@ -4,6 +4,6 @@
 
 namespace neura::cuda {
 
-void arange(Context&, const Arange&, View out);
+void arange(Context&, const EvenlySpaced&, View out);
 
 }  // namespace neura::cuda

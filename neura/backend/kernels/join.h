@@ -6,7 +6,7 @@ namespace neura {
 
 // Element i is start + i step; from the element `back` on it is end - (n - 1 - i) step, so that the last is `end`
 // itself. In double, where the product is rounded before the sum, or in integers.
-struct Arange {
+struct EvenlySpaced {
   enum Kind : std::uint8_t { integers, reals, complexes } kind = reals;
   std::int64_t first = 0, by = 0;                   // of integers, which are never counted back
   double start[2] = {}, end[2] = {}, step[2] = {};  // real and imaginary part
@@ -18,7 +18,7 @@ struct join_kernels {
   Entry<void(Context&, View from, View to)> copy;
   // out = x where column - row <= diagonal (upper: >=), else 0; out contiguous, x of any strides.
   Entry<void(Context&, View x, View out, std::int64_t diagonal, bool upper)> triangle;
-  Entry<void(Context&, const Arange&, View out)> arange;  // out: contiguous, of any dtype
+  Entry<void(Context&, const EvenlySpaced&, View out)> arange;  // out: contiguous, of any dtype
 };
 
 }  // namespace neura

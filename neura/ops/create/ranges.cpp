@@ -26,12 +26,12 @@ void check_spaced(const char* op, Scalar start, Scalar end, std::int64_t steps, 
   });
 }
 // start, start + step, … from both ends, so that the last is `end` exactly. Integers are cut off.
-Arange spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
-  Arange p;
+EvenlySpaced spaced(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  EvenlySpaced p;
   p.back = (steps + 1) / 2;
   const double gaps = double(steps - 1);
   if (is_complex(dtype)) {
-    p.kind = Arange::complexes;
+    p.kind = EvenlySpaced::complexes;
     const std::complex<double> a(start.real(), start.imag()), b(end.real(), end.imag());
     const std::complex<double> step = steps > 1 ? (b - a) / std::complex<double>(gaps) : 0;
     const auto put = [](double* to, std::complex<double> z) { to[0] = z.real(), to[1] = z.imag(); };
@@ -53,8 +53,8 @@ struct Arange {
   NEURA_FIELDS(start, end, step, dtype, device)
   void infer(Spec& y) const;
   void run(Context& c, View y) const {
-    Arange p;
-    if (is_integral(dtype)) p.kind = Arange::integers, p.first = start.integer(), p.by = step.integer();
+    EvenlySpaced p;
+    if (is_integral(dtype)) p.kind = EvenlySpaced::integers, p.first = start.integer(), p.by = step.integer();
     else p.start[0] = start.real(), p.step[0] = step.real();
     c.backend.join->arange(c, p, y);
   }

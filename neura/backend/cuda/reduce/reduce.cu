@@ -329,11 +329,11 @@ Failed moments_about_pilots(Context& c, const FoldArguments& f, unsigned reduced
   if (Failed e = arrange(reduced, x, rests, g)) return e;
   if (f.count) first_elements(f, computed, centre.data, stream);
   g.p = centre.data, g.p_step = 1;
-  if (Failed e = launch_fold(c, fold_of<offset_fold>(computed), g)) return e;
+  if (Failed e = launch_fold(c, fold_of<sum_dev_fold>(computed), g)) return e;
   settle_means(f, computed, centre.data, rests.data, stream);
   if (Failed e = arrange(reduced, x, spread, g)) return e;
   g.p = centre.data, g.p_step = 1;
-  if (Failed e = launch_fold(c, fold_of<spread_fold>(computed), g)) return e;
+  if (Failed e = launch_fold(c, fold_of<sum_sq_dev_fold>(computed), g)) return e;
   deliver_spread(f, computed, spread.data, rests.data, stream);
   return launched(c.device.index);
 }
@@ -378,7 +378,7 @@ void logsumexp(Context& c, unsigned reduced, View x, View y) {
   }
   if (Failed e = arrange(reduced, x, y, f)) return c.fail(e);
   f.p = centre.data, f.p_step = 1;
-  c.fail(launch_fold(c, fold_of<expsum_fold>(computed), f));
+  c.fail(launch_fold(c, fold_of<sum_exp_fold>(computed), f));
 }
 
 }  // namespace
