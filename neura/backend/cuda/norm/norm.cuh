@@ -28,10 +28,12 @@ template <class E> __device__ void store_bias(const ParameterGradients& p, std::
 // Of `count` numbers: the mean, in two parts because a float holds one of 10^6 to 0.03 only, and the sum of squared
 // differences from it.
 template <class E> struct Moments { E count, mean, rest, squares; };
+__device__ inline float quotient_of(float a, float b) { return __fdividef(a, b); }  // of counts, to two units
+__device__ inline double quotient_of(double a, double b) { return a / b; }
 template <class E> __device__ Moments<E> combined(Moments<E> a, Moments<E> b) {  // Chan, Golub, LeVeque
   if (b.count == E(0)) return a;
   if (a.count == E(0)) return b;
-  const E n = a.count + b.count, d = (b.mean - a.mean) + (b.rest - a.rest), part = b.count / n;
+  const E n = a.count + b.count, d = (b.mean - a.mean) + (b.rest - a.rest), part = quotient_of(b.count, n);
   const E rest = a.rest + d * part, mean = a.mean + rest;
   return {n, mean, rest - (mean - a.mean), a.squares + b.squares + d * d * (a.count * part)};
 }
@@ -63,7 +65,7 @@ template <class N> struct NormOp {
       for (int j = 0; j < H::pack; ++j) sum += v[k][j];
     }
     if (count == E(0)) return none();
-    if (centred) mean = sum / count;
+    if (centred) mean = quotient_of(sum, count);
 #pragma unroll
     for (int k = 0; k < H::packs; ++k)
       if (p.at<H::pack>(k) < p.end)
@@ -73,7 +75,7 @@ template <class N> struct NormOp {
           rest += d, squares += d * d;
         }
     if (!centred) return {count, E(0), E(0), squares};
-    const E off = rest / count;  // the mean was rounded
+    const E off = quotient_of(rest, count);  // the mean was rounded
     squares -= rest * off;
     return {count, mean, off, squares < E(0) ? E(0) : squares};
   }

@@ -71,17 +71,23 @@ template <class M, int V> __global__ void __launch_bounds__(kThreads) sum_rows(c
     for (int j = 0; j < V; ++j) deliver_chunk(p, which, chunk, column + j, sum[which][j]);
   }
 }
-template <class E> __global__ void __launch_bounds__(kThreads) sum_chunks(const __grid_constant__ SumPlan p) {
-  const std::uint32_t tiles = (p.n + 31) / 32, tile = blockIdx.x % tiles, column = tile * 32 + threadIdx.x % 32;
+// A block has kThreads / C chunks under way of C columns, whose sectors are read whole from 8 floats on.
+template <class E, int C> __global__ void __launch_bounds__(kThreads) sum_chunks(const __grid_constant__ SumPlan p) {
+  const std::uint32_t tiles = (p.n + C - 1) / C, tile = blockIdx.x % tiles, column = tile * C + threadIdx.x % C;
   const int which = int(blockIdx.x / tiles);
   const E* from = reinterpret_cast<const E*>(p.partial) + std::size_t(which) * p.chunks * p.n;
   E sum[1] = {E(0)};
   if (column < p.n)
 #pragma unroll 8
-    for (std::uint32_t c = threadIdx.x / 32; c < p.chunks; c += kThreads / 32)
+    for (std::uint32_t c = threadIdx.x / C; c < p.chunks; c += kThreads / C)
       sum[0] += from[std::size_t(c) * p.n + column];
-  join_parts(sum, 32);
-  if (threadIdx.x < 32 && column < p.n) deliver_sum(p, which, column, sum[0]);
+  join_parts(sum, C);
+  if (threadIdx.x < C && column < p.n) deliver_sum(p, which, column, sum[0]);
+}
+template <class E> void add_chunks(const SumPlan& p, cudaStream_t stream) {
+  if (!p.partial) return;
+  if (p.n >= 32 * kEnough) sum_chunks<E, 32><<<2 * ceiling(p.n, 32), kThreads, 0, stream>>>(p);
+  else sum_chunks<E, 8><<<2 * ceiling(p.n, 8), kThreads, 0, stream>>>(p);
 }
 
 template <class M, int V> Failed launch_sums(SumPlan p, int index, cudaStream_t stream) {
@@ -95,7 +101,7 @@ template <class M, int V> Failed launch_sums(SumPlan p, int index, cudaStream_t 
   if (p.chunks > 1)
     if (Failed f = scratch.take(2 * std::size_t(p.chunks) * p.n * sizeof(E), &p.partial)) return f;
   sum_rows<M, V><<<p.tiles * p.chunks, kThreads, 0, stream>>>(p);
-  if (p.partial) sum_chunks<E><<<2 * ceiling(p.n, 32), kThreads, 0, stream>>>(p);
+  add_chunks<E>(p, stream);
   return launched(index);
 }
 Failed parameter_gradients(DType d, const SumPlan& p, int index, cudaStream_t stream) {
@@ -109,13 +115,10 @@ Failed parameter_gradients(DType d, const SumPlan& p, int index, cudaStream_t st
   });
 }
 
-// All three gradients of rows that a team holds: its threads keep to their columns, whose sums they carry from row to
-// row.
+// All three gradients of rows that a team holds: its threads keep to their columns, whose weights they hold and whose
+// sums they carry from row to row. The next row is on its way while one is computed.
 template <class M> constexpr int kFused = sizeof(M) == 8 ? 4 : 8;  // elements of a thread, in four arrays
-template <class M> constexpr std::uint32_t kResident = sizeof(M) == 8 ? 512 : 1024;  // threads that an SM has room for
-struct Dense {
-  static constexpr bool segmented = false;
-};
+template <class M> constexpr std::uint32_t kResident = sizeof(M) == 8 ? 512 : 640;  // threads that an SM has room for
 // Sums of the teams of a block: the first team's threads get them.
 template <class E, int K, int V> __device__ void join_teams(E (&s)[K][V], const Team& team, std::uint32_t teams) {
   if (teams == 1) return;
@@ -133,54 +136,81 @@ struct FusedPlan {
   Affine affine;
   SumPlan sums;  // a chunk for each block
 };
-template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResident<M> / kTeam)
+// What is loaded stays in whole registers: taken apart at once, halves would be waited for.
+template <class M, int V, int K> struct RowOnItsWay {
+  using E = number_of<M>;
+  using Raw = std::conditional_t<V * sizeof(M) == 16, uint4, PackOf<M, V>>;
+  Raw g[K], x[K];
+  E mean, rstd;
+  __device__ void fetch(const FusedPlan& f, const Place& q) {
+    const char *from_g = f.rows.in[0] + q.row * f.rows.pitch[0], *from_x = f.rows.in[1] + q.row * f.rows.pitch[1];
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (const std::uint32_t i = q.at<V>(k); i < q.end) {
+        g[k] = *reinterpret_cast<const Raw*>(from_g + i * sizeof(M));
+        x[k] = *reinterpret_cast<const Raw*>(from_x + i * sizeof(M));
+      }
+    mean = f.sums.mean ? static_cast<const E*>(f.sums.mean)[q.row] : E(0);
+    rstd = static_cast<const E*>(f.sums.rstd)[q.row];
+  }
+  __device__ static void unpack(const Raw& from, bool there, E less, E (&to)[V]) {
+    const auto& pack = reinterpret_cast<const PackOf<M, V>&>(from);
+#pragma unroll
+    for (int j = 0; j < V; ++j) to[j] = there ? cast<E>(pack.v[j]) - less : E(0);
+  }
+};
+template <class M, int V, int K> __global__ void __launch_bounds__(kTeam)
     fused_rows(const __grid_constant__ FusedPlan f) {
   using E = number_of<M>;
   struct Dots {
     E g, gx, x;
   };
   const RowPlan& r = f.rows;
-  const SumPlan& p = f.sums;
   Team team(r.width);
-  const std::uint32_t teams = blockDim.x / r.width;
-  E gw[K][V] = {}, gb[K][V] = {};
-  for (std::int64_t first = std::int64_t(blockIdx.x) * teams; first < r.rows;
-       first += std::int64_t(gridDim.x) * teams) {
-    const std::int64_t row = first + threadIdx.x / r.width;
-    const bool there = row < r.rows;
-    const Place q{there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
-    Held<M, V, K> g, x;
-    g.template load<Dense>(r, r.in[0] + q.row * r.pitch[0], q, E(0));
-    x.template load<Dense>(r, r.in[1] + q.row * r.pitch[1], q, E(0));
-    const E m = p.mean ? static_cast<const E*>(p.mean)[q.row] : E(0), s = static_cast<const E*>(p.rstd)[q.row];
+  const std::uint32_t teams = blockDim.x / r.width, mine = threadIdx.x / r.width;
+  const auto place = [&](std::int64_t row) {
+    return Place{row < r.rows ? row : 0, 0, row < r.rows ? r.n : 0, r.n, r.width, team.lane};
+  };
+  const Place own{0, 0, r.n, r.n, r.width, team.lane};
+  E w[K][V], gw[K][V] = {}, gb[K][V] = {};
+#pragma unroll
+  for (int k = 0; k < K; ++k)
+    if (const std::uint32_t i = own.at<V>(k); i < r.n)
+      factors(f.affine, f.affine.w, f.affine.w_dtype, 0, i, E(1), w[k]);
+  const std::int64_t step = std::int64_t(gridDim.x) * teams;
+  const E part = E(1) / E(r.n);
+  Place q = place(std::int64_t(blockIdx.x) * teams + mine);
+  RowOnItsWay<M, V, K> next;
+  next.fetch(f, q);
+  for (std::int64_t first = std::int64_t(blockIdx.x) * teams; first < r.rows; first += step) {
+    const Place here = q;
+    const E s = next.rstd;
+    E g[K][V], x[K][V];
     Dots d{E(0), E(0), E(0)};
 #pragma unroll
-    for (int k = 0; k < K; ++k)
-      if (const std::uint32_t i = q.at<V>(k); i < q.end) {
-        E w[V];
-        factors(f.affine, f.affine.w, f.affine.w_dtype, 0, i, E(1), w);
+    for (int k = 0; k < K; ++k) {
+      const bool there = here.at<V>(k) < here.end;
+      next.unpack(next.g[k], there, E(0), g[k]), next.unpack(next.x[k], there, next.mean, x[k]);
 #pragma unroll
-        for (int j = 0; j < V; ++j) {
-          x.v[k][j] -= m;
-          const E weighed = g.v[k][j] * w[j];
-          d.g += weighed, d.gx += weighed * x.v[k][j], d.x += x.v[k][j];
-        }
+      for (int j = 0; j < V; ++j) {
+        const E weighed = there ? g[k][j] * w[k][j] : E(0);
+        d.g += weighed, d.gx += weighed * x[k][j], d.x += x[k][j];
       }
+    }
+    if (first + step < r.rows) q = place(first + step + mine), next.fetch(f, q);
     d = team.all(d, [](Dots a, Dots b) { return Dots{a.g + b.g, a.gx + b.gx, a.x + b.x}; });
-    const E rest = p.mean ? d.x / E(r.n) : E(0);  // the saved mean was rounded
-    const E c1 = p.mean ? d.g / E(r.n) : E(0), c2 = (d.gx - rest * d.g) / E(r.n) * s * s;
+    const E rest = f.sums.mean ? d.x * part : E(0);  // the saved mean was rounded
+    const E c1 = f.sums.mean ? d.g * part : E(0), c2 = (d.gx - rest * d.g) * part * s * s;
 #pragma unroll
     for (int k = 0; k < K; ++k)
-      if (const std::uint32_t i = q.at<V>(k); i < q.end) {
-        E w[V];
-        factors(f.affine, f.affine.w, f.affine.w_dtype, 0, i, E(1), w);
+      if (const std::uint32_t i = here.at<V>(k); i < here.end) {
 #pragma unroll
         for (int j = 0; j < V; ++j) {
-          const E distance = x.v[k][j] - rest;
-          gw[k][j] += g.v[k][j] * (distance * s), gb[k][j] += g.v[k][j];
-          g.v[k][j] = s * (g.v[k][j] * w[j] - c1 - distance * c2);
+          const E distance = x[k][j] - rest;
+          gw[k][j] += g[k][j] * (distance * s), gb[k][j] += g[k][j];
+          g[k][j] = s * (g[k][j] * w[k][j] - c1 - distance * c2);
         }
-        store_as<M, V>(g.v[k], r.out + row * r.out_pitch, i);
+        store_as<M, V>(g[k], r.out + here.row * r.out_pitch, i);
       }
   }
   join_teams(gw, team, teams), join_teams(gb, team, teams);
@@ -189,8 +219,8 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam, kResid
   for (int k = 0; k < K; ++k)
 #pragma unroll
     for (int j = 0; j < V; ++j)
-      if (const std::uint32_t i = Place{0, 0, r.n, r.n, r.width, team.lane}.at<V>(k) + j; i < r.n)
-        deliver_chunk(p, 0, blockIdx.x, i, gw[k][j]), deliver_chunk(p, 1, blockIdx.x, i, gb[k][j]);
+      if (const std::uint32_t i = own.at<V>(k) + j; i < r.n)
+        deliver_chunk(f.sums, 0, blockIdx.x, i, gw[k][j]), deliver_chunk(f.sums, 1, blockIdx.x, i, gb[k][j]);
 }
 
 template <class M, int V> bool fits_fused(std::uint32_t n) { return ceiling(n, V) <= kTeam * kFused<M> / V; }
@@ -202,12 +232,12 @@ template <class M, int V> Failed launch_fused(FusedPlan f, int index, cudaStream
   const std::uint32_t lanes = ceiling(ceiling(r.n, V), K);
   r.width = lanes <= 32 ? power_from(lanes) : ceiling(lanes, 32) * 32;
   const std::uint32_t threads = r.width > 32 ? r.width : 128, teams = threads / r.width;
-  p.chunks = std::min(ceiling(ceiling(r.rows, teams), 2), 132 * kResident<M> / threads);
+  p.chunks = std::min(ceiling(ceiling(r.rows, teams), 2), 132 * std::max(1u, kResident<M> / threads));
   Scratch scratch(index, stream);
   if (p.chunks > 1)
     if (Failed e = scratch.take(2 * std::size_t(p.chunks) * p.n * sizeof(E), &p.partial)) return e;
   fused_rows<M, V, K><<<p.chunks, threads, 0, stream>>>(f);
-  if (p.partial) sum_chunks<E><<<2 * ceiling(p.n, 32), kThreads, 0, stream>>>(p);
+  add_chunks<E>(p, stream);
   return launched(index);
 }
 // Not `done` where rows are too long.

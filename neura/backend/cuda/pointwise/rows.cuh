@@ -39,8 +39,13 @@ struct Team {
   __device__ explicit Team(std::uint32_t w) : width(w), lane(threadIdx.x % w) {}
   // What all have, combined. Every thread of the block calls it.
   template <class T, class F> __device__ T all(T a, const F& combine) {
-    for (int step = int(width > 32 ? 32 : width) / 2; step; step /= 2) a = combine(a, from_lane(a, step));
-    if (width <= 32) return a;
+    if (width < 32) {
+      for (int step = int(width) / 2; step; step /= 2) a = combine(a, from_lane(a, step));
+      return a;
+    }
+#pragma unroll
+    for (int step = 16; step; step /= 2) a = combine(a, from_lane(a, step));
+    if (width == 32) return a;
     __shared__ alignas(16) char room[2][kTeam / 32 * sizeof(T)];  // in turn: one barrier a call is enough
     T* shared = reinterpret_cast<T*>(room[round++ % 2]);
     if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = a;

@@ -202,13 +202,13 @@ template <class Row, class N> __global__ void __launch_bounds__(kThreads)
 
 using FoldFn = Failed(FoldArguments&, bool by_columns, cudaStream_t, int index);
 template <class Row, class N> Failed run(FoldArguments& f, bool by_columns, cudaStream_t stream, int index) {
-  constexpr std::uint32_t kBlocks = 132 * 4;  // keep a large device busy
+  const std::uint32_t enough = 132 * (by_columns ? 8 : 4);  // blocks that keep a large device busy
   const std::uint32_t tiles = by_columns ? (f.outputs + 31) / 32 : f.outputs;
-  const bool warp = !by_columns && f.count <= 1024 && f.outputs >= kBlocks;
+  const bool warp = !by_columns && f.count <= 1024 && f.outputs >= enough;
   f.chunks = 1;
-  if (!warp && tiles < kBlocks) {
+  if (!warp && tiles < enough) {
     const std::uint32_t least = by_columns ? 64 : 4096;  // elements of a chunk
-    f.chunks = std::max(1u, std::min((kBlocks + tiles - 1) / tiles, f.count / least));
+    f.chunks = std::max(1u, std::min((enough + tiles - 1) / tiles, f.count / least));
   }
   f.chunk = ((f.count + f.chunks - 1) / f.chunks + 15) / 16 * 16;  // whole packs
   Scratch scratch(index, stream);
