@@ -6,12 +6,26 @@
 namespace neura::cuda {
 namespace {
 
-namespace cg = cooperative_groups;
-
-__device__ void meet(const cg::cluster_group& cluster) {
-  if (cluster.num_blocks() == 1) __syncthreads();
-  else cluster.sync();
-}
+// The blocks of a cluster. In code for devices that have none (before compute capability 9.0), one block alone.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+struct Cluster {
+  cooperative_groups::cluster_group group = cooperative_groups::this_cluster();
+  __device__ std::uint32_t blocks() const { return group.num_blocks(); }
+  __device__ std::uint32_t rank() const { return group.block_rank(); }
+  __device__ void meet() const {
+    if (group.num_blocks() == 1) __syncthreads();
+    else group.sync();
+  }
+  template <class T> __device__ T* of(T* shared, unsigned block) const { return group.map_shared_rank(shared, block); }
+};
+#else
+struct Cluster {
+  __device__ std::uint32_t blocks() const { return 1; }
+  __device__ std::uint32_t rank() const { return 0; }
+  __device__ void meet() const { __syncthreads(); }
+  template <class T> __device__ T* of(T* shared, unsigned) const { return shared; }
+};
+#endif
 
 // chosen: [lines, room], in any order; null: one result a line, or few, which the line's first block puts in order.
 template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
@@ -19,8 +33,8 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
   __shared__ uint4 bins[kWorkers];
   __shared__ std::uint32_t nans, taken;
   __shared__ Item<K> few[kFew];
-  const cg::cluster_group cluster = cg::this_cluster();
-  const std::uint32_t blocks = cluster.num_blocks(), part = cluster.block_rank(), line = blockIdx.x / blocks;
+  const Cluster cluster{};
+  const std::uint32_t blocks = cluster.blocks(), part = cluster.rank(), line = blockIdx.x / blocks;
   const std::uint32_t first = part * (kWorkers * each) + threadIdx.x;
   K key[each];
   load_keys(r, r.x + std::int64_t(line) * r.n * r.order.bytes, first, key);
@@ -33,30 +47,30 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
   for (int step = 0; step < steps && !b.enough(r); ++step) {
     const Digit d = digit_of(step, key_bits, places);
     count_digits(b, d, first, key, reinterpret_cast<std::uint32_t*>(bins));
-    meet(cluster);
+    cluster.meet();
     uint4 own = bins[threadIdx.x];
     std::uint32_t none = step ? 0 : nans;
     for (unsigned other = 1; other < blocks; ++other) {
       const unsigned from = (part + other) % blocks;
-      const uint4 more = cluster.map_shared_rank(bins, from)[threadIdx.x];
+      const uint4 more = cluster.of(bins, from)[threadIdx.x];
       own.x += more.x, own.y += more.y, own.z += more.z, own.w += more.w;
-      if (step == 0) none += *cluster.map_shared_rank(&nans, from);
+      if (step == 0) none += *cluster.of(&nans, from);
     }
     if (step == 0 && is_median(r)) b.rank = median_rank(r, none);
     learn(b, d, own);
-    meet(cluster);  // no block reads the counts any more
+    cluster.meet();  // no block reads the counts any more
     bins[threadIdx.x] = {0, 0, 0, 0};
     __syncthreads();
   }
   if (r.rank > Selection::largest) return put_agreeing(r, line, b, first, key);
-  Item<K>* const to = chosen ? chosen + std::size_t(line) * r.room : cluster.map_shared_rank(few, 0);
-  std::uint32_t* const count = cluster.map_shared_rank(&taken, 0);
+  Item<K>* const to = chosen ? chosen + std::size_t(line) * r.room : cluster.of(few, 0);
+  std::uint32_t* const count = cluster.of(&taken, 0);
 #pragma unroll
   for (int j = 0; j < each; ++j) {
     const std::uint32_t place = first + j * kWorkers;
     if (b.wants(key[j], place)) to[atomicAdd(count, 1u)] = Item<K>::of(key[j], place);
   }
-  meet(cluster);
+  cluster.meet();
   if (!chosen && part == 0) write_few(r, line, few, taken);
 }
 
@@ -70,12 +84,23 @@ template <class K, int each> Failed launch(const Ranked& r, unsigned cluster, It
   const int places = place_bits(cluster * kWorkers * each);
   return failed(cudaLaunchKernelEx(&config, select_lines<K, each>, r, places, chosen), "topk");
 }
+// Whether clusters can be launched there, and the kernels were compiled for them.
+bool has_clusters(int index) {
+  int can = 0;
+  if (cudaDeviceGetAttribute(&can, cudaDevAttrClusterLaunch, index) != cudaSuccess || !can) return false;
+  static const bool compiled = [] {
+    cudaFuncAttributes a{};
+    return cudaFuncGetAttributes(&a, select_lines<std::uint32_t, 8>) == cudaSuccess && a.ptxVersion >= 90;
+  }();
+  return compiled;
+}
 template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream) {
   constexpr int most = sizeof(K) == 8 ? 16 : 32;  // keys in a thread's registers
   constexpr std::uint32_t block = kWorkers * most;
-  if (r.n > 8 * block) return select_long<K>(index, r, stream);
+  const unsigned largest = has_clusters(index) ? 8 : 1;
+  if (r.n > largest * block) return select_long<K>(index, r, stream);
   unsigned cluster = 1;
-  while (r.n > cluster * block || (cluster < 8 && 2 * cluster * r.lines <= 264 && r.n / cluster > block / 4))
+  while (r.n > cluster * block || (cluster < largest && 2 * cluster * r.lines <= 264 && r.n / cluster > block / 4))
     cluster *= 2;
   Scratch scratch(index, stream);
   Item<K>* chosen = nullptr;
