@@ -18,12 +18,14 @@ template <class N> NEURA_HD constexpr Normal<N> normal_at(N x) {
   return {0.5_c * erfc(-0.7071067811865476_c * x), 0.3989422804014327_c * exp(-0.5_c * x * x)};
 }
 #ifdef __CUDA_ARCH__
-// With one exponential, and erfc's polynomial of batch_math.h in place of a division; what rounding the square took is
-// put right.
+// exp(-x^2 / 2) is 2^s, and what rounding took from s and from the square is put right; erfc by batch_math.h's
+// polynomial. To 4e-7 of the true values down to -12.
 __device__ inline Normal<float> normal_at(float x) {
-  const float c = x > 20.f ? 20.f : x < -20.f ? -20.f : x, square = c * c, rest = fmaf(c, c, -square);
-  const float e = ::expf(-0.5f * square) * (1.f - 0.5f * rest), t = __fdividef(1.f, 1.f + 0.21213203f * fabsf(c));
-  float p = -0.1295409682f;
+  const float a = fabsf(x), c = a > 14.4f ? 14.4f : a, square = c * c, s = -0.7213475f * square;
+  const float lost = fmaf(-0.7213475f, fmaf(c, c, -square), fmaf(-9.629815e-9f, square, fmaf(-0.7213475f, square, -s)));
+  const float power = ::exp2f(s), e = fmaf(0.69314718f * power, lost, power);
+  float t, p = -0.1295409682f;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(0.21213203f, c, 1.f)));
   p = p * t + 0.4856580207f, p = p * t - 0.5124914129f, p = p * t + 0.5479883697f, p = p * t - 0.09485680792f;
   p = p * t + 0.2150248482f, p = p * t + 0.1483103484f, p = p * t + 0.170719899f, p = p * t + 0.1691876835f;
   const float tail = 0.5f * t * p * e;
