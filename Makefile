@@ -12,8 +12,9 @@ demo:  ## builds the program neura alone, in build/demo, trains a CNN on Fashion
 	tools/demo.sh build/demo
 test: build  ## builds and runs every test
 	tools/test.sh build/release
-quick:  ## builds what one needs to look around, with one instruction set, in build/quick
-	tools/build.sh quick
+quick:  ## builds tensors, networks, files and the contract tests, with one instruction set, in build/quick
+	tools/build.sh quick neura neura_nn neura_optim neura_data neura_io test_contract
+	@echo "build/quick/bin/tests/contract runs them; cmake --build build/quick --target test_ops builds those of neura/ops, and so on"
 dev:  ## builds and tests with -O2 and lines in stack traces, in build/dev
 	tools/build.sh dev && tools/test.sh build/dev
 bench: build  ## runs the C++ benchmarks; BENCH='--benchmark_filter=add' passes arguments

@@ -206,7 +206,8 @@ def build(names, copy, options):
     say(f"a copy of the tree with {', '.join(names)} in {copy}")
     mirror(copy, names)
     build = copy / "build" / options.preset
-    configure = ["cmake", "--preset", options.preset, f"-DNEURA_PYTHON={'ON' if python else 'OFF'}", *options.option]
+    configure = ["cmake", "--preset", options.preset, f"-DNEURA_PYTHON={'ON' if python else 'OFF'}"]
+    configure += ["-DNEURA_ONNX=AUTO", "-DNEURA_TEXT=AUTO"] * python + options.option
     wrong = run("configure", configure, copy)
     targets = (["test_sample_changes"] if cpp else []) + (["neura_python"] if python else [])
     if PAGES & set(names):
