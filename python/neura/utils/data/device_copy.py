@@ -22,7 +22,7 @@ class DeviceCopy:
         self.there = _neura._data.DeviceCopy(device, pin_memory)
 
     def send(self, batch):
-        arrival = _neura._data.Arrival()
+        arrival = _neura._data.CopyEvent()
 
         def leaf(value):
             return self.there.send(value, arrival) if isinstance(value, _neura.Tensor) else value
