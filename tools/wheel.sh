@@ -52,7 +52,7 @@ cuda() {
   built=$(ls build/dist/neura_cuda13-*.whl)
   echo "built in $((SECONDS - start)) s"
   for each in $(ls -v build/dist/neura-*.whl | sed -n '1p;$p' | uniq); do
-    minor=$(grep -oP '(?<=-cp3)\d+(?=-)' <<<"$each")
+    minor=$(grep -oP -m1 '(?<=-cp3)\d+(?=-cp)' <<<"$each")
     python=$(find_python "3.$minor")
     "$python" -m venv --clear "$home/environment"
     "$python" tools/check_cuda_wheel.py "$built" "$each" "$home/environment/bin/python"
