@@ -18,7 +18,7 @@ struct Knob {  // what --set changes
 
 struct Config {
   std::string task;   // "images", "table", "text" or "fashion-mnist"
-  std::string data;   // where it lies, from the root on; empty: the task has its own
+  std::string data;   // its absolute path; empty: the task has its own
   std::string model;  // of the zoo
   std::int64_t epochs = 0, batch_size = 0;
   double lr = 0;

@@ -61,7 +61,7 @@ void rethrow_with_trace(const Error& e, const Node& n) {
   throw;
 }
 
-Blame::Blame(const Node& n) : outer_(std::exchange(blamed_node, &n)) {}
-Blame::~Blame() { blamed_node = outer_; }
+DerivativeScope::DerivativeScope(const Node& n) : outer_(std::exchange(deriving_node, &n)) {}
+DerivativeScope::~DerivativeScope() { deriving_node = outer_; }
 
 }  // namespace neura

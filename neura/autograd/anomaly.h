@@ -1,4 +1,4 @@
-// Anomaly mode: every recorded call remembers itself, and a derivative that makes NaN says which call it was.
+// Anomaly mode: every recorded call keeps its forward trace, and a derivative that produces NaN reports it.
 #pragma once
 #include <cstdint>
 
@@ -24,10 +24,10 @@ void check_anomaly(const Node&, const Tensor* results, int n);    // AutogradErr
 [[noreturn]] void rethrow_with_trace(const Error&, const Node&);  // the same type; the text says where forward was
 
 // While it lives, what is recorded on this thread says that this node's derivative made it.
-struct Blame {
-  explicit Blame(const Node&);
-  ~Blame();
-  Blame(const Blame&) = delete;
+struct DerivativeScope {
+  explicit DerivativeScope(const Node&);
+  ~DerivativeScope();
+  DerivativeScope(const DerivativeScope&) = delete;
 
  private:
   const Node* outer_;

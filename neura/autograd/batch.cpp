@@ -63,22 +63,22 @@ Tensor BatchLevel::in(const Tensor& t, int dim) {
   return make(dim ? movedim(t, dim, 0) : t, true);
 }
 Tensor BatchLevel::out(const Tensor& t, int dim) const {
-  const auto* h = mine_as<Batched>(t.impl());
+  const auto* h = handle_as<Batched>(t.impl());
   Tensor value = h ? h->value : t;
   if (!h || !h->batched) value = expand(value, with_batch(size_, value.shape()));
   dim = wrap_dim("vmap", dim, value.dim());
   return dim ? movedim(value, 0, dim) : value;
 }
 bool BatchLevel::is_batched(const Tensor& t) const {
-  const auto* h = mine_as<Batched>(t.impl());
+  const auto* h = handle_as<Batched>(t.impl());
   return h && h->batched;
 }
-Tensor BatchLevel::lift(const Tensor& t) { return mine(t.impl()) ? t : make(t, false); }
+Tensor BatchLevel::lift(const Tensor& t) { return handle_of(t.impl()) ? t : make(t, false); }
 
 bool BatchLevel::spreads(const Call& c) const {
   bool any = false;
   for (int i = 0; i < c.inputs; ++i)
-    if (const auto* h = c.in[i].is_tensor() ? mine_as<Batched>(c.in[i].tensor) : nullptr) any |= h->batched;
+    if (const auto* h = c.in[i].is_tensor() ? handle_as<Batched>(c.in[i].tensor) : nullptr) any |= h->batched;
   return any;
 }
 Tensor BatchLevel::adopted(const Tensor& value) {
@@ -136,13 +136,13 @@ void BatchLevel::run(Call& c) {
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (b.in[i]) operands[i] = Operand(b.in[i]);
     Tensor out[kMaxOutputs];
-    if (c.destination != Destination::fresh) out[0] = mine(c.out[0].impl())->value;
+    if (c.destination != Destination::fresh) out[0] = handle_of(c.out[0].impl())->value;
     Call inner{c.row, c.op, operands.data(), c.inputs, out, c.destination, c.generator};
     apply(inner);
     if (c.destination != Destination::fresh) return written(c);
     for (int k = 0; k < c.row->outputs; ++k)
       if (out[k]) c.out[k] = make(out[k], false);
-    if (c.row->kind == Row::view && mine(c.in[0])) set_base(c.out[0], c.in[0].tensor);
+    if (c.row->kind == Row::view && handle_of(c.in[0])) set_base(c.out[0], c.in[0].tensor);
     return;
   }
   if (c.row->draws_numbers && !apart) return loop_over_samples(b);
@@ -153,7 +153,7 @@ void BatchLevel::run(Call& c) {
 
 BatchCall::BatchCall(BatchLevel& l, Call& c) : level(l), call(c) {
   for (int i = 0; i < c.inputs; ++i) {
-    const auto* h = c.in[i].is_tensor() ? l.mine_as<BatchLevel::Batched>(c.in[i].tensor) : nullptr;
+    const auto* h = c.in[i].is_tensor() ? l.handle_as<BatchLevel::Batched>(c.in[i].tensor) : nullptr;
     batched.push_back(h && h->batched);
     if (h) in.push_back(h->value);
     else in.push_back(c.in[i].is_tensor() ? Tensor(Ref<TensorImpl>::share(c.in[i].tensor)) : Tensor());
@@ -197,7 +197,7 @@ void BatchCall::finish(const Row& row, const void* op) {
     if (in[i]) operands[i] = Operand(in[i]);
   Tensor out[kMaxOutputs];
   const bool fresh = call.destination == Destination::fresh;
-  if (!fresh) out[0] = level.mine(call.out[0].impl())->value;
+  if (!fresh) out[0] = level.handle_of(call.out[0].impl())->value;
   Call inner{&row, op, operands.data(), int(operands.size()), out, call.destination, call.generator};
   apply(inner);
   if (!fresh) return level.written(call);
@@ -207,7 +207,7 @@ void BatchCall::finish(const Row& row, const void* op) {
 }
 void BatchCall::put(const Tensor& value) {
   if (call.destination == Destination::fresh) return give(0, value);
-  Tensor to = level.mine(call.out[0].impl())->value;
+  Tensor to = level.handle_of(call.out[0].impl())->value;
   copy_(to, value);
   level.written(call);
 }

@@ -22,7 +22,7 @@ std::int64_t whole(const Attributes& a, const char* name) {
 
 }  // namespace
 
-// Rows are rows, of whatever sample; parameters of their own make it what it is defined as.
+// Rows of all samples are normalised in one call; if weight or bias differ between samples, the definition runs.
 void batched_layer_norm(BatchCall& b) {
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
   if (b.any_of({1, 2})) return b.define();

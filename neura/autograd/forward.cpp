@@ -44,21 +44,21 @@ Tensor DualLevel::make(const Tensor& primal, const Tensor& tangent) const {
     return "make_dual: expected primal and tangent of one dtype, got " + primal.spec().str() + " and " +
            tangent.spec().str();
   });
-  const auto* h = mine_as<Dual>(primal.impl());
+  const auto* h = handle_as<Dual>(primal.impl());
   check<ValueError>(!h || !h->tangent, [] {
     return "make_dual: expected a primal without a tangent at this level, got one that has one; unpack_dual() it first";
   });
   return pair(h ? h->value : primal, tangent);
 }
 Tensor DualLevel::primal(const Tensor& t) const {
-  const auto* h = mine(t.impl());
+  const auto* h = handle_of(t.impl());
   return h ? h->value : t;
 }
 Tensor DualLevel::tangent(const Tensor& t) const { return tangent_of(t.impl()); }
 Tensor DualLevel::tangent_of(const TensorImpl* t) const {
-  const auto* h = mine_as<Dual>(t);
+  const auto* h = handle_as<Dual>(t);
   if (!h || h->tangent || !t->base) return h ? h->tangent : Tensor();
-  const auto* root = mine_as<Dual>(t->base);
+  const auto* root = handle_as<Dual>(t->base);
   if (!root || !root->tangent) return {};
   return neura::apply(AsStrided{root->value.spec(), h->value.spec()}, root->tangent);
 }
@@ -94,8 +94,8 @@ void DualLevel::run(Call& c) {
   for (int k = 0; k < row.outputs; ++k) {
     if (!d.out[k]) continue;
     const bool view = row.kind == Row::view && d.out[k].impl()->storage == d.in[0].impl()->storage;
-    c.out[k] = row.kind == Row::slope && mine(d.out[k].impl()) ? d.out[k] : pair(d.out[k], d.moved[k]);
-    if (view && mine(c.in[0].tensor)) set_base(c.out[k], c.in[0].tensor);
+    c.out[k] = row.kind == Row::slope && handle_of(d.out[k].impl()) ? d.out[k] : pair(d.out[k], d.moved[k]);
+    if (view && handle_of(c.in[0].tensor)) set_base(c.out[k], c.in[0].tensor);
   }
 }
 
@@ -104,7 +104,7 @@ void DualLevel::write(Call& c, DualCall& d) {
   if (c.destination == Destination::out)
     throw AutogradError(std::string(c.row->name) +
                         ": expected no tangents with out=, got some; use the form that returns a new tensor");
-  auto* h = mine_as<Dual>(c.out[0].impl());
+  auto* h = handle_as<Dual>(c.out[0].impl());
   check<InplaceError>(h, [&] {
     return in_place_name(c.row->name) +
            ": expected the tensor that is written to be of this forward-mode level, got "
@@ -113,7 +113,7 @@ void DualLevel::write(Call& c, DualCall& d) {
   TensorImpl* root = c.out[0].impl()->base;
   Tensor tangent = tangent_of(c.out[0].impl());
   if (!tangent) {
-    auto* top = root ? mine_as<Dual>(root) : h;
+    auto* top = root ? handle_as<Dual>(root) : h;
     top->tangent = zeros_like(top->value);
     tangent = tangent_of(c.out[0].impl());
   }

@@ -14,7 +14,7 @@ class DualLevel final : public Level {
   Tensor make(const Tensor& primal, const Tensor& tangent) const;  // ShapeError, DTypeError
   Tensor primal(const Tensor&) const;                              // itself where it is not of this level
   Tensor tangent(const Tensor&) const;                             // undefined where there is none
-  Tensor lift(const Tensor& t) override { return mine(t.impl()) ? t : pair(t, {}); }
+  Tensor lift(const Tensor& t) override { return handle_of(t.impl()) ? t : pair(t, {}); }
 
  private:
   friend struct DualCall;

@@ -56,13 +56,13 @@ void Level::closed() {
   if (!state.top && handles.load(std::memory_order_relaxed) > 0) guard() = std::make_unique<Guard>();
 }
 
-Level::Handle* Level::mine(const TensorImpl* t) const {
+Level::Handle* Level::handle_of(const TensorImpl* t) const {
   auto* h = dynamic_cast<Handle*>(wrapped(t));
   return h && h->level == number_ ? h : nullptr;
 }
 
 Tensor Level::beneath(const Tensor& t) const {
-  const Handle* h = t ? mine(t.impl()) : nullptr;
+  const Handle* h = t ? handle_of(t.impl()) : nullptr;
   return h ? h->value : t;
 }
 
@@ -105,7 +105,7 @@ void Level::call(Call& c) {
   for (int i = 0; i < c.inputs; ++i)
     if (c.in[i].is_tensor()) see(c.in[i].tensor, ours, history);
   if (c.destination != Destination::fresh && c.out[0]) {
-    if (ours && !mine(c.out[0].impl()) && spreads(c)) adopt(c.out[0].impl());
+    if (ours && !handle_of(c.out[0].impl()) && spreads(c)) adopt(c.out[0].impl());
     see(c.out[0].impl(), ours, history);
   }
   if (!ours) {
@@ -132,7 +132,7 @@ void Level::adopt(TensorImpl* t) {
   TensorImpl* root = t->base ? t->base : t;
   constexpr std::uint64_t thread = ~std::uint64_t{0} << 40;
   const bool inside = root->id > first_id_ && (root->id & thread) == (first_id_ & thread);
-  if (!inside || may_need_gradient(root) || !root->spec.contiguous || mine(root) ||
+  if (!inside || may_need_gradient(root) || !root->spec.contiguous || handle_of(root) ||
       root->storage->count.load() != (t->base ? 2u : 1u))
     return;
   const Tensor value = adopted(Tensor(root->alias()));

@@ -23,8 +23,8 @@ class Level : public Interceptor {
   virtual Tensor lift(const Tensor& t) = 0;
   // Numbers that a call of a level above, or of this one, draws: whose part they are is said before they are drawn.
   virtual void announce(const Call&, const Drawn&) {}
-  bool owns(const Tensor& t) const { return t && mine(t.impl()); }
-  Tensor beneath(const Tensor& t) const;  // what t stands for here; itself where it is not of this level
+  bool owns(const Tensor& t) const { return t && handle_of(t.impl()); }
+  Tensor beneath(const Tensor& t) const;  // the tensor that t wraps at this level; t itself if it is not of this level
 
  protected:
   struct Handle : Wrapped {
@@ -35,9 +35,9 @@ class Level : public Interceptor {
     ~Handle() override;
     const Tensor& beneath() const override { return value; }
   };
-  template <class H> H* mine_as(const TensorImpl* t) const { return static_cast<H*>(mine(t)); }
-  Handle* mine(const TensorImpl* t) const;  // null if t is not of this level
-  Handle* mine(const Operand& o) const { return o.is_tensor() ? mine(o.tensor) : nullptr; }
+  template <class H> H* handle_as(const TensorImpl* t) const { return static_cast<H*>(handle_of(t)); }
+  Handle* handle_of(const TensorImpl* t) const;  // null if t is not of this level
+  Handle* handle_of(const Operand& o) const { return o.is_tensor() ? handle_of(o.tensor) : nullptr; }
   std::uint64_t number() const { return number_; }
   // A tensor made inside, which is written with what only this level's tensors hold, becomes one of them: zeros that a
   // program fills. These say whether such a write is ahead, and what it becomes.

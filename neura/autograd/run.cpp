@@ -194,7 +194,7 @@ void Run::go() {
 
 void Run::step(Node* n, Tensor* g) {
   if (!(state.active & kAnomaly)) return n->backward(*this, g);
-  const Blame blame(*n);
+  const DerivativeScope blame(*n);
   try {
     n->backward(*this, g);
   } catch (const Error& e) {

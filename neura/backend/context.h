@@ -1,4 +1,4 @@
-// All that a kernel may ask of the world: scratch memory, and a place to report a bad value found in its data.
+// What a kernel gets beside its operands: scratch memory, and a place to report a bad index or a failure.
 #pragma once
 #include <cstddef>
 #include <cstdint>

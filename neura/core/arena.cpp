@@ -39,7 +39,7 @@ Arena::~Arena() = default;
 ArenaStats Arena::stats() const { return stats_; }
 
 Storage* Arena::cut(std::size_t bytes) {
-  if (bytes > SIZE_MAX / 2) return nullptr;  // which nobody has: the usual way says so
+  if (bytes > SIZE_MAX / 2) return nullptr;  // more than any machine has: the ordinary allocator reports it
   const std::size_t size = (bytes + 63) / 64 * 64;
   asked_ += size, stats_.peak = std::max(stats_.peak, asked_);
   if (!block_) block_ = Ref<Block>::adopt(new Block(stats_.bytes));

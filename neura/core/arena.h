@@ -8,7 +8,7 @@
 //       const NoArena outside;
 //       answers.push_back(y.clone());  // a copy outlives the scope
 //     }
-// Cut are tensors of the cpu above 16 KiB; smaller ones come from lists of their thread, which ask nobody. What does
+// Cut are tensors of the cpu above 16 KiB; smaller ones come from the thread's free lists, without a lock. What does
 // not fit comes from where it otherwise would, and is counted. A tensor that is still there when the scope ends stays
 // valid: its block goes back when the last such tensor does, and the arena takes another one. Memory that another
 // device has comes from its pool as ever.

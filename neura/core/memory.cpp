@@ -148,15 +148,15 @@ void give(int c, void* chain) {
   }
 }
 
-struct Janitor {  // registered by the slow path, so that the hot one needs no destructor
+struct CacheOwner {  // registered by the slow path, so that the hot one needs no destructor
   Cache* cache = new Cache;
-  Janitor() {
+  CacheOwner() {
     for (int c = 0; c < kClasses; ++c) cache->list[c].limit = limit(c);
     std::lock_guard hold(central().cache_lock);
     central().caches.push_back(state.cache = cache);
     state.id = ++central().threads << 40;
   }
-  ~Janitor() {
+  ~CacheOwner() {
     state.cache = &empty, state.dying = true;
     for (int c = 0; c < kClasses; ++c) give(c, cache->list[c].head);
     std::lock_guard hold(central().cache_lock);
@@ -166,8 +166,8 @@ struct Janitor {  // registered by the slow path, so that the hot one needs no d
   }
 };
 void open_cache() {
-  static thread_local Janitor janitor;
-  (void)janitor;
+  static thread_local CacheOwner cache_owner;
+  (void)cache_owner;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a device's allocator says of itself, and what may be asked of it.
+// Statistics of a device's caching allocator, and its controls.
 #pragma once
 #include <atomic>
 

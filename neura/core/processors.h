@@ -1,4 +1,4 @@
-// Processors and sleeping threads, as far as a system tells of them.
+// CPU affinity and futex waits, with portable fallbacks.
 #pragma once
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// Memory that two processes see: how a worker process hands batches over without sending their bytes through a pipe.
+// Shared memory: a worker process passes batches to its parent without copying them through a pipe.
 #pragma once
 #include <cstddef>
 #include <cstdint>

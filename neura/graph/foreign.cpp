@@ -17,9 +17,9 @@ bool is_between(std::int64_t x, std::int64_t least, std::int64_t most) { return 
 bool is_vector(const Spec& s, std::int64_t n) { return s.rank == 1 && s.shape[0] == n; }
 
 // One call of a text, and what a rule may ask of it.
-class Claim {
+class UntrustedCall {
  public:
-  Claim(const Program& p, const Node& n) : p_(p), n_(n), attributes_(Attributes::of(*n.row, n.op->get())) {}
+  UntrustedCall(const Program& p, const Node& n) : p_(p), n_(n), attributes_(Attributes::of(*n.row, n.op->get())) {}
 
   std::size_t count() const { return n_.in.size(); }
   bool has(std::size_t i) const { return i < n_.in.size() && n_.in[i].is_value(); }
@@ -71,25 +71,25 @@ class Claim {
   const Attributes attributes_;
 };
 
-bool always(const Claim&) { return true; }
-bool along_dim(const Claim& c) { return c.contiguous() && c.has_dim(); }
+bool always(const UntrustedCall&) { return true; }
+bool along_dim(const UntrustedCall& c) { return c.contiguous() && c.has_dim(); }
 
-bool permute(const Claim& c) {
+bool permute(const UntrustedCall& c) {
   const Shape dims = c.shape("dims");
   return dims.size() == c.in(0).rank && c.has_dims(dims);
 }
-bool select(const Claim& c) {
+bool select(const UntrustedCall& c) {
   const Spec& x = c.in(0);
   return x.rank && c.has_dim() && is_between(c.whole("index"), 0, x.shape[c.whole("dim")] - 1);
 }
-bool slice(const Claim& c) {
+bool slice(const UntrustedCall& c) {
   const Spec& x = c.in(0);
   if (!x.rank || !c.has_dim()) return false;
   const std::int64_t d = c.whole("dim"), end = c.whole("end"), step = c.whole("step");
   return is_between(end, 0, x.shape[d]) && is_between(c.whole("start"), 0, end) && is_between(step, 1, kMost) &&
          (Exact(x.strides[d]) * step).fits();
 }
-bool reshape(const Claim& c) {
+bool reshape(const UntrustedCall& c) {
   const Shape to = c.shape("to");
   Exact n = 1;
   for (const std::int64_t size : to) {
@@ -99,7 +99,7 @@ bool reshape(const Claim& c) {
   const Spec& x = c.in(0);
   return n.fits() && n.of("view") == x.numel && (x.contiguous || view_strides(x, to));
 }
-bool expand(const Claim& c) {
+bool expand(const UntrustedCall& c) {
   const Shape to = c.shape("to");
   const Spec& x = c.in(0);
   if (to.size() < x.rank) return false;
@@ -107,23 +107,23 @@ bool expand(const Claim& c) {
     if (x.shape[d] != 1 && x.shape[d] != to[to.size() - x.rank + d]) return false;
   return true;
 }
-bool flip(const Claim& c) { return c.contiguous() && c.has_dims(c.shape("dims")); }
-bool roll(const Claim& c) {
+bool flip(const UntrustedCall& c) { return c.contiguous() && c.has_dims(c.shape("dims")); }
+bool roll(const UntrustedCall& c) {
   const Shape dims = c.shape("dims"), shifts = c.shape("shifts");
   if (!flip(c) || shifts.size() != dims.size()) return false;
   for (int i = 0; i < dims.size(); ++i)
     if (!is_between(shifts[i], 0, std::max<std::int64_t>(c.in(0).shape[dims[i]] - 1, 0))) return false;
   return true;
 }
-bool triangle(const Claim& c) {
+bool triangle(const UntrustedCall& c) {
   return c.contiguous() && c.in(0).rank >= 2 && is_between(c.whole("diagonal"), -kMost, kMost);
 }
-bool filled(const Claim& c) {
+bool filled(const UntrustedCall& c) {
   const Shape sizes = c.shape("shape");
   return c.whole("offset") == 0 && c.shape("strides") == calculate_strides(sizes);
 }
-bool range(const Claim& c) { return bit(c.dtype("dtype")) & dtypes::numbers; }
-bool cat(const Claim& c) {
+bool range(const UntrustedCall& c) { return bit(c.dtype("dtype")) & dtypes::numbers; }
+bool cat(const UntrustedCall& c) {
   const std::vector<std::int64_t> sizes = c.numbers("sizes");
   if (!c.count() || sizes.size() != c.count() || !c.in(0).rank || !c.has_dim() || !c.one_dtype()) return false;
   const std::int64_t dim = c.whole("dim");
@@ -135,40 +135,40 @@ bool cat(const Claim& c) {
   }
   return true;
 }
-bool gather(const Claim& c) { return along_dim(c) && c.in(1).dtype == DType::int64; }
-bool embedding(const Claim& c) { return c.contiguous() && c.in(0).dtype == DType::int64; }
+bool gather(const UntrustedCall& c) { return along_dim(c) && c.in(1).dtype == DType::int64; }
+bool embedding(const UntrustedCall& c) { return c.contiguous() && c.in(0).dtype == DType::int64; }
 
-bool is_not_empty(const Claim& c, std::int64_t dims) {
+bool is_not_empty(const UntrustedCall& c, std::int64_t dims) {
   const Spec& x = c.in(0);
   for (int d = 0; d < x.rank; ++d)
     if (dims >> d & 1 && !x.shape[d]) return false;
   return true;
 }
-bool sums(const Claim& c, ReduceOp fold, DTypeSet results) {
+bool sums(const UntrustedCall& c, ReduceOp fold, DTypeSet results) {
   const DType x = c.in(0).dtype, result = c.dtype("result");
   const bool integral = is_integral(result);
   return c.whole("fold") == std::int64_t(fold) && c.has_mask() && (bit(result) & results) &&
          is_complex(x) <= is_complex(result) && c.dtype("computed") == (integral ? DType::int64 : accumulation(result));
 }
-bool sum(const Claim& c) { return sums(c, ReduceOp::sum, dtypes::all); }
-bool mean(const Claim& c) { return sums(c, ReduceOp::mean, dtypes::floating | dtypes::complexes); }
-bool prod(const Claim& c) { return sums(c, ReduceOp::prod, dtypes::all); }
-bool extreme(const Claim& c, ReduceOp fold) {
+bool sum(const UntrustedCall& c) { return sums(c, ReduceOp::sum, dtypes::all); }
+bool mean(const UntrustedCall& c) { return sums(c, ReduceOp::mean, dtypes::floating | dtypes::complexes); }
+bool prod(const UntrustedCall& c) { return sums(c, ReduceOp::prod, dtypes::all); }
+bool extreme(const UntrustedCall& c, ReduceOp fold) {
   const DType x = c.in(0).dtype;
   return c.whole("fold") == std::int64_t(fold) && c.has_mask() && (bit(x) & dtypes::ordered) &&
          c.dtype("result") == x && c.dtype("computed") == accumulation(x) && is_not_empty(c, c.whole("dims"));
 }
-bool amax(const Claim& c) { return extreme(c, ReduceOp::amax); }
-bool amin(const Claim& c) { return extreme(c, ReduceOp::amin); }
-bool moments(const Claim& c) { return is_floating(c.in(0).dtype) && c.has_mask(); }
-bool logsumexp(const Claim& c) { return moments(c) && is_not_empty(c, c.whole("dims")); }
-bool norm(const Claim& c) { return logsumexp(c) && c.dtype("result") == c.in(0).dtype; }
-bool best(const Claim& c) {
+bool amax(const UntrustedCall& c) { return extreme(c, ReduceOp::amax); }
+bool amin(const UntrustedCall& c) { return extreme(c, ReduceOp::amin); }
+bool moments(const UntrustedCall& c) { return is_floating(c.in(0).dtype) && c.has_mask(); }
+bool logsumexp(const UntrustedCall& c) { return moments(c) && is_not_empty(c, c.whole("dims")); }
+bool norm(const UntrustedCall& c) { return logsumexp(c) && c.dtype("result") == c.in(0).dtype; }
+bool best(const UntrustedCall& c) {
   return along_dim(c) && (bit(c.in(0).dtype) & dtypes::ordered) &&
          is_not_empty(c, c.in(0).rank ? std::int64_t{1} << c.whole("dim") : 0);
 }
 
-bool row_norm(const Claim& c) {
+bool row_norm(const UntrustedCall& c) {
   const Spec& x = c.in(0);
   const std::int64_t first = c.whole("first");
   if (!c.contiguous() || !is_between(first, 0, x.rank - 1)) return false;
@@ -177,18 +177,18 @@ bool row_norm(const Claim& c) {
     if (c.has(i) && c.in(i).sizes() != row) return false;
   return true;
 }
-bool channel_norm(const Claim& c) {
+bool channel_norm(const UntrustedCall& c) {
   const Spec& x = c.in(0);
   if (!c.contiguous() || x.rank < 2) return false;
   for (std::size_t i = 1; i < c.count(); ++i)
     if (!c.absent_or(i, x.shape[1])) return false;
   return true;
 }
-bool group_norm(const Claim& c) {
+bool group_norm(const UntrustedCall& c) {
   const std::int64_t groups = c.whole("groups");
   return channel_norm(c) && is_between(groups, 1, kMost) && c.in(0).shape[1] % groups == 0;
 }
-bool batch_norm(const Claim& c) {
+bool batch_norm(const UntrustedCall& c) {
   return channel_norm(c) && is_floating(c.in(3).dtype) && c.in(3).dtype == c.in(4).dtype &&
          (c.in(3).dtype == c.in(0).dtype || c.in(3).dtype == accumulation(c.in(0).dtype));
 }
@@ -196,14 +196,14 @@ bool batch_norm(const Claim& c) {
 struct Windows {  // the attributes that convolutions share
   std::int64_t dims, groups;
   Shape stride, dilation, before, after;
-  explicit Windows(const Claim& c)
+  explicit Windows(const UntrustedCall& c)
       : dims(c.whole("dims")),
         groups(c.whole("groups")),
         stride(c.shape("stride")),
         dilation(c.shape("dilation")),
         before(c.shape("before")),
         after(c.shape("after")) {}
-  bool fit(const Claim& c) const {
+  bool fit(const UntrustedCall& c) const {
     if (!c.contiguous() || !is_between(dims, 1, 3) || !is_between(groups, 1, kMost)) return false;
     for (const Shape* s : {&stride, &dilation, &before, &after})
       if (s->size() != dims) return false;
@@ -220,7 +220,7 @@ struct Windows {  // the attributes that convolutions share
     return room < 0 ? -1 : room / stride[d] + 1;
   }
 };
-bool convolution(const Claim& c) {
+bool convolution(const UntrustedCall& c) {
   const Windows s(c);
   if (!s.fit(c) || !c.one_dtype()) return false;
   const Spec &x = c.in(0), &w = c.in(1);
@@ -229,7 +229,7 @@ bool convolution(const Claim& c) {
   return (Exact(w.shape[1]) * s.groups).fits() && w.shape[1] * s.groups == x.shape[1] && w.shape[0] % s.groups == 0 &&
          c.absent_or(2, w.shape[0]);
 }
-bool transposed(const Claim& c) {  // operand 0 is what a convolution of the result would give
+bool transposed(const UntrustedCall& c) {  // operand 0 is what a convolution of the result would give
   const Windows s(c);
   const Shape input = c.shape("input");
   if (!s.fit(c) || !c.one_dtype() || input.size() != s.dims) return false;
@@ -251,7 +251,7 @@ bool meets(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t 
   }
   return true;
 }
-bool pool(const Claim& c) {
+bool pool(const UntrustedCall& c) {
   const Spec& x = c.in(0);
   const std::int64_t dims = c.whole("dims");
   if (!c.contiguous() || !is_between(dims, 1, 3) || !is_between(x.rank, dims + 1, dims + 2)) return false;
@@ -266,15 +266,15 @@ bool pool(const Claim& c) {
   }
   return true;
 }
-bool max_pool(const Claim& c) {
+bool max_pool(const UntrustedCall& c) {
   if (!pool(c)) return false;
   const auto kernel = c.numbers("kernel");
   return !c.whole("compact") || (!c.whole("adaptive") && std::max({kernel[0], kernel[1], kernel[2]}) <= 256 &&
                                  kernel[0] * kernel[1] * kernel[2] <= 256);
 }
-bool avg_pool(const Claim& c) { return pool(c) && is_between(c.whole("divisor"), -kMost, kMost); }
+bool avg_pool(const UntrustedCall& c) { return pool(c) && is_between(c.whole("divisor"), -kMost, kMost); }
 
-bool attention(const Claim& c) {
+bool attention(const UntrustedCall& c) {
   const Spec &q = c.in(0), &k = c.in(1), &v = c.in(2);
   if (q.rank < 2 || k.rank != q.rank || v.rank != q.rank || !q.numel || !k.numel || !v.numel) return false;
   for (int d = 0; d + 2 < q.rank; ++d)
@@ -288,7 +288,7 @@ bool attention(const Claim& c) {
   }
   return !mask.rank || mask.shape[mask.rank - 1] == 1 || mask.strides[mask.rank - 1] == 1;
 }
-bool recurrent(const Claim& c) {
+bool recurrent(const UntrustedCall& c) {
   const std::int64_t cell = c.whole("cell"), times = c.whole("times");
   if (!is_between(cell, 0, std::int64_t(RecurrentCell::lstm)) || !c.contiguous() || !c.one_dtype()) return false;
   const Spec &x = c.in(0), &h = c.in(1), &w = c.in(3);
@@ -310,7 +310,7 @@ bool recurrent(const Claim& c) {
   return std::int64_t(sizes.size()) == times && rows == x.shape[0] && sizes[0] == batch;
 }
 
-using Rule = bool (*)(const Claim&);
+using Rule = bool (*)(const UntrustedCall&);
 // By the operations' names in texts, each between spaces. Those listed here have an infer() that checks the rest.
 constexpr std::pair<std::string_view, Rule> kRules[] = {
     {" to lazy_clone copy matmul addmm linear ", always},
@@ -361,7 +361,7 @@ void check_node(const Program& p, const Node& n) {
   std::string why;
   bool fits = false;
   try {
-    fits = rule->second(Claim(p, n));
+    fits = rule->second(UntrustedCall(p, n));
   } catch (const Error& e) {
     why = std::string(": ") + e.what();
   }

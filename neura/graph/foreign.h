@@ -4,8 +4,8 @@
 
 namespace neura::graph {
 
-// As parse(), which knows no file: `inspect` gets what was read before anything is inferred from it. It may set tensors
-// of externals, and throws to refuse the program.
+// As parse(), for a text from a file: `inspect` gets the program before anything is inferred. It may set tensors of
+// externals, and throws to refuse the program.
 Program parse(std::string_view text, const std::function<void(Program&)>& inspect);
 
 // An operation trusts its attributes: those of a dimension that is not there lead its kernel astray. So a program from

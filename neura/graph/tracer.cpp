@@ -125,8 +125,8 @@ bool Tracer::is_overwrite(const Call& call) const {
   return ignores_self || call.destination == Destination::out;
 }
 
-Tracer::Taken Tracer::taken(const Call& call) {
-  Taken t;
+Tracer::CallSnapshot Tracer::taken(const Call& call) {
+  CallSnapshot t;
   const bool overwrites = is_overwrite(call);
   Node& n = t.node;
   n.row = call.row, n.destination = call.destination;
@@ -147,7 +147,7 @@ Tracer::Taken Tracer::taken(const Call& call) {
 }
 
 void Tracer::take(Call& call) {
-  Taken t = taken(call);
+  CallSnapshot t = taken(call);
   ++depth_;
   try {
     proceed(call);
@@ -182,7 +182,7 @@ bool Tracer::is_known(const Call& call) const {
 }
 
 // A run draws in the same order.
-void Tracer::drawn(Taken& t) {
+void Tracer::drawn(CallSnapshot& t) {
   Drawn* const numbers = t.node.row->numbers(t.node.op->get());
   if (!drawn_.emplace(numbers->seed, numbers->offset).second) return;  // by a generator that was set back to it
   if (numbers->seed != numbers_.seed || numbers->offset != numbers_.offset)
@@ -191,7 +191,7 @@ void Tracer::drawn(Taken& t) {
   numbers->reserved = false;
 }
 
-void Tracer::written_down(Call& call, Taken t) {
+void Tracer::written_down(Call& call, CallSnapshot t) {
   Node& n = t.node;
   n.op = std::make_shared<OpMemory>(*n.row, call.op);
   if (t.draws) drawn(t);

@@ -44,7 +44,7 @@ class Tracer final : public Deferral {
     std::vector<std::pair<Spec, ValueId>> known;  // at this version
     std::size_t outside = std::string::npos;
   };
-  struct Taken {  // a call as it was before it ran
+  struct CallSnapshot {  // a call as it was before it ran
     Node node;
     const Storage* destination = nullptr;
     bool draws = false;
@@ -54,9 +54,9 @@ class Tracer final : public Deferral {
   std::optional<ValueId> known(const Memory&, const Spec&) const;
   Memory& capture(const TensorImpl*, bool is_input);
   void saves(const TensorImpl*);  // before it is written
-  Taken taken(const Call&);
-  void written_down(Call&, Taken);
-  void drawn(Taken&);
+  CallSnapshot taken(const Call&);
+  void written_down(Call&, CallSnapshot);
+  void drawn(CallSnapshot&);
   static bool is_done(const Call&);
   bool is_overwrite(const Call&) const;
   bool is_known(const Call&) const;

@@ -92,18 +92,18 @@ template <class Write> void write_all(const nn::StateDict& tensors, const Metada
   }
 }
 
-struct Remarks {  // our entry, read back
+struct NeuraMetadata {  // our entry, read back
   std::string version;
   json tensors = json::object();
 };
 
-Remarks read_remarks(const std::string& file, const Metadata& metadata) {
+NeuraMetadata read_neura_metadata(const std::string& file, const Metadata& metadata) {
   const auto it = metadata.find(kOwnKey);
   if (it == metadata.end()) return {};
   const json own = json::parse(it->second, nullptr, false);
   const auto damaged = [&] { return file + ": the metadata entry \"neura\" is damaged"; };
   check<FormatError>(own.is_object() && own.contains("format") && own["format"].is_number_integer(), damaged);
-  Remarks r;
+  NeuraMetadata r;
   if (own.contains("version") && own["version"].is_string()) r.version = own["version"];
   check<FormatError>(own["format"].get<std::int64_t>() <= kFormat, [&] {
     return file + ": written by Neura " + (r.version.empty() ? "of a later version" : r.version) + " in file format " +
@@ -188,7 +188,7 @@ Tensor read_tensor(const io::Source& source, std::uint64_t begin, const Spec& sp
 TensorFile read(const io::Source& source, const MapLocation& map_location) {
   io::Header header = io::read_header(source);
   const std::string& file = source.name();
-  const Remarks remarks = read_remarks(file, header.metadata);
+  const NeuraMetadata remarks = read_neura_metadata(file, header.metadata);
   static const json none = json::object();
   TensorFile result;
   for (const io::TensorEntry& e : header.tensors) {

@@ -141,7 +141,7 @@ Tensor AdaptiveLogSoftmaxWithLoss::log_prob(const Tensor& input) {
   return all_log_probs(input, head(input));
 }
 
-// Clusters are asked only where one of them, as a whole, is likelier than each class of the head.
+// Clusters are evaluated only where one of them, as a whole, is likelier than each class of the head.
 Tensor AdaptiveLogSoftmaxWithLoss::predict(const Tensor& input) {
   check_members();
   const Tensor scores = head(input), best = argmax(scores, 1);

@@ -1,4 +1,4 @@
-// The formats of few bits, as numbers: rounding to them. Theirs bits are of no interest to a model that computes.
+// The formats of few bits, as numbers: rounding to them. Their bits do not matter to a model that computes.
 #pragma once
 #include "neura/onnx/proto.h"
 

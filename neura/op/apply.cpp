@@ -73,7 +73,7 @@ Device device_of(const Call& call, const Spec* spec) {
   return spec[0].device;
 }
 
-// Before a kernel that writes operands: their memory is theirs alone, their version another.
+// Before a kernel that writes operands: refuses those that need a gradient, parts lazy clones, raises versions.
 void announce_writes(const Call& call) {
   const bool recording = !(state.active & kUnrecorded);
   for (int i = 0; i < call.inputs; ++i) {
@@ -95,9 +95,8 @@ void announce_writes(const Call& call) {
   }
 }
 
-// All memory is there by now: the versions of what is written rise, and the kernel runs. `copies`: instead of operands
-// that overlap the destination.
-// False: the device is a registered one whose back end has no kernel, and the operation has a definition.
+// Raises the versions of what is written and runs the kernel; all memory has been allocated. `copies` take the place of
+// operands that overlap the destination. False: a registered device without a kernel for it; the definition is to run.
 bool run_kernel(Call& call, Device device, Tensor* results, const Tensor* copies = nullptr) {
   const Row& row = *call.row;
   if (row.written_inputs) announce_writes(call);
@@ -145,7 +144,7 @@ bool run_structured(Call& call, const Spec* spec) {
   return true;
 }
 
-// The definition, which records itself.
+// Runs the definition, whose own calls are recorded.
 void compose(Call& call) {
   const Row& row = *call.row;
   NEURA_ASSERT(row.define && call.destination == Destination::fresh);
@@ -154,7 +153,7 @@ void compose(Call& call) {
     if (call.in[i].is_tensor()) operands[i] = Tensor(Ref<TensorImpl>::share(call.in[i].tensor));
   row.define(call.op, operands, call.inputs, call.out);
 }
-// Where the back end has no kernel for these operands.
+// Runs the definition if the back end has no kernel for these operands; else false.
 bool composed(Call& call, const Spec* const* in, const Spec* spec) {
   const Row& row = *call.row;
   if (!row.accepts || row.accepts(call.op, backend_of(device_of(call, spec)), in, call.inputs)) return false;
@@ -206,7 +205,7 @@ void check_present(const Call& call) {
   }
 }
 
-// Sizes and dtypes of the results; the answer is about pointwise rows alone.
+// Infers the specs of the results; the dtypes that it returns are meaningful for pointwise rows only.
 Dtypes infer(const Call& call, const Spec* const* in, Spec* spec) {
   const Row& row = *call.row;
   if (row.kind == Row::pointwise) return infer_pointwise(call, spec[0]);

@@ -64,7 +64,7 @@ template <class Op, class... In> auto apply(const Op& op, const In&... in) {
     else return out;
   }
 }
-// The same into a destination the caller has; of one result.
+// The same, written into a tensor of the caller; for operations of one result.
 template <class Op, class... In>
 Tensor& draw_to(Generator* generator, Destination d, Tensor& out, Op op, const In&... in) {
   static_assert(sizeof...(In) == Arity<Op>::inputs && Arity<Op>::outputs == 1);

@@ -47,16 +47,16 @@ const Policies* policies_of(const Row& row) {
 
 // The bytes of a parameter in a half dtype. Its history is made anew for each use, so that what was first cast without
 // recording does not lose its gradient.
-struct Shadow {
+struct CachedCast {
   std::uint64_t id;
   std::uint32_t version;
-  void* stream;  // whose work the cast is; another may come too early
+  void* stream;  // on which the cast was queued; work on another stream may run before it
   Tensor bytes;
   bool is_of(const TensorImpl* t, DType dtype, void* now) const {
     const Spec &of = t->spec, &is = bytes.spec();
-    const bool lies_alike = is.same_shape(of) && ((is.contiguous && of.contiguous) ||
-                                                  std::equal(is.strides, is.strides + is.rank, of.strides));
-    return lies_alike && id == t->id && version == t->storage->version && is.dtype == dtype && stream == now;
+    const bool same_layout = is.same_shape(of) && ((is.contiguous && of.contiguous) ||
+                                                   std::equal(is.strides, is.strides + is.rank, of.strides));
+    return same_layout && id == t->id && version == t->storage->version && is.dtype == dtype && stream == now;
   }
 };
 void* current_stream(Device d) {
@@ -66,7 +66,7 @@ void* current_stream(Device d) {
 
 constinit thread_local Modes current{};
 constinit thread_local int depth = 0;
-thread_local std::unordered_map<const void*, Shadow> shadows;  // by the address of the parameter's elements
+thread_local std::unordered_map<const void*, CachedCast> cached_casts;  // by the address of the parameter's elements
 
 constexpr DTypeSet kCast = dtypes::halves | bit(DType::float32);  // what autocast touches
 
@@ -101,10 +101,11 @@ Tensor cast(const Tensor& x, DType dtype) {
   if (!kept || is_captured(t->spec.device)) return to(x, dtype);  // a replay must cast again, not read what it found
   settled(t);
   void* const stream = current_stream(t->spec.device);
-  if (const auto found = shadows.find(t->data()); found != shadows.end() && found->second.is_of(t, dtype, stream))
+  if (const auto found = cached_casts.find(t->data());
+      found != cached_casts.end() && found->second.is_of(t, dtype, stream))
     return joined(x, found->second.bytes);
   Tensor y = to(x, dtype);
-  shadows[t->data()] = {t->id, t->storage->version, stream, Tensor(y.impl()->alias())};
+  cached_casts[t->data()] = {t->id, t->storage->version, stream, Tensor(y.impl()->alias())};
   return y;
 }
 
@@ -127,9 +128,9 @@ struct Widest {  // of what autocast may cast; nothing else has a say
                    "_with_logits, or turn autocast off around it");
 }
 
-struct Lifted {
-  Lifted() { state.active &= ~std::uint32_t{kAutocast}; }
-  ~Lifted() { state.active |= kAutocast; }
+struct AutocastOff {
+  AutocastOff() { state.active &= ~std::uint32_t{kAutocast}; }
+  ~AutocastOff() { state.active |= kAutocast; }
 };
 
 }  // namespace
@@ -141,7 +142,7 @@ Policy policy_of(const Row& row, DeviceType device) {
 }
 
 void apply_cast(Call& call) {
-  const Lifted lifted;
+  const AutocastOff lifted;
   const DeviceType device = device_of(call);
   const Policy policy = policy_of(*call.row, device);
   if (policy == Policy::keep || call.destination != Destination::fresh || !is_on(device)) return apply(call);
@@ -208,7 +209,7 @@ void set_autocast_dtype(DeviceType d, DType dtype) {
 }
 bool is_autocast_cache_enabled() { return current.cache; }
 void set_autocast_cache_enabled(bool on) { current.cache = on; }
-void clear_autocast_cache() { shadows.clear(); }
+void clear_autocast_cache() { cached_casts.clear(); }
 int enter_autocast() { return ++depth; }
 int leave_autocast() {
   if (--depth == 0) clear_autocast_cache();

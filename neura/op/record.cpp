@@ -17,7 +17,7 @@ const Row& view_as_complex();
 namespace {
 
 Node* node(History* h) { return static_cast<Node*>(h); }
-template <class T> void finish_off(T* p, std::size_t bytes) { p->~T(), memory::release(p, bytes); }
+template <class T> void destroy_and_free(T* p, std::size_t bytes) { p->~T(), memory::release(p, bytes); }
 
 constinit std::atomic<bool> view_locks[16] = {};
 
@@ -36,14 +36,14 @@ void Node::free() {  // the destruction of a node may drop the last reference to
   state.deleting = false;
 }
 
-void Leaf::dispose() { finish_off(this, sizeof(Leaf)); }
-void CopySlices::dispose() { finish_off(this, sizeof(CopySlices)); }
+void Leaf::dispose() { destroy_and_free(this, sizeof(Leaf)); }
+void CopySlices::dispose() { destroy_and_free(this, sizeof(CopySlices)); }
 void Record::dispose() {
   for (int i = 0; i < inputs; ++i) edges[i].~Edge();
   for (int i = 0; i < kept; ++i) saved[i].~Saved();
   if (row->drop) row->drop(op);
   delete debug_info;
-  finish_off(this, bytes);
+  destroy_and_free(this, bytes);
 }
 
 Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) {
@@ -147,7 +147,7 @@ void check_in_place(const Call& call) {
     refuse("the view was made under NoGrad but its base has a history; make the view while recording");
 }
 
-[[gnu::cold, gnu::noinline]] static void note_aside(Record& r, const Call& call) {
+[[gnu::cold, gnu::noinline]] static void add_debug_info(Record& r, const Call& call) {
   r.debug_info = new DebugInfo;
   if (state.active & kAnomaly) r.debug_info->trace = trace_of(call.row->name, describe(call));
   r.debug_info->values.resize(r.kept);
@@ -194,7 +194,7 @@ template <int most> Ref<Record> begin(const Call& call) {  // of at most so many
   r->sequence = state.sequence = sequence + 1;
   for (int i = 0; i < call.inputs; ++i) r->edges[i] = std::move(edges[i]);
   if (state.active & (kAnomaly | kPacked)) [[unlikely]]
-    note_aside(*r, call);
+    add_debug_info(*r, call);
   for (int k = 0; k < r->kept && r->saved[k].bit < 8; ++k) {
     Saved& saved = r->saved[k];
     saved.data = kept_operand(call, saved.bit);

@@ -11,7 +11,7 @@ namespace {
 }  // namespace
 
 std::string (*call_site)() = nullptr;
-[[gnu::tls_model("initial-exec")]] constinit thread_local const Node* blamed_node = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Node* deriving_node = nullptr;
 
 SavedHooks* SavedHooks::top() { return topmost; }
 void SavedHooks::push() {
@@ -45,7 +45,7 @@ Tensor unpacked(Packed& packed, const Spec& want, const char* op) {
 
 std::string trace_of(const char* op, const std::string& arguments) {
   std::string text = std::string(op) + "(" + arguments + ")";
-  if (blamed_node && blamed_node->trace()) return text + ", made by the derivative of " + blamed_node->trace();
+  if (deriving_node && deriving_node->trace()) return text + ", made by the derivative of " + deriving_node->trace();
   if (call_site) text += " at\n" + call_site();
   return text;
 }

@@ -43,7 +43,7 @@ struct DebugInfo {
 };
 std::string trace_of(const char* op, const std::string& arguments);  // for anomaly mode
 struct Node;
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local const Node* blamed_node;  // whose derivative runs
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local const Node* deriving_node;  // whose derivative runs
 // The host language's stack trace of the running program: lines, each ended by a new line. Null: none.
 extern std::string (*call_site)();
 

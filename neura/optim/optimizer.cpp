@@ -54,9 +54,9 @@ double& State::number(std::string_view name, double first) {
 
 Tensor State::tensor(std::string_view name, const Tensor& like, double first) {
   Value& v = values[name];
-  if (v.is_none()) v = detail::filled_beside(like, first);
+  if (v.is_none()) v = detail::full_with_strides_of(like, first);
   Tensor& t = *v.get<Tensor>();
-  if (!detail::lie_alike(t, like)) t = detail::moved_beside(t, like);
+  if (!detail::same_strides(t, like)) t = detail::copy_with_strides_of(t, like);
   return t;
 }
 
@@ -171,9 +171,9 @@ void Optimizer::load_state_dict(const StateDict& from) {
           const DType dtype = master ? DType::float32 : is_complex(p.dtype()) ? t->dtype() : p.dtype();
           state.values[name] = clone(t->detach().to(dtype).to(p.device()));
         } else if (master) {
-          state.values[name] = detail::master_beside(*t, p);
+          state.values[name] = detail::master_with_strides_of(*t, p);
         } else {
-          Tensor own = detail::empty_beside(p);
+          Tensor own = detail::empty_with_strides_of(p);
           own.copy_(t->detach().to(p.device()));
           state.values[name] = own;
         }

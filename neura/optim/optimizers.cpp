@@ -7,7 +7,7 @@
 namespace neura::optim {
 namespace detail {
 
-struct Stepping {  // a parameter's state, and where its step goes
+struct StepContext {  // a parameter's state, and where its step goes
   State& state;
   Batch& batch;
   double& number(const char* name, double first = 0) { return state.number(name, first); }
@@ -20,7 +20,7 @@ struct Stepping {  // a parameter's state, and where its step goes
   void put(const char* name, const Tensor& t) { state.values[name] = t; }
 };
 // Found by the rules through their argument.
-template <class... T> void take_step(Stepping& s, const T&... arguments) { apply_step(s.batch, arguments...); }
+template <class... T> void take_step(StepContext& s, const T&... arguments) { apply_step(s.batch, arguments...); }
 }  // namespace detail
 
 namespace {
@@ -34,7 +34,7 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
   for (const Tensor& p : group.params) {
     const Tensor g = p.grad();
     if (!g) continue;
-    detail::Stepping s{optimizer.state(p), batch};
+    detail::StepContext s{optimizer.state(p), batch};
     if (master && detail::takes_master(p)) {
       const Tensor wide = detail::master_of(s, p);
       masters.add(p, wide);
@@ -52,7 +52,7 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
     });
     const O now = detail::options_of<O>(optimizer.param_groups()[number]);
     for (const Tensor& p : recorded) {
-      detail::Stepping s{optimizer.state(p), next};
+      detail::StepContext s{optimizer.state(p), next};
       const Tensor q = master && detail::takes_master(p) ? detail::master_of(s, p) : p;
       detail::step_of(q, q, s, now);
     }

@@ -12,9 +12,9 @@
 
 namespace neura::optim::detail {
 
-bool lie_alike(const Tensor& a, const Tensor& b) { return neura::lie_alike(a.spec(), b.spec()); }
+bool same_strides(const Tensor& a, const Tensor& b) { return neura::same_strides(a.spec(), b.spec()); }
 
-Tensor empty_beside(const Tensor& like) {
+Tensor empty_with_strides_of(const Tensor& like) {
   Spec s = like.spec();
   if (!s.dense()) return Tensor::empty(Spec::dense(s.dtype, s.sizes(), s.device));
   s.offset = 0;
@@ -24,7 +24,7 @@ Tensor empty_beside(const Tensor& like) {
 namespace {
 // What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
 // graph's, which earlier calls of the capture may write in every replay. A thread of its own captures nothing.
-template <class F> Tensor beside_captures(Device device, F make) {
+template <class F> Tensor outside_capture(Device device, F make) {
   if (!is_captured(device)) return make();
   Tensor made;
   std::exception_ptr error;
@@ -41,20 +41,20 @@ template <class F> Tensor beside_captures(Device device, F make) {
 }
 }  // namespace
 
-Tensor filled_beside(const Tensor& like, double value) {
-  return beside_captures(like.device(), [&] {
-    Tensor t = empty_beside(like);
+Tensor full_with_strides_of(const Tensor& like, double value) {
+  return outside_capture(like.device(), [&] {
+    Tensor t = empty_with_strides_of(like);
     if (is_complex(t.dtype())) t.fill_(std::complex<double>(value, value));
     else t.fill_(value);
     return t;
   });
 }
 
-Tensor master_beside(const Tensor& values, const Tensor& param) {
+Tensor master_with_strides_of(const Tensor& values, const Tensor& param) {
   check<ShapeError>(values.shape() == param.shape(), [&] {
     return "optimizer: expected a master like its parameter, " + param.spec().str() + ", got " + values.spec().str();
   });
-  return beside_captures(param.device(), [&] {
+  return outside_capture(param.device(), [&] {
     Spec s = param.spec();
     s.dtype = DType::float32, s.offset = 0;
     Tensor t = Tensor::empty(s.dense() ? s : Spec::dense(s.dtype, s.sizes(), s.device));
@@ -66,12 +66,12 @@ void Masters::write() {
   for (auto& [param, master] : pairs_) param.copy_(master);
 }
 
-Tensor moved_beside(const Tensor& state, const Tensor& like) {
+Tensor copy_with_strides_of(const Tensor& state, const Tensor& like) {
   check<ShapeError>(state.shape() == like.shape(), [&] {
     return "optimizer: expected state like its parameter, " + like.spec().str() + ", got " + state.spec().str();
   });
-  return beside_captures(like.device(), [&] {
-    Tensor t = empty_beside(like);
+  return outside_capture(like.device(), [&] {
+    Tensor t = empty_with_strides_of(like);
     t.copy_(state.detach().to(like.device()));
     return t;
   });
@@ -86,37 +86,37 @@ bool can_wait(const StepTensors& t) {
   if (!param.spec().dense() || !differentiable(param.dtype()) || grad.shape() != param.shape()) return false;
   if (grad.impl()->storage == param.impl()->storage) return false;
   for (std::size_t k = 2; k < kStepOperands; ++k)
-    if (t[k] && (t[k].impl()->storage == param.impl()->storage || !lie_alike(t[k], param))) return false;
-  return !param.device().is_cpu() || lie_alike(grad, param);
+    if (t[k] && (t[k].impl()->storage == param.impl()->storage || !same_strides(t[k], param))) return false;
+  return !param.device().is_cpu() || same_strides(grad, param);
 }
 
 // As the kernel needs them: the parameter dense, the others in the same order, and what shares memory with the
 // parameter is the same memory. Copies where that is not so.
-void make_alike(StepTensors& t) {
+void match_strides(StepTensors& t) {
   const Tensor param = t[0];
   const auto copy = [&](Tensor& x) {
-    Tensor c = empty_beside(t[0]);
+    Tensor c = empty_with_strides_of(t[0]);
     c.copy_(x.detach());
     x = std::move(c);
   };
   if (!param.spec().dense()) copy(t[0]);
   for (std::size_t k = 0; k < kStepOperands; ++k)
     if (t[k] && k != 1) t[k].impl()->storage->own();  // memory of a lazy clone is parted before addresses are compared
-  if (t[1].shape() == param.shape() && !lie_alike(t[1], t[0])) copy(t[1]);
+  if (t[1].shape() == param.shape() && !same_strides(t[1], t[0])) copy(t[1]);
   for (std::size_t k = 1; k < kStepOperands; ++k)
-    if (t[k] && lie_alike(t[k], t[0]) && may_overlap(t[0].impl(), t[k].impl()) &&
+    if (t[k] && same_strides(t[k], t[0]) && may_overlap(t[0].impl(), t[k].impl()) &&
         !t[0].spec().same_geometry(t[k].spec()))
       copy(t[k]);
 }
 
-struct Alike {  // what the tensors of one call have in common
+struct StepKey {  // what the tensors of one call have in common
   Device device;
   DType dtype;
   unsigned states = 0;
-  explicit Alike(const Tensor* t) : device(t[0].device()), dtype(t[0].dtype()) {
+  explicit StepKey(const Tensor* t) : device(t[0].device()), dtype(t[0].dtype()) {
     for (std::size_t k = 2; k < kStepOperands; ++k) states |= unsigned(t[k].defined()) << k;
   }
-  bool operator==(const Alike&) const = default;
+  bool operator==(const StepKey&) const = default;
 };
 
 struct Order {                      // of steps, those of one call after another
@@ -125,7 +125,7 @@ struct Order {                      // of steps, those of one call after another
 };
 Order order_of(const std::vector<Tensor>& tensors, bool together) {
   const std::size_t n = tensors.size() / kStepOperands;
-  std::vector<Alike> kinds;
+  std::vector<StepKey> kinds;
   for (std::size_t i = 0; i < n; ++i) kinds.emplace_back(&tensors[i * kStepOperands]);
   Order order;
   std::vector<bool> taken(n);
@@ -175,7 +175,7 @@ void Batch::add(const StepKind& kind, const void* step, StepTensors t) {
   if (kind_ != &kind) run(), kind_ = &kind;
   const Tensor param = t[0];
   const bool waits = joins(param, can_wait(t));
-  make_alike(t);
+  match_strides(t);
   if (waits) {
     steps_.insert(steps_.end(), bytes, bytes + kind.bytes);
     kept_.insert(kept_.end(), t.begin(), t.end());
@@ -221,7 +221,7 @@ Tensor Batch::numbers_of_replays(Device device, const std::vector<char>& steps, 
   });
   const auto bytes = std::int64_t(steps.size());
   const Spec spec = Spec::dense(DType::uint8, Shape{bytes}, device);
-  const Tensor there = beside_captures(device, [&] { return Tensor::empty(spec); });
+  const Tensor there = outside_capture(device, [&] { return Tensor::empty(spec); });
   const auto send = [there, order = std::move(order), size = kind_->bytes](const std::vector<char>& from) {
     Tensor here = Tensor::empty(Spec::dense(DType::uint8, there.shape()));
     char* to = here.impl()->data();

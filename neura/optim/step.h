@@ -11,10 +11,10 @@
 
 namespace neura::optim::detail {
 
-bool lie_alike(const Tensor& a, const Tensor& b);              // of one shape, dtype, device and the same strides
-Tensor empty_beside(const Tensor& like);                       // strided as `like`, if it is dense, else contiguous
-Tensor filled_beside(const Tensor& like, double value);        // both parts of a complex number
-Tensor moved_beside(const Tensor& state, const Tensor& like);  // a copy
+bool same_strides(const Tensor& a, const Tensor& b);            // of one shape, dtype, device and the same strides
+Tensor empty_with_strides_of(const Tensor& like);               // strided as `like`, if it is dense, else contiguous
+Tensor full_with_strides_of(const Tensor& like, double value);  // both parts of a complex number
+Tensor copy_with_strides_of(const Tensor& state, const Tensor& like);  // a copy
 
 using StepTensors = std::array<Tensor, kStepOperands>;  // parameter, gradient, states; the last may be undefined
 struct StepKind {                                       // of a step whose type is forgotten
@@ -73,12 +73,12 @@ class Batch {
 // taken on it, of the gradient in float32, and the parameter is its rounding. S as in rules.h, with saved(name) and
 // put(name, tensor).
 inline constexpr const char* kMaster = "master_param";
-Tensor master_beside(const Tensor& values, const Tensor& param);  // a float32 copy of values, strided as param
+Tensor master_with_strides_of(const Tensor& values, const Tensor& param);  // a float32 copy of values, strided as param
 template <class S> Tensor master_of(S& state, const Tensor& param) {
   const Tensor kept = state.saved(kMaster);
   if (kept && kept.dtype() == DType::float32 && kept.device() == param.device() && kept.shape() == param.shape())
     return kept;
-  const Tensor made = master_beside(kept ? kept : param, param);
+  const Tensor made = master_with_strides_of(kept ? kept : param, param);
   return state.put(kMaster, made), made;
 }
 inline bool takes_master(const Tensor& param) { return bit(param.dtype()) & dtypes::halves; }

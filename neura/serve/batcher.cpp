@@ -27,15 +27,15 @@ Batcher::Batcher(std::shared_ptr<const Model> model, const BatchOptions& options
   batch_.reserve(options.queue + 1);
 }
 
-Batcher::CopyEvent::CopyEvent(Batcher& b) : batcher_(&b) {
+Batcher::Arrival::Arrival(Batcher& b) : batcher_(&b) {
   const std::scoped_lock lock(b.mutex_);
   since_ = b.arriving_.insert(Clock::now());
 }
-void Batcher::CopyEvent::end() {
+void Batcher::Arrival::end() {
   batcher_->arriving_.erase(since_);
   batcher_ = nullptr;
 }
-Batcher::CopyEvent::~CopyEvent() {
+Batcher::Arrival::~Arrival() {
   if (!batcher_) return;
   Batcher& b = *batcher_;
   const std::scoped_lock lock(b.mutex_);
@@ -50,7 +50,7 @@ std::int64_t Batcher::rows_of(const std::vector<Tensor>& inputs) const {
   return inputs[0].size(0);
 }
 
-std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point deadline, CopyEvent* arrival) {
+std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point deadline, Arrival* arrival) {
   Job job;
   job.rows = rows_of(inputs);
   job.inputs = std::move(inputs);

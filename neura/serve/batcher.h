@@ -31,11 +31,11 @@ class Batcher {
   Batcher(const Batcher&) = delete;
 
   // Tells it, while it lives, that a request is on its way: worth waiting for, unless it has been for max_delay.
-  class CopyEvent {
+  class Arrival {
    public:
-    explicit CopyEvent(Batcher&);
-    CopyEvent(const CopyEvent&) = delete;
-    ~CopyEvent();
+    explicit Arrival(Batcher&);
+    Arrival(const Arrival&) = delete;
+    ~Arrival();
 
    private:
     friend Batcher;
@@ -47,7 +47,7 @@ class Batcher {
   // The results of the model for `inputs`, which fit its ports; `arrival` is over once they are in the queue.
   // Refusal: 429 where that is full, 503 where nothing had begun by the deadline. What the model throws comes out, to
   // those whose inputs caused it.
-  std::vector<Tensor> run(std::vector<Tensor> inputs, Clock::time_point deadline, CopyEvent* arrival = nullptr);
+  std::vector<Tensor> run(std::vector<Tensor> inputs, Clock::time_point deadline, Arrival* arrival = nullptr);
 
  private:
   struct Job {

@@ -173,7 +173,7 @@ void Server::Parts::infer(Exchange& x, const std::string& name, const std::strin
 }
 
 void Server::Parts::infer(Exchange& x, Served& served) {
-  Batcher::CopyEvent arrival(served.batcher);
+  Batcher::Arrival arrival(served.batcher);
   const auto start = Clock::now();
   const std::string body = x.body();
   const std::string length = x.header(kHeaderLength);

@@ -1,4 +1,5 @@
 // neura.nn.functional: normalisation, dropout, activations, attention, interpolation, arrangements.
+#include "neura/op/row.h"
 #include "neura/ops/nn/attention.h"
 #include "neura/ops/nn/bilinear.h"
 #include "neura/ops/nn/embedding.h"
@@ -129,7 +130,7 @@ void add_activations(const List& s) {
       [](Tensor x, double lo, double hi, bool in_place) {
         return in_place ? hardtanh_(x, {lo, hi}) : hardtanh(x, {lo, hi});
       },
-      function, "x clamped to [min_val, max_val].");
+      function, rows::_hardtanh.text);
   s.add(
       "hardtanh_(input, min_val=-1, max_val=1)",
       [](Tensor& x, double lo, double hi) {
@@ -141,7 +142,7 @@ void add_activations(const List& s) {
        [](Tensor x, Scalar at, Scalar v, bool in_place) {
          return in_place ? threshold_(x, at, v) : threshold(x, at, v);
        },
-       function, "x where x > threshold, else value.")
+       function, rows::_threshold.text)
       .also("neura");
   s.add(
        "threshold_(input, threshold, value)", [](Tensor& x, Scalar at, Scalar v) { threshold_(x, at, v); }, function,
@@ -150,14 +151,14 @@ void add_activations(const List& s) {
   s.add(
       "celu(input, alpha=1, inplace=False)",
       [](Tensor x, double alpha, bool in_place) { return in_place ? celu_(x, {alpha}) : celu(x, {alpha}); }, function,
-      "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1).");
+      rows::_celu.text);
   s.add(
       "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
   s.add(
       "softshrink(input, lambd=0.5)", [](T x, double l) { return softshrink(x, {l}); }, function,
-      "x - lambd for x > lambd, x + lambd for x < -lambd, else 0.");
-  s.add("softsign(input)", &softsign, function, "x / (1 + |x|).");
-  s.add("tanhshrink(input)", &tanhshrink, function, "x - tanh(x).");
+      rows::_softshrink.text);
+  s.add("softsign(input)", &softsign, function, rows::_softsign.text);
+  s.add("tanhshrink(input)", &tanhshrink, function, rows::_tanhshrink.text);
   s.add("glu(input, dim=-1)", &glu, function,
         "Gated linear unit (Dauphin et al., 2017): a * sigmoid(b), a and b the first and second half of input along "
         "dim.");

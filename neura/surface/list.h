@@ -9,7 +9,7 @@ namespace neura::surface {
   FAMILY(create)                       \
   FAMILY(random)                       \
   FAMILY(conversion)                   \
-  FAMILY(facts)                        \
+  FAMILY(properties)                   \
   FAMILY(geometry)                     \
   FAMILY(pointwise)                    \
   FAMILY(products)                     \
@@ -32,7 +32,7 @@ namespace neura::surface {
   FAMILY(recurrent)                    \
   FAMILY(sparse)                       \
   FAMILY(attention)                    \
-  FAMILY(underscored)
+  FAMILY(torch_internal)
 #define FAMILY(name) void add_##name(std::deque<Function>&);
 NEURA_SURFACE_FAMILIES(FAMILY)
 #undef FAMILY

@@ -1,5 +1,5 @@
 // What every binding file includes: the Python type of a tensor, all type casters, and how functions become methods.
-// Two files that saw different casters for one type would be undefined behaviour, so that all of them stand here.
+// All casters are defined here: two files with different casters for one type would violate the one definition rule.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>

@@ -14,19 +14,17 @@ struct Field {  // a number with its default
 };
 template <class> using Number = nn::Number;
 
-// Layers over a row have its text.
-std::string text_of(const char* function, const char* text) {
-  const Row* row = find_row(function);
-  return std::string(row ? row->text : text) + "\n\nInput and output: any shape, floating.";
+// A layer has its row's text.
+std::string text_of(const char* function) {
+  return std::string(find_row(function)->text) + "\n\nInput and output: any shape, floating.";
 }
 
-template <class M, class O, class... F> void bind(nb::module_& n, const char* function, const char* text, F... f) {
+template <class M, class O, class... F> void bind(nb::module_& n, const char* function, F... f) {
   bind_layer<M>(
-      n, text_of(function, text).c_str(), [](Number<F>... v) { return nn::make<M>(O{v...}); }, f.argument()...);
+      n, text_of(function).c_str(), [](Number<F>... v) { return nn::make<M>(O{v...}); }, f.argument()...);
 }
-template <class M, class O, class... F>
-void bind_inplace(nb::module_& n, const char* function, const char* text, F... f) {
-  const std::string all = text_of(function, text) + "\ninplace: write the result into the input.";
+template <class M, class O, class... F> void bind_inplace(nb::module_& n, const char* function, F... f) {
+  const std::string all = text_of(function) + "\ninplace: write the result into the input.";
   bind_layer<M>(
       n, all.c_str(),
       [](Number<F>... v, bool inplace) {
@@ -35,24 +33,13 @@ void bind_inplace(nb::module_& n, const char* function, const char* text, F... f
       f.argument()..., "inplace"_a = false);
 }
 
-// Of those that are no rows.
-const char* text_of(std::string_view name) {
-  if (name == "Softsign") return "x / (1 + |x|).";
-  if (name == "Tanhshrink") return "x - tanh(x).";
-  if (name == "Softshrink") return "x - lambd for x > lambd, x + lambd for x < -lambd, else 0.";
-  if (name == "CELU") return "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1).";
-  if (name == "Hardtanh") return "x clamped to [min_val, max_val].";
-  return "";
-}
-
 void bind_table(nb::module_& n) {
 #define FIELD(name, function) \
   , Field { #name, function##_options().name }
-#define ACTIVATION(Name, function) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));
-#define ACTIVATION_WITH(Name, function, fields) bind<nn::Name, nn::Name##Options>(n, #function, text_of(#Name) fields);
-#define ACTIVATION_INPLACE(Name, function) bind_inplace<nn::Name, nn::Name##Options>(n, #function, text_of(#Name));
-#define ACTIVATION_INPLACE_WITH(Name, function, fields) \
-  bind_inplace<nn::Name, nn::Name##Options>(n, #function, text_of(#Name) fields);
+#define ACTIVATION(Name, function) bind<nn::Name, nn::Name##Options>(n, #function);
+#define ACTIVATION_WITH(Name, function, fields) bind<nn::Name, nn::Name##Options>(n, #function fields);
+#define ACTIVATION_INPLACE(Name, function) bind_inplace<nn::Name, nn::Name##Options>(n, #function);
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) bind_inplace<nn::Name, nn::Name##Options>(n, #function fields);
 #include "neura/nn/activations.def"
 #undef FIELD
 #undef ACTIVATION

@@ -71,8 +71,8 @@ class DictState {  // of one parameter; its dictionary is made when something is
   }
   Tensor tensor(const char* name, const Tensor& like, double first = 0) {
     Tensor old = saved(name);
-    if (old && optim::detail::lie_alike(old, like)) return old;
-    Tensor t = old ? optim::detail::moved_beside(old, like) : optim::detail::filled_beside(like, first);
+    if (old && optim::detail::same_strides(old, like)) return old;
+    Tensor t = old ? optim::detail::copy_with_strides_of(old, like) : optim::detail::full_with_strides_of(like, first);
     put(name, t);
     return t;
   }

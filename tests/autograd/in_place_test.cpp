@@ -6,7 +6,7 @@ namespace neura {
 namespace {
 
 // The in-place cases of PyTorch's documentation and of its source notes. The values are what PyTorch 2.11 gave for the
-// same programs (torch/golden.py).
+// same programs.
 TEST(InPlace, RowsFilledOneByOne) {
   Tensor w = leaf({1, 2, 3}, {3}), y = zeros({3});
   for (int i = 0; i < 3; ++i) {

@@ -91,7 +91,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 // What has kernels of its own: filters that see one channel.
-const std::vector<Case>& thin_cases() {
+const std::vector<Case>& depthwise_cases() {
   static const std::vector<Case> all = {
       {"grey", {5, 1, 28, 28}, {32, 1, 5, 5}, {.padding = 2}},
       {"grey, many", {300, 1, 9, 10}, {8, 1, 3, 3}, {.padding = 1}},
@@ -113,7 +113,7 @@ Convolution call_of(const Case& c) {
 }
 void expect_all_cases(DType d) {
   std::vector<Case> all = cases();
-  all.insert(all.end(), thin_cases().begin(), thin_cases().end());
+  all.insert(all.end(), depthwise_cases().begin(), depthwise_cases().end());
   for (const Case& c : all) {
     SCOPED_TRACE(std::string(c.name) + ", " + name(d));
     const std::vector<Tensor> in = {sample(c.input, d, {.low = -1, .high = 1, .seed = 1}),

@@ -26,12 +26,10 @@ OTHERWISE = {  # what Python says in another way
 OF_CPP = {  # for programs in C++, and for operations themselves
     "all_operations",
     "copy_of",
-    "enter_autocast",
     "embedding_dense_backward",
     "fit_gradient",
     "infer_size",
     "lazy_clone",
-    "leave_autocast",
     "literals",
     "log_softmax_backward",
     "may_overlap",

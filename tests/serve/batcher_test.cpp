@@ -152,7 +152,7 @@ TEST_F(Batching, RefusesWhatComesTooLateOrTooMuch) {
 
 TEST_F(Batching, WaitsForARequestThatIsOnItsWay) {
   Batcher b(model, {.max_delay = std::chrono::seconds(60)}, metrics);
-  auto arrival = std::make_unique<Batcher::CopyEvent>(b);
+  auto arrival = std::make_unique<Batcher::Arrival>(b);
   threads.emplace_back([&] { results[0] = b.run({row(1)}, never())[0].to_vector<float>(); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(model->rows.empty());
@@ -166,7 +166,7 @@ TEST_F(Batching, WaitsForARequestThatIsOnItsWay) {
 TEST_F(Batching, DoesNotWaitForWhoDoesNotArrive) {
   using std::chrono::seconds;
   Batcher b(model, {.max_delay = seconds(2)}, metrics);
-  const Batcher::CopyEvent stuck(b);  // a body without end
+  const Batcher::Arrival stuck(b);  // a body without end
   const Clock::time_point start = Clock::now();
   EXPECT_EQ(b.run({row(1)}, never())[0].to_vector<float>(), (std::vector<float>{2, 2}));
   EXPECT_GE(Clock::now() - start, seconds(2));  // it might have come

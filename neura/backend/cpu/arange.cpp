@@ -1,4 +1,4 @@
-// Numbers at equal distances, one by one.
+// arange and linspace: each element from its index alone.
 #include <complex>
 #include <type_traits>
 

@@ -1,4 +1,4 @@
-// Numbers at equal distances: the cpu's to the last bit, so products and sums are rounded one by one.
+// arange and linspace, bit for bit as on the cpu: products are rounded before sums, without fused multiply-add.
 #include "neura/backend/cuda/runtime/failure.h"
 #include "neura/backend/cuda/runtime/memory.cuh"
 #include "neura/backend/cuda/arange.h"

@@ -1,4 +1,4 @@
-// Moving elements of one dtype, and laying out numbers at equal distances.
+// Copies between layouts of one dtype, triangles (tril, triu), and arange and linspace.
 #pragma once
 #include "neura/backend/backend.h"
 

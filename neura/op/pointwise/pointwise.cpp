@@ -30,7 +30,7 @@ DType meet(DType higher, DType lower) {  // torch's combine_categories
   return higher;
 }
 
-// What the flat path asks of a class, by its kind and the dtype: 255 where the operands do not stay in their dtype.
+// The flat path's view of a type rule, by ResultType and dtype: the result's dtype; 255 where operands are converted.
 struct FlatTable {
   std::uint8_t result[6][kDTypes];
   std::uint8_t shift[kDTypes];  // log2 of the simd_padding

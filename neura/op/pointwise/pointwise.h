@@ -20,7 +20,7 @@ void run_pointwise(Call&, const Dtypes&);  // into call.out[0], which exists
 
 // What values and slopes share.
 const Backend& quick_backend(Device);               // backend_of, without a lookup for the cpu
-std::int64_t padded_to(std::int64_t n, DType);      // elements of whole granules
+std::int64_t padded_to(std::int64_t n, DType);      // n, rounded up to simd_padding()
 bool room(const TensorImpl*, std::int64_t padded);  // may so many elements be touched without leaving its block?
 void execute_row(const Row&, Device, const Plan&, LineFn*, const double* attributes);
 

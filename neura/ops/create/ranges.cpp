@@ -1,4 +1,4 @@
-// Numbers at equal distances, and the places of triangles.
+// arange, linspace, logspace; tril_indices and triu_indices.
 #include <algorithm>
 #include <cmath>
 #include <complex>

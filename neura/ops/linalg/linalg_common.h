@@ -46,7 +46,7 @@ inline bool recorded(const Tensor& x) {
   return !(state.active & (kNoGrad | kInference)) && may_need_gradient(x.impl());
 }
 
-// AutogradError where a derivative with respect to unit vectors is complex along them, `turn`: it asks for their phase.
+// AutogradError where `turn`, the part of a gradient along unit vectors, is not real: the loss depends on their phase.
 void check_phase(const char* op, const Tensor& turn);
 Tensor off_diagonal(const Tensor& x, const Tensor& differences);  // x / differences, and 0 on the diagonal
 

@@ -147,7 +147,7 @@ struct CtcLoss {
   }
 };
 
-// Where the operation wants them; and what the host knows without waiting: those on the cpu.
+// On the device of the operation, and as numbers where the host has them without waiting: given on the cpu.
 struct Lengths {
   const char* what;
   Tensor there;

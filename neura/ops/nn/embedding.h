@@ -14,8 +14,8 @@ struct EmbeddingOptions {
   bool scale_grad_by_freq = false;  // gradients are divided by how often the row was looked up
   bool sparse = false;              // the gradient of weight is a sparse tensor of the rows that were looked up
 };
-// Numbers (int32 or int64) of any shape and weight [rows, width] -> the numbers' shape and [width]. IndexError for a
-// number outside [0, rows).
+// Indices (int32 or int64) of any shape and weight [rows, width] -> the indices' shape and [width]. IndexError for an
+// index outside [0, rows).
 Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions = {});
 // The same of int64 numbers, with a sparse gradient; padding_idx: -1 for none. Defined in sparse/embedding.cpp.
 Tensor sparsely_learned_embedding(const Tensor& indices, const Tensor& weight, std::int64_t padding_idx);

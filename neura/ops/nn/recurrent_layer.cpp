@@ -115,7 +115,7 @@ StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, c
     training |= !(state.active & (kNoGrad | kInference)) && *t && t->requires_grad();
   const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
   auto r = apply(RecurrenceOp{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
-  // The gradient reads y: what writes over it in place, which steps composed on the cpu allow, gets bytes of its own.
+  // The gradient reads y. A lazy clone lets the caller write y in place, as where the cpu composes the steps.
   if (training && r[2] && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
   return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
 }

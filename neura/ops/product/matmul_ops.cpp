@@ -11,7 +11,7 @@
 namespace neura {
 namespace {
 
-// Same dtype, one that has products, and inner sizes that meet.
+// Checks for one dtype that has products, and equal inner sizes.
 void check_product(const char* op, const Spec& a, const Spec& b) {
   check<DTypeError>(a.dtype == b.dtype, [&] {
     return std::string(op) + ": expected operands of one dtype, got " + a.str() + " and " + b.str() +
@@ -116,7 +116,7 @@ Tensor LinearOp::define(const Tensor& x, const Tensor& w, const Tensor& bias) co
   return bias ? y + bias : y;
 }
 void LinearOp::gradient(Gradient& g) const {
-  if (g.needs(0)) {  // g op(w)^*, which is a linear operation with the weight turned
+  if (g.needs(0)) {  // g op(w)^*, which is a linear operation with the transposed weight
     g.result[0] = apply(LinearOp{conj_x, conj_w == conj_x}, g.g[0], transpose(g.input(1), 0, 1), Operand());
   }
   if (g.needs(1)) {

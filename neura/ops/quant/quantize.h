@@ -15,13 +15,13 @@ namespace neura {
 
 // What quantising and dequantising makes of `input`, of its dtype. The gradient passes where no number was cut off, and
 // is 0 elsewhere. scale and zero_point have one element; they get no gradient: NotImplementedError where scale wants
-// one. ValueError unless quant_min <= zero_point <= quant_max, but for a tensor as zero_point, which nobody looks into;
+// one. ValueError unless quant_min <= zero_point <= quant_max, but a zero_point that is a tensor is not checked;
 // UnsupportedDTypeError where input is not floating.
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max);
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max);
-// The same with scale and zero_point [input.size(axis)], which are looked into.
+// The same with scale and zero_point [input.size(axis)], which are checked.
 Tensor fake_quantize_per_channel_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                                         std::int64_t axis, std::int64_t quant_min, std::int64_t quant_max);
 

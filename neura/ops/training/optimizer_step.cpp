@@ -27,7 +27,7 @@ void check_step(const char* name, Group g) {
     return std::string(name) + ": expected a dense parameter, got " + param.str() + " with gaps; clone() it";
   });
   for (const Spec* s : g.subspan(1))
-    check<ShapeError>(s->rank == kAbsent || lie_alike(*s, param), [&] {
+    check<ShapeError>(s->rank == kAbsent || same_strides(*s, param), [&] {
       return std::string(name) + ": expected a gradient and states with the strides of the parameter, " +
              Shape(param.strides, param.rank).str() + ", got " + Shape(s->strides, s->rank).str();
     });
@@ -61,7 +61,7 @@ void check_steps(const char* name, std::span<const Spec* const> operands, std::s
 
 }  // namespace
 
-bool lie_alike(const Spec& a, const Spec& b) {
+bool same_strides(const Spec& a, const Spec& b) {
   return a.dtype == b.dtype && a.device == b.device && a.same_shape(b) &&
          std::equal(a.strides, a.strides + a.rank, b.strides);
 }

@@ -42,6 +42,6 @@ template <class Step> void optimizer_step(std::vector<Step> steps, std::span<con
 // The bytes of a call's steps, as operand 0 has them; none if the row is no optimizer's.
 std::span<const char> bytes_of_steps(const Row&, const void* op);
 
-bool lie_alike(const Spec&, const Spec&);  // of one shape, dtype, device and the same strides
+bool same_strides(const Spec&, const Spec&);  // of one shape, dtype, device and the same strides
 
 }  // namespace neura

@@ -52,7 +52,7 @@ class TransformedDistribution(Distribution):
 
     @constraints.dependent_property(is_discrete=False)
     def support(self):
-        """Where samples lie: the codomain of the last transform."""
+        """The support: the codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
         last = self.transforms[-1].codomain
@@ -143,7 +143,7 @@ class Independent(Distribution):
 
     @constraints.dependent_property
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         inner = self.base_dist.support
         dims = self.reinterpreted_batch_ndims
         return constraints.independent(inner, dims) if dims else inner
@@ -213,7 +213,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self):
-        """Where samples lie: the union of the supports of the components."""
+        """The support: the union of the supports of the components."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _weights(self):

@@ -156,7 +156,7 @@ class Binomial(ByProbs, Distribution):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         return constraints.integer_interval(0, self.total_count)
 
     mean = property(lambda self: self.total_count * self.probs)
@@ -218,7 +218,7 @@ class Multinomial(Distribution):
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         return constraints.multinomial(self.total_count)
 
     _param = property(lambda self: self._categorical._param)

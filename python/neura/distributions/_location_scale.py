@@ -136,7 +136,7 @@ class Uniform(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         return constraints.interval(self.low, self.high)
 
     mean = property(lambda self: (self.low + self.high) / 2)

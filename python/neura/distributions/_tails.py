@@ -30,7 +30,7 @@ class Pareto(TransformedDistribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         return constraints.greater_than_eq(self.scale)
 
     mode = property(lambda self: self.scale)
@@ -67,7 +67,7 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self):
-        """Where samples lie."""
+        """The support of the distribution."""
         if (self.concentration >= 0).all():
             return constraints.greater_than_eq(self.loc)
         end = self.loc - self.scale / self.concentration

@@ -191,7 +191,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property
     def codomain(self):
-        """Where results lie."""
+        """The codomain of the transform."""
         return _at_least(self.parts[-1].codomain, self._event_dims()[1]) if self.parts else constraints.real
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))

@@ -112,7 +112,7 @@ template <class T> struct Pass {
   int64_t m, s;                      // legs of m * s vectors
   const T* factors;
   V<T> i, scale;
-  bool ahead;  // are the next lines asked for?
+  bool ahead;  // are the next lines prefetched?
 };
 template <class T> HWY_INLINE V<T> parts(const T* pair) {
   if constexpr (sizeof(T) == 8) return hn::LoadDup128(Tag<T>(), pair);

@@ -32,8 +32,8 @@ template <class N, SoftmaxKind kind, class T> void row(const T* x, T* y, std::in
     L::store(logarithm ? v - L::all(L::max(v)) - L::all(log(sum)) : e * L::all(T(1) / sum), y, n);
     return;
   }
-  // While a row is computed, memory is asked for what comes next: for the results' lines, then for the next row, of
-  // which the processor knows nothing where it begins on another page.
+  // While a row is computed, what comes next is prefetched: the results' cache lines, then the next row, which the
+  // hardware prefetcher does not follow across a page boundary.
   N m0 = L::all(least), m1 = m0;
   std::int64_t i = 0;
   for (; i + 2 * L::count <= n; i += 2 * L::count) {

@@ -30,7 +30,7 @@ template <class T> struct Tile {
   T* c;
   int64_t c_row;
   GemmEpilogue<T> epilogue;
-  const char* ahead;  // a line for each k is asked for
+  const char* ahead;  // prefetched: a cache line for each k
   int64_t ahead_step;
 };
 

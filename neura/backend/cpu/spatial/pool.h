@@ -14,7 +14,7 @@ struct PoolTile {  // of one instruction set; one image
 };
 const PoolTile& pool_tile();
 
-// cpu/grid_sample.cpp
+// grid_sample.cpp
 void sample(Context&, View x, View grid, View y, const GridSampling&);
 void sample_gradient(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&);
 

@@ -15,7 +15,7 @@ struct ConvData {  // one of image, filter and result is made of the other two
 // way, or has failed. `biased` says whether the bias was added.
 bool by_cudnn(Convolve, int index, DType, const ConvShape&, const ConvData&, bool* biased, Failed*);
 
-// Where a filter sees one channel, and planes are small, by kernels of our own. conv_thin.cu
+// Where a filter sees one channel, and planes are small, by kernels of our own. conv_depthwise.cu
 bool by_planes(Convolve, int index, DType, const ConvShape&, const ConvData&, Failed*);
 
 // Where patches go: from one image to the next, and from one row (a channel's value of the kernel) to the next.

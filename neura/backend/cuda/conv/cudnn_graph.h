@@ -9,11 +9,13 @@
 namespace neura::cuda {
 
 using Four = std::array<std::int64_t, 4>;  // of batch, heads, lines, columns
-struct Lie {
+struct StridedShape {
   Four sizes, strides;
 };
-inline Lie dense(const Four& n) { return {n, {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}}; }
-inline Lie turned(Lie x) { return std::swap(x.sizes[2], x.sizes[3]), std::swap(x.strides[2], x.strides[3]), x; }
+inline StridedShape dense(const Four& n) { return {n, {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}}; }
+inline StridedShape turned(StridedShape x) {
+  return std::swap(x.sizes[2], x.sizes[3]), std::swap(x.strides[2], x.strides[3]), x;
+}
 
 // As it grows. A tensor is its place among the parts; those within the graph are in no memory, and get ids of 1000 and
 // up.
@@ -22,9 +24,9 @@ class CudnnGraph {
   std::vector<Descriptor> parts;
   explicit CudnnGraph(cudnnDataType_t type) : type_(type) {}
 
-  int tensor(std::int64_t id, cudnnDataType_t type, const Lie& l) { return add(describe(id, type, l)); }
-  int tensor(std::int64_t id, const Lie& l) { return tensor(id, type_, l); }
-  int inner(const Lie& l, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
+  int tensor(std::int64_t id, cudnnDataType_t type, const StridedShape& l) { return add(describe(id, type, l)); }
+  int tensor(std::int64_t id, const StridedShape& l) { return tensor(id, type_, l); }
+  int inner(const StridedShape& l, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
     Descriptor t = describe(next_++, type, l);
     return add(std::move(t.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true)));
   }
@@ -85,7 +87,7 @@ class CudnnGraph {
   }
 
  private:
-  static Descriptor describe(std::int64_t id, cudnnDataType_t type, const Lie& l) {
+  static Descriptor describe(std::int64_t id, cudnnDataType_t type, const StridedShape& l) {
     Descriptor t(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     t.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type).set(CUDNN_ATTR_TENSOR_DIMENSIONS, l.sizes.data(), 4);
     t.set(CUDNN_ATTR_TENSOR_STRIDES, l.strides.data(), 4).set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);

@@ -82,21 +82,21 @@ Failed make(const FftBatch& b, Plan* p) {
 }
 
 // Plans of a device, the last used one first. One that is in use is not among them: two threads never share one.
-struct Shelf {
+struct PlanCache {
   std::mutex mutex;
   std::list<Plan> plans;
 };
-Shelf& shelf_of(int index) {
-  static Shelf* const all = new Shelf[kDevices];  // never destroyed: the driver may be gone by then
+PlanCache& plan_cache(int index) {
+  static PlanCache* const all = new PlanCache[kDevices];  // never destroyed: the driver may be gone by then
   return all[index];
 }
 
 Failed take(int index, const FftBatch& b, std::list<Plan>* one) {
-  Shelf& shelf = shelf_of(index);
+  PlanCache& cache = plan_cache(index);
   {
-    const std::lock_guard lock(shelf.mutex);
-    for (auto p = shelf.plans.begin(); p != shelf.plans.end(); ++p)
-      if (p->key == b) return one->splice(one->begin(), shelf.plans, p), nullptr;
+    const std::lock_guard lock(cache.mutex);
+    for (auto p = cache.plans.begin(); p != cache.plans.end(); ++p)
+      if (p->key == b) return one->splice(one->begin(), cache.plans, p), nullptr;
   }
   Plan p;
   Failed f = make(b, &p);
@@ -105,13 +105,13 @@ Failed take(int index, const FftBatch& b, std::list<Plan>* one) {
   return f;
 }
 void give(int index, std::list<Plan>& one) {
-  Shelf& shelf = shelf_of(index);
+  PlanCache& cache = plan_cache(index);
   std::list<Plan> old;
   {
-    const std::lock_guard lock(shelf.mutex);
-    shelf.plans.splice(shelf.plans.begin(), one);
-    if (shelf.plans.size() > kPlans && !captures(index))  // a plan's end waits for the device
-      old.splice(old.begin(), shelf.plans, std::prev(shelf.plans.end()));
+    const std::lock_guard lock(cache.mutex);
+    cache.plans.splice(cache.plans.begin(), one);
+    if (cache.plans.size() > kPlans && !captures(index))  // a plan's end waits for the device
+      old.splice(old.begin(), cache.plans, std::prev(cache.plans.end()));
   }
   for (const Plan& p : old)
     (void)cufft().cufftDestroy(p.handle);  // the result of the plan in use does not depend on it

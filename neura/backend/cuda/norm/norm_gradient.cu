@@ -131,6 +131,17 @@ template <class E, int K, int V> __device__ void join_teams(E (&s)[K][V], const 
 #pragma unroll
     for (int i = 0; i < K * V; ++i) s[i / V][i % V] += shared[i][t * team.width + threadIdx.x];
 }
+template <class E, int K, int V> __device__ void deliver_sums(const SumPlan& p, E (&gw)[K][V], E (&gb)[K][V],
+                                                              const Place& own, const Team& team, std::uint32_t teams) {
+  join_teams(gw, team, teams), join_teams(gb, team, teams);
+  if (threadIdx.x >= team.width) return;
+#pragma unroll
+  for (int k = 0; k < K; ++k)
+#pragma unroll
+    for (int j = 0; j < V; ++j)
+      if (const std::uint32_t i = own.at<V>(k) + j; i < own.n)
+        deliver_chunk(p, 0, blockIdx.x, i, gw[k][j]), deliver_chunk(p, 1, blockIdx.x, i, gb[k][j]);
+}
 struct FusedPlan {
   RowPlan rows;
   Affine affine;
@@ -213,14 +224,7 @@ template <class M, int V, int K> __global__ void __launch_bounds__(kTeam)
         store_as<M, V>(g[k], r.out + here.row * r.out_pitch, i);
       }
   }
-  join_teams(gw, team, teams), join_teams(gb, team, teams);
-  if (threadIdx.x >= r.width) return;
-#pragma unroll
-  for (int k = 0; k < K; ++k)
-#pragma unroll
-    for (int j = 0; j < V; ++j)
-      if (const std::uint32_t i = own.at<V>(k) + j; i < r.n)
-        deliver_chunk(f.sums, 0, blockIdx.x, i, gw[k][j]), deliver_chunk(f.sums, 1, blockIdx.x, i, gb[k][j]);
+  deliver_sums(f.sums, gw, gb, own, team, teams);
 }
 
 template <class M, int V> bool fits_fused(std::uint32_t n) { return ceiling(n, V) <= kTeam * kFused<M> / V; }

@@ -25,7 +25,7 @@ namespace neura::cuda {
 namespace {
 
 struct Key {
-  Lie q, k, v, g, bias;  // all zeros: g in a forward pass, bias without a mask
+  StridedShape q, k, v, g, bias;  // all zeros: g in a forward pass, bias without a mask
   std::int64_t dtype, causal, ordered;
   bool operator==(const Key& o) const { return !std::memcmp(this, &o, sizeof *this); }
 };
@@ -65,12 +65,12 @@ enum Id : std::int64_t {
 enum Number : std::int64_t { scale_id = 16, nothing_id, one_id };
 
 // The mask is added to the scores.
-int masked(CudnnGraph& g, int scores, const Lie& all, const Lie& bias) {
+int masked(CudnnGraph& g, int scores, const StridedShape& all, const StridedShape& bias) {
   if (!bias.sizes[0]) return scores;
   return g.pointwise(CUDNN_POINTWISE_ADD, scores, g.inner(all), {.b = g.tensor(bias_id, bias)});
 }
 // Scores of the keys that a causal query does not see become -inf.
-int see(CudnnGraph& g, int scores, const Lie& all, bool causal) {
+int see(CudnnGraph& g, int scores, const StridedShape& all, bool causal) {
   if (!causal) return scores;
   const int row = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 2});
   const int column = g.pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, g.inner(all, CUDNN_DATA_INT32), {.axis = 3});
@@ -80,7 +80,7 @@ int see(CudnnGraph& g, int scores, const Lie& all, bool causal) {
 }
 
 struct Shapes {
-  Lie scores, line, y;  // of queries with keys, of queries, of the result
+  StridedShape scores, line, y;  // of queries with keys, of queries, of the result
   explicit Shapes(const Key& k)
       : scores(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], k.k.sizes[2]})),
         line(dense({k.q.sizes[0], k.q.sizes[1], k.q.sizes[2], 1})),
@@ -107,7 +107,7 @@ void build_forward(CudnnGraph& g, const Key& key, cudnnDataType_t type) {
 
 void build_backward(CudnnGraph& g, const Key& key, cudnnDataType_t type) {
   const Shapes of(key);
-  const Lie by_keys = turned(of.scores);
+  const StridedShape by_keys = turned(of.scores);
   const int q = g.tensor(q_id, key.q), k = g.tensor(k_id, turned(key.k)), v = g.tensor(v_id, turned(key.v));
   const int gy = g.tensor(g_id, key.g), y = g.tensor(y_id, of.y), sums = g.tensor(sums_id, CUDNN_DATA_FLOAT, of.line);
   const int gq = g.tensor(gq_id, dense(key.q.sizes)), gk = g.tensor(gk_id, dense(key.k.sizes));
@@ -168,7 +168,7 @@ Plan make_plan(cudnnHandle_t handle, const Key& key) {
 
 // x as [batch, heads, lines, columns] that cuDNN can read in place: columns side by side, all else in steps of 16
 // bytes.
-bool lies_well(const View& x, Lie& l) {
+bool readable_in_place(const View& x, StridedShape& l) {
   const int r = x.rank();
   l = {{1, 1, 1, 1}, {0, 0, 0, 0}};
   for (int d = std::max(r - 3, 0); d < r; ++d) l.sizes[d + 4 - r] = x.size(d), l.strides[d + 4 - r] = x.stride(d);
@@ -178,7 +178,7 @@ bool lies_well(const View& x, Lie& l) {
     if (l.sizes[0] == 1) l.strides[0] = x.stride(d);
     l.sizes[0] *= x.size(d);
   }
-  const Lie tight = dense(l.sizes);
+  const StridedShape tight = dense(l.sizes);
   bool well = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
   for (int d = 0; d < 4; ++d) {
     if (l.sizes[d] == 1) l.strides[d] = tight.strides[d];
@@ -186,14 +186,14 @@ bool lies_well(const View& x, Lie& l) {
   }
   return well;
 }
-Failed prepare(View& x, Spec& own, Lie& l, Scratch& scratch) {
-  if (lies_well(x, l)) return nullptr;
+Failed prepare(View& x, Spec& own, StridedShape& l, Scratch& scratch) {
+  if (readable_in_place(x, l)) return nullptr;
   own = Spec::dense(x.dtype(), x.spec->sizes(), x.spec->device);
   View copy{nullptr, &own};
   if (Failed f = scratch.take(own.bytes(), &copy.data)) return f;
   if (Failed f = assign(copy, x)) return f;
   x = copy;
-  lies_well(x, l);
+  readable_in_place(x, l);
   return nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Devices and copies: what core asks of a device.
+// Devices and copies: the DeviceApi (core/device_api.h) of CUDA.
 #include <cstdio>
 
 #include "neura/backend/cuda/runtime/api.h"

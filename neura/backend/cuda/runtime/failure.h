@@ -29,7 +29,7 @@ class OnDevice {
     if (changed_) discard(cudaSetDevice(old_));
   }
   OnDevice(const OnDevice&) = delete;
-  cudaError_t error() const { return error_; }  // why the device is not the current one: what makes memory there asks
+  cudaError_t error() const { return error_; }  // of cudaSetDevice; checked before memory is allocated there
 
  private:
   int old_ = 0;

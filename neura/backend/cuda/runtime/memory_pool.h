@@ -1,4 +1,4 @@
-// What the allocator knows of one device's memory.
+// State of the caching allocator of one device.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -7,7 +7,7 @@
 
 namespace neura::surface {
 
-void add_underscored(std::deque<Function>& all) {
+void add_torch_internal(std::deque<Function>& all) {
   using T = const Tensor&;
   const List s(all, "");
   s.add("_chunk_cat(tensors, dim, num_chunks)", &_chunk_cat, function,

@@ -112,7 +112,7 @@ void add_history(const List& s) {
 
 }  // namespace
 
-void add_facts(std::deque<Function>& all) {
+void add_properties(std::deque<Function>& all) {
   const List s(all, "");
   add_sizes(s);
   add_layout(s);

@@ -14,7 +14,7 @@ constexpr int kShared = 48 * 1024 / int(sizeof(float));  // what a block may hav
 
 __device__ int min_of(int a, int b) { return a < b ? a : b; }
 
-struct Thin {
+struct Depthwise {
   int height, width;              // of the planes whose elements threads make (or read, for the filters' gradient)
   int from_height, from_width;    // of those that tiles are taken from
   int pad_y, pad_x, pitch, band;  // of a tile; band: rows of a block
@@ -29,7 +29,7 @@ struct Thin {
 };
 
 // Rows first.. of a plane with what its windows see around them.
-template <int K> __device__ void load_tile(const Thin& t, const char* plane, int first, int rows, float* tile) {
+template <int K> __device__ void load_tile(const Depthwise& t, const char* plane, int first, int rows, float* tile) {
   for (int i = threadIdx.x; i < (rows + K - 1) * t.pitch; i += kThreads) {
     const int row = int(quotient(std::uint32_t(i), t.by_pitch));
     const int y = first + row - t.pad_y, x = i - row * t.pitch - t.pad_x;
@@ -42,7 +42,7 @@ __device__ void load_line(const float* tile, float (&line)[8]) {  // aligned to 
   line[0] = a.x, line[1] = a.y, line[2] = a.z, line[3] = a.w, line[4] = b.x, line[5] = b.y, line[6] = b.z,
   line[7] = b.w;
 }
-__device__ void store_quad(const Thin& t, char* plane, int y, int x, const float (&v)[4]) {
+__device__ void store_quad(const Depthwise& t, char* plane, int y, int x, const float (&v)[4]) {
   char* const to = plane + std::size_t(y * t.width + x) * unsigned(t.bytes);
   if (t.width % 4 == 0) return store_pack(v, to, t.dtype, 0);
 #pragma unroll
@@ -51,7 +51,8 @@ __device__ void store_quad(const Thin& t, char* plane, int y, int x, const float
 }
 
 template <int K, int F> __global__ void __launch_bounds__(kThreads)
-    thin_forward(const __grid_constant__ Thin t, const char* x, const char* w, const char* bias, char* y, int count) {
+    depthwise_forward(const __grid_constant__ Depthwise t, const char* x, const char* w, const char* bias, char* y,
+                      int count) {
   extern __shared__ float4 shared[];
   float* const tile = reinterpret_cast<float*>(shared);
   float* const weight = tile + (t.height + K - 1) * t.pitch;  // [K * K, count]
@@ -96,7 +97,7 @@ template <int K, int F> __global__ void __launch_bounds__(kThreads)
 
 // Of the images: a convolution of the gradients, whose filters are turned around, summed over a channel's filters.
 template <int K> __global__ void __launch_bounds__(kThreads)
-    thin_back(const __grid_constant__ Thin t, const char* g, const char* w, char* x) {
+    depthwise_input_gradient(const __grid_constant__ Depthwise t, const char* g, const char* w, char* x) {
   extern __shared__ float4 shared[];
   float* const tile = reinterpret_cast<float*>(shared);
   float* const weight = tile + (t.band + K - 1) * t.pitch;  // [filters, K * K]
@@ -130,7 +131,7 @@ template <int K> __global__ void __launch_bounds__(kThreads)
 
 // Of one filter, over some of the images: partial [chunks, filters, K * K].
 template <int K> __global__ void __launch_bounds__(kThreads)
-    thin_weights(const __grid_constant__ Thin t, const char* x, const char* g, float* partial) {
+    depthwise_weight_gradient(const __grid_constant__ Depthwise t, const char* x, const char* g, float* partial) {
   extern __shared__ float4 shared[];
   float* const tile = reinterpret_cast<float*>(shared);
   const int filters = t.channels * t.filters, filter = int(blockIdx.x), channel = filter / t.filters;
@@ -176,7 +177,8 @@ template <int K> __global__ void __launch_bounds__(kThreads)
   for (int warp = 0; warp < kThreads / 32; ++warp) s += tile[warp * K * K + int(threadIdx.x)];
   partial[(std::size_t(blockIdx.y) * unsigned(filters) + unsigned(filter)) * K * K + threadIdx.x] = s;
 }
-__global__ void __launch_bounds__(kThreads) thin_sum(const float* partial, int chunks, int n, char* w, DType dtype) {
+__global__ void __launch_bounds__(kThreads)
+    depthwise_sum(const float* partial, int chunks, int n, char* w, DType dtype) {
   const int i = int(blockIdx.x * kThreads + threadIdx.x);
   if (i >= n) return;
   float s = 0;
@@ -195,10 +197,10 @@ bool fits(const ConvShape& s, DType dtype, const ConvData& d) {
   for (int i = 1; i < 3; ++i) fine = fine && s.stride[i] == 1 && s.dilation[i] == 1 && s.padding[i] < 1 << 24;
   return fine;
 }
-Thin thin_of(const ConvShape& s, DType dtype, bool back) {
+Depthwise depthwise_of(const ConvShape& s, DType dtype, bool back) {
   const int64_t *const own = back ? s.in : s.out, *const from = back ? s.out : s.in;
   const auto pad = [&](int d) { return int(back ? s.kernel[d] - 1 - s.padding[d] : s.padding[d]); };
-  Thin t;
+  Depthwise t;
   t.height = int(own[1]), t.width = int(own[2]), t.from_height = int(from[1]), t.from_width = int(from[2]);
   t.pad_y = pad(1), t.pad_x = pad(2), t.pitch = (t.width + 3) / 4 * 4 + 4, t.band = t.height;
   t.channels = int(s.channels), t.filters = int(s.group_filters()), t.images = t.chunk = int(s.n);
@@ -210,7 +212,7 @@ int over(int64_t n, int64_t by) { return int((n + by - 1) / by); }
 constexpr int64_t kBlocks = 132 * 8;  // keep a large device busy
 
 // Each is false where a block has too little memory, or the device too few blocks.
-template <int K> bool forward(const Thin& t, const ConvData& d, cudaStream_t stream) {
+template <int K> bool forward(const Depthwise& t, const ConvData& d, cudaStream_t stream) {
   const bool fours = t.filters % 4 == 0;
   const int64_t parts = std::max<int64_t>(over(t.filters, 64), over(kBlocks, int64_t(t.images) * t.channels));
   const int count = fours ? over(over(t.filters, parts), 4) * 4 : over(t.filters, parts);
@@ -218,21 +220,22 @@ template <int K> bool forward(const Thin& t, const ConvData& d, cudaStream_t str
   if (shared > kShared) return false;
   const dim3 grid(unsigned(t.images) * unsigned(t.channels), unsigned(over(t.filters, count)));
   const std::size_t bytes = std::size_t(shared) * sizeof(float);
-  if (fours) thin_forward<K, 4><<<grid, kThreads, bytes, stream>>>(t, d.image, d.filter, d.bias, d.result, count);
-  else thin_forward<K, 1><<<grid, kThreads, bytes, stream>>>(t, d.image, d.filter, d.bias, d.result, count);
+  if (fours) depthwise_forward<K, 4><<<grid, kThreads, bytes, stream>>>(t, d.image, d.filter, d.bias, d.result, count);
+  else depthwise_forward<K, 1><<<grid, kThreads, bytes, stream>>>(t, d.image, d.filter, d.bias, d.result, count);
   return true;
 }
-template <int K> bool back(Thin t, const ConvData& d, cudaStream_t stream) {
+template <int K> bool back(Depthwise t, const ConvData& d, cudaStream_t stream) {
   const int quads = int(t.quads.divisor);
   if (quads > kThreads) return false;
   t.band = std::min(t.height, kThreads / quads);
   const int64_t shared = int64_t(t.band + K - 1) * t.pitch + int64_t{K * K} * t.filters;
   const dim3 grid(unsigned(t.images) * unsigned(t.channels), unsigned(over(t.height, t.band)));
   if (shared > kShared || int64_t(grid.x) * grid.y < kBlocks / 4) return false;
-  thin_back<K><<<grid, kThreads, std::size_t(shared) * sizeof(float), stream>>>(t, d.result, d.filter, d.image);
+  depthwise_input_gradient<K>
+      <<<grid, kThreads, std::size_t(shared) * sizeof(float), stream>>>(t, d.result, d.filter, d.image);
   return true;
 }
-template <int K> bool weights(Thin t, const ConvData& d, int index, cudaStream_t stream, Failed* failure) {
+template <int K> bool weights(Depthwise t, const ConvData& d, int index, cudaStream_t stream, Failed* failure) {
   const int64_t shared = std::max(int64_t(t.height + K - 1) * t.pitch, int64_t{kThreads / 32 * K * K});
   const int filters = t.channels * t.filters, n = filters * K * K;
   if (shared > kShared) return false;
@@ -241,12 +244,13 @@ template <int K> bool weights(Thin t, const ConvData& d, int index, cudaStream_t
   Scratch scratch(index, stream);
   float* partial;
   if ((*failure = scratch.take(std::size_t(chunks) * unsigned(n) * sizeof(float), &partial))) return true;
-  thin_weights<K><<<dim3(unsigned(filters), unsigned(chunks)), kThreads, std::size_t(shared) * sizeof(float), stream>>>(
-      t, d.image, d.result, partial);
-  thin_sum<<<over(n, kThreads), kThreads, 0, stream>>>(partial, chunks, n, d.filter, t.dtype);
+  depthwise_weight_gradient<K>
+      <<<dim3(unsigned(filters), unsigned(chunks)), kThreads, std::size_t(shared) * sizeof(float), stream>>>(
+          t, d.image, d.result, partial);
+  depthwise_sum<<<over(n, kThreads), kThreads, 0, stream>>>(partial, chunks, n, d.filter, t.dtype);
   return true;
 }
-template <int K> bool run(Convolve what, int index, const Thin& t, const ConvData& d, Failed* failure) {
+template <int K> bool run(Convolve what, int index, const Depthwise& t, const ConvData& d, Failed* failure) {
   const cudaStream_t stream = current_stream(index);
   if (what == Convolve::forward) return forward<K>(t, d, stream);
   if (what == Convolve::input_gradient) return back<K>(t, d, stream);
@@ -257,7 +261,7 @@ template <int K> bool run(Convolve what, int index, const Thin& t, const ConvDat
 
 bool by_planes(Convolve what, int index, DType dtype, const ConvShape& s, const ConvData& d, Failed* failure) {
   if (!fits(s, dtype, d)) return false;
-  const Thin t = thin_of(s, dtype, what == Convolve::input_gradient);
+  const Depthwise t = depthwise_of(s, dtype, what == Convolve::input_gradient);
   const bool did = s.kernel[2] == 3 ? run<3>(what, index, t, d, failure) : run<5>(what, index, t, d, failure);
   if (did && !*failure) *failure = launched(index);
   return did;
