@@ -66,7 +66,7 @@ void CustomNode::give_one(Results& r, std::size_t i, std::span<const Tensor> inp
     check<NotImplementedError>(!t.impl()->base || plain, [&] {
       return std::string(name()) + ": expected a dirty tensor that is no view, got a view of another; clone() it first";
     });
-    check<InplaceError>(!may_need_gradient(t.impl()) || !edge_of(t.impl()).node->leaf, [&] {
+    check<InplaceError>(!t.requires_grad() || !t.is_leaf(), [&] {
       return std::string(name()) +
              ": expected no leaf that requires gradients to be written in place; clone() it first";
     });

@@ -36,7 +36,7 @@ class StaticVector {  // up to `most`, of which only those that exist are built 
   throw InplaceError(std::string(r.row->name) + ": expected its saved " + (bit < 8 ? "operand " : "result ") +
                      std::to_string(bit & 7) + " (" + t.spec().str() + ") at version " + std::to_string(version) +
                      ", got version " + std::to_string(t.version()) + ": " +
-                     in_place_name(writer ? writer->name : "a write") +
+                     (writer ? in_place_name(writer->name) : "a write") +
                      " changed it in place; clone() it first or use the form that returns a new tensor");
 }
 
@@ -123,7 +123,7 @@ Tensor ones_for(const Tensor& output) {
 void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads) {
   NoGrad mode(!run.create_graph);
   const amp::Restored lifted;
-  std::vector<Edge> roots;
+  std::vector<Edge>& roots = run.roots;
   for (const Tensor& t : outputs) {
     check<ValueError>(t.defined(), [] { return "backward: expected a tensor, got an undefined one"; });
     roots.push_back(edge_of(t.impl()));
@@ -132,7 +132,7 @@ void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> gr
              " without history; set requires_grad_() on what it comes from";
     });
   }
-  if (!run.to_leaves || hooked_leaves.load(std::memory_order_relaxed)) run.look_ahead(roots);
+  if (!run.to_leaves || hooked_leaves.load(std::memory_order_relaxed)) run.look_ahead();
   Leaf above{Spec::dense(DType::float32, {})};  // is above every node, for deliver's check
   above.sequence = ~std::uint64_t{0};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -187,9 +187,15 @@ void CopySlices::backward(Run& run, Tensor* g) {
   for (int i = 0; i < inputs; ++i) wanted |= unsigned(run.wants(edge[i])) << i;
   inside = wanted & ~1u;
   if (wanted & 1 && r.edges[0].node) inside |= 1;  // what was in the view before it was written
+  // Where only one of base and view is complex, the other one's numbers are its pairs, and windows are taken of pairs.
+  const bool split = is_complex(base.dtype) && !is_complex(view.dtype);
+  const bool joined = is_complex(view.dtype) && !is_complex(base.dtype);
+  const Spec from = split ? as_pairs(base) : base, at = joined ? as_pairs(view) : view;
   Tensor whole = std::move(g[0]), result[kMaxInputs];
+  if (split) whole = view_as_real(whole);
   if (inside) {
-    Tensor part = apply(StridedGather{base, view}, whole);
+    Tensor part = apply(StridedGather{from, at}, whole);
+    if (joined) part = view_as_complex(part);
     // A result that the inner record saved is what the view showed then: a window on this node, not the inner record
     // itself, which would be run twice.
     Ref<Record> window = run.create_graph ? window_on(*this, base, view, 0) : Ref<Record>();
@@ -200,15 +206,16 @@ void CopySlices::backward(Run& run, Tensor* g) {
     if (c.windowed) result[0] = spread(result[0], c);
   }
   if (wanted & 1) {
+    if (joined && result[0]) result[0] = view_as_real(result[0]);
     if (!run.create_graph && exclusive(whole) && !is_wrapped(result[0]) &&
-        std::equal(base.strides, base.strides + base.rank, whole.spec().strides)) {
-      Tensor window = apply(AsStrided{base, view}, whole);  // not shared: only the written part is touched
+        std::equal(from.strides, from.strides + from.rank, whole.spec().strides)) {
+      Tensor window = apply(AsStrided{from, at}, whole);  // not shared: only the written part is touched
       if (result[0]) copy_(window, result[0]);
       else zero_(window);
     } else {
-      whole = apply(StridedPut{base, view}, whole, result[0]);
+      whole = apply(StridedPut{from, at}, whole, result[0]);
     }
-    result[0] = std::move(whole);
+    result[0] = split ? view_as_complex(whole) : std::move(whole);
   }
   run.leave(*this, result, inputs);
   for (int i = 0; i < inputs; ++i)

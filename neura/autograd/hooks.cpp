@@ -36,13 +36,14 @@ Leaf& leaf_of(const Tensor& t, const char* op) {
 }
 
 // Of a tensor that requires no gradient: the leaf that keeps .grad for it, or null.
-Leaf* frozen_leaf(const TensorImpl* t) {
-  Node* n = t->base ? nullptr : static_cast<Node*>(static_cast<History*>(t->history));
+Leaf* frozen_leaf(TensorImpl* t) {
+  if (t->base) edge_of(t);  // what it was before its base was rewritten counts no more
+  Node* n = static_cast<Node*>(static_cast<History*>(t->history));
   return n && n->frozen ? static_cast<Leaf*>(n) : nullptr;
 }
 Leaf& new_leaf(TensorImpl* t) {
   auto* leaf = new (memory::allocate(sizeof(Leaf))) Leaf(t->spec);
-  t->history = leaf, t->output = 0;
+  t->history = leaf, t->output = 0, leaf->tensor = t;
   return *leaf;
 }
 
@@ -76,34 +77,32 @@ Tensor& Tensor::requires_grad_(bool on) {
   });
   if (Leaf* leaf = frozen_leaf(impl())) leaf->frozen = false, leaf->shape = Meta(spec());  // resized since, perhaps
   else if (on) new_leaf(impl());
-  else if (impl()->base) adopt_history(impl(), {}, 0);
   else leaf_of(*this, "requires_grad_").frozen = true;
   return *this;
 }
 
 Tensor Tensor::grad() const {
-  if (!may_need_gradient(&there())) {
-    Leaf* frozen = frozen_leaf(impl());
-    if (!frozen) return {};
-    std::lock_guard hold(frozen->mutex);
-    return frozen->grad;
-  }
-  const Edge e = edge_of(impl());
-  if (!e.node || !e.node->leaf) return e.node && e.node->hooks ? e.node->hooks->retained(e.output) : Tensor();
-  Leaf& leaf = static_cast<Leaf&>(*e.node);
+  const Edge e = may_need_gradient(&there()) ? edge_of(impl()) : Edge();
+  if (e.node && !e.node->leaf) return e.node->hooks ? e.node->hooks->retained(e.output) : Tensor();
+  Leaf* const kept = e.node ? static_cast<Leaf*>(e.node.get()) : frozen_leaf(impl());
+  if (!kept) return {};
+  Leaf& leaf = *kept;
   std::lock_guard hold(leaf.mutex);
   return leaf.grad;
 }
 void Tensor::set_grad(const Tensor& g) {
-  const bool wants = may_need_gradient(&there());
+  const Edge e = may_need_gradient(&there()) ? edge_of(impl()) : Edge();
+  const bool wants = bool(e.node);
   Leaf* frozen = wants ? nullptr : frozen_leaf(impl());
   if (!g && !wants && !frozen) return;
-  if (const Edge e = edge_of(impl()); e.node && !e.node->leaf && (!g || e.node->hooks)) {
+  check<ValueError>(!g || !g.is_same(*this),
+                    [] { return std::string("set_grad: expected a gradient, got the tensor itself"); });
+  if (wants && !e.node->leaf && (!g || e.node->hooks)) {
     if (!e.node->hooks || e.output >= e.node->hooks->keep.size() || !e.node->hooks->keep[e.output]) return;
     *e.node->hooks->keep[e.output] = g;
     return;
   }
-  const bool is_new = !wants && !frozen && !impl()->base && !is_wrapped(*this);
+  const bool is_new = !wants && !frozen && !is_wrapped(*this);
   Leaf* leaf = frozen || is_new ? frozen : &leaf_of(*this, "set_grad");
   check<ShapeError>(!g || g.spec().same_shape(spec()),
                     [&] { return "set_grad: expected a gradient like " + spec().str() + ", got " + g.spec().str(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "neura/autograd/anomaly.h"
 #include "neura/core/state.h"
@@ -14,7 +15,7 @@ namespace neura {
 namespace {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Counters counted{};
-[[gnu::tls_model("initial-exec")]] constinit thread_local std::uint64_t running = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Run* running = nullptr;
 std::atomic<std::uint64_t> last_backward{0};
 
 // Hooks may add and remove hooks, themselves too: a list is walked as it was, and a function lives until it returns.
@@ -43,7 +44,25 @@ void run_hooks(const Node& n, Tensor* g) {
 
 std::atomic<int> hooked_leaves{0};
 Counters& counters() { return counted; }
-std::uint64_t current_backward() { return running; }
+std::uint64_t current_backward() { return running ? running->number_ : 0; }
+bool will_run(const Node& n) { return running && running->will_run(n); }
+
+Run::Run(GradOptions o, bool leaves, bool into)
+    : retain(o.retain_graph || o.create_graph),
+      create_graph(o.create_graph),
+      to_leaves(leaves),
+      into_grad(into),
+      number_(++last_backward) {}
+
+class Run::Inside {
+ public:
+  explicit Inside(Run* r) : outer_(std::exchange(running, r)) {}
+  Inside(const Inside&) = delete;
+  ~Inside() { running = outer_; }
+
+ private:
+  Run* const outer_;
+};
 
 void add_to(Tensor& into, Tensor&& g, bool create_graph) {
   if (!into) {
@@ -136,7 +155,27 @@ Arrived Run::take(int at) {
   return std::move(s.g);
 }
 
-void Run::look_ahead(const std::vector<Edge>& roots) {  // sequence numbers are the topological order
+bool Run::will_run(const Node& n) {
+  if (!to_leaves) {
+    const auto it = ahead.find(const_cast<Node*>(&n));
+    return it != ahead.end() && it->second.needed;
+  }
+  if (reached_.empty()) {
+    std::vector<const Node*> stack;
+    const auto see = [&](const Node* at) {
+      if (at && reached_.insert(at).second) stack.push_back(at);
+    };
+    for (const Edge& e : roots) see(e.node.get());
+    while (!stack.empty()) {
+      const Node* at = stack.back();
+      stack.pop_back();
+      for (int i = 0; i < at->inputs; ++i) see(at->edges[i].node.get());
+    }
+  }
+  return reached_.contains(&n);
+}
+
+void Run::look_ahead() {  // sequence numbers are the topological order
   std::vector<Node*> order, stack;
   const auto see = [&](Node* n) {
     if (n && ahead.try_emplace(n).second) order.push_back(n), stack.push_back(n);
@@ -159,11 +198,7 @@ void Run::look_ahead(const std::vector<Edge>& roots) {  // sequence numbers are 
 }
 
 void Run::go() {
-  struct Inside {
-    const std::uint64_t outer = running;
-    Inside() { running = ++last_backward; }
-    ~Inside() { running = outer; }
-  } inside;
+  const Inside inside(this);
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end());
     const int at = heap.back().second;
@@ -203,6 +238,7 @@ void Run::step(Node* n, Tensor* g) {
 }
 
 void Run::accumulate_targets() {
+  const Inside inside(this);
   for (Target& t : targets) {
     Node* n = t.edge.node.get();
     if (n && n->leaf && t.g) finish_leaf(n, std::move(t.g));  // of another node, retain_grad has kept it

@@ -1,6 +1,7 @@
 // One backward: which nodes are due, what has arrived for them, and the order in which they run.
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "neura/autograd/autograd.h"
@@ -11,13 +12,13 @@ namespace neura {
 struct Run {
   const bool retain, create_graph, to_leaves;  // to_leaves: accumulate into .grad; else only `targets` are wanted
   const bool into_grad;                        // and are accumulated into their .grad at the end
-  Run(GradOptions o, bool leaves, bool into = false)
-      : retain(o.retain_graph || o.create_graph), create_graph(o.create_graph), to_leaves(leaves), into_grad(into) {}
+  Run(GradOptions o, bool leaves, bool into = false);
   struct Ahead {
     bool needed = false;
     int uses = 0;
   };
   std::unordered_map<Node*, Ahead> ahead;  // only with targets or hooked leaves
+  std::vector<Edge> roots;
   std::vector<GradientSlot> slots;
   std::vector<int> unused;
   SlotIndex index;
@@ -38,18 +39,24 @@ struct Run {
   GradientSlot& slot_of(Node* n);
   void deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* windowed = nullptr);
   Arrived take(int at);
-  void look_ahead(const std::vector<Edge>& roots);  // which nodes lead to a target, how often each leaf is used
+  void look_ahead();  // which nodes lead to a target, how often each leaf is used
+  bool will_run(const Node&);
   void go();
   void accumulate_targets();                        // into their .grad
   void leave(const Node&, Tensor* results, int n);  // the hooks that see what a derivative gave
 
  private:
+  class Inside;  // while one lives, the thread runs this backward
+  const std::uint64_t number_;
+  std::unordered_set<const Node*> reached_;  // from the roots, once somebody asks
+  friend std::uint64_t current_backward();
   void enter(const Node&, Tensor* g);
   void step(Node* n, Tensor* g);
   void finish_leaf(Node* n, Tensor g);
 };
 
 std::uint64_t current_backward();  // of this thread: a number of its own for each, 0 outside
+bool will_run(const Node&);        // does the backward of this thread reach the node, or has it? False outside
 
 // Hooks of a node: with all that arrived, before it runs, and with what it gave.
 HookHandle register_node_prehook(Node&, Hooks::Enter);

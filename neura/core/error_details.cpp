@@ -30,7 +30,8 @@ template <class... E> void throw_like_one_of(const Error& e, const std::string& 
 // Returns only of a type that has no details.
 void throw_like(const Error& e, const std::string& text, const Operands& operands) {
   throw_like_one_of<ShapeError, UnsupportedDTypeError, DTypeError, DeviceError, IndexError, ValueError, AutogradError,
-                    InplaceError, NotImplementedError, OutOfMemoryError, LinAlgError, CudaError>(e, text, operands);
+                    InplaceError, NotImplementedError, OutOfMemoryError, LinAlgError, CudaError,
+                    AssertedError<ShapeError>, AssertedError<DTypeError>, AssertedError<ValueError>>(e, text, operands);
 }
 bool is_name(const std::string& said) {
   return !said.empty() &&

@@ -14,6 +14,12 @@ struct UnsupportedDTypeError : DTypeError {
   using DTypeError::DTypeError;
 };
 
+// Of a check that is a statement `assert` in PyTorch: E, and where hosts have such a class an AssertionError, too.
+struct Asserted {
+  virtual ~Asserted() = default;
+};
+template <class E> struct AssertedError : E, Asserted { using E::E; };
+
 struct ErrorDetails {
   std::string op;              // what refused, as the text begins: "matmul", or the file's name
   std::vector<Spec> operands;  // dtype, shape and device of the tensors it was given, if it was an operation

@@ -3,10 +3,12 @@
 #include "neura/core/meta.h"
 #include "neura/core/pending.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <mutex>
 #include <ostream>
+#include <string_view>
 
 namespace neura {
 namespace {
@@ -179,7 +181,7 @@ std::string repr(const Tensor& t, const PrintOptions& o, const std::string& pref
     const Tensor here = t.device().is_cpu() ? t.detach() : t.detach().to(Device());
     text += Printer(here, o).text(0, 0, indent);
   }
-  if (const char* made_by = t.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by) + ">");
+  if (const char* made_by = t.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by, t.dim()) + ">");
   else if (t.requires_grad()) facts.push_back("requires_grad=True");
   // rfind's -1 for a single line counts as in PyTorch, so that lines break at the same places.
   const std::size_t newline = text.rfind('\n');
@@ -209,10 +211,105 @@ std::string Tensor::debug_str() const {
   return s + "\n";
 }
 
-std::string backward_name(const char* op) {
+namespace {
+
+struct Named {
+  std::string_view op;
+  const char* node;
+};
+constexpr Named kNodes[] = {
+    {"batch_norm", "NativeBatchNormBackward0"},
+    {"batch_norm_inference", "NativeBatchNormBackward0"},
+    {"cholesky", "LinalgCholeskyExBackward0"},
+    {"clamp", "ClampBackward1"},
+    {"clamp_between", "ClampBackward0"},
+    {"clip_grad_norm", "MulBackward0"},
+    {"clone", "CloneBackward0"},
+    {"conj_physical", "ConjBackward0"},
+    {"convolution_backward_input", "ConvolutionBackward0"},
+    {"copy", "CopyBackwards"},
+    {"copy_slices", "CopySlices"},
+    {"cross_entropy", "NllLossBackward0"},
+    {"det", "LinalgDetBackward0"},
+    {"eig", "LinalgEigBackward0"},
+    {"eigh", "LinalgEighBackward0"},
+    {"entr", "SpecialEntrBackward0"},
+    {"erfcx", "SpecialErfcxBackward0"},
+    {"fill", "FillBackward2"},
+    {"fill_from", "FillBackward3"},
+    {"fold", "Col2ImBackward0"},
+    {"fold_patches", "Col2ImBackward0"},
+    {"gelu_tanh", "GeluBackward0"},
+    {"group_norm", "NativeGroupNormBackward0"},
+    {"householder_product", "LinalgHouseholderProductBackward0"},
+    {"i0e", "SpecialI0EBackward0"},
+    {"i1", "SpecialI1Backward0"},
+    {"i1e", "SpecialI1EBackward0"},
+    {"inv", "LinalgInvExBackward0"},
+    {"l1_loss", "MeanBackward0"},
+    {"layer_norm", "NativeLayerNormBackward0"},
+    {"ldl_factor", "LinalgLdlFactorExBackward0"},
+    {"leaf", "AccumulateGrad"},
+    {"log_ndtr", "SpecialLogNdtrBackward0"},
+    {"logsigmoid", "LogSigmoidBackward0"},
+    {"lu_factor", "LinalgLuFactorExBackward0"},
+    {"median", "MedianBackward1"},
+    {"median_of_all", "MedianBackward0"},
+    {"ndtri", "SpecialNdtriBackward0"},
+    {"norm", "LinalgVectorNormBackward0"},
+    {"overwrite_index_put", "IndexPutBackward0"},
+    {"overwrite_masked_fill", "MaskedFillBackward0"},
+    {"overwrite_masked_scatter", "MaskedScatterBackward0"},
+    {"overwrite_put", "PutBackward0"},
+    {"pinv", "LinalgPinvBackward0"},
+    {"positions_index", "IndexBackward0"},
+    {"positions_index_put", "IndexPutBackward0"},
+    {"positions_put", "PutBackward0"},
+    {"positions_take", "TakeBackward0"},
+    {"positions_take_along_dim", "GatherBackward0"},
+    {"prelu", "PreluKernelBackward0"},
+    {"qr", "LinalgQrBackward0"},
+    {"real_part", "SelectBackward0"},
+    {"relu6", "HardtanhBackward0"},
+    {"round_decimals", "RoundBackward1"},
+    {"scaled_dot_product_attention", "ScaledDotProductFlashAttentionForCpuBackward0"},
+    {"selu", "EluBackward0"},
+    {"softsign", "DivBackward0"},
+    {"solve", "LinalgSolveExBackward0"},
+    {"solve_triangular", "LinalgSolveTriangularBackward0"},
+    {"square", "PowBackward0"},
+    {"strided_gather", "AsStridedBackward0"},
+    {"strided_put", "CopySlices"},
+    {"strided_sum", "ConstantPadNdBackward0"},
+    {"svd", "LinalgSvdBackward0"},
+    {"tanhshrink", "SubBackward0"},
+    {"to", "ToCopyBackward0"},
+    {"unfold_patches", "Im2ColBackward0"},
+    {"xlog1py", "SpecialXlog1PyBackward0"},
+};
+// Those of which the rank of the result decides; null for others.
+const char* node_by_rank(std::string_view op, int rank) {
+  constexpr const char* products[] = {"DotBackward0", "MvBackward0", "MmBackward0", "BmmBackward0"};
+  if (op == "matmul") return products[std::clamp(rank, 0, 3)];
+  if (op == "linear") return rank == 2 ? "AddmmBackward0" : "ViewBackward0";
+  if (op == "sum") return rank ? "SumBackward1" : "SumBackward0";
+  if (op == "mean") return rank ? "MeanBackward1" : "MeanBackward0";
+  if (op == "prod") return rank ? "ProdBackward1" : "ProdBackward0";
+  if (op == "amax" && !rank) return "MaxBackward1";
+  if (op == "amin" && !rank) return "MinBackward1";
+  if (op == "max_pool") return rank == 5 ? "MaxPool3DWithIndicesBackward0" : "MaxPool2DWithIndicesBackward0";
+  if (op == "avg_pool") return rank == 5 ? "AvgPool3DBackward0" : "AvgPool2DBackward0";
+  if (op == "grid_sample") return rank == 5 ? "GridSampler3DBackward0" : "GridSampler2DBackward0";
+  return nullptr;
+}
+
+}  // namespace
+
+std::string backward_name(const char* op, int rank) {
   const std::string name = op;
-  if (name == "leaf") return "AccumulateGrad";
-  if (name == "copy_slices") return "CopySlices";
+  if (const char* node = node_by_rank(name, rank)) return node;
+  for (const Named& n : kNodes)
+    if (n.op == name) return n.node;
   if (name.empty() || (name[0] >= 'A' && name[0] <= 'Z')) return name;  // of a function of the program's own
   std::string s;
   bool capital = true;

@@ -20,7 +20,8 @@ void set_printoptions(const PrintOptions&);  // ValueError for negative numbers
 // tensor([1., 2.], dtype=float64); `prefix` precedes the dtype's name ("torch.", "neura.").
 std::string repr(const Tensor&, const PrintOptions& = get_printoptions(), const std::string& prefix = "");
 
-// What PyTorch calls the node of an operation: mul is MulBackward0, a leaf AccumulateGrad.
-std::string backward_name(const char* op);
+// What PyTorch calls the node of an operation whose result has so many dimensions: mul is MulBackward0, matmul of
+// matrices MmBackward0, a leaf AccumulateGrad. Where PyTorch computes by other operations, that of its last one.
+std::string backward_name(const char* op, int rank);
 
 }  // namespace neura

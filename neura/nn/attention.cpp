@@ -1,5 +1,6 @@
 #include "neura/nn/attention.h"
 
+#include "neura/core/error_details.h"
 #include "neura/nn/init.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/multi_head_attention.h"
@@ -16,7 +17,7 @@ MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t num_
       dropout(o.dropout),
       add_zero_attn(o.add_zero_attn),
       batch_first(o.batch_first) {
-  check<ValueError>(embed_dim > 0 && num_heads > 0 && embed_dim % num_heads == 0, [&] {
+  check<AssertedError<ValueError>>(embed_dim > 0 && num_heads > 0 && embed_dim % num_heads == 0, [&] {
     return "MultiheadAttention: expected embed_dim divisible by num_heads, got " + std::to_string(embed_dim) + " and " +
            std::to_string(num_heads);
   });
@@ -31,11 +32,12 @@ MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t num_
   }
   if (o.bias) in_proj_bias = empty({3 * embed_dim}, place);
   if (o.add_bias_kv) bias_k = empty({1, 1, embed_dim}, place), bias_v = empty({1, 1, embed_dim}, place);
-  out_proj = make<Linear>(embed_dim, embed_dim, LinearOptions{.bias = o.bias, .device = o.device, .dtype = o.dtype});
+  const LinearOptions projection{.bias = o.bias, .device = o.device, .dtype = o.dtype};
+  out_proj = Ref<Linear>(make<NonDynamicallyQuantizableLinear>(embed_dim, embed_dim, projection));
   reset_parameters();
 }
 
-MultiheadAttention::MultiheadAttention(Blank) : out_proj(make<Linear>(1, 1)) {}
+MultiheadAttention::MultiheadAttention(Blank) : out_proj(Ref<Linear>(make<NonDynamicallyQuantizableLinear>(1, 1))) {}
 
 void MultiheadAttention::reset_parameters() {
   for (const Parameter* p : {&in_proj_weight, &q_proj_weight, &k_proj_weight, &v_proj_weight})

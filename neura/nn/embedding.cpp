@@ -1,5 +1,6 @@
 #include "neura/nn/embedding.h"
 
+#include "neura/core/error_details.h"
 #include "neura/nn/repr.h"
 #include "neura/nn/table.h"
 #include "neura/ops/create/create.h"
@@ -12,7 +13,7 @@ NEURA_LAYER_BODY(Embedding)
 std::optional<std::int64_t> detail::padding_row(const char* layer, std::optional<std::int64_t> padding_idx,
                                                 std::int64_t rows) {
   if (!padding_idx) return {};
-  check<ValueError>(*padding_idx >= -rows && *padding_idx < rows, [&] {
+  check<AssertedError<ValueError>>(*padding_idx >= -rows && *padding_idx < rows, [&] {
     return std::string(layer) + ": expected a padding_idx within " + std::to_string(rows) + " rows, got " +
            std::to_string(*padding_idx);
   });

@@ -11,7 +11,7 @@ struct LinearOptions {
   std::optional<DType> dtype = {};
 };
 // y = x weightᵀ + bias: [..., in_features] -> [..., out_features].
-struct Linear final : Module {
+struct Linear : Module {
   Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& = {});
   explicit Linear(Blank) {}
   Tensor forward(const Tensor& input) const;
@@ -22,6 +22,12 @@ struct Linear final : Module {
   Parameter weight, bias;  // [out, in], [out]
   NEURA_LAYER(Linear, in_features, out_features, weight, bias)
   NEURA_FORWARD("input")
+};
+
+// The projection of MultiheadAttention: a Linear under PyTorch's name.
+struct NonDynamicallyQuantizableLinear final : Linear {
+  using Linear::Linear;
+  NEURA_VARIANT(NonDynamicallyQuantizableLinear)
 };
 
 // y = x1ᵀ weight x2 + bias: [..., in1] and [..., in2] -> [..., out].

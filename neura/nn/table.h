@@ -1,5 +1,6 @@
 // What Embedding and EmbeddingBag share: their learned table.
 #pragma once
+#include "neura/core/error_details.h"
 #include "neura/nn/init.h"
 #include "neura/nn/module.h"
 
@@ -10,7 +11,7 @@ std::optional<std::int64_t> padding_row(const char* layer, std::optional<std::in
 void reset_table(const Tensor& weight, std::optional<std::int64_t> padding_row);  // normal; zeros in that row
 
 template <class M, class Options> Ref<M> from_table(const Tensor& embeddings, bool freeze, Options o) {
-  check<ShapeError>(embeddings.dim() == 2, [&] {
+  check<AssertedError<ShapeError>>(embeddings.dim() == 2, [&] {
     return "from_pretrained: expected a table of 2 dimensions, got " + embeddings.shape().str();
   });
   o.dtype = embeddings.dtype(), o.device = embeddings.device();

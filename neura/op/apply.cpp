@@ -27,7 +27,7 @@ bool needs_record(const Call& call) {
   if (state.active & kUnrecorded) return false;
   if (call.row->cls.comes == ResultType::as_bool && call.destination == Destination::fresh) return false;
   for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor))
+    if (call.in[i].is_tensor() && needs_gradient(call.in[i].tensor))
       return call.row->kind != Row::view || call.row->differentiable;
   return false;
 }
@@ -79,7 +79,7 @@ void announce_writes(const Call& call) {
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
-    if (recording && may_need_gradient(t))
+    if (recording && needs_gradient(t))
       refuse<InplaceError>(
           call, "writes operand " + std::to_string(i) + ": expected one that needs no gradient; write under NoGrad");
     if (recording && t->inference)
@@ -290,7 +290,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
     refuse<ValueError>(call, "expected a destination, got an undefined tensor");
   const bool recording = !(state.active & kUnrecorded);
   check_devices(call);
-  if (recording && call.destination == Destination::out && (recorded || may_need_gradient(out)))
+  if (recording && call.destination == Destination::out && (recorded || needs_gradient(out)))
     refuse<AutogradError>(
         call, "expected no gradient to be needed with out=, which has none; use the form that returns a new tensor");
   if (recording && out->inference)

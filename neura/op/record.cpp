@@ -5,6 +5,7 @@
 #include "neura/core/memory.h"
 #include "neura/core/state.h"
 #include "neura/op/message.h"
+#include "neura/op/node_name.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"
@@ -74,8 +75,7 @@ static Ref<Record> view_record(const Row& row, const void* op, Edge source, cons
   r->edges[0] = std::move(source);
   return Ref<Record>::adopt(r);
 }
-// Complex numbers as pairs.
-static Spec as_pairs(const Spec& x) {
+Spec as_pairs(const Spec& x) {
   check<NotImplementedError>(x.rank < kMaxRank, [&] {
     return "view_as_real: expected fewer dimensions than " + std::to_string(kMaxRank) +
            " of what was written in place, got " + x.str() + "; make the view after the write";
@@ -143,6 +143,7 @@ void check_in_place(const Call& call) {
     needed = call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor);
   if (needed && self->locked_view)
     refuse("expected a view that may be written, got one of several made by one call; use select or slice");
+  if (needed && is_complex(root->spec.dtype) && !is_complex(self->spec.dtype)) as_pairs(root->spec);
   if (owner && !edge.node)
     refuse("the view was made under NoGrad but its base has a history; make the view while recording");
 }
@@ -255,6 +256,13 @@ void finish_record(Ref<Record> r, const Call& call) {
 
 bool Tensor::requires_grad() const { return may_need_gradient(&there()) && edge_of(impl()).node; }
 bool Tensor::is_leaf() const { return !requires_grad() || edge_of(impl()).node->leaf; }
-const char* Tensor::grad_fn() const { return is_leaf() ? nullptr : edge_of(impl()).node->name(); }
+const char* Tensor::grad_fn() const { return is_leaf() ? nullptr : node_name(*edge_of(impl()).node); }
+
+const char* node_name(const Node& n) {
+  const char* const name = n.name();
+  if (std::strcmp(name, "to") != 0 || n.inputs != 1 || !n.edges[0].node) return name;
+  const Meta &from = n.edges[0].node->meta(n.edges[0].output), &to = n.meta(0);
+  return from.dtype == to.dtype && from.device == to.device ? "clone" : name;
+}
 
 }  // namespace neura

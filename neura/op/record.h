@@ -70,6 +70,7 @@ struct Leaf final : Node {
   Meta shape;
   std::mutex mutex;  // of grad: several threads may run backward at once
   Tensor grad;
+  const TensorImpl* tensor = nullptr;  // whose it became first: maybe gone, to be compared and not followed
   explicit Leaf(const Spec& s) : shape(s) { leaf = true; }
   const char* name() const override { return "leaf"; }
   const Meta& meta(unsigned) const override { return shape; }
@@ -112,6 +113,7 @@ struct CopySlices final : Node {
   void dispose() override;
 };
 
+Spec as_pairs(const Spec&);  // complex numbers as pairs; NotImplementedError without a dimension left for them
 Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output);  // an as_strided record
 
 // The node a tensor's gradient flows to. For a view whose base was rewritten since, a new one is made first.
@@ -121,9 +123,13 @@ inline Node* wanted(History* h) {
   Node* n = static_cast<Node*>(h);
   return n && !n->frozen ? n : nullptr;
 }
-// A view's own history is not looked into: another thread may renew it (edge_of). It is never frozen.
+// A view's own history is not looked into: another thread may renew it (edge_of).
 inline bool may_need_gradient(const TensorImpl* t) {
   return t->base ? t->history || wanted(t->base->history) : wanted(t->history) != nullptr;
+}
+// Exactly: a view that merely keeps a .grad needs none.
+inline bool needs_gradient(TensorImpl* t) {
+  return may_need_gradient(t) && (!t->base || wanted(t->base->history) || edge_of(t).node);
 }
 void adopt_history(TensorImpl*, Ref<Node>, int output);
 

@@ -47,7 +47,7 @@ std::string Sparse::repr(const Tensor& self, const PrintOptions& o, const std::s
   if (self.dtype() != default_dtype() && self.dtype() != DType::int64 && self.dtype() != DType::boolean)
     facts.push_back("dtype=" + prefix + name(self.dtype()));
   facts.push_back("layout=" + prefix + layout());
-  if (const char* made_by = self.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by) + ">");
+  if (const char* made_by = self.grad_fn()) facts.push_back("grad_fn=<" + backward_name(made_by, self.dim()) + ">");
   else if (self.requires_grad()) facts.push_back("requires_grad=True");
   std::size_t line = text.size() - text.rfind('\n') + 1;
   for (const std::string& fact : facts) {

@@ -90,8 +90,9 @@ Tensor transpose(const Tensor& t, int dim0, int dim1) {
 
 Tensor index_select(const Tensor& t, int dim, const Tensor& index) {
   dim = wrap_dim("index_select", dim, t.dim());
-  check<ShapeError>(index.dim() == 1,
-                    [&] { return "index_select: expected an index vector, got " + index.spec().str(); });
+  check<IndexError>(index.dim() == 1 && (index.dtype() == DType::int64 || index.dtype() == DType::int32), [&] {
+    return "index_select: expected an index vector of int64 or int32, got " + index.spec().str();
+  });
   const Tensor wanted = index.to(DType::int64);
   check_range("index_select", "indices", wanted, t.size(dim));
   const Tensor x = to_coo(t);

@@ -74,7 +74,8 @@ void add_distributions(const List& s) {
       "bernoulli(input, p, *, generator=None)", [](T x, double p, G g) { return bernoulli(x, p, g); }, both | out);
   s.add("multinomial(input, num_samples, replacement=False, *, generator=None)", &multinomial, both | out,
         "num_samples indices per row of input (1-d or 2-d), drawn with probabilities in proportion to its values; "
-        "int64. ValueError for negative values, or too few of them without replacement.");
+        "int64. Without replacement, elements of value 0 come last. ValueError for negative values, for a row without "
+        "one above 0, or for too few elements without replacement.");
   s.add("poisson(input, generator=None)", &poisson, both,
         "Poisson random numbers with the rates in input; the dtype is that of input.");
 }

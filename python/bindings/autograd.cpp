@@ -33,15 +33,17 @@ template <class F> void computed(const char* name, F&& f, nb::object set = nb::n
   property(name, getter(get), set);
 }
 
-// None, a tensor, or a sequence of tensors and, if `gaps`, of None, which is an undefined tensor.
+// None, a tensor or an edge, or a sequence of them and, if `gaps`, of None, which is an undefined tensor.
 std::vector<Tensor> list_of(nb::handle h, const char* op, bool gaps = false) {
   std::vector<Tensor> v;
   if (h.is_none()) return v;
   if (is_tensor(h.ptr())) return {tensor_in(h.ptr())};
+  if (is_edge(h)) return {at_edge(h)};
   for (nb::handle e : nb::iter(h)) {
-    if (!(gaps && e.is_none()) && !is_tensor(e.ptr()))
-      throw nb::type_error((std::string(op) + ": expected tensors, got " + Py_TYPE(e.ptr())->tp_name).c_str());
-    v.push_back(e.is_none() ? Tensor() : tensor_in(e.ptr()));
+    if (is_tensor(e.ptr())) v.push_back(tensor_in(e.ptr()));
+    else if (is_edge(e)) v.push_back(at_edge(e));
+    else if (gaps && e.is_none()) v.emplace_back();
+    else throw nb::type_error((std::string(op) + ": expected tensors, got " + Py_TYPE(e.ptr())->tp_name).c_str());
   }
   return v;
 }
@@ -74,6 +76,7 @@ nb::object grad_of(nb::handle outputs, nb::handle inputs, nb::handle gradients, 
     return std::string("grad: expected allow_unused to be True or left out with materialize_grads, got False");
   });
   const std::vector<Tensor> out = list_of(outputs, "grad"), in = list_of(inputs, "grad");
+  check<ValueError>(!in.empty(), [] { return std::string("grad: expected at least one tensor as inputs, got none"); });
   const GradOptions options{.retain_graph = retain_graph.value_or(create_graph),
                             .create_graph = create_graph,
                             .allow_unused = allow_unused.value_or(materialize)};

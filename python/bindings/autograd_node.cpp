@@ -5,6 +5,10 @@
 #include "new_type.h"
 #include "nodes.h"
 
+#include "neura/op/node_name.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/shape/view.h"
+
 #include <structmember.h>
 
 namespace neura::python {
@@ -18,19 +22,6 @@ std::unordered_map<const Node*, PyObject*>& objects() {
   static auto* map = new std::unordered_map<const Node*, PyObject*>;  // outlives the interpreter
   return *map;
 }
-// A type per operation, so that type(y.grad_fn).__name__ is MulBackward0.
-nb::object type_named(const std::string& name) {
-  static PyObject* types = PyDict_New();
-  if (PyObject* known = PyDict_GetItemString(types, name.c_str())) return nb::borrow(known);
-  nb::dict body;
-  body["__slots__"] = nb::tuple();
-  body["__module__"] = "neura.autograd.graph";
-  nb::object type = nb::handle(reinterpret_cast<PyObject*>(&PyType_Type))(
-      name.c_str(), nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(node_type))), body);
-  if (PyDict_SetItemString(types, name.c_str(), type.ptr())) throw nb::python_error();
-  return type;
-}
-
 Node& node_in(PyObject* self) {
   Node* n = reinterpret_cast<PyNode*>(self)->node;
   check<AutogradError>(n, [] {
@@ -39,6 +30,33 @@ Node& node_in(PyObject* self) {
         "of the function");
   });
   return *n;
+}
+
+std::string name_of(const Node& n) { return backward_name(node_name(n), n.outputs() ? int(n.meta(0).rank) : 0); }
+
+// The leaf whose gradient a node accumulates, if a Python program holds it.
+nb::object variable(nb::handle self) {
+  Node& n = node_in(self.ptr());
+  const TensorImpl* t = n.leaf ? static_cast<Leaf&>(n).tensor : nullptr;
+  PyObject* known = t ? object_at(t) : nullptr;
+  if (!known || tensor_in(known).impl()->history != &n)
+    throw nb::attribute_error("variable: expected a leaf that the program still holds, got one that it dropped");
+  const Tensor held = tensor_in(known);  // beside the object, so that it is found
+  return nb::steal(wrap(held));
+}
+// A type per operation, so that type(y.grad_fn).__name__ is MulBackward0.
+nb::object type_named(const std::string& name) {
+  static PyObject* types = PyDict_New();
+  if (PyObject* known = PyDict_GetItemString(types, name.c_str())) return nb::borrow(known);
+  nb::dict body;
+  body["__slots__"] = nb::tuple();
+  body["__module__"] = "neura.autograd.graph";
+  if (name == "AccumulateGrad")
+    body["variable"] = nb::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(nb::cpp_function(&variable));
+  nb::object type = nb::handle(reinterpret_cast<PyObject*>(&PyType_Type))(
+      name.c_str(), nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(node_type))), body);
+  if (PyDict_SetItemString(types, name.c_str(), type.ptr())) throw nb::python_error();
+  return type;
 }
 
 void dealloc(PyObject* self) {
@@ -68,8 +86,9 @@ int clear(PyObject* self) {
 PyObject* show(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", Py_TYPE(self)->tp_name, self); }
 PyObject* name(PyObject* self, PyObject*) {
   return guarded([&] {  // PyTorch's nodes that are no operation's bear the name of their C++ class; programs compare it
-    const std::string s = backward_name(node_in(self).name());
-    return PyUnicode_FromString((s == "AccumulateGrad" || s == "CopySlices" ? "torch::autograd::" + s : s).c_str());
+    const std::string s = name_of(node_in(self));
+    return PyUnicode_FromString(
+        (s == "AccumulateGrad" || s == "CopySlices" || s == "CopyBackwards" ? "torch::autograd::" + s : s).c_str());
   });
 }
 PyObject* sequence(PyObject* self, PyObject*) {
@@ -146,7 +165,7 @@ nb::object object_of(const Ref<Node>& n) {
   if (!n) return nb::none();
   if (auto* f = dynamic_cast<PythonNode*>(n.get())) return nb::borrow(reinterpret_cast<PyObject*>(f->context));
   if (const auto it = objects().find(n.get()); it != objects().end()) return nb::borrow(it->second);
-  const nb::object named = type_named(backward_name(n->name()));
+  const nb::object named = type_named(name_of(*n));
   auto* type = reinterpret_cast<PyTypeObject*>(named.ptr());
   auto* o = reinterpret_cast<PyNode*>(type->tp_alloc(type, 0));
   if (!o) throw nb::python_error();
@@ -186,9 +205,40 @@ void track_history(PyObject* tensor) {
   if (!std::exchange(o->watched, true)) watch_tensor(tensor);
 }
 
+bool is_edge(nb::handle h) {
+  return PyTuple_Check(h.ptr()) && !PyTuple_CheckExact(h.ptr()) && PyTuple_GET_SIZE(h.ptr()) >= 2 &&
+         PyObject_TypeCheck(PyTuple_GET_ITEM(h.ptr(), 0), node_type) && PyLong_Check(PyTuple_GET_ITEM(h.ptr(), 1));
+}
+Tensor at_edge(nb::handle h) {
+  Node& n = node_in(PyTuple_GET_ITEM(h.ptr(), 0));
+  const auto output = nb::cast<std::int64_t>(nb::handle(PyTuple_GET_ITEM(h.ptr(), 1)));
+  check<IndexError>(output >= 0 && output < std::int64_t(n.outputs()), [&] {
+    return "GradientEdge: expected an output_nr below " + std::to_string(n.outputs()) + ", got " +
+           std::to_string(output);
+  });
+  const Meta& m = n.meta(unsigned(output));
+  const Tensor whole = expand(zeros({}, {.dtype = m.dtype, .device = m.device}), m.sizes());
+  Tensor t(whole.impl()->alias());
+  adopt_history(t.impl(), Ref<Node>::share(&n), int(output));
+  return t;
+}
+
 void bind_nodes(const Names& n) {
   node_type = new_type(spec);
   n.functions.attr("_Node") = nb::handle(reinterpret_cast<PyObject*>(node_type));
+  n.function("_gradient_edge", [](const Tensor& t) {
+    const Edge e = may_need_gradient(t.impl()) ? edge_of(t.impl()) : Edge();
+    check<AutogradError>(bool(e.node), [&] {
+      return "get_gradient_edge: expected a tensor that requires a gradient, got " + t.spec().str();
+    });
+    return nb::make_tuple(object_of(e.node), e.output);
+  });
+  n.function("_will_run", [](nb::handle node) {
+    if (!PyObject_TypeCheck(node.ptr(), node_type)) throw nb::type_error("_will_run: expected a node");
+    return will_run(node_in(node.ptr()));
+  });
+  n.function("_current_backward", &current_backward);
+  n.function("_increment_version", [](const Tensor& t) { t.impl()->storage->written(nullptr); });
 }
 
 }  // namespace neura::python

@@ -22,7 +22,7 @@ struct Nested {  // the numbers of nested sequences
   Category category = Category::boolean;
   std::optional<DType> natural;
   Shape shape;
-  bool empty = true;
+  bool empty = true, of_arrays = false;  // the sequence begins with an array: to NumPy tensors are arrays, too
 
   void add(Scalar s, DType d) {
     empty = false;
@@ -44,6 +44,10 @@ struct Nested {  // the numbers of nested sequences
     }
     if (PyLong_Check(o)) throw nb::value_error("tensor: expected an integer that fits into 64 bits");
     if (own && !of_whole) {
+      check<ValueError>(!is_tensor(o) || of_arrays || depth < shape.size(), [&] {
+        return "tensor: expected tensors of one element in a sequence, got " + tensor_in(o).spec().str() +
+               "; use stack()";
+      });
       const nb::object numbers = to_python(is_tensor(o) ? tensor_in(o) : copy_of_array(o, "tensor"));
       return read(numbers.ptr(), depth, own);
     }
@@ -57,6 +61,7 @@ struct Nested {  // the numbers of nested sequences
     nb::object items = nb::steal(PySequence_Tuple(o));  // a number's own __index__ may change the list it stands in
     if (!items.is_valid()) throw nb::python_error();
     const Py_ssize_t n = PyTuple_GET_SIZE(items.ptr());
+    if (depth == 0 && n) of_arrays = is_array(PyTuple_GET_ITEM(items.ptr(), 0));
     if (depth == shape.size() && empty) shape.push_back(n);
     check<ShapeError>(depth < shape.size() && shape[depth] == n, [&] { return ragged(depth); });
     for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1, of_whole);

@@ -2,6 +2,7 @@
 #include "layers.h"
 #include "network.h"
 
+#include "neura/core/error_details.h"
 #include "neura/nn/adaptive_softmax.h"
 #include "neura/nn/attention.h"
 #include "neura/nn/embedding_bag.h"
@@ -21,7 +22,7 @@ using Size = std::optional<double>;
 
 Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::EmbeddingBagOptions& o, T weight) {
   if (!weight) return nn::make<nn::EmbeddingBag>(count, width, o);
-  check<ShapeError>(weight.shape() == Shape{count, width}, [&] {
+  check<AssertedError<ShapeError>>(weight.shape() == Shape{count, width}, [&] {
     return "EmbeddingBag: expected a _weight of shape " + Shape{count, width}.str() + ", got " + weight.shape().str();
   });
   return nn::EmbeddingBag::from_pretrained(weight, false, o);

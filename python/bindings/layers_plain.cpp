@@ -1,6 +1,7 @@
 // Linear, shape, dropout, embedding and attention layers as Python classes.
 #include "layers.h"
 
+#include "neura/core/error_details.h"
 #include "neura/nn/attention.h"
 #include "neura/nn/dropout.h"
 #include "neura/nn/embedding.h"
@@ -31,6 +32,12 @@ neura.Size([128, 30]))",
       "in_features"_a, "out_features"_a, "bias"_a = true, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::Linear& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+  bind_layer<nn::NonDynamicallyQuantizableLinear, nn::Linear>(
+      n, "Linear under the name that the projection of MultiheadAttention, out_proj, has in PyTorch.",
+      [](std::int64_t in, std::int64_t out, bool bias, AnyDevice device, AnyDType dtype) {
+        return nn::make<nn::NonDynamicallyQuantizableLinear>(in, out, linear_options(bias, device, dtype));
+      },
+      "in_features"_a, "out_features"_a, "bias"_a = true, NEURA_PLACE);
   bind_layer<nn::Bilinear>(
       n, R"(y = x1ᵀ weight x2 + bias.
 
@@ -84,7 +91,7 @@ In evaluation the input itself. inplace: write into the input. ValueError for p 
 Ref<nn::Embedding> table_of(std::int64_t count, std::int64_t width, const nn::EmbeddingOptions& o, const Tensor& weight,
                             bool freeze) {
   if (!weight) return nn::make<nn::Embedding>(count, width, o);
-  check<ShapeError>(weight.shape() == Shape{count, width}, [&] {
+  check<AssertedError<ShapeError>>(weight.shape() == Shape{count, width}, [&] {
     return "Embedding: expected a _weight of shape " + Shape{count, width}.str() + ", got " + weight.shape().str();
   });
   return nn::Embedding::from_pretrained(weight, freeze, o);

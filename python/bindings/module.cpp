@@ -45,7 +45,7 @@ enum Kind {
   kArgument,
   kKinds
 };
-PyObject* types[kKinds];
+PyObject *types[kKinds], *asserted[kKinds];
 
 Kind kind_of(const Error& e) {
   if (dynamic_cast<const ShapeError*>(&e)) return kShape;
@@ -69,6 +69,7 @@ Kind kind_of(const Error& e) {
 // Raises it with what a handler may ask: .op, and .operands as (dtype, shape, device) each.
 void raise(const Error& e) {
   PyObject* type = types[kind_of(e)];
+  if (dynamic_cast<const Asserted*>(&e) && asserted[kind_of(e)]) type = asserted[kind_of(e)];
   try {
     // A file's bytes may stand in the sentence.
     const nb::object text = nb::steal(PyUnicode_DecodeUTF8(e.what(), Py_ssize_t(std::strlen(e.what())), "replace"));
@@ -167,6 +168,10 @@ void bind_errors(nb::module_& parent) {
   types[kNotFound] = new_error(m, "FileNotFoundError", {types[kIo], PyExc_FileNotFoundError});
   types[kFormat] = new_error(m, "FormatError", {base, PyExc_ValueError, PyExc_RuntimeError});
   types[kArgument] = new_error(m, "ArgumentError", {types[kValue], PyExc_TypeError});
+  asserted[kShape] = new_error(m, "AssertedShapeError", {types[kShape], PyExc_AssertionError});
+  asserted[kDType] = new_error(m, "AssertedDTypeError", {types[kDType], PyExc_AssertionError});
+  asserted[kValue] = new_error(m, "AssertedValueError", {types[kValue], PyExc_AssertionError});
+  asserted[kArgument] = new_error(m, "AssertedArgumentError", {types[kArgument], PyExc_AssertionError});
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

@@ -42,6 +42,9 @@ struct PythonHook {
 
 std::shared_ptr<PyObject> held(nb::handle);  // may be dropped by any thread
 nb::object object_of(const Ref<Node>&);      // the one object of a node; None for none
+bool is_edge(nb::handle);                    // a GradientEdge: (node, output, ...)
+Tensor at_edge(nb::handle);              // stands for that result: of its sizes, with its history, without its values
+PyObject* object_at(const TensorImpl*);  // borrowed; null if no object shows a tensor that is there (tensor.cpp)
 nb::object tuple_from(const Tensor* tensors, int n);
 Tensor tensor_or_none(nb::handle, const char* what);  // TypeError
 void track_history(PyObject* tensor);                 // the garbage collector shall look at it

@@ -1,16 +1,26 @@
 // Results written into out=.
 #include "out.h"
 
+#include <algorithm>
+
 #include "neura/autograd/grad_mode.h"
 #include "neura/op/apply.h"
 
 namespace neura::python {
+
+bool gives_indices(std::string_view op) {
+  constexpr std::string_view all[] = {"argmax",      "argmin",  "argsort",     "bucketize",
+                                      "multinomial", "nonzero", "searchsorted"};
+  return std::find(std::begin(all), std::end(all), op) != std::end(all);
+}
+
 namespace {
 
-// Does this function want a destination of the result's own dtype? As in torch, what moves elements does.
+// Does this function want a destination of the result's own dtype? As in torch, what moves elements does, and what
+// gives indices.
 bool is_strict(std::string_view op) {
   return op.starts_with("index_") || op.starts_with("scatter") || op == "gather" || op == "take" ||
-         op == "masked_select" || op == "take_along_dim";
+         op == "masked_select" || op == "take_along_dim" || gives_indices(op);
 }
 
 }  // namespace
@@ -45,6 +55,10 @@ nb::object into_each(nb::handle out, nb::handle result, const char* op) {
   for (std::size_t i = 0; i < nb::len(result); ++i) {
     nb::object o = nb::object(out[i]), r = nb::object(result[i]);
     if (!is_tensor(r.ptr())) throw nb::type_error((std::string(op) + ": there is no argument out").c_str());
+    if (i > 0 && is_tensor(o.ptr()) && tensor_in(r.ptr()).dtype() == DType::int64)  // the indices of sort and its kin
+      check<DTypeError>(tensor_in(o.ptr()).dtype() == DType::int64, [&] {
+        return std::string(op) + ": expected a destination that holds int64, got " + tensor_in(o.ptr()).spec().str();
+      });
     written.append(into(o, tensor_in(r.ptr()), op));
   }
   nb::tuple t(written);

@@ -8,6 +8,9 @@ namespace neura::python {
 // dtype can hold it. AutogradError where a gradient is needed.
 nb::object into(nb::handle out, const Tensor& value, const char* op);
 
+// Is its result indices, which only a destination of their own dtype takes?
+bool gives_indices(std::string_view op);
+
 // The same for one result or a tuple of them, each into its own.
 nb::object into_each(nb::handle out, nb::handle result, const char* op);
 

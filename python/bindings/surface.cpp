@@ -228,7 +228,7 @@ class Calling {
     std::optional<amp::Restored> uncast;  // autocast leaves what is written alone
     if (f_.in_place || out_) uncast.emplace();
     if (f_.in_place) return written(function, value);
-    if (out_ && (function.forms & surface::direct) && is_tensor(out_)) {
+    if (out_ && (function.forms & surface::direct) && is_tensor(out_) && !gives_indices(function.name)) {
       const surface::WriteInto scope(function, tensor_in(out_));
       if (!function.call(function, reader_, value)) return {};
       if (std::get<Tensor>(value).is_same(tensor_in(out_))) return nb::borrow(out_);

@@ -1,5 +1,4 @@
 // neura.Tensor: a heap type of our own, so that one tensor is one object and `a + b` costs no argument parsing.
-
 #include "collector.h"
 #include "keywords.h"
 #include "new_type.h"
@@ -372,6 +371,7 @@ PyObject* wrap(const Tensor& t) {
 }
 
 PyObject* known_object(const Tensor& t) { return t ? objects().find(t.impl()) : nullptr; }
+PyObject* object_at(const TensorImpl* t) { return objects().find(t); }
 
 // The handle is still counted: it becomes the object's. Where the object is gone, or holds the tensor again, it is one
 // handle less.

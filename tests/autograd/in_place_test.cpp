@@ -43,6 +43,33 @@ TEST(InPlace, BaseWrittenAfterAViewOfPairsOrOfComplexNumbers) {
   sum(real(select(numbers, 0, 1)) + imag(select(numbers, 0, 2)) * 2).backward();
   EXPECT_TRUE(is_near(y.grad(), {0, 0, 3, 0, 0, 6}));
 }
+TEST(InPlace, PairsOfComplexNumbersWritten) {
+  for (const DType d : {complex64, DType::complex128}) {
+    Tensor x = full({2}, Scalar(std::complex<double>(1, 2)), {.dtype = d}).requires_grad_(), b = x * 1;
+    Tensor pairs = view_as_real(b), imaginary = imag(b), second = select(real(b), 0, 1);
+    mul_(imaginary, 3), add_(second, 4);
+    EXPECT_TRUE(std::string(b.grad_fn()) == "copy_slices");
+    EXPECT_TRUE(is_near(reshape(pairs, {4}), {1, 6, 5, 6}));
+    sum(real(b) * real(b) + imag(b)).backward();
+    EXPECT_TRUE(is_near(reshape(view_as_real(x.grad()), {4}), {2, 3, 10, 3}));
+  }
+}
+TEST(InPlace, ComplexNumbersOfPairsWritten) {
+  Tensor x = leaf({1, 2, 3, 4}, {2, 2}, DType::float64), b = x * 1, numbers = view_as_complex(b);
+  mul_(numbers, Scalar(std::complex<double>(0, 2)));
+  EXPECT_TRUE(is_near(reshape(b, {4}), {-4, 2, -8, 6}));
+  const Tensor g = derivative(sum(b * b * b), x, true);
+  EXPECT_TRUE(is_near(reshape(g, {4}), {24, -96, 216, -384}));
+  EXPECT_TRUE(is_near(reshape(derivative(sum(g), x), {4}), {48, -96, 144, -192}));
+}
+TEST(InPlace, PartsOfAConstantWrittenByWhatNeedsAGradient) {
+  Tensor w = leaf({1, 2}, {2}), b = full({2}, Scalar(std::complex<double>(3, 5)), {.dtype = complex64});
+  Tensor imaginary = imag(b);
+  mul_(imaginary, w);
+  EXPECT_TRUE(b.requires_grad());
+  sum(imag(b) * 2 + real(b)).backward();
+  EXPECT_TRUE(is_near(w.grad(), {10, 10}));
+}
 TEST(InPlace, TwoViewsOfOneBase) {
   Tensor x = leaf({1, 2, 3, 4}, {4}), b = x * 1, v1 = slice(b, 0, 0, 3), v2 = slice(b, 0, 1, 4);
   v1 *= full({3}, 2.0);

@@ -208,8 +208,20 @@ TEST(Random, MultinomialFollowsItsWeights) {
     EXPECT_EQ(two, (std::vector<std::int64_t>{0, 2}));
   }
   EXPECT_EQ(multinomial(rand({4, 5}), 3).shape(), (Shape{4, 3}));
-  EXPECT_EQ(error_of<ValueError>([&] { multinomial(w, 3); }),
-            "multinomial: expected at least 3 weights above 0 in every row, got 2");
+  EXPECT_EQ(error_of<ValueError>([&] { multinomial(w, 4); }),
+            "multinomial: expected num_samples above 0 and, without replacement, at most 3, got 4");
+  for (const bool replacement : {false, true})
+    EXPECT_EQ(error_of<ValueError>([&] {
+                multinomial(stack({w, w * 0}), 1, replacement);
+              }),
+              "multinomial: expected a weight above 0 in every row, got none in row 1");
+}
+TEST(Random, MultinomialDrawsWhatWeighsNothingLast) {  // torch: one weight above 0 is enough
+  std::vector<std::int64_t> all = multinomial(tensor({0., 0., 3., 0., 1.}), 5).to_vector<std::int64_t>();
+  EXPECT_EQ(all[0] + all[1], 2 + 4);
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  for (int row = 0; row < 3; ++row) EXPECT_EQ(multinomial(eye(3), 2)[row][0].item<std::int64_t>(), row);
 }
 
 TEST(Random, FirstDrawWithoutReplacementFollowsItsWeights) {

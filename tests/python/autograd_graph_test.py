@@ -366,3 +366,27 @@ def test_python_callbacks_from_many_threads():
         t.join(60)
     assert not any(t.is_alive() for t in threads)
     assert x.grad.item() == 800 and calls.count(1) == 200 and calls.count(2) == 200
+
+
+def test_nodes_bear_pytorchs_names():
+    x, v = neura.rand(2, 2).requires_grad_(), neura.rand(2).requires_grad_()
+    functional = neura.nn.functional
+    for y, name in (
+        (x @ x, "MmBackward0"),
+        (neura.bmm(x[None], x[None]), "BmmBackward0"),
+        (functional.linear(x, x, v), "AddmmBackward0"),
+        (x.sum(), "SumBackward0"),
+        (x.sum(0), "SumBackward1"),
+        (x.mean(1), "MeanBackward1"),
+        (x.double(), "ToCopyBackward0"),
+        (x.clone(), "CloneBackward0"),
+        (functional.layer_norm(x, (2,)), "NativeLayerNormBackward0"),
+        (functional.cross_entropy(x, neura.tensor([0, 1])), "NllLossBackward0"),
+        (functional.gelu(x, approximate="tanh"), "GeluBackward0"),
+        (functional.max_pool2d(x[None], 2), "MaxPool2DWithIndicesBackward0"),
+        (neura.linalg.det(x), "LinalgDetBackward0"),
+        (x.norm(), "LinalgVectorNormBackward0"),
+        (x.max(), "MaxBackward1"),
+        (x.clamp(0, 1), "ClampBackward1"),
+    ):
+        assert y.grad_fn.name() == name and f"grad_fn=<{name}>" in repr(y), name

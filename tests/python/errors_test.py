@@ -124,3 +124,35 @@ def test_each_type_of_cpp_is_here_and_above():
         assert issubclass(getattr(errors, name), (base, errors.Error))
     made = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert all(issubclass(getattr(errors, name), errors.Error) for name in made) and made >= set(declared)
+
+
+def asserted():
+    query, long = neura.rand(3, 1, 4), neura.zeros(1, 3, dtype=neura.int64)
+    attention, data = neura.nn.MultiheadAttention(4, 2), neura.utils.data
+    return {
+        "heads": (errors.ValueError, lambda: neura.nn.MultiheadAttention(5, 2)),
+        "width": (errors.ShapeError, lambda: attention(*3 * [neura.rand(3, 1, 5)])),
+        "key and value": (errors.ShapeError, lambda: attention(query, query, query[:2])),
+        "dimensions": (errors.ShapeError, lambda: attention(query, query[0], query[0])),
+        "mask": (errors.ShapeError, lambda: attention(query, query, query, attn_mask=neura.ones(2, 2, 3, 3))),
+        "padding": (errors.ShapeError, lambda: attention(query, query, query, key_padding_mask=neura.ones(2, 2))),
+        "mask of integers": (errors.DTypeError, lambda: attention(query, query, query, key_padding_mask=long)),
+        "padding_idx": (errors.ValueError, lambda: neura.nn.Embedding(3, 2, padding_idx=3)),
+        "padding_idx of a bag": (errors.ValueError, lambda: neura.nn.EmbeddingBag(3, 2, padding_idx=-4)),
+        "_weight": (errors.ShapeError, lambda: neura.nn.Embedding(3, 2, _weight=neura.rand(2, 2))),
+        "from_pretrained": (errors.ShapeError, lambda: neura.nn.Embedding.from_pretrained(neura.rand(2))),
+        "embedding": (
+            errors.ValueError,
+            lambda: neura.nn.functional.embedding(neura.tensor([1]), neura.rand(3, 2), padding_idx=3),
+        ),
+        "TensorDataset": (errors.ValueError, lambda: data.TensorDataset(neura.rand(2), neura.rand(3))),
+        "ConcatDataset": (errors.ValueError, lambda: data.ConcatDataset([])),
+    }
+
+
+@pytest.mark.parametrize("which", asserted())
+def test_what_pytorch_asserts_is_an_assertion_error_too(which):
+    kind, call = asserted()[which]
+    with pytest.raises(AssertionError) as raised:
+        call()
+    assert isinstance(raised.value, kind) and type(raised.value).__name__.startswith("Asserted")

@@ -5,6 +5,7 @@ import pickle
 
 import neura
 import pytest
+from neura import errors
 
 
 def drawn(generator=None):
@@ -138,3 +139,26 @@ def test_functions_draw_from_the_generator_they_are_given(f):
 def test_a_generator_is_no_number():
     with pytest.raises(TypeError):
         neura.rand(2, generator=3)
+
+
+@pytest.mark.parametrize("dtype", [neura.float32, neura.float64, neura.int32, neura.int16, neura.bool])
+def test_indices_are_written_into_int64_alone(dtype):
+    def into(call, *args, **options):
+        out = neura.empty(0, dtype=dtype)
+        with pytest.raises(errors.DTypeError, match="expected a destination that holds int"):
+            call(*args, **options, out=out)
+        assert out.numel() == 0
+
+    x = neura.tensor([0.0, 1.0])
+    into(neura.multinomial, x, 1)
+    into(neura.argmax, x, 0)
+    if dtype is neura.int32:
+        assert neura.searchsorted(x, x, out_int32=True, out=neura.empty(2, dtype=dtype)).dtype is dtype
+    into(neura.searchsorted, x, x)
+    into(neura.bucketize, x, x)
+    into(neura.nonzero, x)
+    for call in (neura.sort, lambda x, out: neura.max(x, 0, out=out), lambda x, out: neura.topk(x, 1, out=out)):
+        with pytest.raises(errors.DTypeError, match="expected a destination that holds int64"):
+            call(x, out=(neura.empty(0), neura.empty(0, dtype=dtype)))
+    out = neura.empty(0, dtype=neura.int64)
+    assert neura.multinomial(x, 1, out=out) is out and out.tolist() == [1]

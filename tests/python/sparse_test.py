@@ -315,3 +315,9 @@ def test_dense_dimensions_are_those_that_are_asked_for():
             neura.eye(4).to_sparse(layout=layout, blocksize=(2, 2))
     with pytest.raises(neura.errors.ValueError, match="to_sparse: expected a blocksize"):
         neura.eye(4).to_sparse(layout=neura.sparse_bsr)
+
+
+@pytest.mark.parametrize("index", [[5], [-5], [[0]], 0, [0.0]])
+def test_index_select_refuses_as_that_of_a_dense_tensor(index):
+    with pytest.raises(neura.errors.IndexError, match="index_select: expected"):
+        neura.eye(3).to_sparse().index_select(0, neura.tensor(index))

@@ -39,7 +39,7 @@ def test_a_sequence_takes_the_dtypes_of_tensors_in_it():
     ):
         assert neura.tensor(data).dtype is dtype, data
     assert neura.tensor([i, h], dtype=neura.int8).tolist() == [1, 1]
-    assert neura.tensor([neura.ones(2), [2, 3]]).tolist() == [[1, 1], [2, 3]]
+    assert neura.tensor([np.ones(2), [2, 3]]).tolist() == [[1, 1], [2, 3]]
 
 
 def test_a_tensor_of_one_element_is_a_number_in_a_sequence():
@@ -343,3 +343,45 @@ def test_a_weight_does_not_make_a_loss_larger():
             call()
     square = x.expand(3, 3)
     assert F.binary_cross_entropy(square, square, weight=neura.ones(3, 1)).shape == ()
+
+
+def test_tensors_in_sequences_are_numbers():
+    one = neura.ones(1)
+    assert neura.tensor([neura.tensor(1.5), 2]).tolist() == [1.5, 2]
+    assert neura.tensor([[one], [neura.ones(1, 1)]]).tolist() == [[1], [1]]
+    for data in ([neura.ones(2), neura.ones(2)], [neura.ones(0)], [1, neura.ones(2)], (neura.ones(2, 2),)):
+        for make in (neura.tensor, neura.as_tensor, neura.Tensor):
+            with pytest.raises(ValueError, match="tensor: expected tensors of one element in a sequence, got float32"):
+                make(data)
+    arrays = [np.ones(2), neura.ones(2)]  # NumPy's then: to it a tensor is an array
+    assert neura.tensor(arrays).tolist() == [[1, 1], [1, 1]] and neura.tensor(arrays).dtype is neura.float64
+
+
+def test_a_number_as_a_tensor_fills_where_a_mask_says_so():
+    mask = neura.tensor([True, False, True])
+    x = neura.zeros(3)
+    x[mask] = neura.tensor(3)
+    assert x.tolist() == [3, 0, 3] and x.dtype is neura.float32
+    x[x == 0] = neura.tensor([True])
+    assert x.tolist() == [3, 1, 3]
+    whole = neura.zeros(3, dtype=neura.int64)
+    whole[mask] = neura.tensor(2.5)
+    assert whole.tolist() == [2, 0, 2]
+    with pytest.raises(neura.errors.DTypeError, match="index_put: expected a value of the dtype of self"):
+        x[mask] = neura.tensor(1j)
+    with pytest.raises(neura.errors.DTypeError, match="index_put: expected a value of the dtype of self"):
+        x[neura.tensor([0, 1])] = neura.tensor(3)
+
+
+def test_ldexp_has_the_dtype_of_its_input_and_its_range():
+    x, n = neura.tensor([1e-30, 1e30, 3.0]), neura.tensor([200, -200, 2])
+    assert neura.ldexp(x, n).tolist() == pytest.approx([1.6069380e30, 6.2230153e-31, 12.0], rel=1e-6)
+    for dtype in (neura.float16, neura.bfloat16, neura.float64, neura.complex64):
+        for whole in (neura.int8, neura.int64):
+            y = neura.ldexp(neura.tensor([1.5, 3], dtype=dtype), neura.tensor([2, -1], dtype=whole))
+            assert y.dtype is dtype and y.tolist() == [6, 1.5]
+            assert neura.ldexp(neura.tensor(1.5, dtype=dtype), neura.tensor([2], dtype=whole)).dtype is dtype
+    assert neura.ldexp(neura.tensor([3]), neura.tensor([2])).dtype is neura.float32
+    w = neura.tensor([1.5], requires_grad=True)
+    neura.ldexp(w, neura.tensor([3])).backward()
+    assert w.grad.tolist() == [8]

@@ -6,6 +6,8 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/core/scalar_range.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/under_autocast.h"
+#include "neura/ops/create/copy.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index_ops.h"
@@ -204,6 +206,17 @@ Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const
 Tensor index_select(const Tensor& input, int dim, const Tensor& index) {
   return apply(IndexSelect{wrap_dim("index_select", dim, input.dim())}, input, index);
 }
+Tensor& index_put_(Tensor& self, const std::vector<Index>& list, Scalar value) {
+  check_storable("index_put", value, self.dtype());
+  return index_put_(self, list, full({}, value, {.dtype = self.dtype(), .device = self.device()}));
+}
+Tensor index_put(const Tensor& input, const std::vector<Index>& list, const Tensor& value, bool accumulate) {
+  if (const amp::Under cast{amp::Name::index_put, input, value})
+    return index_put(cast(input), list, cast(value), accumulate);
+  Tensor out = clone(input);
+  return index_put_(out, list, value, accumulate);
+}
+
 Tensor index_add(const Tensor& input, int dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   return fresh<Write::index_add>(attributes("index_add", input, dim, {ScatterReduce::add}, false), input, index,
                                  scaled(source, alpha));

@@ -1,7 +1,6 @@
 // Square brackets, flat positions, masks and what is found by them.
 #include "neura/ops/create/copy.h"
 #include "neura/core/meta.h"
-#include "neura/core/scalar_range.h"
 #include "neura/core/wrapped.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/expect.h"
@@ -10,7 +9,6 @@
 #include "neura/op/overwrite.h"
 #include "neura/op/registry.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -246,6 +244,14 @@ Tensor index(const Tensor& input, const std::vector<Index>& list) {
   return b.common.size() == 1 ? out : reshape(out, b.sizes(b.common));
 }
 
+// One element where a mask says so is a number, whatever its dtype: as in torch, which fills then.
+static bool fills_by_mask(const std::vector<Index>& list, const Tensor& value) {
+  if (value.numel() != 1) return false;
+  int masks = 0, others = 0;
+  for (const Index& i : list)
+    if (i.kind == Index::Kind::tensor) ++(i.array.dtype() == DType::boolean ? masks : others);
+  return masks == 1 && !others;
+}
 Tensor& index_put_(Tensor& self, const std::vector<Index>& list, const Tensor& value, bool accumulate) {
   Brackets b(self, list);
   if (!b.advanced()) {
@@ -255,6 +261,9 @@ Tensor& index_put_(Tensor& self, const std::vector<Index>& list, const Tensor& v
     else copy_(target, v);
     return self;
   }
+  if (value.dtype() != self.dtype() && !accumulate && fills_by_mask(list, value) &&
+      (is_complex(self.dtype()) || !is_complex(value.dtype())))
+    return index_put_(self, list, to(value, self.dtype()));
   check<DTypeError>(value.dtype() == self.dtype(), [&] {
     return "index_put: expected a value of the dtype of self, got " + self.spec().str() + " and " + value.spec().str() +
            "; convert it with .to()";
@@ -266,16 +275,6 @@ Tensor& index_put_(Tensor& self, const std::vector<Index>& list, const Tensor& v
   Tensor target = b.view;
   write_positions(Write::index_put, target, b.at, int(b.dims.size()), position, source, accumulate);
   return self;
-}
-Tensor& index_put_(Tensor& self, const std::vector<Index>& list, Scalar value) {
-  check_storable("index_put", value, self.dtype());
-  return index_put_(self, list, full({}, value, {.dtype = self.dtype(), .device = self.device()}));
-}
-Tensor index_put(const Tensor& input, const std::vector<Index>& list, const Tensor& value, bool accumulate) {
-  if (const amp::Under cast{amp::Name::index_put, input, value})
-    return index_put(cast(input), list, cast(value), accumulate);
-  Tensor out = clone(input);
-  return index_put_(out, list, value, accumulate);
 }
 
 Tensor take(const Tensor& input, const Tensor& index) {

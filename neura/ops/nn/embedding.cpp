@@ -1,6 +1,7 @@
 #include "neura/ops/nn/embedding.h"
 
 #include "neura/backend/kernels/embedding.h"
+#include "neura/core/error_details.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -123,7 +124,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, EmbeddingOptions o) 
   const std::int64_t rows = weight.shape()[0];
   std::int64_t padding = -1;
   if (o.padding_idx) {
-    check<ValueError>(*o.padding_idx >= -rows && *o.padding_idx < rows, [&] {
+    check<AssertedError<ValueError>>(*o.padding_idx >= -rows && *o.padding_idx < rows, [&] {
       return "embedding: expected padding_idx within the " + std::to_string(rows) + " rows of weight, got " +
              std::to_string(*o.padding_idx);
     });

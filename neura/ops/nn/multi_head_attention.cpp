@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "neura/core/error_details.h"
 #include "neura/op/message.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/attention.h"
@@ -24,18 +25,24 @@ constexpr const char* kName = "multi_head_attention";
 using Arguments = MultiHeadAttentionArguments;
 
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, const Arguments& a) {
-  check<ValueError>(a.embed_dim > 0 && a.num_heads > 0 && a.embed_dim % a.num_heads == 0, [&] {
+  check<AssertedError<ValueError>>(a.embed_dim > 0 && a.num_heads > 0 && a.embed_dim % a.num_heads == 0, [&] {
     return std::string(kName) + ": expected embed_dim divisible by num_heads, got " + std::to_string(a.embed_dim) +
            " and " + std::to_string(a.num_heads);
   });
   const int rank = query.dim();
-  check<ShapeError>((rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank, [&] {
+  check<AssertedError<ShapeError>>((rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank, [&] {
     return std::string(kName) + ": expected query, key and value of 2 or 3 dimensions alike, got " +
            query.shape().str() + ", " + key.shape().str() + " and " + value.shape().str();
   });
-  check<ShapeError>(query.size(-1) == a.embed_dim, [&] {
+  check<AssertedError<ShapeError>>(query.size(-1) == a.embed_dim, [&] {
     return std::string(kName) + ": expected a query of width " + std::to_string(a.embed_dim) + ", got " +
            query.shape().str();
+  });
+  const bool alike = a.q_proj_weight ? key.size(0) == value.size(0) && (rank == 2 || key.size(1) == value.size(1))
+                                     : key.shape() == value.shape();
+  check<AssertedError<ShapeError>>(alike, [&] {
+    return std::string(kName) + ": expected key and value of the same sizes" +
+           (a.q_proj_weight ? " but the last" : "") + ", got " + key.shape().str() + " and " + value.shape().str();
   });
   check<ValueError>(!a.is_causal || a.attn_mask,
                     [] { return std::string(kName) + ": expected attn_mask with is_causal, got none"; });
@@ -51,8 +58,11 @@ Tensor additive(const char* name, const Tensor& mask, const std::vector<Shape>& 
   if (!mask) return mask;
   bool fits = false;
   for (const Shape& s : allowed) fits = fits || mask.shape() == s;
-  check<ShapeError>(fits, [&] {
+  check<AssertedError<ShapeError>>(fits, [&] {
     return std::string(kName) + ": expected " + name + " of shape " + allowed[0].str() + ", got " + mask.shape().str();
+  });
+  check<AssertedError<DTypeError>>(mask.dtype() == DType::boolean || is_floating(mask.dtype()), [&] {
+    return std::string(kName) + ": expected " + name + " of dtype bool or a floating one, got " + mask.spec().str();
   });
   if (mask.dtype() != DType::boolean) return mask;
   return masked_fill(zeros(mask.shape(), {.dtype = dtype, .device = mask.device()}), mask,

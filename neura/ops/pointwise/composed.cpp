@@ -252,7 +252,15 @@ Tensor float_power(const Operand& a, const Operand& b) {
   };
   return pow(widened(a, kept[0]), widened(b, kept[1]));
 }
-Tensor ldexp(const Operand& a, const Operand& b) { return mul(a, pow(2.0, b)); }
+Tensor ldexp(const Operand& a, const Operand& b) {
+  const auto dtype = [](const Operand& o) { return o.tensor->spec.dtype; };
+  if (!a.is_tensor() || !b.is_tensor() || !differentiable(dtype(a)) || !is_integral(dtype(b)))
+    return mul(a, pow(2.0, b));
+  // In the dtype of a, and in two halves: the power alone may be too large or too small where the result is neither.
+  const Tensor x(Ref<TensorImpl>::share(a.tensor)), n = Tensor(Ref<TensorImpl>::share(b.tensor)).to(to_real(x.dtype()));
+  const Tensor half = floor(n * 0.5);
+  return mul(mul(x, pow(2.0, half)), pow(2.0, n - half));
+}
 
 Tensor isclose(const Tensor& a, const Tensor& b, isclose_options o) {
   check<ValueError>(o.rtol >= 0 && o.atol >= 0, [] { return "isclose: expected rtol and atol not below 0"; });

@@ -35,7 +35,7 @@ const char* sentence(Rule rule) {
     case Rule::weights:
       return "multinomial: expected finite weights of at least 0, got others";
     case Rule::enough_weights:
-      return "multinomial: expected as many weights above 0 in every row as are drawn, got fewer";
+      return "multinomial: expected a weight above 0 in every row, got none in one";
     case Rule::quantiles:
       return "quantile: expected q between 0 and 1";
     case Rule::observation_weights:

@@ -283,7 +283,7 @@ Tensor narrow(const Tensor& input, int dim, std::int64_t start, std::int64_t len
   return apply(Slice{d, at, at + length, 1}, input);
 }
 std::vector<Tensor> unbind(const Tensor& input, int dim) {
-  check<ShapeError>(input.dim() > 0, [] { return "unbind: expected a tensor with dimensions, got a 0-d one"; });
+  check<IndexError>(input.dim() > 0, [] { return "unbind: expected a tensor with dimensions, got a 0-d one"; });
   const int d = wrap_dim("unbind", dim, input.dim());
   std::vector<Tensor> parts;
   check_room("unbind", input.dim() ? input.size(d) : 1, kTensorBytes);

@@ -44,8 +44,7 @@ struct Unfold {
   void gradient(Gradient& g) const { scatter_view(g, *this); }
 };
 struct ViewAsReal {
-  // the base's windows have another dtype
-  static constexpr Operation op = operation("view_as_real").locks_views();
+  static constexpr Operation op = operation("view_as_real");
   NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const {
     y = x, y.dtype = to_real(x.dtype), y.offset *= 2;
@@ -58,7 +57,7 @@ struct ViewAsReal {
   }
 };
 struct ViewAsComplex {
-  static constexpr Operation op = operation("view_as_complex").locks_views();
+  static constexpr Operation op = operation("view_as_complex");
   NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const {
     y = x, y.dtype = to_complex(x.dtype), y.offset /= 2, --y.rank;

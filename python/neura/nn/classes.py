@@ -12,7 +12,7 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 
 def _check_table(embeddings):
     if embeddings.dim() != 2:
-        raise errors.ShapeError(
+        raise errors.AssertedShapeError(
             f"from_pretrained: expected a table of 2 dimensions, got {tuple(embeddings.shape)}; reshape it"
         )
 

@@ -13,7 +13,6 @@ from .classes import NormMethods
 from .module import Module, Parameter
 from .state import _IncompatibleKeys  # noqa: F401  found here by nn.modules.module
 
-NonDynamicallyQuantizableLinear = _neura.nn.Linear  # what the projection of MultiheadAttention is in PyTorch
 _shape_t = (int, list, _neura.Size)
 
 _N = ("1d", "2d", "3d")

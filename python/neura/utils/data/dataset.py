@@ -7,6 +7,7 @@ import warnings
 from typing import Generic, TypeVar
 
 from ... import _neura
+from ..._neura import errors
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -52,8 +53,8 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors):
         sizes = [t.size(0) for t in tensors]
-        if len(set(sizes)) != 1:
-            raise ValueError(f"TensorDataset: expected tensors of equal first size, got {sizes}")
+        if len(set(sizes)) > 1:
+            raise errors.AssertedValueError(f"TensorDataset: expected tensors of equal first size, got {sizes}")
         self.tensors = tensors
 
     def __getitem__(self, index):
@@ -107,10 +108,12 @@ class ConcatDataset(Dataset[T_co]):
     def __init__(self, datasets):
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("ConcatDataset: expected at least one data set, got none")
+            raise errors.AssertedValueError("ConcatDataset: expected at least one data set, got none")
         for d in self.datasets:
             if isinstance(d, IterableDataset):
-                raise TypeError("ConcatDataset: expected data sets with indices, got a stream; use ChainDataset")
+                raise errors.AssertedArgumentError(
+                    "ConcatDataset: expected data sets with indices, got a stream; use ChainDataset"
+                )
         self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
 
     def __len__(self):
@@ -136,7 +139,9 @@ class ChainDataset(IterableDataset):
     def _streams(self):
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
-                raise TypeError(f"ChainDataset: expected streams (IterableDataset), got {type(d).__name__}")
+                raise errors.AssertedArgumentError(
+                    f"ChainDataset: expected streams (IterableDataset), got {type(d).__name__}"
+                )
             yield d
 
     def __iter__(self):

@@ -1,0 +1,11 @@
+// What a node is called where users see it.
+#pragma once
+
+namespace neura {
+
+struct Node;
+
+// The operation's name; "clone" where `to` only copies.
+const char* node_name(const Node&);
+
+}  // namespace neura
