@@ -129,8 +129,10 @@ void run(neura_session& s, const DLTensor* const* inputs, DLManagedTensorVersion
   std::vector<Tensor> results;
   {
     std::vector<Tensor> given;
-    for (std::size_t i = 0; i < s.model->inputs.size(); ++i)
-      given.push_back(capi::borrowed(inputs[i], s.model->inputs[i]));
+    for (std::size_t i = 0; i < s.model->inputs.size(); ++i) {
+      const capi::Port& p = s.model->inputs[i];
+      given.push_back(capi::borrowed(inputs[i], p).to(p.device));
+    }
     results = s.runner->run(given);
     // One that is an input, or shows part of one, is copied while that is known to be shared.
     for (Tensor& t : results)

@@ -63,7 +63,7 @@ class ProgramModel final : public Model {
     for (std::size_t i = 0; i < p.externals.size(); ++i)
       if (p.externals[i].kind == External::input) inputs.push_back(port(f.inputs[next++], p.values[i]));
     for (std::size_t i = 0; i < p.outputs.size(); ++i) outputs.push_back(port(f.outputs[i], p.values[p.outputs[i]]));
-    if (!p.values.empty()) device = p.values[0].device;
+    Device device;
     for (const Spec& s : p.values)
       if (!s.device.is_cpu()) device = s.device;
     check<DeviceError>(o.device.empty() || Device(o.device) == device, [&] {
@@ -80,7 +80,7 @@ class ProgramModel final : public Model {
  private:
   static Port port(const std::string& name, const Spec& s) {
     const Shape sizes = s.sizes();
-    return {name, s.dtype, {sizes.begin(), sizes.end()}};
+    return {name, s.dtype, {sizes.begin(), sizes.end()}, true, s.device};
   }
   std::shared_ptr<const Program> program_;
 };

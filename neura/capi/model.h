@@ -15,9 +15,11 @@ struct Port {
   DType dtype = DType::float32;
   std::vector<std::int64_t> sizes;  // -1: any size
   bool declared = true;             // false: only a run shows dtype and sizes
+  Device device = {};               // where the model takes it
 };
 
-// Any thread may call it. Inputs fit the ports; results are on the model's device, and may share memory with whatever.
+// Any thread may call it. Inputs fit the ports and are on their devices; results are on any, and may share memory with
+// whatever.
 class Runner {
  public:
   virtual ~Runner() = default;
@@ -30,7 +32,6 @@ class Model {
   virtual std::unique_ptr<Runner> runner() const = 0;  // lives on its own
   std::vector<Port> inputs, outputs;
   Metadata metadata;
-  Device device;
 };
 
 struct Opening {

@@ -8,10 +8,8 @@ namespace {
 
 class OnnxRunner final : public Runner {
  public:
-  OnnxRunner(Ref<onnx::Model> m, Device d) : model_(std::move(m)), device_(d) {}
-  std::vector<Tensor> run(std::span<const Tensor> given) override {
-    std::vector<Tensor> inputs;
-    for (const Tensor& t : given) inputs.push_back(t.to(device_));
+  explicit OnnxRunner(Ref<onnx::Model> m) : model_(std::move(m)) {}
+  std::vector<Tensor> run(std::span<const Tensor> inputs) override {
     std::vector<Tensor> all;
     for (onnx::Value& v : model_->forward(onnx::Results(inputs.begin(), inputs.end()))) {
       check<NotImplementedError>(v.tensor.defined() && !onnx::is_foreign(v.type), [&] {
@@ -24,23 +22,21 @@ class OnnxRunner final : public Runner {
 
  private:
   Ref<onnx::Model> model_;
-  Device device_;
 };
 
 class OnnxModel final : public Model {
  public:
   OnnxModel(Ref<onnx::Model> m, const std::string& name, Device d) : model_(std::move(m)) {
-    device = d;
     if (!d.is_cpu()) model_->to(d);
     for (const onnx::ValueInfoProto& v : model_->inputs()) {
-      inputs.push_back(port(v, name));
+      inputs.push_back(port(v, name)), inputs.back().device = d;
       check<NotImplementedError>(inputs.back().declared, [&] {
         return name + ": expected a tensor of declared sizes as \"" + v.name + "\", got another input";
       });
     }
     for (const onnx::ValueInfoProto& v : model_->outputs()) outputs.push_back(port(v, name));
   }
-  std::unique_ptr<Runner> runner() const override { return std::make_unique<OnnxRunner>(model_, device); }
+  std::unique_ptr<Runner> runner() const override { return std::make_unique<OnnxRunner>(model_); }
 
  private:
   static Port port(const onnx::ValueInfoProto& v, const std::string& name) {

@@ -23,6 +23,8 @@
 #include "neura/onnx/export.h"
 #endif
 
+[[maybe_unused]] static const bool used = (setenv("NEURA_CUDA_LIBRARY", NEURA_HOST_DEVICE, 1), true);
+
 namespace neura {
 namespace {
 
@@ -232,6 +234,31 @@ TEST_F(CInterface, VerifiesAndTrustsAsItIsTold) {
   EXPECT_EQ(run(Opened(file, &o).session, {full({3}, 2.0)})[0].const_data<float>()[2], 8);
 }
 
+// The device for tests as cuda: what goes in and comes out is in the cpu's memory.
+TEST_F(CInterface, AProgramOfADeviceTakesMemoryOfTheCpu) {
+  const Device there("cuda:0");
+  const Tensor w = test::sample({2, 3}), x = test::sample({2, 3}), on = w.to(there);
+  Tensor state = zeros({2, 3}).to(there);
+  const std::vector<graph::Named> names{{"w", on}, {"state", state}};
+  const auto f = [&](std::span<const Tensor> in) {
+    add_(state, in[0]);
+    return Results{in[0] * on, state};
+  };
+  saved(f, {x.to(there)}, names);
+  neura_options o{};
+  o.device = "cuda:0";
+  Opened m(file, &o), n(file);
+  const Tensor before = run(m.session, {x}, 2)[1];
+  const Results got = run(m.session, {x}, 2);
+  test::expect_same(got[0], x * w);
+  test::expect_close(got[1] - before, x);
+  o.device = "cpu";
+  neura_model* none = nullptr;
+  EXPECT_EQ(neura_open(NEURA_ABI, file.c_str(), &o, &none), NEURA_E_DEVICE);
+  EXPECT_NE(std::string(neura_message()).find("expected a program of the device cpu, got one of cuda:0"),
+            std::string::npos);
+}
+
 // The program in C on docs/deployment.md.
 TEST_F(CInterface, TheProgramOnThePageRuns) {
   const Tensor w = test::sample({4});
@@ -249,6 +276,16 @@ TEST_F(CInterface, TheProgramOnThePageRuns) {
 }
 
 #ifdef NEURA_ONNX
+TEST_F(CInterface, RunsAnOnnxModelOnADevice) {
+  nn::Linear net(6, 5);
+  const std::string path = folder / "net.onnx";
+  const Tensor x = test::sample({2, 6});
+  onnx::export_model(net, Results{x}, path, {.input_names = {"x"}, .output_names = {"y"}});
+  neura_options o{};
+  o.device = "cuda:1";
+  test::expect_close(run(Opened(path, &o).session, {x})[0], net.forward(x).detach());
+}
+
 TEST_F(CInterface, RunsOnnxModelsOfOpenSizes) {
   nn::Linear net(6, 5);
   const std::string path = folder / "net.onnx";
