@@ -128,7 +128,7 @@ class Two(nn.Module):
 def net(tmp_path):
     model = Two().eval()
     example = (neura.zeros(2, 4), neura.zeros(3, dtype=neura.int64))
-    program = neura.graph.export(model, *example, input_names=["x", "index"], output_names=["y", "next", "positive"])
+    program = neura.graph.export(model, example, input_names=["x", "index"], output_names=["y", "next", "positive"])
     program.save(str(tmp_path / "net.neura"))
     return model, tmp_path / "net.neura"
 
