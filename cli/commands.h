@@ -57,11 +57,18 @@ struct BenchOptions {
   bool trusted = false;
 };
 
+struct DeployOptions {
+  std::string model, output, runner;  // runner: empty, the one beside this program
+  std::vector<std::string> sizes;     // NAME=N, of an ONNX model
+  bool c = false, executable = false, trusted = false;
+};
+
 int info();
 int file_info(const FileOptions&);
 int run_model(const RunOptions&);
 int export_model(const ExportOptions&);
 int bench_model(const BenchOptions&);
+int deploy(const DeployOptions&);
 int train(const FitOptions&);
 int evaluate(const EvalOptions&);
 int predict(const PredictOptions&);

@@ -26,6 +26,7 @@ struct Commands {
   RunOptions run;
   ExportOptions to_onnx;
   BenchOptions bench;
+  DeployOptions deploy;
   ServeOptions serve;
   int threads = 0;
 };
@@ -136,6 +137,22 @@ void add_trust(CLI::App* app, bool& trusted) {
   app->add_flag("--trust", trusted, "A file .neura of your own: also operations that are not checked in files");
 }
 
+void add_deploy(CLI::App& app, Commands& c) {
+  DeployOptions& o = c.deploy;
+  CLI::App* deploy = app.add_subcommand("deploy", "Make a program, or C sources, that have a model within");
+  deploy->add_option("MODEL", o.model, "A file .neura, or .onnx, which is traced")->required();
+  deploy->add_option("-o,--output", o.output, "The program, or with --c the folder, to write")->required();
+  auto* executable =
+      deploy->add_flag("--executable", o.executable,
+                       "One program that needs nothing of Neura; its own --help says how it is used (default)");
+  deploy->add_flag("--c", o.c, "A folder: the model as a C file, a header with a function that runs it, an example")
+      ->excludes(executable);
+  deploy->add_option("--size", o.sizes, "NAME=N: an open size of an ONNX model, such as batch=8 (default 1)");
+  deploy->add_option("--runner", o.runner,
+                     "Another neura-runner, such as one for other machines (default: this Neura's)");
+  add_trust(deploy, o.trusted);
+}
+
 void add_models(CLI::App& app, Commands& c) {
   CLI::App* run = app.add_subcommand("run", "Run a model of a file once");
   run->add_option("MODEL", c.run.model, "A file .onnx or .neura")->required();
@@ -162,6 +179,7 @@ void add_models(CLI::App& app, Commands& c) {
   to->add_option("--weights", c.to_onnx.weights,
                  "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
       ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
+  add_deploy(app, c);
 }
 #endif
 
@@ -219,6 +237,7 @@ int run(CLI::App& app, Commands& c) {
   if (app.got_subcommand("run")) return run_model(c.run);
   if (app.got_subcommand("bench")) return bench_model(c.bench);
   if (app.got_subcommand("export")) return export_model(c.to_onnx);
+  if (app.got_subcommand("deploy")) return deploy(c.deploy);
 #endif
   if (app.got_subcommand("train")) return train(c.fit);
   if (app.got_subcommand("eval")) return evaluate(c.eval);

@@ -1,15 +1,15 @@
 // neura run, bench and export: a model of an ONNX file, or the network of a run.
+#include "cli/model.h"
+
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/commands.h"
 #include "cli/ports.h"
 #include "cli/program.h"
 #include "cli/task.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/io/program.h"
 #include "neura/onnx/export.h"
-#include "neura/onnx/model.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::cli {
@@ -36,25 +36,35 @@ void write_results(const onnx::Model& model, const onnx::Results& results, const
   write_outputs(outputs, to);
 }
 
-std::int64_t size_of_name(const std::vector<std::string>& sizes, const std::string& name) {
+std::int64_t size_of_name(const char* command, const std::vector<std::string>& sizes, const std::string& name) {
   for (const std::string& text : sizes) {
     const auto [key, value] = parted(text);
     const bool number =
         !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
-    check<ValueError>(number && !key.empty(), [&] { return "bench: expected --size NAME=NUMBER, got " + text; });
+    check<ValueError>(number && !key.empty(),
+                      [&] { return std::string(command) + ": expected --size NAME=NUMBER, got " + text; });
     if (key == name) return std::stoll(value);
   }
   return 1;
 }
-Tensor example(const onnx::ValueInfoProto& v, const std::vector<std::string>& sizes) {
+Tensor example(const char* command, const onnx::ValueInfoProto& v, const std::vector<std::string>& sizes) {
   check<ValueError>(v.type && v.type->tensor_type && v.type->tensor_type->shape, [&] {
-    return "bench: expected an input with sizes, got \"" + v.name + "\"; pass it by --input " + v.name + "=FILE.npy";
+    return std::string(command) + ": expected an input with sizes, got \"" + v.name + "\"" +
+           (std::string(command) == "bench" ? "; pass it by --input " + v.name + "=FILE.npy" : "");
   });
   Shape shape;
   for (const onnx::DimensionProto& d : v.type->tensor_type->shape->dim)
-    shape.push_back(d.dim_value && *d.dim_value > 0 ? *d.dim_value : size_of_name(sizes, d.dim_param.value_or("")));
+    shape.push_back(d.dim_value && *d.dim_value > 0 ? *d.dim_value
+                                                    : size_of_name(command, sizes, d.dim_param.value_or("")));
   const DType dtype = onnx::dtype_for(onnx::Type(v.type->tensor_type->elem_type));
   return sample(shape, dtype);
+}
+
+std::vector<graph::Named> names_of(const nn::Module& m) {
+  std::vector<graph::Named> names;
+  for (const auto& [name, tensor] : m.named_parameters()) names.push_back({name, tensor});
+  for (const auto& [name, tensor] : m.named_buffers()) names.push_back({name, tensor});
+  return names;
 }
 
 }  // namespace
@@ -85,7 +95,7 @@ int bench_model(const BenchOptions& o) {
   const double load = since(start);
   std::vector<Tensor> tensors = read_inputs(model->input_names(), o.inputs);
   for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (!tensors[i]) tensors[i] = example(model->inputs()[i], o.sizes);
+    if (!tensors[i]) tensors[i] = example("bench", model->inputs()[i], o.sizes);
   const onnx::Results inputs = on_device(tensors, Device(o.device));
   std::vector<std::pair<std::string, std::string>> shown;
   for (std::size_t i = 0; i < inputs.size(); ++i) shown.push_back({model->input_names()[i], inputs[i].str()});
@@ -95,6 +105,18 @@ int bench_model(const BenchOptions& o) {
     return results;
   });
   return kDone;
+}
+
+OnnxFunction::OnnxFunction(const char* command, const std::string& file, const std::vector<std::string>& sizes)
+    : model(onnx::load(file)) {
+  for (const onnx::ValueInfoProto& v : model->inputs()) inputs.push_back(example(command, v, sizes));
+  f = [m = model](std::span<const Tensor> in) {
+    std::vector<Tensor> out;
+    for (const onnx::Value& v : m->forward(onnx::Results(std::vector<Tensor>(in.begin(), in.end()))))
+      out.push_back(v.tensor);
+    return out;
+  };
+  names = names_of(*model);
 }
 
 // An ONNX file is written anew, for another version of the operators' set; a run's network as a model of one input and
@@ -108,41 +130,28 @@ int export_model(const ExportOptions& o) {
                                             : onnx::Weights::automatic;
   Status status;
   status.say("reading " + o.model);
-  const bool is_onnx = std::filesystem::path(o.model).extension() == ".onnx";
   std::vector<Tensor> inputs;
   std::vector<graph::Named> names;
   graph::Function f;
-  Ref<onnx::Model> model;
   std::optional<Loaded> run;
-  const auto take = [&](const nn::Module& m) {
-    for (const auto& [name, tensor] : m.named_parameters()) names.push_back({name, tensor});
-    for (const auto& [name, tensor] : m.named_buffers()) names.push_back({name, tensor});
-  };
-  if (is_onnx) {
-    model = onnx::load(o.model);
-    to.input_names = model->input_names(), to.output_names = model->output_names();
-    for (std::size_t i = 0; i < model->inputs().size(); ++i) {
-      inputs.push_back(example(model->inputs()[i], {}));
-      const auto& dims = model->inputs()[i].type->tensor_type->shape->dim;
+  if (std::filesystem::path(o.model).extension() == ".onnx") {
+    const OnnxFunction traced("export", o.model, {});
+    inputs = traced.inputs, names = traced.names, f = traced.f;
+    to.input_names = traced.model->input_names(), to.output_names = traced.model->output_names();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& dims = traced.model->inputs()[i].type->tensor_type->shape->dim;
       for (std::size_t d = 0; d < dims.size(); ++d)
         if (!dims[d].dim_value) {
           const std::string name = dims[d].dim_param.value_or("");
           to.dynamic.push_back({int(i), int(d), name.empty() ? to.input_names[i] + "_" + std::to_string(d) : name});
         }
     }
-    f = [&](std::span<const Tensor> in) {
-      std::vector<Tensor> out;
-      for (const onnx::Value& v : model->forward(onnx::Results(std::vector<Tensor>(in.begin(), in.end()))))
-        out.push_back(v.tensor);
-      return out;
-    };
-    take(*model);
   } else {
     run.emplace(o.model, "cpu");
     inputs = {run->task->input()};
     to.input_names = {"input"}, to.output_names = {"output"}, to.dynamic = {{0, 0, "batch"}};
     f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{(*run->model)(in[0])}; };
-    take(*run->model);
+    names = names_of(*run->model);
   }
   status.say("writing " + o.output);
   if (is_program(o.output)) {

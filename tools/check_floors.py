@@ -37,6 +37,7 @@ LOWER = {
     "dist": ["io"],
     "train": ["io"],
     "serve": ["onnx"],
+    "capi": ["onnx"],
     "hub": ["io"],
 }
 # Library code names the family it needs, never everything.

@@ -20,9 +20,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = (
-    "core backend backend/cpu op ops autograd sparse graph cuda profile nn optim data io onnx text train serve".split()
-)
+FOLDERS = "core backend backend/cpu op ops autograd sparse graph cuda profile nn optim data io onnx text".split()
+FOLDERS += "train serve capi".split()
 SITE = re.compile(r"\b(?:check|fail_with)<[\w:]+>\(|\bthrow\b(?! *;)")
 LAMBDA = re.compile(r"\[[&=]?[\w, &]*\](?=\s*[({])")
 

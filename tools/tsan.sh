@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 tools/build.sh tsan test_core test_autograd
 floors=(backend ops graph device data)
 ! grep -q '^SERVE|[A-Z]*|ON|' build/tsan/parts || floors+=(serve)
+! grep -q '^C|[A-Z]*|ON|' build/tsan/parts || floors+=(capi)
 cmake --build build/tsan -j "${JOBS:-$(nproc)}" --target "${floors[@]/#/test_}"
 export TSAN_OPTIONS="suppressions=$PWD/tools/tsan.supp ${TSAN_OPTIONS:-}"
 # With address randomisation at its highest, the sanitizer of GCC 12 finds its shadow memory taken.

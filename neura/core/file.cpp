@@ -43,17 +43,38 @@ std::string resolve(const std::string& path) {
 
 }  // namespace
 
-Mapping::Mapping(int file, std::uint64_t bytes, const std::string& path) : size(bytes) {
+Mapping::Mapping(int file, std::uint64_t offset, std::uint64_t bytes, const std::string& path) : size(bytes) {
   if (!size) return;  // there is no empty mapping
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  before_ = offset % std::uint64_t(::sysconf(_SC_PAGESIZE));
+  void* at = ::mmap(nullptr, before_ + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file,
+                    off_t(offset - before_));
   if (at == MAP_FAILED) system_error("cannot map", path, errno);
-  data = static_cast<std::byte*>(at);
+  data = static_cast<std::byte*>(at) + before_;
 }
+Mapping::Mapping(std::span<const std::byte> borrowed)
+    : data(const_cast<std::byte*>(borrowed.data())), size(borrowed.size()), borrowed_(true) {}
 Mapping::~Mapping() {
-  if (data) ::munmap(data, size);
+  if (data && !borrowed_) ::munmap(data - before_, before_ + size);
 }
 
 Source::Source(const std::string& path, bool mmap) : name_(path) {
+  open(path);
+  if (mmap) map();
+}
+
+Source::Source(const std::string& path, std::uint64_t offset, std::uint64_t size, bool mmap) : name_(path) {
+  open(path);
+  const std::uint64_t whole = size_;
+  if (offset > whole || size > whole - offset) {
+    ::close(file_);
+    throw FormatError(path + ": expected " + std::to_string(size) + " bytes from byte " + std::to_string(offset) +
+                      ", got a file of " + std::to_string(whole));
+  }
+  begin_ = offset, size_ = size;
+  if (mmap) map();
+}
+
+void Source::open(const std::string& path) {
   file_ = ::open(checked(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
   if (file_ < 0) system_error("cannot open", path, errno);
   struct stat status;
@@ -61,7 +82,6 @@ Source::Source(const std::string& path, bool mmap) : name_(path) {
   const int code = errno;
   if (known && S_ISREG(status.st_mode)) {
     size_ = std::uint64_t(status.st_size);
-    if (mmap) map();
     return;
   }
   ::close(file_);
@@ -70,12 +90,14 @@ Source::Source(const std::string& path, bool mmap) : name_(path) {
   throw IoError("cannot read \"" + path + "\": not a regular file");
 }
 
-Source::Source(std::span<const std::byte> bytes, std::string name)
-    : name_(std::move(name)), memory_(bytes.data()), size_(bytes.size()) {}
+Source::Source(std::span<const std::byte> bytes, std::string name, bool mmap)
+    : name_(std::move(name)), memory_(bytes.data()), size_(bytes.size()) {
+  if (mmap) mapping_ = std::make_shared<Mapping>(bytes);
+}
 
 void Source::map() {
   try {
-    mapping_ = std::make_shared<Mapping>(file_, size_, name_);
+    mapping_ = std::make_shared<Mapping>(file_, begin_, size_, name_);
   } catch (...) {
     ::close(file_);
     throw;
@@ -94,7 +116,7 @@ void Source::read(std::uint64_t offset, void* to, std::size_t n) const {
   }
   char* p = static_cast<char*>(to);
   while (n) {
-    const ssize_t got = ::pread(file_, p, std::min(n, kPiece), off_t(offset));
+    const ssize_t got = ::pread(file_, p, std::min(n, kPiece), off_t(begin_ + offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) system_error("cannot read", name_, errno);
     if (got == 0)

@@ -13,11 +13,16 @@ namespace neura::io {
 // A file in memory, page by page as it is used. Writes here are private, not to the file. If the file is truncated
 // meanwhile, its memory is gone: the process then ends by a bus error, as with every mapping.
 struct Mapping {
-  Mapping(int file, std::uint64_t size, const std::string& path);  // IoError
+  Mapping(int file, std::uint64_t offset, std::uint64_t size, const std::string& path);  // IoError
+  explicit Mapping(std::span<const std::byte> borrowed);  // of memory that outlives it, and that nobody writes
   Mapping(const Mapping&) = delete;
   ~Mapping();
   std::byte* data = nullptr;
   std::uint64_t size;
+
+ private:
+  std::uint64_t before_ = 0;  // bytes of the first page before `data`
+  bool borrowed_ = false;
 };
 
 // Bytes at rest: a file or a piece of memory, and the name that errors use for it.
@@ -25,8 +30,10 @@ class Source {
  public:
   // Opens a regular file for reading. IoError if the system refuses or it is something else (a folder, a pipe).
   explicit Source(const std::string& path, bool mmap = false);
-  // Borrows `bytes`.
-  Source(std::span<const std::byte> bytes, std::string name);
+  // The part of such a file that begins at `offset`. FormatError where the file is shorter.
+  Source(const std::string& path, std::uint64_t offset, std::uint64_t size, bool mmap);
+  // Borrows `bytes`; mmap: for as long as what was read from it lives, as with a file that is mapped.
+  Source(std::span<const std::byte> bytes, std::string name, bool mmap = false);
   Source(const Source&) = delete;
   ~Source();
 
@@ -38,11 +45,12 @@ class Source {
   void read(std::uint64_t offset, void* to, std::size_t n) const;
 
  private:
+  void open(const std::string& path);
   void map();
   std::string name_;
   int file_ = -1;
   const std::byte* memory_ = nullptr;
-  std::uint64_t size_ = 0;
+  std::uint64_t begin_ = 0, size_ = 0;
   std::shared_ptr<Mapping> mapping_;
 };
 

@@ -9,6 +9,11 @@
 #include "neura/core/dtype.h"
 #include "neura/core/file.h"
 
+namespace neura {
+class MapLocation;
+struct TensorFile;
+}  // namespace neura
+
 namespace neura::io {
 
 struct TensorEntry {
@@ -33,5 +38,8 @@ std::string shown(const std::string& name);
 Header read_header(const Source& source);
 // The header as text, with its size in front, padded so that the data begins at a multiple of 8.
 std::string write_header(const Header& header);
+
+// As load_file(), of bytes anywhere. Tensors of a mapped source are in its pages.
+TensorFile read_tensors(const Source&, const MapLocation&);
 
 }  // namespace neura::io

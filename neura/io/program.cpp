@@ -6,6 +6,7 @@
 
 #include "neura/core/version.h"
 #include "neura/graph/foreign.h"
+#include "neura/io/header.h"
 #include "neura/io/sha256.h"
 #include "neura/ops/create/copy.h"
 
@@ -218,6 +219,9 @@ ProgramFile load_program(const std::string& path, const ProgramOptions& o) {
 }
 ProgramFile load_program(std::span<const std::byte> bytes, bool trusted, const std::string& name) {
   return FileReader(name, load_bytes(bytes, {}, name)).all(trusted, true);
+}
+ProgramFile load_program(const io::Source& source, bool trusted) {
+  return FileReader(source.name(), io::read_tensors(source, {})).all(trusted, !source.mapping());
 }
 bool is_program_file(const Metadata& metadata) { return metadata.count(kText) && metadata.count(kSignature); }
 

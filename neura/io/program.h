@@ -9,6 +9,9 @@
 #include "neura/io/safetensors.h"
 
 namespace neura {
+namespace io {
+class Source;
+}
 
 struct ProgramNames {
   std::vector<std::string> inputs = {}, outputs = {};  // missing ones: the program's, or input_0, output_0
@@ -38,6 +41,7 @@ struct ProgramOptions {
 // NotImplementedError for an operation that is not checked in files, or of a file that a later Neura wrote.
 ProgramFile load_program(const std::string& path, const ProgramOptions& = {});
 ProgramFile load_program(std::span<const std::byte> bytes, bool trusted = false, const std::string& name = "program");
+ProgramFile load_program(const io::Source&, bool trusted = false);  // mmap is the source's
 
 // True if a file begins like one. For tools that read several kinds.
 bool is_program_file(const Metadata& metadata);

@@ -185,13 +185,15 @@ Tensor read_tensor(const io::Source& source, std::uint64_t begin, const Spec& sp
   return t;
 }
 
-TensorFile read(const io::Source& source, const MapLocation& map_location) {
-  io::Header header = io::read_header(source);
+}  // namespace
+
+TensorFile io::read_tensors(const Source& source, const MapLocation& map_location) {
+  Header header = read_header(source);
   const std::string& file = source.name();
   const NeuraMetadata remarks = read_neura_metadata(file, header.metadata);
   static const json none = json::object();
   TensorFile result;
-  for (const io::TensorEntry& e : header.tensors) {
+  for (const TensorEntry& e : header.tensors) {
     const auto it = remarks.tensors.find(e.name);
     const json& remark = it == remarks.tensors.end() || !it->is_object() ? none : *it;
     Tensor t = read_tensor(source, header.data + e.begin, spec_of(file, e, remark));
@@ -206,8 +208,6 @@ TensorFile read(const io::Source& source, const MapLocation& map_location) {
   result.version = remarks.version;
   return result;
 }
-
-}  // namespace
 
 void MapLocation::use(const std::map<std::string, std::string>& devices) {
   std::map<std::string, Device> map;
@@ -232,7 +232,7 @@ std::string save_bytes(const nn::StateDict& tensors, const Metadata& metadata) {
 }
 
 TensorFile load_file(const std::string& path, const MapLocation& map_location, bool mmap) {
-  return read(io::Source(path, mmap), map_location);
+  return io::read_tensors(io::Source(path, mmap), map_location);
 }
 
 nn::StateDict load(const std::string& path, const MapLocation& map_location, bool mmap) {
@@ -243,7 +243,7 @@ nn::StateDict load(std::span<const std::byte> bytes, const MapLocation& map_loca
 }
 
 TensorFile load_bytes(std::span<const std::byte> bytes, const MapLocation& map_location, const std::string& name) {
-  return read(io::Source(bytes, name), map_location);
+  return io::read_tensors(io::Source(bytes, name), map_location);
 }
 
 }  // namespace neura

@@ -1,6 +1,7 @@
 // DLPack: the bytes of a tensor handed to another library, or taken from one, without a copy. The structs follow the
 // published layout of version 1 and of the older form without a version.
 #include "common.h"
+#include "neura/core/dlpack.h"
 #include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
 #include "neura/op/defer.h"
@@ -39,16 +40,6 @@ struct Versioned {
 constexpr std::uint64_t kReadOnly = 1, kCopied = 2;
 constexpr std::int32_t kCpu = 1, kCuda = 2, kOther = 12;  // another library knows no device that was registered
 
-struct Code {
-  DType dtype;
-  std::uint8_t code, bits;
-};
-constexpr Code codes[] = {{DType::int8, 0, 8},         {DType::int16, 0, 16},       {DType::int32, 0, 32},
-                          {DType::int64, 0, 64},       {DType::uint8, 1, 8},        {DType::float16, 2, 16},
-                          {DType::float32, 2, 32},     {DType::float64, 2, 64},     {DType::bfloat16, 4, 16},
-                          {DType::complex64, 5, 64},   {DType::complex128, 5, 128}, {DType::boolean, 6, 8},
-                          {DType::float8_e4m3, 10, 8}, {DType::float8_e5m2, 12, 8}};
-
 // ---- Out: the exported struct holds a tensor of its own, so that it outlives ours and any change of ours.
 
 template <class M> struct Export {
@@ -70,10 +61,9 @@ template <class M> M* exported(const Tensor& t) {
   auto* e = new Export<M>{{}, t.detach(), {}, {}};
   const Spec& s = e->tensor.spec();
   std::copy(s.shape, s.shape + s.rank, e->shape), std::copy(s.strides, s.strides + s.rank, e->strides);
-  const Code* c = std::find_if(std::begin(codes), std::end(codes), [&](const Code& x) { return x.dtype == s.dtype; });
-  NEURA_ASSERT(c != std::end(codes));
+  const DlpackCode& c = dlpack_code(s.dtype);
   const DLDevice device{s.device.is_cpu() ? kCpu : kCuda, s.device.is_cpu() ? 0 : s.device.index};
-  e->managed.tensor = {e->tensor.raw_data(), device, s.rank, {c->code, c->bits, 1}, e->shape, e->strides, 0};
+  e->managed.tensor = {e->tensor.raw_data(), device, s.rank, {c.code, c.bits, 1}, e->shape, e->strides, 0};
   e->managed.context = e;
   e->managed.deleter = [](M* m) { delete static_cast<Export<M>*>(m->context); };
   return &e->managed;
@@ -139,10 +129,8 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
     if (p->deleter) p->deleter(p);
   });
   const DLTensor& d = m->tensor;
-  const Code* c = std::find_if(std::begin(codes), std::end(codes), [&](const Code& x) {
-    return x.code == d.dtype.code && x.bits == d.dtype.bits && d.dtype.lanes == 1;
-  });
-  check<DTypeError>(c != std::end(codes), [&] {
+  const DlpackCode* c = dlpack_code(d.dtype.code, d.dtype.bits, d.dtype.lanes);
+  check<DTypeError>(c, [&] {
     return "from_dlpack: expected a dtype that tensors have, got code " + std::to_string(d.dtype.code) + " of " +
            std::to_string(d.dtype.bits) + " bits";
   });

@@ -23,4 +23,26 @@ for static in "${linkages[@]}"; do
     exit 1
   fi
 done
-if [ -x "$work/installed/bin/neura" ]; then "$work/installed/bin/neura" --version; fi
+neura=$work/installed/bin/neura
+[ -x "$neura" ] || exit 0
+"$neura" --version
+
+# What neura deploy writes is built with the installation, and a program of it needs none.
+[ -x "$work/installed/bin/neura-runner" ] || exit 0
+model=$here/../fuzz/program/mlp.neura
+"$neura" deploy "$model" -o "$work/app"
+package=$(find "$work/installed" -name neura_c.pc)
+[ -n "$package" ] || exit 0
+"$neura" deploy "$model" --c -o "$work/mlp"
+for static in "${linkages[@]}"; do
+  cmake -S "$work/mlp" -B "$work/mlp-$static" -G Ninja -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$2" \
+    -DSTATIC="$static" >"$work/log" && cmake --build "$work/mlp-$static" >"$work/log" || { cat "$work/log"; exit 1; }
+  echo "the model as C sources, static libraries $static"
+  "$work/mlp-$static/example"
+done
+if command -v pkg-config >/dev/null; then
+  PKG_CONFIG_PATH=$(dirname "$package") make -s -C "$work/mlp"
+  "$work/mlp/example"
+fi
+mv "$work/installed" "$work/gone"
+"$work/app" --info

@@ -72,6 +72,35 @@ TEST_P(ProgramRoundTrip, GivesTheSameBitsFromAMappingAFileAndBytes) {
   EXPECT_GE(load(path).size(), weights);  // other readers see them
 }
 
+// As a program that has a model behind its own bytes reads it.
+TEST(ProgramPart, IsReadFromThePartOfAFileAndFromBorrowedMemory) {
+  const Folder folder;
+  const Made m = cnn();
+  const Tensor want = graph::run(m.program, std::vector{m.x})[0];
+  const std::string model = save_program_bytes(m.program), path = folder / "with";
+  io::write_file(path, std::string(100, '?') + model + "behind");
+  for (const bool mmap : {true, false}) {
+    const ProgramFile f = load_program(io::Source(path, 100, model.size(), mmap));
+    test::expect_same(graph::run(f.program, std::vector{m.x})[0], want);
+  }
+  {
+    const ProgramFile f = load_program(io::Source(std::as_bytes(std::span(model)), "net", true));
+    test::expect_same(graph::run(f.program, std::vector{m.x})[0], want);
+    int within = 0;
+    for (const graph::External& e : f.program.externals)
+      if (e.tensor) {
+        const auto* p = static_cast<const char*>(e.tensor.const_raw_data());
+        within += p >= model.data() && p < model.data() + model.size();
+      }
+    EXPECT_GT(within, 0);  // not copied
+  }
+  EXPECT_THROW(load_program(io::Source(path, 101, model.size(), true)), FormatError);
+  const std::uint64_t behind = io::Source(path).size() + 1;
+  EXPECT_THROW(io::Source(path, behind, 0, true), FormatError);
+  EXPECT_THROW(io::Source(path, 100, behind - 100, false), FormatError);
+  EXPECT_THROW(io::Source(path, 8, ~std::uint64_t{0}, false), FormatError);
+}
+
 std::string refusal(const std::string& bytes, bool trusted = false) {
   try {
     load_program(std::as_bytes(std::span(bytes)), trusted, "net");

@@ -1,0 +1,91 @@
+#include "cli/runner/given.h"
+
+#include <algorithm>
+
+#include "cli/npy.h"
+#include "cli/ports.h"
+#include "neura/core/number_text.h"
+#include "neura/io/safetensors.h"
+#include "neura/ops/create/copy.h"
+
+namespace neura::cli {
+namespace {
+
+bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
+
+// As the input has it: integers come through int64, so that none is rounded.
+Tensor numbers(const std::string& name, const Spec& s, const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c == ',' || c == ' ') words.emplace_back();
+    else words.back() += c;
+  std::erase(words, "");
+  const auto expect = [&](bool ok, const std::string& what, const std::string& got) {
+    check<ValueError>(ok, [&] { return "expected " + what + " for the input \"" + name + "\", got " + got; });
+  };
+  expect(words.size() == 1 || std::int64_t(words.size()) == s.numel,
+         std::to_string(s.numel) + " numbers (or one, or a file .npy or .safetensors)",
+         words.empty() ? "none" : std::to_string(words.size()) + " numbers");
+  const bool integral = is_integral(s.dtype);
+  Tensor t = Tensor::empty(Spec::dense(integral ? DType::int64 : DType::float64, s.sizes()));
+  for (std::int64_t i = 0; i < s.numel; ++i) {
+    const std::string& word = words[words.size() == 1 ? 0 : std::size_t(i)];
+    double real = 0;
+    char* end = nullptr;
+    const long long whole = std::strtoll(word.c_str(), &end, 10);
+    expect(integral ? !*end && end != word.c_str() : parse_number(word, real),
+           integral ? "whole numbers (or a file .npy or .safetensors)" : "numbers (or a file .npy or .safetensors)",
+           "\"" + word + "\"");
+    if (integral) t.data<std::int64_t>()[i] = whole;
+    else t.data<double>()[i] = real;
+  }
+  return t.to(s.dtype);
+}
+
+Tensor checked(const std::string& name, const Spec& s, const Tensor& t, const std::string& from) {
+  const auto text = [&] {
+    return "expected " + s.str() + " as the input \"" + name + "\", got " + t.spec().str() + " in " + from;
+  };
+  check<DTypeError>(t.dtype() == s.dtype, text);
+  check<ShapeError>(t.spec().same_shape(s), text);
+  return t;
+}
+Tensor of_file(const std::string& name, const Spec& s, const std::string& path) {
+  if (ends_with(path, ".npy")) return checked(name, s, read_npy(path), path);
+  const nn::StateDict all = load(path, Device());
+  const Tensor* t = all.find(name);
+  if (!t && all.size() == 1) t = &all.begin()->second;
+  check<ValueError>(t, [&] { return path + ": expected a tensor \"" + name + "\", got none of that name"; });
+  return checked(name, s, *t, path);
+}
+
+}  // namespace
+
+std::vector<Tensor> given(const std::vector<std::string>& names, const std::vector<Spec>& specs,
+                          const std::vector<std::string>& values) {
+  std::vector<Tensor> all(names.size());
+  for (const std::string& word : values) {
+    const auto [name, value] = parted(word);
+    if (name.empty() && ends_with(value, ".safetensors")) {
+      const nn::StateDict file = load(value, Device());
+      bool used = false;
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (const Tensor* t = file.find(names[i])) all[i] = checked(names[i], specs[i], *t, value), used = true;
+      if (used) continue;
+    }
+    std::size_t at = 0;
+    if (!name.empty()) at = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
+    else
+      while (at < names.size() && all[at]) ++at;
+    check<ValueError>(at < names.size(), [&, &n = name] {
+      std::string known;
+      for (const std::string& k : names) known += (known.empty() ? "" : ", ") + k;
+      return "expected inputs of the model (" + known + "), got " + (n.empty() ? "more of them" : "\"" + n + "\"");
+    });
+    all[at] = ends_with(value, ".npy") || ends_with(value, ".safetensors") ? of_file(names[at], specs[at], value)
+                                                                           : numbers(names[at], specs[at], value);
+  }
+  return all;
+}
+
+}  // namespace neura::cli

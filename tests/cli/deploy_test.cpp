@@ -1,0 +1,170 @@
+// neura deploy: programs that have a model within, and C sources.
+#include <cstdlib>
+#include <sstream>
+
+#include "cli/npy.h"
+#include "cli/runner/appended.h"
+#include "neura/core/file.h"
+#include "neura/graph/trace.h"
+#include "neura/io/program.h"
+#include "neura/nn/linear.h"
+#include "neura/onnx/export.h"
+#include "neura/ops/reduce/scan.h"
+#include "tests/cli/tiny.h"
+
+namespace neura {
+namespace {
+
+using test::Cli;
+
+struct CliDeploy : Cli {
+  Tensor x = test::sample({2, 3});
+  nn::Linear net{3, 4};
+  Tensor want = net.forward(x).detach();
+  void SetUp() override {
+    const auto f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{net.forward(in[0])}; };
+    const std::vector<graph::Named> names{{"weight", net.weight}, {"bias", net.bias}};
+    save_program(folder / "net.neura", graph::trace(f, std::vector{x}, names), {{"x"}, {"y"}, {{"licence", "mine"}}});
+    cli::write_npy(folder / "x.npy", x);
+    save(folder / "x.safetensors", {{"x", x}, {"other", want}});
+  }
+  // A command of the shell in the folder, with the environment of nobody; its exit code.
+  int sh(const std::string& command) {
+    const int status = std::system(
+        ("cd " + folder.path() + " && env -i PATH=/usr/bin:/bin sh -c '" + command + "' >out 2>err").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+  void deploys() { ASSERT_EQ(run({"deploy", "net.neura", "-o", "app"}), 0) << err(); }
+  std::string refused(int code, const std::string& command) {
+    EXPECT_EQ(sh(command), code) << out();
+    const std::string text = err();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+    return text;
+  }
+};
+
+TEST_F(CliDeploy, AProgramHasItsModelWithin) {
+  deploys();
+  EXPECT_NE(out().find("written: app, "), std::string::npos) << out();
+  std::filesystem::remove(folder / "net.neura");
+  ASSERT_EQ(sh("./app x.npy -o y.npy"), 0) << err();
+  test::expect_same(cli::read_npy(folder / "y.npy"), want);
+  ASSERT_EQ(sh("./app x=x.safetensors --output results --threads 1"), 0) << err();
+  test::expect_same(cli::read_npy(folder / "results/y.npy"), want);
+  ASSERT_EQ(sh("./app x.safetensors --output y.npy"), 0) << err();
+  test::expect_same(cli::read_npy(folder / "y.npy"), want);
+  ASSERT_EQ(sh("./app 1,-2.5,3e-1,4,5,6 -o y.npy"), 0) << err();
+  Tensor given = Tensor::empty(Spec::dense(float32, Shape{2, 3}));
+  const float numbers[] = {1, -2.5f, 0.3f, 4, 5, 6};
+  std::copy(numbers, numbers + 6, given.data<float>());
+  test::expect_same(cli::read_npy(folder / "y.npy"), net.forward(given).detach());
+  ASSERT_EQ(sh("./app -1"), 0) << err();
+  EXPECT_NE(out().find("y                float32 [2, 4]"), std::string::npos) << out();
+}
+
+TEST_F(CliDeploy, AProgramSaysWhatItIs) {
+  deploys();
+  ASSERT_EQ(sh("./app --help"), 0) << err();
+  for (const char* part : {"usage: app [OPTIONS] [x=]VALUE", "x                    float32 [2, 3]", "float32 [2, 4]"})
+    EXPECT_NE(out().find(part), std::string::npos) << part << "\n" << out();
+  ASSERT_EQ(sh("./app --info"), 0) << err();
+  EXPECT_NE(out().find("licence                mine"), std::string::npos) << out();
+  ASSERT_EQ(sh("./app --bench 3"), 0) << err();
+  EXPECT_NE(out().find("runs       3: least"), std::string::npos) << out();
+}
+
+TEST_F(CliDeploy, AProgramRefusesWhatDoesNotFit) {
+  deploys();
+  EXPECT_EQ(refused(1, "./app"), "app: expected a value for the input \"x\", got none; see \"app --help\"\n");
+  EXPECT_EQ(refused(1, "./app 1,2"),
+            "app: expected 6 numbers (or one, or a file .npy or .safetensors) for the input \"x\", got 2 numbers\n");
+  EXPECT_EQ(refused(1, "./app one"),
+            "app: expected numbers (or a file .npy or .safetensors) for the input \"x\", got \"one\"\n");
+  EXPECT_EQ(refused(1, "./app z=1"), "app: expected inputs of the model (x), got \"z\"\n");
+  EXPECT_EQ(refused(1, "./app 1 2"), "app: expected inputs of the model (x), got more of them\n");
+  EXPECT_EQ(refused(2, "./app --fast"), "app: expected an option of the list, got --fast; see \"app --help\"\n");
+  EXPECT_EQ(refused(2, "./app 1 -o"), "app: -o: expected a value behind it, got none; see \"app --help\"\n");
+  EXPECT_EQ(refused(2, "./app --threads none"),
+            "app: --threads: expected a number from 1 to 1000000, got \"none\"; see \"app --help\"\n");
+  cli::write_npy(folder / "wide.npy", want);
+  EXPECT_EQ(refused(1, "./app wide.npy"),
+            "app: expected float32 [2, 3] as the input \"x\", got float32 [2, 4] in wide.npy\n");
+  save(folder / "two.safetensors", {{"a", x}, {"b", x}});
+  EXPECT_EQ(refused(1, "./app x=two.safetensors"),
+            "app: two.safetensors: expected a tensor \"x\", got none of that name\n");
+  EXPECT_NE(refused(1, "./app none.npy").find("none.npy"), std::string::npos);
+}
+
+TEST_F(CliDeploy, AProgramNeedsTheCLibraryAlone) {
+#ifndef NEURA_RUNNER_ALONE
+  GTEST_SKIP() << "a sanitizer is a library of its own";
+#endif
+  deploys();
+  ASSERT_EQ(sh("ldd ./app"), 0) << err();
+  const std::string text = out();
+  for (const char* part : {"neura", "stdc++", "hwy", "gcc_s", "png", "libz"})
+    EXPECT_EQ(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST_F(CliDeploy, TracesOnnxFilesAndTrustsAsItIsTold) {
+  onnx::export_model(net, std::vector{x}, folder / "net.onnx",
+                     {.input_names = {"x"}, .output_names = {"y"}, .dynamic = {{0, 0, "batch"}}});
+  ASSERT_EQ(run({"deploy", "net.onnx", "-o", "app", "--size", "batch=2"}), 0) << err();
+  ASSERT_EQ(sh("./app x.npy -o y.npy"), 0) << err();
+  test::expect_close(cli::read_npy(folder / "y.npy"), want);
+  const auto f = [](std::span<const Tensor> in) { return std::vector<Tensor>{cumprod(in[0], 0)}; };
+  save_program(folder / "f.neura", graph::trace(f, std::vector{x}));
+  EXPECT_NE(fails(1, {"deploy", "f.neura", "-o", "app"}).find("cumprod"), std::string::npos);
+  ASSERT_EQ(run({"deploy", "f.neura", "-o", "app", "--trust"}), 0) << err();
+  ASSERT_EQ(sh("./app x.npy -o y.npy"), 0) << err();
+  test::expect_same(cli::read_npy(folder / "y.npy"), cumprod(x, 0));
+}
+
+TEST_F(CliDeploy, RefusesWhatIsNoModelAndNoRunner) {
+  deploys();
+  EXPECT_EQ(fails(1, {"deploy", "x.npy", "-o", "b"}),
+            "neura: deploy: expected a file .neura or .onnx, got x.npy; neura export makes one of a run\n");
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--size", "batch=2"}),
+            "neura: deploy: expected no --size for a program, whose sizes are fixed, got batch=2\n");
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--runner", "app"}),
+            "neura: deploy: expected a neura-runner without a model, got app\n");
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--runner", "x.npy"}),
+            "neura: deploy: expected a neura-runner without a model, got x.npy\n");
+  EXPECT_NE(fails(1, {"deploy", "net.neura", "-o", "b", "--runner", "none"}).find("got no file none"),
+            std::string::npos);
+  EXPECT_EQ(run({"deploy", "net.neura", "-o", "b", "--c", "--executable"}), 2);
+  io::write_file(folder / "bad.neura", io::read_file(folder / "net.neura").substr(0, 400));
+  EXPECT_NE(fails(1, {"deploy", "bad.neura", "-o", "b"}).find("bad.neura"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder / "b"));
+  ASSERT_EQ(sh("cp " + std::string(std::getenv("NEURA_BIN")) + "/neura-runner runner"), 0);
+  EXPECT_NE(refused(1, "./runner").find("expected a model behind this program, got none"), std::string::npos);
+}
+
+TEST_F(CliDeploy, CSourcesCompileAndRun) {
+  ASSERT_EQ(run({"deploy", "net.neura", "--c", "-o", "small-net/"}), 0) << err();
+  const std::string header = test::text_of(folder / "small-net/small_net.h");
+  for (const char* part :
+       {"#define SMALL_NET_IN_X_COUNT 6 /* x: float32 [2, 3] */\n", "#define SMALL_NET_OUT_Y_COUNT 8 ",
+        "int small_net_run(small_net_model* model, const float* in_x, float* out_y);"})
+    EXPECT_NE(header.find(part), std::string::npos) << part << "\n" << header;
+  const std::string flags = "-std=c99 -Wall -Wextra -Wpedantic -Werror -I" + std::string(NEURA_SOURCE_FOLDER);
+  ASSERT_EQ(sh("cc " + flags + " -c small-net/small_net.c small-net/example.c"), 0) << err();
+#ifdef NEURA_C_LIBRARY
+  const std::filesystem::path library = NEURA_C_LIBRARY;
+  ASSERT_EQ(
+      sh("cc small_net.o example.o -o example " + library.string() + " -Wl,-rpath," + library.parent_path().string()),
+      0)
+      << err();
+  ASSERT_EQ(sh("./example"), 0) << err();
+  EXPECT_EQ(out().rfind("y ", 0), 0u) << out();
+  std::istringstream numbers(out().substr(2));  // of the bias, for zeros
+  for (int i = 0; i < 8; ++i) {
+    float got = 0;
+    numbers >> got;
+    EXPECT_NEAR(got, net.bias.const_data<float>()[i % 4], 1e-4) << i;
+  }
+#endif
+}
+
+}  // namespace
+}  // namespace neura
