@@ -25,18 +25,15 @@ list(JOIN unused "|" unused)
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
 foreach(name IN ITEMS graph/foreign graph/infer graph/parse graph/run graph/text graph/verify io/header io/program
         io/safetensors io/sha256 nn/state_dict)
-  list(APPEND sources neura/${name}.cpp)
+  list(APPEND sources ${CMAKE_SOURCE_DIR}/neura/${name}.cpp)
 endforeach()
 include(NeuraFamilies)
-list(APPEND sources wasm/absent.cpp wasm/inference.cpp)
 
-# What differs between the two modules is compiled for each.
+# Kernels are compiled to be fast, in a folder of their own: this compiler takes no -O2 behind an -Oz. (It then computes
+# wrong numbers: a row's mean in neura/backend/cpu/norm/norm_lines.cpp.)
 set(own ${sources})
-list(FILTER own INCLUDE REGEX "backend/cpu/|/families/|op/registry|graph/parse|wasm/")
+list(FILTER own INCLUDE REGEX "backend/cpu/|/families/|op/registry|graph/parse")
 list(REMOVE_ITEM sources ${own})
-set(kernels ${own})
-list(FILTER kernels INCLUDE REGEX "backend/cpu/.*/|/families/")
-set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS -O2)
 
 function(neura_for_programs target)
   target_compile_definitions(${target} PRIVATE NEURA_INFERENCE ${ARGN})
@@ -46,19 +43,4 @@ function(neura_for_programs target)
 endfunction()
 add_library(neura_inference STATIC ${sources})
 neura_for_programs(neura_inference)
-
-# Linked without Emscripten's JavaScript: package/index.js has the few functions that WASI asks for.
-set(sources_neura_web ${own})
-set(sources_neura_web_small ${own})
-list(FILTER sources_neura_web_small EXCLUDE REGEX "/reduce/scan\\.cpp$|/families/special\\.cpp$")
-foreach(target IN ITEMS neura_web neura_web_small)
-  add_executable(${target} ${sources_${target}})
-  target_link_libraries(${target} PRIVATE neura_inference)
-  target_link_options(${target} PRIVATE -Oz --no-entry -sSTANDALONE_WASM -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=2GB
-    -sMALLOC=emmalloc)
-  set_target_properties(${target} PROPERTIES SUFFIX .wasm)
-endforeach()
-neura_for_programs(neura_web)
-neura_for_programs(neura_web_small NEURA_INFERENCE_SMALL)
-set_target_properties(neura_web PROPERTIES OUTPUT_NAME neura)
-set_target_properties(neura_web_small PROPERTIES OUTPUT_NAME neura-small)
+add_subdirectory(wasm)

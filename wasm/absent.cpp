@@ -1,12 +1,16 @@
-// What a library that only runs programs does not have: gradients, and tables of kernels that no operation of
-// op/inference_ops.def calls.
+// What a library that only runs programs does not have: gradients, random numbers, and tables of kernels that no
+// operation of op/inference_ops.def calls.
 #include "neura/backend/backend.h"
-#include "neura/core/tensor.h"
+#include "neura/core/error.h"
+#include "neura/ops/random/dropout.h"
 
 namespace neura {
 
 bool Tensor::requires_grad() const { return false; }
 Tensor& Tensor::requires_grad_(bool) { return *this; }  // what a file says of weights that were trained
+Tensor dropout(const Tensor&, double, bool) {
+  throw NotImplementedError("dropout: expected a program in evaluation mode, got one that draws; export model.eval()");
+}
 
 const sort_kernels* cpu_sort() { return nullptr; }
 const random_kernels* cpu_random() { return nullptr; }
