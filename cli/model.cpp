@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/ports.h"
 #include "cli/program.h"
@@ -58,6 +59,12 @@ Tensor example(const char* command, const onnx::ValueInfoProto& v, const std::ve
                                                     : size_of_name(command, sizes, d.dim_param.value_or("")));
   const DType dtype = onnx::dtype_for(onnx::Type(v.type->tensor_type->elem_type));
   return sample(shape, dtype);
+}
+// As many of what the network takes.
+Tensor items(const Tensor& some, std::int64_t count) {
+  Shape shape = some.shape();
+  shape[0] = count;
+  return zeros(shape, {.dtype = some.dtype()});
 }
 
 std::vector<graph::Named> names_of(const nn::Module& m) {
@@ -133,6 +140,7 @@ int export_model(const ExportOptions& o) {
   std::vector<Tensor> inputs;
   std::vector<graph::Named> names;
   graph::Function f;
+  Metadata metadata;  // of a program
   std::optional<Loaded> run;
   if (std::filesystem::path(o.model).extension() == ".onnx") {
     const OnnxFunction traced("export", o.model, {});
@@ -148,7 +156,8 @@ int export_model(const ExportOptions& o) {
     }
   } else {
     run.emplace(o.model, "cpu");
-    inputs = {run->task->input()};
+    inputs = {items(run->task->input(), is_program(o.output) ? o.batch : 2)};
+    if (!run->task->classes().empty()) metadata["classes"] = nlohmann::json(run->task->classes()).dump();
     to.input_names = {"input"}, to.output_names = {"output"}, to.dynamic = {{0, 0, "batch"}};
     f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{(*run->model)(in[0])}; };
     names = names_of(*run->model);
@@ -156,7 +165,7 @@ int export_model(const ExportOptions& o) {
   status.say("writing " + o.output);
   if (is_program(o.output)) {
     const NoGrad off;
-    save_program(o.output, graph::trace(f, inputs, names), {to.input_names, to.output_names});
+    save_program(o.output, graph::trace(f, inputs, names), {to.input_names, to.output_names, metadata});
     status.say("");
     std::printf("written: %s\n", o.output.c_str());
     return kDone;
