@@ -26,9 +26,9 @@ def _basis(a, q, niter):
 def svd_lowrank(A, q=6, niter=2, M=None):
     """U [..., m, q], S [..., q] and V [..., n, q] with A - M close to U diag(S) V^H, by random projections.
 
-    A [..., m, n], floating or complex; q: how many singular values, a little more than are wanted; niter: iterations,
-    each of which makes them more exact; M: broadcasts with A. Halko, Martinsson and Tropp, arXiv 0909.4061.
-    ShapeError, DTypeError; ValueError for q above min(m, n) or niter below 0.
+    A [..., m, n], floating or complex; q: how many singular values, a little more than are wanted, and no more than
+    there are; niter: iterations, each of which makes them more exact; M: broadcasts with A. Halko, Martinsson and Tropp,
+    arXiv 0909.4061. ShapeError, DTypeError; ValueError for q or niter below 0.
 
     >>> A = neura.outer(neura.arange(1.0, 5.0), neura.ones(3))
     >>> neura.svd_lowrank(A, q=2)[1].round(decimals=3)
@@ -37,9 +37,9 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     _check_matrices("svd_lowrank", "A", A)
     if M is not None:
         A = A - M
-    most = min(A.shape[-2:])
-    if not 0 <= q <= most:
-        raise errors.ValueError(f"svd_lowrank: expected q from 0 to {most}, got {q}")
+    q = min(6 if q is None else q, *A.shape[-2:])
+    if q < 0:
+        raise errors.ValueError(f"svd_lowrank: expected q to be 0 or more, got {q}")
     if niter < 0:
         raise errors.ValueError(f"svd_lowrank: expected niter to be 0 or more, got {niter}")
     wide = A.shape[-2] < A.shape[-1]

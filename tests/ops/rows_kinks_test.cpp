@@ -96,6 +96,24 @@ TEST(Kinks, ComplexInfinitiesAreThoseOfC) {
     EXPECT_TRUE(std::isnan(std::abs((number({inf, 0}) / number({inf, 0})).to(complex128).to_vector<C>()[0])));
   }
 }
+TEST(Kinks, ComplexNumbersOverZeroAreTheirPartsOverZero) {  // NumPy's answer, and torch's
+  using C = std::complex<double>;
+  const double inf = INFINITY, nan = NAN;
+  const auto same = [](double a, double b) { return std::isnan(a) ? std::isnan(b) : a == b; };
+  const std::pair<C, C> cases[] = {{{1, 1}, {inf, inf}},   {{-3, 2}, {-inf, inf}},    {{-1, 0}, {-inf, nan}},
+                                   {{0, 1}, {nan, inf}},   {{0, 0}, {nan, nan}},      {{inf, 0}, {inf, nan}},
+                                   {{nan, 2}, {nan, inf}}, {{-inf, inf}, {-inf, inf}}};
+  for (const DType dtype : {complex64, complex128})
+    for (const std::int64_t n : {1, 9})
+      for (const C zero : {C(0, 0), C(-0.0, 0), C(0, -0.0), C(-0.0, -0.0)}) {
+        const Tensor none = full({n}, zero, {.dtype = dtype});
+        for (const auto& [z, expected] : cases)
+          for (const C y : (full({n}, z, {.dtype = dtype}) / none).to(complex128).to_vector<C>())
+            EXPECT_TRUE(same(expected.real(), y.real()) && same(expected.imag(), y.imag())) << z << " gives " << y;
+        const C r = reciprocal(none).to(complex128).to_vector<C>().back();
+        EXPECT_TRUE(r.real() == inf && std::isnan(r.imag())) << r;
+      }
+}
 
 TEST(Kinks, RoundingGoesToEven) {
   expect_close(round(of({0.5, 1.5, 2.5, -0.5, -1.5})), {0, 2, 2, -0., -2});

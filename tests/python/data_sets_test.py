@@ -150,12 +150,13 @@ def test_weighted_sampler_follows_the_weights():
     assert counts[1] == 0 and abs(counts[2] / counts[0] - 3) < 0.3
     once = WeightedRandomSampler([0.1, 0.9, 0.4, 3.0], 4, replacement=False)
     assert sorted(once) == [0, 1, 2, 3] and len(once) == 4
+    assert list(WeightedRandomSampler([0.0, 2.0], 2, replacement=False)) == [1, 0]
     for wrong in (
         lambda: WeightedRandomSampler([1], 0),
         lambda: WeightedRandomSampler([1], True),
         lambda: WeightedRandomSampler([1], 1, replacement=0),
         lambda: WeightedRandomSampler([[1.0]], 1),
-        lambda: list(WeightedRandomSampler([1.0, 0.0], 2, replacement=False)),
+        lambda: list(WeightedRandomSampler([0.0, 0.0], 1, replacement=False)),
         lambda: list(WeightedRandomSampler([1.0, -1.0], 2)),
     ):
         with pytest.raises((ValueError, RuntimeError)):

@@ -71,8 +71,8 @@ def test_batches_starts_and_preconditioners():
 
 
 def test_mistakes():
-    with pytest.raises(ValueError, match="svd_lowrank: expected q from 0 to 6, got 7"):
-        neura.svd_lowrank(A, q=7)
+    with pytest.raises(ValueError, match="svd_lowrank: expected q to be 0 or more, got -1"):
+        neura.svd_lowrank(A, q=-1)
     with pytest.raises(ValueError, match="niter to be 0 or more"):
         neura.pca_lowrank(A, niter=-1)
     with pytest.raises(errors.ShapeError, match=r"expected A to be matrices"):
@@ -87,3 +87,11 @@ def test_mistakes():
         neura.lobpcg(DIAGONAL.clone().requires_grad_())
     with pytest.raises(errors.LinAlgError, match="independent columns"):
         neura.lobpcg(DIAGONAL, X=neura.ones(12, 2, dtype=neura.float64))
+
+
+def test_no_more_singular_values_than_there_are():
+    small = neura.tensor([[4.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
+    for q in (2, 6, 10, None):
+        u, s, v = neura.svd_lowrank(small, q=q)
+        assert u.shape == (3, 2) and s.shape == (2,) and v.shape == (2, 2)
+        assert neura.allclose(u @ neura.diag(s) @ v.T, small, atol=1e-5)

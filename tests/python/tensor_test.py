@@ -385,3 +385,8 @@ def test_ldexp_has_the_dtype_of_its_input_and_its_range():
     w = neura.tensor([1.5], requires_grad=True)
     neura.ldexp(w, neura.tensor([3])).backward()
     assert w.grad.tolist() == [8]
+
+
+def test_unbind_of_no_dimension_is_an_index_error():
+    with pytest.raises(IndexError, match="unbind: expected a tensor with dimensions, got a 0-d one"):
+        neura.tensor(1.0).unbind()

@@ -27,11 +27,15 @@ template <class R> NEURA_HD constexpr complex<R> operator*(complex<R> a, complex
 }
 template <class R> NEURA_HD constexpr complex<R> operator*(R s, complex<R> z) { return {s * z.re, s * z.im}; }
 template <class R> NEURA_HD complex<R> operator/(complex<R> z, R s) { return {z.re / s, z.im / s}; }
-// scaled, so that |b|² neither overflows nor vanishes; as C has it, what is finite over an infinity is 0
+// scaled, so that |b|² neither overflows nor vanishes; as C has it, what is finite over an infinity is 0; over 0, as
+// NumPy has it, each part is divided
 template <class R> NEURA_HD NEURA_CALLED complex<R> operator/(complex<R> a, complex<R> b) {
   const R scale = max(abs(b.re), abs(b.im)), re = b.re / scale, im = b.im / scale, d = b.re * re + b.im * im;
   const auto vanishes = (infinite(b.re) || infinite(b.im)) && finite(a.re) && finite(a.im);
-  return {where(vanishes, R(0_c), (a.re * re + a.im * im) / d), where(vanishes, R(0_c), (a.im * re - a.re * im) / d)};
+  const auto over_zero = scale == 0_c;
+  const R x = where(over_zero, a.re, a.re * re + a.im * im), y = where(over_zero, a.im, a.im * re - a.re * im);
+  const R by = where(over_zero, scale, d);
+  return {where(vanishes, R(0_c), x / by), where(vanishes, R(0_c), y / by)};
 }
 template <class R> NEURA_HD constexpr auto operator==(complex<R> a, complex<R> b) { return a.re == b.re && a.im == b.im; }
 template <class R> NEURA_HD constexpr auto operator!=(complex<R> a, complex<R> b) { return a.re != b.re || a.im != b.im; }
