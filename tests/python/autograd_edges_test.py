@@ -136,3 +136,9 @@ def test_the_node_of_a_leaf_gives_the_leaf():
     assert any(n.variable is named["bias"] for n in nodes)
     node = (neura.ones(2, requires_grad=True) * 2).grad_fn.next_functions[0][0]
     assert not hasattr(node, "variable")  # nobody holds that leaf any more
+
+
+def test_a_gradient_of_nothing_is_a_mistake():
+    x, _, z = leaves()
+    with pytest.raises(errors.ValueError, match="grad: expected at least one tensor as inputs, got none"):
+        neura.autograd.grad(z.sum(), [])
