@@ -31,8 +31,16 @@ std::string upper(std::string text) {
 }
 // In a comment.
 std::string shown(std::string text) {
-  for (std::size_t at; (at = text.find("*/")) != text.npos;) text.replace(at, 2, "* ");
+  for (std::size_t at; (at = text.find("*/")) != std::string::npos;) text.replace(at, 2, "* ");
   return text;
+}
+// Text with @0, @1, ... replaced.
+std::string filled(std::string_view text, std::initializer_list<std::string> values) {
+  std::string to;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '@') to += values.begin()[text[++i] - '0'];
+    else to += text[i];
+  return to;
 }
 std::vector<CPort> ports(const std::string& name, const char* way, const std::vector<std::string>& names,
                          const std::vector<Spec>& specs) {
@@ -41,7 +49,7 @@ std::vector<CPort> ports(const std::string& name, const char* way, const std::ve
     std::string local = way + identifier(names[i]);
     while (std::any_of(all.begin(), all.end(), [&](const CPort& p) { return upper(p.local) == upper(local); }))
       local += "_" + std::to_string(i);
-    all.push_back({names[i], local, upper(name + "_" + local) + "_COUNT", specs[i]});
+    all.push_back({names[i], local, upper(filled("@0_@1_COUNT", {name, local})), specs[i]});
   }
   return all;
 }
@@ -178,21 +186,22 @@ std::string Sources::source() const {
   text += "  memset(tensors, 0, sizeof tensors);\n";
   if (in.empty()) text += "  inputs[0] = tensors;\n";
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::string at = "  tensors[" + std::to_string(i) + "].", n = std::to_string(i);
     const DlpackCode& c = dlpack_code(in[i].spec.dtype);
-    text += at + "data = (void*)" + in[i].local + ";\n" + at + "device.device_type = kDLCPU;\n";
-    text += at + "ndim = " + std::to_string(in[i].spec.rank) + ";\n" + at + "shape = sizes_" + n + ";\n";
-    text += at + "dtype.code = " + std::to_string(c.code) + ";\n" + at + "dtype.bits = " + std::to_string(c.bits);
-    text += ";\n" + at + "dtype.lanes = 1;\n  inputs[" + n + "] = &tensors[" + n + "];\n";
+    text += filled(
+        "  tensors[@0].data = (void*)@1;\n  tensors[@0].device.device_type = kDLCPU;\n  tensors[@0].ndim = @2;\n"
+        "  tensors[@0].shape = sizes_@0;\n  tensors[@0].dtype.code = @3;\n  tensors[@0].dtype.bits = @4;\n"
+        "  tensors[@0].dtype.lanes = 1;\n  inputs[@0] = &tensors[@0];\n",
+        {std::to_string(i), in[i].local, std::to_string(in[i].spec.rank), std::to_string(c.code),
+         std::to_string(c.bits)});
   }
   text += "  code = neura_run(model ? model->session : NULL, inputs, " + ins + ", outputs, " + outs + ");\n";
   text += "  if (code) return code;\n";
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::string at = "outputs[" + std::to_string(i) + "]";
-    if (elements(out[i].spec))
-      text += "  memcpy(" + out[i].local + ", " + at + "->dl_tensor.data, " + out[i].macro + " * sizeof *" +
-              out[i].local + ");\n";
-    text += "  neura_release(" + at + ");\n";
+    const std::string n = std::to_string(i);
+    text += filled(elements(out[i].spec) ? "  memcpy(@0, outputs[@1]->dl_tensor.data, @2 * sizeof *@0);\n"
+                                         : "  (void)@0; /* has no elements */\n",
+                   {out[i].local, n, out[i].macro});
+    text += filled("  neura_release(outputs[@0]);\n", {n});
   }
   return text + "  return NEURA_DONE;\n}\n";
 }

@@ -38,7 +38,9 @@ std::int64_t count_of(const std::string& option, const std::string& text) {
     misused(option + ": expected a number from 1 to 1000000, got \"" + text + "\"");
   return n;
 }
-bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == text.npos; }
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
 
 Line read_line(const std::vector<std::string>& words) {
   Line line;

@@ -9,6 +9,8 @@
 #include "neura/io/program.h"
 #include "neura/nn/linear.h"
 #include "neura/onnx/export.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
 #include "neura/ops/reduce/scan.h"
 #include "tests/cli/tiny.h"
 
@@ -163,6 +165,33 @@ TEST_F(CliDeploy, CSourcesCompileAndRun) {
     numbers >> got;
     EXPECT_NEAR(got, net.bias.const_data<float>()[i % 4], 1e-4) << i;
   }
+#endif
+}
+
+// Words of C as names, names that are one in C, no dimensions, no elements, integers, truth values, complex numbers.
+TEST_F(CliDeploy, CSourcesOfAnySignatureCompileAndRun) {
+  const Tensor scalar = full({}, 2.0), whole = full({3}, 5, {.dtype = int64}), none = zeros({0, 2});
+  const auto f = [](std::span<const Tensor> in) {
+    return std::vector<Tensor>{in[1] + 1, gt(in[1], in[0]), in[2] * in[0], in[0].to(complex64)};
+  };
+  save_program(folder / "all.neura", graph::trace(f, std::vector{scalar, whole, none}),
+               {{"a.b", "a/b", "int"}, {"next", "over", "none", "int"}});
+  ASSERT_EQ(run({"deploy", "all.neura", "--c", "-o", "3all"}), 0) << err();
+  const std::string header = test::text_of(folder / "3all/model_3all.h");
+  for (const char* part : {"#define MODEL_3ALL_OUT_INT_COUNT 2 /* int: complex64 [], pairs */", "bool [3], 0 or 1",
+                           "const float* in_a_b, const int64_t* in_a_b_1, const float* in_int, int64_t* out_next, "
+                           "uint8_t* out_over, float* out_none, float* out_int);"})
+    EXPECT_NE(header.find(part), std::string::npos) << part << "\n" << header;
+  const std::string flags = "-std=c99 -Wall -Wextra -Wpedantic -Werror -I" + std::string(NEURA_SOURCE_FOLDER);
+  ASSERT_EQ(sh("cc " + flags + " -O2 -c 3all/model_3all.c 3all/example.c"), 0) << err();
+#ifdef NEURA_C_LIBRARY
+  const std::filesystem::path library = NEURA_C_LIBRARY;
+  ASSERT_EQ(
+      sh("cc model_3all.o example.o -o example " + library.string() + " -Wl,-rpath," + library.parent_path().string()),
+      0)
+      << err();
+  ASSERT_EQ(sh("./example"), 0) << err();
+  EXPECT_EQ(out(), "next 1 1 1\nover 0 0 0\nnone\nint 0 0\n");
 #endif
 }
 
