@@ -49,6 +49,7 @@ struct ExportOptions {
   std::string model, output;
   std::int64_t opset = 0;  // 0: the usual one
   std::string weights = "auto";
+  std::int64_t batch = 1;  // items that a program of a run takes
 };
 struct BenchOptions {
   std::string model, device = "cpu";

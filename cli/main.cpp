@@ -162,6 +162,8 @@ void add_models(CLI::App& app, Commands& c) {
   to->add_option("--weights", c.to_onnx.weights,
                  "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
       ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
+  to->add_option("--batch", c.to_onnx.batch, "Of a run, how many items a file .neura takes at once (default 1)")
+      ->check(CLI::Range(1, 65536).description(""));
 }
 #endif
 

@@ -1,6 +1,7 @@
 // neura run, bench and export: a model of an ONNX file, or the network of a run.
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/ports.h"
@@ -55,6 +56,12 @@ Tensor example(const onnx::ValueInfoProto& v, const std::vector<std::string>& si
     shape.push_back(d.dim_value && *d.dim_value > 0 ? *d.dim_value : size_of_name(sizes, d.dim_param.value_or("")));
   const DType dtype = onnx::dtype_for(onnx::Type(v.type->tensor_type->elem_type));
   return sample(shape, dtype);
+}
+// As many of what the network takes.
+Tensor items(const Tensor& some, std::int64_t count) {
+  Shape shape = some.shape();
+  shape[0] = count;
+  return zeros(shape, {.dtype = some.dtype()});
 }
 
 }  // namespace
@@ -112,6 +119,7 @@ int export_model(const ExportOptions& o) {
   std::vector<Tensor> inputs;
   std::vector<graph::Named> names;
   graph::Function f;
+  Metadata metadata;  // of a program
   Ref<onnx::Model> model;
   std::optional<Loaded> run;
   const auto take = [&](const nn::Module& m) {
@@ -139,7 +147,8 @@ int export_model(const ExportOptions& o) {
     take(*model);
   } else {
     run.emplace(o.model, "cpu");
-    inputs = {run->task->input()};
+    inputs = {items(run->task->input(), is_program(o.output) ? o.batch : 2)};
+    if (!run->task->classes().empty()) metadata["classes"] = nlohmann::json(run->task->classes()).dump();
     to.input_names = {"input"}, to.output_names = {"output"}, to.dynamic = {{0, 0, "batch"}};
     f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{(*run->model)(in[0])}; };
     take(*run->model);
@@ -147,7 +156,7 @@ int export_model(const ExportOptions& o) {
   status.say("writing " + o.output);
   if (is_program(o.output)) {
     const NoGrad off;
-    save_program(o.output, graph::trace(f, inputs, names), {to.input_names, to.output_names});
+    save_program(o.output, graph::trace(f, inputs, names), {to.input_names, to.output_names, metadata});
     status.say("");
     std::printf("written: %s\n", o.output.c_str());
     return kDone;

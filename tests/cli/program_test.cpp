@@ -46,6 +46,16 @@ TEST_F(CliProgram, WritesOneOfAnOnnxFile) {
   ASSERT_EQ(run({"run", "other.neura", "--input", "x.npy", "--output", "y.npy"}), 0) << err();
   test::expect_close(cli::read_npy(folder / "y.npy"), net.forward(x).detach());
 }
+TEST_F(Cli, ExportsAProgramOfWhatItTrainedForAnyNumberOfItems) {
+  ASSERT_EQ(run(train({"--epochs", "1", "--out", "m"})), 0) << err();
+  ASSERT_EQ(run({"export", "m", "--output", "m.neura"}), 0) << err();
+  const ProgramFile one = load_program(folder / "m.neura");
+  EXPECT_EQ(one.program.values[0].str(), "uint8 [1, 1, 10, 8]");
+  EXPECT_EQ(one.metadata.at("classes").substr(0, 2), "[\"");
+  ASSERT_EQ(run({"export", "m", "--output", "m.neura", "--batch", "3"}), 0) << err();
+  EXPECT_EQ(load_program(folder / "m.neura").program.values[0].str(), "uint8 [3, 1, 10, 8]");
+  EXPECT_EQ(run({"export", "m", "--output", "m.neura", "--batch", "0"}), 2);
+}
 TEST_F(CliProgram, RefusesUncheckedOperationsAndDamage) {
   const auto f = [](std::span<const Tensor> in) { return std::vector<Tensor>{cumprod(in[0], 0)}; };
   save_program(folder / "f.neura", graph::trace(f, std::vector{x}));
