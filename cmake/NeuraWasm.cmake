@@ -29,8 +29,10 @@ endif()
 
 # How a program is linked: it reads and writes the files of the machine that runs node, and its memory grows as it needs.
 # Little is optimised again, which would take as long as compiling.
-string(APPEND CMAKE_EXE_LINKER_FLAGS " -O1 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sNODERAWFS=1 -sEXIT_RUNTIME=1"
-       " -sENVIRONMENT=node --pre-js ${CMAKE_SOURCE_DIR}/wasm/node.js")
+if(NOT NEURA_INFERENCE)
+  string(APPEND CMAKE_EXE_LINKER_FLAGS " -O1 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sNODERAWFS=1 -sEXIT_RUNTIME=1"
+         " -sENVIRONMENT=node --pre-js ${CMAKE_SOURCE_DIR}/wasm/node.js")
+endif()
 if(EXISTS /usr/share/nodejs/acorn)  # Debian's Emscripten does not say where its parser is
   set(CMAKE_CXX_LINKER_LAUNCHER ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
 endif()

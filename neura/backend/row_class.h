@@ -36,6 +36,7 @@ struct TypeRule {
   }
   // True if some accepted dtype is computed in d.
   constexpr bool has_kernel(DType d) const {
+    if (!(dtypes::compiled & bit(d))) return false;
     for (int i = 0; i < kDTypes; ++i)
       if (accepts(DType(i)) && (computed_in(DType(i)) == d || computed_in(DType(i), DType::float64) == d)) return true;
     return false;

@@ -10,7 +10,11 @@ struct View {
 
   explicit operator bool() const { return data; }
   template <class T> T* as() const { return reinterpret_cast<T*>(data); }
+#ifdef NEURA_INFERENCE_SMALL
+  [[gnu::always_inline]] DType dtype() const { return compiled_dtype(spec->dtype); }
+#else
   DType dtype() const { return spec->dtype; }
+#endif
   int rank() const { return spec->rank; }
   std::int64_t numel() const { return spec->numel; }
   std::int64_t size(int d) const { return spec->shape[d]; }

@@ -348,20 +348,24 @@ constexpr std::pair<std::string_view, Rule> kRules[] = {
     {" recurrent_layer ", recurrent},
 };
 
+Rule rule_of(const Row& row) {  // null: there is none
+  const std::string name = " " + name_of(row) + " ";
+  for (const auto& [names, rule] : kRules)
+    if (names.find(name) != names.npos) return row.kind == Row::slope ? nullptr : rule;
+  return nullptr;
+}
+
 void check_node(const Program& p, const Node& n) {
   if (n.row->kind == Row::pointwise) return;
-  const std::string name = " " + name_of(*n.row) + " ";
-  const auto* rule = std::find_if(std::begin(kRules), std::end(kRules),
-                                  [&](const auto& r) { return r.first.find(name) != r.first.npos; });
-  check<NotImplementedError>(
-      rule != std::end(kRules) && n.row->kind != Row::slope && n.destination == Destination::fresh, [&] {
-        return "program: expected operations that are checked in programs of files, got " + text_of(n) +
-               "; trust the file, if it is your own";
-      });
+  const Rule rule = rule_of(*n.row);
+  check<NotImplementedError>(rule && n.destination == Destination::fresh, [&] {
+    return "program: expected operations that are checked in programs of files, got " + text_of(n) +
+           "; trust the file, if it is your own";
+  });
   std::string why;
   bool fits = false;
   try {
-    fits = rule->second(Claim(p, n));
+    fits = rule(Claim(p, n));
   } catch (const Error& e) {
     why = std::string(": ") + e.what();
   }
@@ -370,6 +374,8 @@ void check_node(const Program& p, const Node& n) {
 }
 
 }  // namespace
+
+bool is_checked(const Row& row) { return row.kind == Row::pointwise || rule_of(row); }
 
 void check_foreign(const Program& p) {
   for (const Node& n : p.nodes) check_node(p, n);

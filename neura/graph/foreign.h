@@ -13,5 +13,6 @@ Program parse(std::string_view text, const std::function<void(Program&)>& inspec
 // them: pointwise ones, views, and what networks in evaluation mode are made of. NotImplementedError names any other
 // operation; ValueError says which call does not fit. Call it before verify().
 void check_foreign(const Program&);
+bool is_checked(const Row&);  // an operation that such a program may call
 
 }  // namespace neura::graph

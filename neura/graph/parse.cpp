@@ -106,6 +106,10 @@ class Parser {
     int d = 0;
     while (d < kDTypes && word != name(DType(d))) ++d;
     if (d == kDTypes) refuse("a dtype, not " + std::string(word) + "; then");
+    check<NotImplementedError>(dtypes::compiled & bit(DType(d)), [&] {
+      return "program: expected a dtype that this library has kernels for, got " + std::string(word) + " in line " +
+             std::to_string(number_) + "; use the one that has all of them";
+    });
     Spec s = Spec::dense(DType(d), sizes());
     if (skip("strides")) {
       const Shape strides = sizes();

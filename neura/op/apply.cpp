@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
 
 bool needs_record(const Call& call) {
-  if (state.active & kUnrecorded) return false;
+  if (kOnlyPrograms || state.active & kUnrecorded) return false;
   if (call.row->cls.comes == ResultType::as_bool && call.destination == Destination::fresh) return false;
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor))
@@ -229,7 +229,7 @@ bool is_long(const Call& call, const Spec& result) {
 }
 
 void record(const Call& call) {
-  if (Ref<Record> r = begin_record(call)) finish_record(std::move(r), call);
+  if (Ref<Record> r = kOnlyPrograms ? Ref<Record>() : begin_record(call)) finish_record(std::move(r), call);
 }
 
 void fresh(Call& call, bool recorded) {
@@ -289,7 +289,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   TensorImpl* out = call.out[0].impl();
   if (!out) [[unlikely]]
     refuse<ValueError>(call, "expected a destination, got an undefined tensor");
-  const bool recording = !(state.active & kUnrecorded);
+  const bool recording = !kOnlyPrograms && !(state.active & kUnrecorded);
   check_devices(call);
   if (recording && call.destination == Destination::out && (recorded || may_need_gradient(out)))
     refuse<AutogradError>(
@@ -304,7 +304,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
     dtypes = infer(call, in.get(), spec), check_destination(call, spec[0]);
     if (call.row->numbers) reserve_numbers(call, spec[0].device);
   }
-  Ref<Record> r = recorded ? begin_record(call) : Ref<Record>();
+  Ref<Record> r = !kOnlyPrograms && recorded ? begin_record(call) : Ref<Record>();
   bool waits = false;
   if constexpr (may_wait) waits = deferral()->rewrites(call, spec[0]);
   if (!waits && (flat || call.row->kind == Row::pointwise)) {
@@ -320,7 +320,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
     else run_structured(call, spec);
   }
   out->id = ++state.id;  // another value now
-  if (r) finish_record(std::move(r), call);
+  if (!kOnlyPrograms && r) finish_record(std::move(r), call);
 }
 
 [[gnu::noinline, gnu::cold, noreturn]] void rethrow(const Call& call) {
@@ -345,7 +345,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
 }  // namespace
 
 void apply(Call& call) {
-  if (state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
+  if (!kOnlyPrograms && state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
     return state.active & (kIntercepted | kAutocast) ? intercept(call) : deferral()->take(call);
   proceed(call);
 }

@@ -24,12 +24,22 @@ struct List {
 
 const List* of_the_library() {
   auto* list = new List;
-  for (const Row* row : all_rows()) list->add(*row);
+#ifdef NEURA_INFERENCE_SMALL
+  constexpr Family left_out = Family::special;
+#else
+  constexpr Family left_out = Family::count;
+#endif
+  for (const Row* row : all_rows())
+    if (row->family != left_out) list->add(*row);
   for (const Row* row : all_rows())
     for (int i = 0; i < row->inputs; ++i)
       if (row->slopes[i].exists) list->add(row->derivatives[i]);
 #define NEURA_OPERATION(identifier, ...) list->add(operations::identifier());
+#ifdef NEURA_INFERENCE
+#include "neura/op/inference_ops.def"
+#else
 #include "neura/op/all_ops.def"
+#endif
 #undef NEURA_OPERATION
   return list;
 }

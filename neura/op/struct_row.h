@@ -91,10 +91,10 @@ template <class Op> constexpr Row make_row() {
     else r.run = &detail::Fixed<Op>::run;
   }
   if (r.is_lazy) r.kind = Row::lazy;
-  if constexpr (requires { &Op::gradient; })
+  if constexpr (!kOnlyPrograms && requires { &Op::gradient; })
     r.gradient = [](Gradient& g) { static_cast<const Op*>(g.op)->gradient(g); };
-  if constexpr (requires { &Op::gradient; }) r.differentiable = true;
-  if constexpr (requires { &Op::define; }) r.differentiable = true;
+  if constexpr (!kOnlyPrograms && requires { &Op::gradient; }) r.differentiable = true;
+  if constexpr (!kOnlyPrograms && requires { &Op::define; }) r.differentiable = true;
   r.make = [](void* to) { new (to) Op{}; };
   r.copy = [](void* to, const void* from) { new (to) Op(*static_cast<const Op*>(from)); };
   if constexpr (!std::is_trivially_destructible_v<Op>) r.drop = [](void* p) { static_cast<Op*>(p)->~Op(); };

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "neura/graph/trace.h"
 #include "neura/neura.h"
+#include "neura/op/operations.h"
+#include "neura/op/registry.h"
 #include "tests/contract/structs.h"
 #include "tests/io/mutate.h"
 
@@ -120,6 +124,16 @@ TEST(ForeignCall, OfValuesThatDoNotFitIntoMemoryIsRefused) {
 TEST(ForeignCall, MayNotWriteInputs) {
   expect_refused("program\n%0 = input : float32 [1]\n%1 = mul(%0, 2.0) in %0 : float32 [1]\nupdate %0 = %1\nreturn\n",
                  "captured memory");
+}
+
+TEST(Foreign, ALibraryThatOnlyRunsProgramsHasAllThatTheyMayCall) {
+  const std::set<const Row*> listed{
+#define NEURA_OPERATION(identifier, ...) &operations::identifier(),
+#include "neura/op/inference_ops.def"
+#undef NEURA_OPERATION
+  };
+  for (const Row* row : all_operations())
+    if (row->kind != Row::pointwise) EXPECT_EQ(graph::is_checked(*row), listed.contains(row)) << row->name;
 }
 
 }  // namespace

@@ -53,8 +53,13 @@ void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdif
   }
 }
 template <int D> using ElementAt = typename Element<DType(D)>::type;
+constexpr DTypeSet kConverted = dtypes::compiled | bit(DType::float64);  // some means are computed in it
 template <int From, int To = 0> constexpr void fill_row(ConvertTable& t) {
-  if constexpr (To < kDTypes) t.pair[From][To] = &convert<ElementAt<From>, ElementAt<To>>, fill_row<From, To + 1>(t);
+  if constexpr (To < kDTypes) {
+    if constexpr (kConverted & bit(DType(From)) && kConverted & bit(DType(To)))
+      t.pair[From][To] = &convert<ElementAt<From>, ElementAt<To>>;
+    fill_row<From, To + 1>(t);
+  }
 }
 template <int From = 0> constexpr void fill_table(ConvertTable& t) {
   if constexpr (From < kDTypes) fill_row<From>(t), fill_table<From + 1>(t);

@@ -106,7 +106,7 @@ template <template <class> class Row, int D = 0> constexpr void fill(RowKernel& 
   if constexpr (D < kDTypes) {
     if constexpr (Row<Probe>::kind.has_kernel(DType(D))) {
       k.value[D] = &value_of<Row, D>;
-      if constexpr (differentiable(DType(D))) {
+      if constexpr (!kOnlyPrograms && differentiable(DType(D))) {
         constexpr Probe s[3] = {probe<Row, 0>(), probe<Row, 1>(), probe<Row, 2>()};
         if constexpr (!s[0].none && !s[0].is_g) k.slope[0][D] = &slope_of<Row, 0, D>;
         if constexpr (!s[1].none && !s[1].is_g) k.slope[1][D] = &slope_of<Row, 1, D>;

@@ -62,10 +62,10 @@ namespace slope_rows {
 #include "neura/tables/end_kinds.h"
 }  // namespace slope_rows
 namespace rows {
-#define NEURA_OBJECT(name, formula, text)                                                                       \
-  constinit const Row name = plain::make_row<plain::name##_row>(#name, formula, text, name##_attributes,        \
-                                                                name##_limits.any() ? &name##_limits : nullptr, \
-                                                                NEURA_PLACE(name), slope_rows::name);
+#define NEURA_OBJECT(name, formula, text)                                      \
+  constinit const Row name = plain::make_row<plain::name##_row>(               \
+      #name, NEURA_ROW_TEXT(formula), NEURA_ROW_TEXT(text), name##_attributes, \
+      name##_limits.any() ? &name##_limits : nullptr, NEURA_PLACE(name), kOnlyPrograms ? nullptr : slope_rows::name);
 #define ROW1(name, cls, attributes, formula, d, text) NEURA_OBJECT(name, #formula, text)
 #define ROW2(name, cls, attributes, formula, d0, d1, text) NEURA_OBJECT(name, #formula, text)
 #define ROW3(name, cls, attributes, formula, d0, d1, d2, text) NEURA_OBJECT(name, #formula, text)

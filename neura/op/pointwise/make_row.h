@@ -47,7 +47,7 @@ template <template <class> class R, int K> Tensor slope_of_tensors(const Tensor*
 template <template <class> class R, int K> constexpr Slope make_slope() {
   constexpr Probe p = probe<R, K>();
   Slope s;
-  if constexpr (!p.none) {
+  if constexpr (!kOnlyPrograms && !p.none) {
     s.exists = true, s.passes = p.is_g, s.reads_g = p.reads() & 1;
     s.reads = static_cast<std::uint16_t>((p.reads() >> 1 & 7) | (p.reads() >> 4 & 1) << 8);
     s.exact = &slope_of_tensors<R, K>;

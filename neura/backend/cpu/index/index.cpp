@@ -250,8 +250,13 @@ void nonzero(Context& c, View x, View out) {
 }  // namespace
 
 const index_kernels* cpu_index() {
-  static constexpr index_kernels table{select,        write,  grid_index::gather, grid_index::scatter, linear,
-                                       count_nonzero, nonzero};
+  static constexpr index_kernels table{.select = &select,
+                                       .write = NEURA_UNLESS_INFERENCE(&write),
+                                       .gather = &grid_index::gather,
+                                       .scatter = NEURA_UNLESS_INFERENCE(&grid_index::scatter),
+                                       .linear = NEURA_UNLESS_INFERENCE(&linear),
+                                       .count_nonzero = NEURA_UNLESS_INFERENCE(&count_nonzero),
+                                       .nonzero = NEURA_UNLESS_INFERENCE(&nonzero)};
   return &table;
 }
 

@@ -250,10 +250,10 @@ void softmax_backward(Context& c, View g, View y, int dim, bool logarithm, View 
 
 const softmax_kernels* cpu_softmax() {
   static constexpr softmax_kernels table{.softmax = &softmax,
-                                         .softmax_backward = &softmax_backward,
-                                         .attends = &cpu_attends,
-                                         .attention = &cpu_attention,
-                                         .attention_backward = &cpu_attention_backward};
+                                         .softmax_backward = NEURA_UNLESS_INFERENCE(&softmax_backward),
+                                         .attends = NEURA_UNLESS_SMALL(&cpu_attends),
+                                         .attention = NEURA_UNLESS_SMALL(&cpu_attention),
+                                         .attention_backward = NEURA_UNLESS_INFERENCE(&cpu_attention_backward)};
   return &table;
 }
 

@@ -200,8 +200,15 @@ template <class Row, class N> struct Loops {
   }
 };
 
+#ifdef NEURA_INFERENCE_SMALL
+template <class Row, DType d>
+constexpr bool is_compiled = is_one_of<Row, sum_row, mean_row, amax_row, amin_row> &&
+                             (dtypes::compiled & bit(d) || (d == DType::float64 && is_one_of<Row, mean_row>));
+#else
+template <class Row, DType d> constexpr bool is_compiled = true;
+#endif
 template <class Row, DType d> constexpr FoldLoops loops_of() {
-  if constexpr (Row::computed & bit(d)) {
+  if constexpr (Row::computed & bit(d) && is_compiled<Row, d>) {
     using L = Loops<Row, typename NumberOf<d>::type>;
     return {L::rows, L::columns, L::merge, L::start, L::finish};
   } else return {};

@@ -201,7 +201,7 @@ void Walk::columns() {
 
 // Dense results of the computing dtype go where they belong.
 void deliver(ConvertFn* convert, const char* from, std::int64_t size, View y) {
-  const std::int64_t y_size = size_of(y.dtype());
+  const std::int64_t y_size = size_of(y.spec->dtype);
   if (y.spec->contiguous) return convert(from, size, y.data, y_size, std::size_t(y.numel()));
   const int last = y.rank() - 1;
   for (std::int64_t o = 0, n = y.numel() / y.size(last); o < n; ++o) {
@@ -236,7 +236,7 @@ void fold(Context& c, ReduceOp which, DType computed, unsigned dims, View x, Vie
   w.kept_in = w.kept.pop(), w.red_in = w.reduced.pop();
   const bool by_rows = !any_kept || (any_reduced && w.red_in.x <= w.kept_in.x);
   w.cut(by_rows);
-  const bool in_place = w.chunks == 1 && y.dtype() == computed && y.spec->contiguous;
+  const bool in_place = w.chunks == 1 && y.spec->dtype == computed && y.spec->contiguous;
   w.partial = in_place ? y.data : static_cast<char*>(c.scratch(std::size_t(w.chunks * w.outputs * w.size)));
   if (!w.count) w.loops.start(w.partial, w.outputs);
   else if (by_rows) w.rows();
@@ -245,7 +245,7 @@ void fold(Context& c, ReduceOp which, DType computed, unsigned dims, View x, Vie
   w.loops.finish(w.partial, w.outputs, w.p, w.p_scale * w.size, w.count);
   if (!w.count && computed == DType::boolean)
     for (std::int64_t i = 0; i < w.outputs; ++i) w.partial[i] &= 1;  // the start of a minimum is all ones
-  if (!in_place) deliver(convert.pair[int(computed)][int(y.dtype())], w.partial, w.size, y);
+  if (!in_place) deliver(convert.pair[int(computed)][int(y.spec->dtype)], w.partial, w.size, y);
 }
 
 }  // namespace neura

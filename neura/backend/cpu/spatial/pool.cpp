@@ -219,12 +219,12 @@ void mean_gradient(Context& c, View g, View x, const PoolShape& s) {
 
 const pool_kernels* cpu_pool() {
   static constexpr pool_kernels kernels = {.max = &max,
-                                           .scatter = &scatter,
-                                           .gather = &gather,
+                                           .scatter = NEURA_UNLESS_INFERENCE(&scatter),
+                                           .gather = NEURA_UNLESS_INFERENCE(&gather),
                                            .mean = &mean,
-                                           .mean_gradient = &mean_gradient,
-                                           .sample = &sample,
-                                           .sample_gradient = &sample_gradient};
+                                           .mean_gradient = NEURA_UNLESS_INFERENCE(&mean_gradient),
+                                           .sample = NEURA_UNLESS_INFERENCE(&sample),
+                                           .sample_gradient = NEURA_UNLESS_INFERENCE(&sample_gradient)};
   return &kernels;
 }
 

@@ -1,0 +1,46 @@
+# The modules for browsers and node (wasm/package): a library that only runs programs of files, linked into neura.wasm and,
+# with fewer operations and dtypes, neura-small.wasm. Their size is their price: all but the kernels is compiled to be
+# small, what no program may call is left out (op/inference_ops.def), and the linker drops what nothing calls.
+if(NOT EMSCRIPTEN)
+  message(FATAL_ERROR "NEURA_INFERENCE is for WebAssembly: cmake --preset web")
+endif()
+set(patterns neura/backend/*.cpp neura/backend/cpu/*.cpp)
+foreach(folder IN ITEMS core op op/pointwise)
+  list(APPEND patterns neura/${folder}/*.cpp)
+endforeach()
+foreach(family IN ITEMS create index nn product reduce shape spatial pointwise)
+  list(APPEND patterns neura/ops/${family}/*.cpp)
+endforeach()
+foreach(family IN ITEMS conv index norm product recurrent reduce spatial)
+  list(APPEND patterns neura/backend/cpu/${family}/*.cpp)
+endforeach()
+file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+set(unused  # of these folders
+  op/record core/task_graph backend/cpu/family backend/cpu/fused "backend/cpu/.*/(sparse|integer|grid_sample|sample|sort)[a-z_]*"
+  "ops/index/(index_advanced|index_reduce|segment)" "ops/product/(einsum|sparse_product)"
+  "ops/nn/(bilinear|embedding_bag|multi_head_attention|random_activation|torch_internal)"
+  "ops/reduce/(finite_difference|hash|statistics)" "ops/shape/(resize|sliding_window)"
+  "ops/spatial/(fractional_pool|grid_sample|interpolate|pool_composed|spatial)")
+list(JOIN unused "|" unused)
+list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
+foreach(name IN ITEMS graph/foreign graph/infer graph/parse graph/run graph/text graph/verify io/header io/program
+        io/safetensors io/sha256 nn/state_dict)
+  list(APPEND sources ${CMAKE_SOURCE_DIR}/neura/${name}.cpp)
+endforeach()
+include(NeuraFamilies)
+
+# Kernels are compiled to be fast, in a folder of their own: this compiler takes no -O2 behind an -Oz. (It then computes
+# wrong numbers: a row's mean in neura/backend/cpu/norm/norm_lines.cpp.)
+set(own ${sources})
+list(FILTER own INCLUDE REGEX "backend/cpu/|/families/|op/registry|graph/parse")
+list(REMOVE_ITEM sources ${own})
+
+function(neura_for_programs target)
+  target_compile_definitions(${target} PRIVATE NEURA_INFERENCE ${ARGN})
+  target_compile_options(${target} PRIVATE -Wno-unused-function -Wno-unused-const-variable)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE hwy::hwy hwy::hwy_contrib nlohmann_json::nlohmann_json)
+endfunction()
+add_library(neura_inference STATIC ${sources})
+neura_for_programs(neura_inference)
+add_subdirectory(wasm)
