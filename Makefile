@@ -1,7 +1,7 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build quick dev demo test bench wheel wheels wheel-cuda docs site format format-check lint checks asan tsan arm wasm coverage install clean
+.PHONY: help build quick dev demo test bench wheel wheels wheel-cuda docs site format format-check lint checks asan tsan arm wasm web coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -38,6 +38,8 @@ arm:  ## builds for 64-bit ARM and runs tests under emulation
 	tools/arm.sh
 wasm:  ## builds for WebAssembly and runs tests in node
 	tools/wasm.sh
+web:  ## builds the package for browsers and node, and its page, in build/web, and tests them
+	tools/web.sh
 coverage:  ## which lines and which errors the C++ tests execute
 	tools/coverage.sh
 wheel:  ## the Python package as a wheel, in build/dist, tried in an environment of its own

@@ -27,3 +27,5 @@ left='*Thread*:*Parallel*:*Worker*:*Concurrent*:Memory.EverythingComesBack:Targe
 left+=':HugeSizes.*:Sums.OfManySmallIntegersDoNotOverflow:Refusals.Resizing:Refusals.SortingAndCounting:SortConformance.StoredAnswers'
 export GTEST_FILTER=${GTEST_FILTER:-*:-$left}
 tools/test.sh build/wasm -R "^(train_circle|$(IFS='|'; echo "${floors[*]}"))$"
+unset GTEST_FILTER
+tools/web.sh
