@@ -34,9 +34,10 @@ sizes() {  # sizes "what" limit files...: bytes as they are, and by gzip
 }
 sizes "usual networks, with JavaScript" 400000 $package/neura-small.wasm $package/index.js
 sizes "all operators, with JavaScript" 900000 $package/neura.wasm $package/index.js
-grep -aciE 'nvrtcCompile|cublas|cudnnCreate|libcuda' $package/neura.wasm | grep -qx 0
+foreign=$(grep -aciE 'nvrtcCompile|cublas|cudnnCreate|libcuda' $package/neura.wasm) || true
+[ "$foreign" = 0 ]
 
-NEURA_PACKAGE=$package node --test wasm/test/
+NEURA_PACKAGE=$package node --test wasm/test/package.test.mjs
 node wasm/test/pages.mjs $package docs/web.md wasm/package/README.md
 native() { PYTHONPATH=$1/site build/python/bin/python wasm/test/models.py wasm/test/data --check; }
 for build in build/release build/dev; do [ -d $build/site/neura ] && break; done

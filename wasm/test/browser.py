@@ -61,7 +61,7 @@ class Browser:
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",
-            "--window-size=1060,900",
+            "--window-size=1060,1000",
         ]
         options = {"args": arguments + [f"--user-data-dir={profile}"], "binary": shutil.which("chromium")}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
@@ -222,8 +222,8 @@ def main(folder, samples, picture):
                 right = tries(page, folder, samples if not query else samples[:2])
                 page.screenshot(picture.with_name(f"{picture.stem}-drawn.png")) if not query else None
                 refusals(page)
-                page.drop(samples[0][0])
                 page.browser.run("document.getElementById('status').dataset.state = ''")
+                page.drop(samples[0][0])  # it goes on after an error
                 page.answer()
                 if not query:
                     print(f"  {right} of {len(samples)} pictures right")

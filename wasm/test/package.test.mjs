@@ -1,5 +1,5 @@
 // The package in node: the answers of both modules are the native ones, errors are Neura's sentences and leave the
-// module whole, and a thousand runs take no more memory than one. node --test wasm/test, the package in NEURA_PACKAGE.
+// module whole, and a thousand runs take no more memory than one. node --test on it, the package in NEURA_PACKAGE.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
