@@ -27,8 +27,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     """U [..., m, q], S [..., q] and V [..., n, q] with A - M close to U diag(S) V^H, by random projections.
 
     A [..., m, n], floating or complex; q: how many singular values, a little more than are wanted, and no more than
-    there are; niter: iterations, each of which makes them more exact; M: broadcasts with A. Halko, Martinsson and Tropp,
-    arXiv 0909.4061. ShapeError, DTypeError; ValueError for q or niter below 0.
+    there are; niter: iterations, each of which makes them more exact; M: broadcasts with A. Halko, Martinsson and
+    Tropp, arXiv 0909.4061. ShapeError, DTypeError; ValueError for q or niter below 0.
 
     >>> A = neura.outer(neura.arange(1.0, 5.0), neura.ones(3))
     >>> neura.svd_lowrank(A, q=2)[1].round(decimals=3)
