@@ -36,19 +36,19 @@ std::string dtypes(DTypeSet s) {
   return list;
 }
 
-const char* gives(Comes c) {
+const char* gives(ResultType c) {
   switch (c) {
-    case Comes::same:
+    case ResultType::same:
       return "the same";
-    case Comes::as_float:
+    case ResultType::as_float:
       return "floating";
-    case Comes::as_bool:
+    case ResultType::as_bool:
       return "bool";
-    case Comes::as_real:
+    case ResultType::as_real:
       return "the same, real";
-    case Comes::as_real_float:
+    case ResultType::as_real_float:
       return "floating, real";
-    case Comes::as_sum:
+    case ResultType::as_sum:
       return "the same, int64 for integers";
   }
   return "";
