@@ -11,6 +11,7 @@ import json
 import pathlib
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LINK = re.compile(r"(\[[^\]\n]*\])\(([^)#\s]+)(#[^)\s]*)?\)")
 ROW = re.compile(r"^\| \[([^\]]+)\]\(([^)#]+)\)")
 LANGUAGE = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".sh": "bash", ".def": "cpp", ".json": "json", ".yml": "yaml"}
+PICTURES = (".png", ".jpg", ".svg")
 PROGRAMS = "examples/README.md"
 RESULTS = "bench/results/README.md"
 USUAL = ("neura.nn", "neura.nn.functional", "neura.optim", "neura.Tensor")  # what nearly every program uses
@@ -85,6 +87,10 @@ class Site:
         if (ROOT / path).is_dir():  # the list of programs stands for folders below it, too
             home = path + "/README.md" if not path.startswith("examples/") else PROGRAMS
             return posixpath.relpath(home, posixpath.dirname(page) or ".")
+        if pathlib.PurePath(path).suffix in PICTURES:
+            (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, self.pages / path)
+            return target
         if not path.startswith("examples/"):
             self.sources.append(path)
         return target + ".md"
