@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "neura/core/dlpack.h"
 #include "neura/ops/create/copy.h"
+#include "neura/ops/shape/view.h"
 
 namespace neura::capi {
 namespace {
@@ -84,10 +86,13 @@ Tensor borrowed(const DLTensor* t, const Port& p) {
   if (!spec.numel) return Tensor::empty(Spec::dense(p.dtype, spec.sizes()));
   char* data = static_cast<char*>(t->data) + t->byte_offset;
   const auto bytes = std::size_t(spec.span() * size_of(spec.dtype));
-  const Tensor here(Ref<TensorImpl>::adopt(TensorImpl::make(spec, Storage::wrap(
-                                                                      data, bytes, [](Storage*) {}, nullptr))));
-  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(spec.dtype))) == 0;
-  return aligned ? here : here.clone();
+  if (reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(spec.dtype))) != 0) {
+    const Tensor copied = Tensor::empty(Spec::dense(p.dtype, Shape{spec.span()}));
+    std::memcpy(copied.raw_data(), data, bytes);
+    return as_strided(copied, spec.sizes(), std::span(spec.strides, spec.rank));
+  }
+  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, Storage::wrap(
+                                                                  data, bytes, [](Storage*) {}, nullptr))));
 }
 
 DLManagedTensorVersioned* given_out(Tensor t) {
