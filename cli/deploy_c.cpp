@@ -96,14 +96,8 @@ struct Sources {
     name = identifier(path.filename().string());
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name = "model_" + name;
     type = name + "_model";
-    std::vector<Spec> specs;
-    const graph::Program& p = d.file.program;
-    for (std::size_t i = 0; i < p.externals.size(); ++i)
-      if (p.externals[i].kind == graph::External::input) specs.push_back(p.values[i]);
-    in = ports(name, "in_", d.file.inputs, specs);
-    specs.clear();
-    for (const graph::ValueId v : p.outputs) specs.push_back(p.values[v]);
-    out = ports(name, "out_", d.file.outputs, specs);
+    in = ports(name, "in_", d.file.inputs, d.file.program.input_specs());
+    out = ports(name, "out_", d.file.outputs, d.file.program.output_specs());
   }
 
   std::string made() const {

@@ -30,20 +30,23 @@ std::pair<std::string, std::string> parted(const std::string& text) {
   if (at == std::string::npos) return {"", text};
   return {text.substr(0, at), text.substr(at + 1)};
 }
+std::size_t place_of(const std::string& name, const std::vector<std::string>& names, const std::vector<Tensor>& all) {
+  std::size_t at = 0;
+  if (!name.empty()) at = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
+  else
+    while (at < names.size() && all[at]) ++at;
+  check<ValueError>(at < names.size(), [&] {
+    std::string known;
+    for (const std::string& k : names) known += (known.empty() ? "" : ", ") + k;
+    return "expected inputs of the model (" + known + "), got " + (name.empty() ? "more of them" : "\"" + name + "\"");
+  });
+  return at;
+}
 std::vector<Tensor> read_inputs(const std::vector<std::string>& names, const std::vector<std::string>& files) {
   std::vector<Tensor> all(names.size());
   for (const std::string& text : files) {
     const auto [name, file] = parted(text);
-    std::size_t at = 0;
-    if (!name.empty()) at = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
-    else
-      while (at < names.size() && all[at]) ++at;
-    check<ValueError>(at < names.size(), [&, &n = name] {
-      std::string known;
-      for (const std::string& k : names) known += (known.empty() ? "" : ", ") + k;
-      return "expected inputs of the model (" + known + "), got " + (n.empty() ? "more of them" : "\"" + n + "\"");
-    });
-    all[at] = read_npy(file);
+    all[place_of(name, names, all)] = read_npy(file);
   }
   return all;
 }
@@ -65,9 +68,12 @@ void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
     check<NotImplementedError>(o.tensor.defined(), [&] {
       return "run: expected tensors as outputs, got another value as \"" + o.name + "\"; use neura.onnx of Python";
     });
-    std::string file = o.name;
-    std::replace(file.begin(), file.end(), '/', '_');
-    file = one ? to : to + "/" + file + ".npy";
+    std::string file = to;
+    if (!one) {
+      std::string name = o.name;
+      std::replace(name.begin(), name.end(), '/', '_');
+      file.append("/").append(name).append(".npy");
+    }
     if (!to.empty()) write_npy(file, o.tensor);
     std::printf("%-16s %s%s\n", o.name.c_str(), o.text.c_str(), to.empty() ? "" : (", written to " + file).c_str());
     if (to.empty()) std::printf("%s\n", o.tensor.to(Device()).str().c_str());

@@ -25,6 +25,9 @@ class Status {
 
 // NAME=VALUE; without a name, ("", VALUE).
 std::pair<std::string, std::string> parted(const std::string& text);
+// Which input a value is for: the one of that name, or without a name the next that has none. ValueError: there is
+// none.
+std::size_t place_of(const std::string& name, const std::vector<std::string>& names, const std::vector<Tensor>& all);
 // One tensor for each name, from FILE.npy for the next name that has none, or NAME=FILE.npy; undefined where no file is
 // given.
 std::vector<Tensor> read_inputs(const std::vector<std::string>& names, const std::vector<std::string>& files);

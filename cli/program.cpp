@@ -15,12 +15,6 @@ ProgramFile loaded(const std::string& file, const std::string& device, bool trus
   });
   return load_program(file, {.trusted = trusted});
 }
-std::vector<Spec> inputs_of(const graph::Program& p) {
-  std::vector<Spec> all;
-  for (std::size_t i = 0; i < p.externals.size(); ++i)
-    if (p.externals[i].kind == graph::External::input) all.push_back(p.values[i]);
-  return all;
-}
 
 }  // namespace
 
@@ -49,7 +43,7 @@ int bench_program(const BenchOptions& o) {
   const Clock::time_point start = Clock::now();
   const ProgramFile f = loaded(o.model, o.device, o.trusted);
   const double load = since(start);
-  const std::vector<Spec> specs = inputs_of(f.program);
+  const std::vector<Spec> specs = f.program.input_specs();
   std::vector<Tensor> inputs = read_inputs(f.inputs, o.inputs);
   std::vector<std::pair<std::string, std::string>> shown;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -64,11 +64,7 @@ json ports(const std::vector<std::string>& names, const std::vector<Spec>& specs
 std::unique_ptr<Model> made(ProgramFile file) {
   auto m = std::make_unique<Model>();
   m->file = std::move(file);
-  const graph::Program& p = m->file.program;
-  std::vector<Spec> in, out;
-  for (std::size_t i = 0; i < p.externals.size(); ++i)
-    if (p.externals[i].kind == graph::External::input) in.push_back(p.values[i]);
-  for (const graph::ValueId v : p.outputs) out.push_back(p.values[v]);
+  const std::vector<Spec> in = m->file.program.input_specs(), out = m->file.program.output_specs();
   for (const Spec& s : in) m->inputs.push_back(Tensor::empty(Spec::dense(s.dtype, s.sizes())));
   json metadata = json::object();
   for (const auto& [key, text] : m->file.metadata) metadata[key] = text;

@@ -1,7 +1,5 @@
 #include "cli/runner/given.h"
 
-#include <algorithm>
-
 #include "cli/npy.h"
 #include "cli/ports.h"
 #include "neura/core/number_text.h"
@@ -73,15 +71,7 @@ std::vector<Tensor> given(const std::vector<std::string>& names, const std::vect
         if (const Tensor* t = file.find(names[i])) all[i] = checked(names[i], specs[i], *t, value), used = true;
       if (used) continue;
     }
-    std::size_t at = 0;
-    if (!name.empty()) at = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
-    else
-      while (at < names.size() && all[at]) ++at;
-    check<ValueError>(at < names.size(), [&, &n = name] {
-      std::string known;
-      for (const std::string& k : names) known += (known.empty() ? "" : ", ") + k;
-      return "expected inputs of the model (" + known + "), got " + (n.empty() ? "more of them" : "\"" + n + "\"");
-    });
+    const std::size_t at = place_of(name, names, all);
     all[at] = ends_with(value, ".npy") || ends_with(value, ".safetensors") ? of_file(names[at], specs[at], value)
                                                                            : numbers(names[at], specs[at], value);
   }

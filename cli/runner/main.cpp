@@ -76,10 +76,7 @@ struct Model {
       return std::string("expected a model behind this program, got none; neura deploy --executable puts one there");
     });
     file = load_program(io::Source(self, a.offset, a.size, true), a.trusted);
-    const graph::Program& p = file.program;
-    for (std::size_t i = 0; i < p.externals.size(); ++i)
-      if (p.externals[i].kind == graph::External::input) inputs.push_back(p.values[i]);
-    for (const graph::ValueId v : p.outputs) outputs.push_back(p.values[v]);
+    inputs = file.program.input_specs(), outputs = file.program.output_specs();
     bytes = a.size;
   }
 };

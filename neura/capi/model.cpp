@@ -59,10 +59,9 @@ class ProgramModel final : public Model {
   ProgramModel(ProgramFile f, const std::string& name, const Opening& o) {
     metadata = std::move(f.metadata);
     const Program& p = f.program;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < p.externals.size(); ++i)
-      if (p.externals[i].kind == External::input) inputs.push_back(port(f.inputs[next++], p.values[i]));
-    for (std::size_t i = 0; i < p.outputs.size(); ++i) outputs.push_back(port(f.outputs[i], p.values[p.outputs[i]]));
+    const std::vector<Spec> in = p.input_specs(), out = p.output_specs();
+    for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(port(f.inputs[i], in[i]));
+    for (std::size_t i = 0; i < out.size(); ++i) outputs.push_back(port(f.outputs[i], out[i]));
     Device device;
     for (const Spec& s : p.values)
       if (!s.device.is_cpu()) device = s.device;

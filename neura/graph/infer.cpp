@@ -87,6 +87,18 @@ std::size_t Program::inputs() const {
   return n;
 }
 
+std::vector<Spec> Program::input_specs() const {
+  std::vector<Spec> all;
+  for (std::size_t i = 0; i < externals.size(); ++i)
+    if (externals[i].kind == External::input) all.push_back(values[i]);
+  return all;
+}
+std::vector<Spec> Program::output_specs() const {
+  std::vector<Spec> all;
+  for (const ValueId v : outputs) all.push_back(values[v]);
+  return all;
+}
+
 std::size_t uses_end(const Program& p) { return p.nodes.size(); }
 std::vector<std::size_t> last_uses(const Program& p) {
   std::vector<std::size_t> last(p.values.size(), std::string::npos);

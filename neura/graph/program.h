@@ -69,6 +69,8 @@ struct Program {
   std::vector<Update> updates;
 
   std::size_t inputs() const;  // arguments of run
+  std::vector<Spec> input_specs() const;
+  std::vector<Spec> output_specs() const;
 };
 
 // ValueError: `verify: node 3 (add): expected ...`. Everything else here expects programs that it has passed.

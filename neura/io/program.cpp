@@ -34,7 +34,7 @@ std::vector<std::string> filled(const char* what, const std::vector<std::string>
   for (std::size_t i = 0; i < own.size(); ++i) {
     std::string name = i < given.size() ? given[i] : own[i];
     if (name.empty()) name = std::string(what) + "_" + std::to_string(i);
-    check<ValueError>(name.find_first_of(" <:\r\n") == name.npos && seen.insert(name).second, [&] {
+    check<ValueError>(name.find_first_of(" <:\r\n") == std::string::npos && seen.insert(name).second, [&] {
       return std::string("save_program: expected names of ") + what +
              "s that differ, without spaces, <, : and lines, " + "got \"" + name + "\"";
     });
@@ -67,11 +67,7 @@ json ports(const std::vector<std::string>& names, const std::vector<Spec>& specs
   return all;
 }
 json signature(const Program& p, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  std::vector<Spec> in, out;
-  for (std::size_t i = 0; i < p.externals.size(); ++i)
-    if (p.externals[i].kind == External::input) in.push_back(p.values[i]);
-  for (const graph::ValueId v : p.outputs) out.push_back(p.values[v]);
-  return {{"inputs", ports(inputs, in)}, {"outputs", ports(outputs, out)}};
+  return {{"inputs", ports(inputs, p.input_specs())}, {"outputs", ports(outputs, p.output_specs())}};
 }
 
 struct Parts {

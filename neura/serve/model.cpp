@@ -30,12 +30,9 @@ class ProgramModel final : public Model {
   ProgramModel(const std::string& file, Device device) : device_(device) {
     ProgramFile f = load_program(file, {.mmap = false});
     program_ = std::move(f.program);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < program_.externals.size(); ++i)
-      if (program_.externals[i].kind == graph::External::input)
-        inputs_.push_back(port(file, f.inputs[next++], program_.values[i]));
-    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
-      outputs_.push_back(port(file, f.outputs[i], program_.values[program_.outputs[i]]));
+    const std::vector<Spec> in = program_.input_specs(), out = program_.output_specs();
+    for (std::size_t i = 0; i < in.size(); ++i) inputs_.push_back(port(file, f.inputs[i], in[i]));
+    for (std::size_t i = 0; i < out.size(); ++i) outputs_.push_back(port(file, f.outputs[i], out[i]));
   }
   const char* platform() const override { return "neura_program"; }
 
