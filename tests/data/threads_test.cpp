@@ -19,7 +19,8 @@
 namespace neura::data {
 namespace {
 
-// Threads of this process that run or could, but for the one that asks.
+// Threads of this process that run or could, but for the one that asks. The list is read while they go on: where one thread hands
+// its work to another, both may be seen running.
 int busy_threads() {
   int busy = 0;
   std::error_code gone;
@@ -51,9 +52,13 @@ TEST(Threads, WorkersAndKernelsAreNoMoreThanWasAskedFor) {
   set_num_threads(kThreads);
   computed(0);  // the pool is there
   std::atomic<bool> done = false;
-  std::atomic<int> most = 0;
+  std::int64_t looks = 0, busy = 0, too_many = 0;
   std::thread observer([&] {
-    while (!done) most = std::max(most.load(), busy_threads());
+    for (; !done; ++looks) {
+      const int seen = busy_threads();
+      busy += seen > 0;
+      too_many += seen > kThreads + kWorkers;
+    }
   });
   double total = 0;
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -64,8 +69,8 @@ TEST(Threads, WorkersAndKernelsAreNoMoreThanWasAskedFor) {
   observer.join();
   set_num_threads(before);
   EXPECT_TRUE(std::isfinite(total));
-  EXPECT_GE(most, 1);
-  EXPECT_LE(most, kThreads + kWorkers);
+  EXPECT_GT(busy, 0);
+  EXPECT_LE(too_many, looks / 10) << looks << " looks";  // pools of the workers' own would be seen at most of them
 }
 
 }  // namespace
