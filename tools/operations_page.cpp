@@ -63,7 +63,7 @@ std::string cell(const char* text) {  // within a table, a bar ends a cell
 std::string call(const Row& row) {
   static const char* const operands[4] = {"", "x", "a, b", "a, b, c"};
   std::string r =
-      std::string(row.name + (row.name[0] == '_')) + "(" + (row.cls.mask_first ? "mask, a, b" : operands[row.inputs]);
+      std::string(row.name + (row.name[0] == '_')) + "(" + (row.types.mask_first ? "mask, a, b" : operands[row.inputs]);
   char number[32];
   for (int i = 0; i < row.attributes.count; ++i) {
     std::snprintf(number, sizeof number, "%g", row.attributes.fallback[i]);
@@ -78,8 +78,8 @@ void print_family(int family) {
   for (const Row* row : all_rows()) {
     if (int(row->family) != family) continue;
     std::printf("| `%s` | `%s` | %s | %s | %s | %s |\n", call(*row).c_str(), cell(row->formula).c_str(),
-                dtypes(row->cls.accepted).c_str(), gives(row->cls.comes), row->differentiable ? "yes" : "none",
-                cell(row->text).c_str());
+                dtypes(row->types.accepted).c_str(), gives(row->types.result_type),
+                row->differentiable ? "yes" : "none", cell(row->text).c_str());
   }
 }
 

@@ -90,7 +90,7 @@ bool BatchLevel::records_parts(const Call& c) const {
          spreads(c);  // what is one for all is recorded as the call that it is
 }
 
-void BatchLevel::announce(const Call& c, const Drawn& numbers) {
+void BatchLevel::announce(const Call& c, const PhiloxState& numbers) {
   if (randomness_ == Randomness::error)
     throw AutogradError(std::string(c.row->name) +
                         ": expected no random numbers to be drawn inside vmap with randomness='error'; pass "
@@ -98,7 +98,7 @@ void BatchLevel::announce(const Call& c, const Drawn& numbers) {
   if (randomness_ == Randomness::different) apart_.insert({numbers.seed, numbers.offset});
 }
 bool BatchLevel::draws_apart(const Call& c) const {
-  const Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
+  const PhiloxState* numbers = c.row->numbers(const_cast<void*>(c.op));
   return apart_.count({numbers->seed, numbers->offset});
 }
 
@@ -188,7 +188,7 @@ void BatchCall::lay_out() {
   }
 }
 
-void BatchCall::give(int k, Tensor value) {
+void BatchCall::set_result(int k, Tensor value) {
   if (value) call.out[k] = level.make(std::move(value), true);
 }
 void BatchCall::finish(const Row& row, const void* op) {
@@ -201,12 +201,12 @@ void BatchCall::finish(const Row& row, const void* op) {
   Call inner{&row, op, operands.data(), int(operands.size()), out, call.destination, call.generator};
   apply(inner);
   if (!fresh) return level.written(call);
-  for (int k = 0; k < row.outputs; ++k) give(k, out[k]);
+  for (int k = 0; k < row.outputs; ++k) set_result(k, out[k]);
   if (row.kind == Row::view && out[0].impl()->storage == in[0].impl()->storage)
     level.set_base(call.out[0], call.in[0].tensor);
 }
-void BatchCall::put(const Tensor& value) {
-  if (call.destination == Destination::fresh) return give(0, value);
+void BatchCall::write_result(const Tensor& value) {
+  if (call.destination == Destination::fresh) return set_result(0, value);
   Tensor to = level.handle_of(call.out[0].impl())->value;
   copy_(to, value);
   level.written(call);
@@ -238,7 +238,7 @@ void run_sample(BatchCall& b, std::int64_t n, std::vector<Operand>& operands, st
   }
   OpMemory op(*c.row, c.op);
   if (b.own_numbers) {
-    Drawn* numbers = c.row->numbers(op.get());
+    PhiloxState* numbers = c.row->numbers(op.get());
     const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
     if (n) numbers->seed = s.seed, numbers->offset = s.offset;
     for (Interceptor* i = b.level.below; i; i = i->below)  // those of this sample are new to the levels below
@@ -272,7 +272,7 @@ void loop_over_samples(BatchCall& b) {
       if (out[k]) results[k].push_back(out[k]);
   }
   for (int k = 0; fresh && k < c.row->outputs; ++k)
-    if (!results[k].empty()) b.give(k, stack(results[k]));
+    if (!results[k].empty()) b.set_result(k, stack(results[k]));
 }
 
 }  // namespace neura

@@ -32,7 +32,7 @@ class BatchLevel final : public Level {
   bool spreads(const Call&) const override;
   Tensor adopted(const Tensor& value) override;
   void run(Call&) override;
-  void announce(const Call&, const Drawn&) override;
+  void announce(const Call&, const PhiloxState&) override;
   bool draw(Call&) override;
   bool records_parts(const Call&) const override;
   bool draws_apart(const Call&) const;  // has each sample its own part of the numbers?
@@ -62,8 +62,8 @@ struct BatchCall {
   void lay_out();             // contiguous where one sample is: kernels read all at once
   void finish(const Row&, const void* op);  // the call beneath, to where the results belong
   void define();                            // its definition, of this level's tensors
-  void give(int k, Tensor value);           // a result, with the batch in front
-  void put(const Tensor& value);            // the one result, into the destination if there is one
+  void set_result(int k, Tensor value);     // a result, with the batch in front
+  void write_result(const Tensor& value);   // the one result, into the destination if there is one
   Tensor beneath(const Row&, const void* op, std::vector<Tensor> operands, int result = 0) const;
 };
 

@@ -16,7 +16,7 @@ Shape sizes_of(const Attributes& a) {  // its first list
   return sizes;
 }
 void give_view(BatchCall& b, const Tensor& y) {
-  b.give(0, y);
+  b.set_result(0, y);
   if (y.impl()->storage == b.in[0].impl()->storage) b.level.join(b.call.out[0], b.call.in[0].tensor);
 }
 
@@ -63,14 +63,14 @@ void batched_strided(BatchCall& b) {
 void batched_index_select(BatchCall& b) {
   const auto& op = *static_cast<const IndexSelect*>(b.call.op);
   if (!b.any_of({1}) && b.rank(0)) {
-    Edited edited(b, kDim);
+    BatchedAttributes edited(b, kDim);
     return b.lay_out(), b.finish(b.row(), edited.get());
   }
   if (!b.rank(0) || !b.rank(1) || b.call.destination != Destination::fresh) return loop_over_samples(b);
   b.batch_all();
   Shape sizes = b.in[0].shape(), along = Shape::filled(sizes.size(), 1);
   along[0] = b.size(), along[op.dim + 1] = sizes[op.dim + 1] = b.spec(1).numel;
-  b.give(0, apply(Gather{op.dim + 1}, contiguous(b.in[0]), contiguous(expand(reshape(b.in[1], along), sizes))));
+  b.set_result(0, apply(Gather{op.dim + 1}, contiguous(b.in[0]), contiguous(expand(reshape(b.in[1], along), sizes))));
 }
 
 namespace {
@@ -88,7 +88,7 @@ void write_in_one_table(BatchCall& b, WriteAttributes op) {
   op.dim = 0;
   if (!b.in[0]) op.size = sizes;
   const Tensor y = b.beneath(b.row(), &op, {base, contiguous(at), source});
-  b.put(movedim(unfold_batch(y, 0, b.size()), 1, dim + 1));
+  b.write_result(movedim(unfold_batch(y, 0, b.size()), 1, dim + 1));
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void batched_index_write(BatchCall& b) {
   if (bare) return loop_over_samples(b);
   if (b.any_of({1})) return write_in_one_table(b, op);
   b.batch(0), b.batch(2), b.lay_out();
-  Edited edited(b, b.in[0] ? kDim : kDim | kSize);
+  BatchedAttributes edited(b, b.in[0] ? kDim : kDim | kSize);
   b.finish(b.row(), edited.get());
 }
 

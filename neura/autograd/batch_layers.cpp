@@ -26,9 +26,9 @@ std::int64_t whole(const Attributes& a, const char* name) {
 void batched_layer_norm(BatchCall& b) {
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
   if (b.any_of({1, 2})) return b.define();
-  const Edited op(b, kDim);
+  const BatchedAttributes op(b, kDim);
   b.lay_out();
-  b.finish(b.row(), const_cast<Edited&>(op).get());
+  b.finish(b.row(), const_cast<BatchedAttributes&>(op).get());
 }
 
 // (g, x, mean, rstd, w) -> gradients of x, w, b; of the parameters, a sum over the rows of each sample.
@@ -45,18 +45,18 @@ void batched_layer_norm_backward(BatchCall& b) {
   const auto summed = [&](const Tensor& t, const Tensor& like) {
     return to(rows.empty() ? t : sum(t, rows), like.dtype());
   };
-  Edited op(b, kDim);
+  BatchedAttributes op(b, kDim);
   std::vector<Operand> operands(b.in.begin(), b.in.end());
   scaled = contiguous(scaled), operands[0] = Operand(scaled);
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
   apply(inner);
   const Tensor none = zeros({b.size(), 0}, {.dtype = x.dtype(), .device = x.device()});
-  b.give(0, wants(a, "needs_x") ? out[0] : none);
+  b.set_result(0, wants(a, "needs_x") ? out[0] : none);
   const Tensor wide = to(g, rstd.dtype());
   const Tensor d = mean ? sub(to(x, rstd.dtype()), mean) : to(x, rstd.dtype());
-  b.give(1, wants(a, "needs_w") ? summed(mul(wide, mul(d, rstd)), out[1]) : none);
-  b.give(2, wants(a, "needs_b") ? summed(wide, out[2]) : none);
+  b.set_result(1, wants(a, "needs_w") ? summed(mul(wide, mul(d, rstd)), out[1]) : none);
+  b.set_result(2, wants(a, "needs_b") ? summed(wide, out[2]) : none);
 }
 
 void batched_group_norm(BatchCall& b) {
@@ -68,7 +68,7 @@ void batched_group_norm(BatchCall& b) {
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), b.call.op, operands, 3, out};
   apply(inner);
-  for (int k = 0; k < 3; ++k) b.give(k, unfold_batch(out[k], 0, b.size()));
+  for (int k = 0; k < 3; ++k) b.set_result(k, unfold_batch(out[k], 0, b.size()));
 }
 
 // Samples have statistics of their own: their channels are concatenated. In evaluation too.
@@ -91,8 +91,8 @@ void batched_batch_norm(BatchCall& b) {
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), b.call.op, operands, 5, out};
   apply(inner);
-  b.give(0, unfold_batch(out[0], 1, b.size()));
-  for (int k = 1; k < 3; ++k) b.give(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
+  b.set_result(0, unfold_batch(out[0], 1, b.size()));
+  for (int k = 1; k < 3; ++k) b.set_result(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }
 
 // (g, x, mean, var, w) -> gradients of x, w, b. Samples are channels side by side here too.
@@ -109,8 +109,8 @@ void batched_channel_norm_backward(BatchCall& b) {
   Call inner{&b.row(), b.call.op, operands, 5, out};
   apply(inner);
   const bool wanted = out[0].numel() || !folded[1].numel();
-  b.give(0, wanted ? unfold_batch(out[0], 1, b.size()) : reshape(out[0], {b.size(), 0}));
-  for (int k = 1; k < 3; ++k) b.give(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
+  b.set_result(0, wanted ? unfold_batch(out[0], 1, b.size()) : reshape(out[0], {b.size(), 0}));
+  for (int k = 1; k < 3; ++k) b.set_result(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }
 
 Tensor in_one_table(const Tensor& indices, std::int64_t rows) {
@@ -134,7 +134,7 @@ void batched_embedding(BatchCall& b) {
   if (whole(a, "padding_idx") >= 0 || wants(a, "by_frequency")) return loop_over_samples(b);
   b.batch_all();
   const Tensor at = in_one_table(b.in[0], b.spec(1).shape[0]), table = contiguous(fold(b.in[1], 0));
-  b.give(0, b.beneath(b.row(), b.call.op, {contiguous(at), table}));
+  b.set_result(0, b.beneath(b.row(), b.call.op, {contiguous(at), table}));
 }
 void batched_embedding_backward(BatchCall& b) {
   const Attributes a = Attributes::of(b.row(), b.call.op);
@@ -145,7 +145,7 @@ void batched_embedding_backward(BatchCall& b) {
   OpMemory op(b.row(), b.call.op);
   Attributes::parse("rows=" + std::to_string(rows * b.size()) + ", padding_idx=-1, by_frequency=false")
       .write_to(b.row(), op.get());
-  b.give(0, unfold_batch(b.beneath(b.row(), op.get(), {b.in[0], at}), 0, b.size()));
+  b.set_result(0, unfold_batch(b.beneath(b.row(), op.get(), {b.in[0], at}), 0, b.size()));
 }
 
 // (g, q, k, v, mask, y, sums) -> gradients of q, k, v: kernels take any number of dimensions in front.
@@ -167,7 +167,7 @@ void batched_loss_backward(BatchCall& b) {
   Shape sizes = g.shape();
   if (sizes.size() == unit.dim()) sizes.insert(unit.dim() > 1 ? 2 : 1, 1);  // the classes
   while (sizes.size() <= unit.dim()) sizes.push_back(1);
-  b.give(0, mul(reshape(g, sizes), unit));
+  b.set_result(0, mul(reshape(g, sizes), unit));
 }
 
 // Numbers that belong to the whole batch: one call, whose derivative draws them again the same way.

@@ -21,7 +21,7 @@ bool shared_sparse(BatchCall& b) {
   if (!has_layout(b.in[1 - dense]) || b.rank(dense) != 2) return false;
   const Tensor side = fold(b.in[dense], dense);
   const Tensor y = dense ? matmul(b.in[0], side) : matmul(side, b.in[1]);
-  b.give(0, unfold_batch(y, dense, b.size()));
+  b.set_result(0, unfold_batch(y, dense, b.size()));
   return true;
 }
 
@@ -34,7 +34,7 @@ void batched_matmul(BatchCall& b) {
   const auto& op = *static_cast<const MatmulOp*>(b.call.op);
   const bool outer = b.spec(1).shape[b.rank(1) - 2] == 1 && b.any_of({0}) && b.any_of({1});
   if (outer && !op.conj_a && !op.conj_b && b.call.destination == Destination::fresh)
-    return b.give(0, mul(b.in[0], b.in[1]));  // a column and a row for each sample: nothing to add up
+    return b.set_result(0, mul(b.in[0], b.in[1]));  // a column and a row for each sample: nothing to add up
   b.finish(b.row(), b.call.op);
 }
 void batched_addmm(BatchCall& b) {
@@ -63,7 +63,7 @@ void batched_linear(BatchCall& b) {
     b.pad(2, y.dim() - (b.any_of({0, 1}) ? 1 : 0));
     y = add(y, b.in[2]);
   }
-  b.give(0, y);
+  b.set_result(0, y);
 }
 
 namespace {
@@ -93,24 +93,24 @@ template <class Op> Tensor convolve(BatchCall& b, Op op, const Operand& bias) {
 void batched_convolution(BatchCall& b) {
   const auto& op = *static_cast<const ConvolutionOp*>(b.call.op);
   if (!b.any_of({0, 1})) b.batch(0);
-  if (!b.in[2] || (!b.any_of({1, 2}))) return b.give(0, convolve(b, op, b.in[2]));
+  if (!b.in[2] || (!b.any_of({1, 2}))) return b.set_result(0, convolve(b, op, b.in[2]));
   const Tensor y = convolve(b, op, Operand());
   b.batch(2);
   Shape sizes = Shape::filled(y.dim(), 1);
   sizes[0] = b.size(), sizes[2] = y.size(2);
-  b.give(0, add(y, reshape(b.in[2], sizes)));
+  b.set_result(0, add(y, reshape(b.in[2], sizes)));
 }
 void batched_convolution_input(BatchCall& b) {
-  b.give(0, convolve(b, *static_cast<const ConvolutionInputGradientOp*>(b.call.op), Operand()));
+  b.set_result(0, convolve(b, *static_cast<const ConvolutionInputGradientOp*>(b.call.op), Operand()));
 }
 void batched_convolution_weight(BatchCall& b) {
   ConvolutionWeightGradientOp op = *static_cast<const ConvolutionWeightGradientOp*>(b.call.op);
   if (!b.any_of({0}) && op.s.groups == 1) {
-    return b.give(0, unfold_batch(apply(op, b.in[0], channels(b.in[1])), 0, b.size()));
+    return b.set_result(0, unfold_batch(apply(op, b.in[0], channels(b.in[1])), 0, b.size()));
   }
   b.batch_all();
   op.s.groups *= b.size();
-  b.give(0, unfold_batch(apply(op, channels(b.in[0]), channels(b.in[1])), 0, b.size()));
+  b.set_result(0, unfold_batch(apply(op, channels(b.in[0]), channels(b.in[1])), 0, b.size()));
 }
 
 }  // namespace neura

@@ -61,14 +61,14 @@ class Editor final : public FieldVisitor {
 void promote_samples(BatchCall& b) {
   DType first = DType::boolean;
   bool mixed = false, seen = false;
-  for (std::size_t i = b.row().cls.mask_first; i < b.in.size(); ++i) {
+  for (std::size_t i = b.row().types.mask_first; i < b.in.size(); ++i) {
     if (!b.in[i]) continue;
     mixed |= seen && b.in[i].dtype() != first;
     first = b.in[i].dtype(), seen = true;
   }
   if (!mixed) return;
   const DType common = promoted(b.call);
-  for (std::size_t i = b.row().cls.mask_first; i < b.in.size(); ++i)
+  for (std::size_t i = b.row().types.mask_first; i < b.in.size(); ++i)
     if (b.in[i] && b.rank(int(i)) == 0) b.in[i] = to(b.in[i], common);
 }
 
@@ -97,7 +97,7 @@ BatchRule batch_rule(const Row& row) {
   return at == rules().end() ? nullptr : at->second;
 }
 
-Edited::Edited(const BatchCall& b, unsigned edits) : op_(b.row(), b.call.op) {
+BatchedAttributes::BatchedAttributes(const BatchCall& b, unsigned edits) : op_(b.row(), b.call.op) {
   Editor editor(edits, b.size());
   if (edits) b.row().visit(op_.get(), editor);
 }
@@ -108,7 +108,7 @@ void shift(BatchCall& b, unsigned edits) {
   for (int i = 0; i < b.call.inputs; ++i)
     if (edits & (kDim | kMask) && b.in[std::size_t(i)] && b.rank(i) == 0) b.pad(i, 1), bare = true;
   if (b.row().kind != Row::view) b.lay_out();
-  Edited op(b, edits);
+  BatchedAttributes op(b, edits);
   if (!bare) return b.finish(b.row(), op.get());
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
   const Row& row = b.row();
@@ -128,7 +128,7 @@ void shift(BatchCall& b, unsigned edits) {
   for (int k = 0; k < row.outputs; ++k) {
     Shape sizes = sample[k].sizes();
     sizes.insert(0, b.size());
-    b.give(k, reshape(out[k], sizes));
+    b.set_result(k, reshape(out[k], sizes));
   }
 }
 
@@ -153,11 +153,11 @@ void fold_samples(BatchCall& b, unsigned edits) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (b.in[i]) b.in[i] = contiguous(fold(b.in[i], 0)), operands[i] = Operand(b.in[i]);
   Tensor out[kMaxOutputs];
-  Edited op(b, edits);
+  BatchedAttributes op(b, edits);
   Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
   apply(inner);
   for (int k = 0; k < b.row().outputs; ++k)
-    if (out[k]) b.give(k, unfold_batch(out[k], 0, b.size()));
+    if (out[k]) b.set_result(k, unfold_batch(out[k], 0, b.size()));
 }
 
 void aligned(BatchCall& b) {

@@ -16,9 +16,9 @@ enum Edit : unsigned {
   kFold = 32,    // sizes, a list: as many of the first as there are samples
 };
 // The attributes of a call, with a batch in front.
-class Edited {
+class BatchedAttributes {
  public:
-  Edited(const BatchCall&, unsigned edits);
+  BatchedAttributes(const BatchCall&, unsigned edits);
   void* get() { return op_.get(); }
 
  private:

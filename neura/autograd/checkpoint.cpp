@@ -102,7 +102,7 @@ std::vector<Tensor> Frame::recompute() {
   try {
     const Pushed hooks(collect);
     const EnableGrad on;
-    const amp::Restored as_first(modes);
+    const amp::ModesScope as_first(modes);
     f(arguments);
   } catch (const StopRecomputation&) {
   }

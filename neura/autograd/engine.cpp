@@ -122,7 +122,7 @@ Tensor ones_for(const Tensor& output) {
 
 void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads) {
   NoGrad mode(!run.create_graph);
-  const amp::Restored lifted;
+  const amp::ModesScope lifted;
   std::vector<Edge>& roots = run.roots;
   for (const Tensor& t : outputs) {
     check<ValueError>(t.defined(), [] { return "backward: expected a tensor, got an undefined one"; });

@@ -72,7 +72,7 @@ bool DualLevel::spreads(const Call& c) const {
 void DualLevel::run(Call& c) {
   DualCall d(*this, c);
   const Row& row = *c.row;
-  const bool moves = d.moves() && row.cls.comes != ResultType::as_bool;
+  const bool moves = d.moves() && row.types.result_type != ResultType::as_bool;
   if (c.destination != Destination::fresh && !(moves || tangent_of(c.out[0].impl()))) {
     d.out[0] = primal(c.out[0]);
     std::vector<Operand> operands(c.in, c.in + c.inputs);

@@ -58,7 +58,7 @@ void DualCall::pointwise() {
   const Row& row = *call.row;
   bool plain = true;  // the derivative is a factor, the same for a tangent as for a gradient
   for (const Tensor& t : in) plain &= !t || !is_complex(t.dtype());
-  if (!plain && (row.cls.makes_real() || row.cls.own_conjugate)) return by_gradient();
+  if (!plain && (row.types.makes_real() || row.types.own_conjugate)) return by_gradient();
   primal();
   const Tensor& y = out[0];
   if (!differentiable(y.dtype())) return;
@@ -67,7 +67,8 @@ void DualCall::pointwise() {
   for (int i = 0; i < row.inputs; ++i) {
     operands[i] = in[std::size_t(i)];
     if (!operands[i] && call.in[i].is_scalar())
-      operands[i] = number_of(call.in[i].scalar, row.cls.mask_first && i == 0 ? DType::boolean : y.dtype(), y.device());
+      operands[i] =
+          number_of(call.in[i].scalar, row.types.mask_first && i == 0 ? DType::boolean : y.dtype(), y.device());
   }
   for (int k = 0; k < row.inputs; ++k) {
     const Slope& slope = row.slopes[k];

@@ -66,11 +66,11 @@ Tensor Level::beneath(const Tensor& t) const {
   return h ? h->value : t;
 }
 
-Beneath::Beneath(const Level& level) : before_(state.top) {
+BeneathScope::BeneathScope(const Level& level) : before_(state.top) {
   state.top = level.below;
   if (!state.top) state.active &= ~std::uint32_t{kIntercepted};
 }
-Beneath::~Beneath() {
+BeneathScope::~BeneathScope() {
   Level::open();  // a guard that a transform left here belongs beneath nothing
   state.top = before_, state.active |= kIntercepted;
 }
@@ -82,7 +82,7 @@ Level::Inside::~Inside() {
 }
 
 void Level::reserve(Call& c) {
-  Drawn* numbers = c.row->numbers(const_cast<void*>(c.op));
+  PhiloxState* numbers = c.row->numbers(const_cast<void*>(c.op));
   if (numbers->reserved) return;
   const GeneratorState s = (c.generator ? *c.generator : default_generator()).reserve();
   numbers->seed = s.seed, numbers->offset = s.offset;
@@ -113,7 +113,7 @@ void Level::call(Call& c) {
     return;
   }
   if (c.row->draws_numbers) reserve(c);
-  const bool flags = c.row->cls.comes == ResultType::as_bool && c.destination == Destination::fresh;
+  const bool flags = c.row->types.result_type == ResultType::as_bool && c.destination == Destination::fresh;
   const bool recorded = history && !(state.active & (kNoGrad | kInference)) && c.row->kind != Row::slope && !flags;
   if (!recorded || records_parts(c)) return run(c);
   if (c.destination == Destination::out)

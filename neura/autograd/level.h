@@ -22,7 +22,7 @@ class Level : public Interceptor {
   // t at this level, to be a leaf of its own: itself if it is wrapped here already.
   virtual Tensor lift(const Tensor& t) = 0;
   // Numbers that a call of a level above, or of this one, draws: whose part they are is said before they are drawn.
-  virtual void announce(const Call&, const Drawn&) {}
+  virtual void announce(const Call&, const PhiloxState&) {}
   bool owns(const Tensor& t) const { return t && handle_of(t.impl()); }
   Tensor beneath(const Tensor& t) const;  // the tensor that t wraps at this level; t itself if it is not of this level
 
@@ -68,11 +68,11 @@ class Level : public Interceptor {
 };
 
 // While it lives, calls of this thread see only what lies beneath that level: for a rule that a program wrote.
-class Beneath {
+class BeneathScope {
  public:
-  explicit Beneath(const Level&);
-  ~Beneath();
-  Beneath(const Beneath&) = delete;
+  explicit BeneathScope(const Level&);
+  ~BeneathScope();
+  BeneathScope(const BeneathScope&) = delete;
 
  private:
   Interceptor* before_;

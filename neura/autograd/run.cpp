@@ -149,7 +149,7 @@ void Run::leave(const Node& n, Tensor* results, int count) {
   each(n.hooks->after, [&](const Hooks::Leave& hook) { hook(results, count, grads.data(), int(grads.size())); });
 }
 
-Arrived Run::take(int at) {
+IncomingGradients Run::take(int at) {
   GradientSlot& s = slots[std::size_t(at)];
   index.erase(s.node), unused.push_back(at), s.windows.forget();
   return std::move(s.g);
@@ -204,7 +204,7 @@ void Run::go() {
     const int at = heap.back().second;
     heap.pop_back();
     Node* n = slots[std::size_t(at)].node;
-    Arrived g = take(at);
+    IncomingGradients g = take(at);
     ++counted.nodes;
     run_hooks(*n, g.data());
     for (Target& t : targets)

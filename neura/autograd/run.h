@@ -38,7 +38,7 @@ struct Run {
   }
   GradientSlot& slot_of(Node* n);
   void deliver(const Node& from, const Edge& e, Tensor&& g, const Gradient* windowed = nullptr);
-  Arrived take(int at);
+  IncomingGradients take(int at);
   void look_ahead();  // which nodes lead to a target, how often each leaf is used
   bool will_run(const Node&);
   void go();

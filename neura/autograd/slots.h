@@ -6,7 +6,7 @@
 
 namespace neura {
 
-struct Arrived {  // gradients of a node's results
+struct IncomingGradients {  // gradients of a node's results
   Tensor few[kMaxOutputs];
   std::vector<Tensor> many;  // of a wide node, all of them
   Tensor* data() { return many.empty() ? few : many.data(); }
@@ -26,7 +26,7 @@ class Windows {
 };
 struct GradientSlot {
   Node* node = nullptr;
-  Arrived g;
+  IncomingGradients g;
   Windows windows;
   Tensor& at(unsigned output) {
     if (!node->wide) return g.few[output];

@@ -1,13 +1,13 @@
-// A family is a file of tables/ with pointwise rows. Its kernels, by name, for any back end: a Slot has no default, so
-// a back end that forgets a row does not compile.
+// A family is a file of tables/ with pointwise rows. Its kernels, by name, for any back end: a KernelSlot has no
+// default, so a back end that forgets a row does not compile.
 #pragma once
 #include "neura/backend/row_kernel.h"
 
 namespace neura {
 
-struct Slot {
+struct KernelSlot {
   const RowKernel* kernel;
-  constexpr Slot(const RowKernel* k) : kernel(k) {}
+  constexpr KernelSlot(const RowKernel* k) : kernel(k) {}
 };
 
 #define NEURA_STRING2(x) #x
@@ -19,7 +19,7 @@ struct Slot {
 #define END_FAMILY \
   }                \
   ;
-#define ROW1(name, ...) Slot name;
+#define ROW1(name, ...) KernelSlot name;
 #define ROW2 ROW1
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"

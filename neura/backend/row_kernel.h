@@ -35,7 +35,7 @@ inline constexpr bool kOnlyPrograms = false;
 // Elements that are whole vectors of every instruction set: 64 bytes, and for complex numbers two such vectors.
 constexpr std::size_t simd_padding(DType d) { return std::size_t(is_complex(d) ? 128 : 64) / std::size_t(size_of(d)); }
 
-struct RowKernel {  // by dtype of computation; null where the row's class has none
+struct RowKernel {  // by dtype of computation; null where the row's type rule has none
   LineFn* value[kDTypes];
   LineFn* slope[3][kDTypes];  // null as well where the slope is g itself, or does not exist
 };

@@ -20,7 +20,7 @@ namespace neura {
 [[gnu::tls_model("initial-exec")]] constinit thread_local State state;
 
 namespace memory {
-constinit Cache empty{};
+constinit ThreadCache empty{};
 
 namespace {
 constexpr std::size_t kKeep = std::size_t{2} << 30;  // bytes of released big blocks that are kept
@@ -35,7 +35,7 @@ struct Central {
   char *region = nullptr, *region_end = nullptr;
   std::multimap<std::size_t, void*> pages;
   Pages page_bytes{};
-  std::vector<Cache*> caches;
+  std::vector<ThreadCache*> caches;
   std::int64_t live[kClasses] = {};  // of threads that have ended
   std::size_t regions = 0;           // bytes that small blocks are cut from
   std::uint64_t threads = 0;
@@ -149,7 +149,7 @@ void give(int c, void* chain) {
 }
 
 struct CacheOwner {  // registered by the slow path, so that the hot one needs no destructor
-  Cache* cache = new Cache;
+  ThreadCache* cache = new ThreadCache;
   CacheOwner() {
     for (int c = 0; c < kClasses; ++c) cache->list[c].limit = limit(c);
     std::lock_guard hold(central().cache_lock);
@@ -177,7 +177,7 @@ void open_cache() {
   if (state.dying) return fresh(take(c, 1, got), c);
   if (state.cache == &empty) open_cache();
   void* p = fresh(take(c, batch(c), got), c);
-  List& list = state.cache->list[c];
+  FreeList& list = state.cache->list[c];
   list.head = next(p), list.count = got - 1;
   count(list, 1);
   return p;
@@ -187,7 +187,7 @@ void open_cache() {
   next(block) = nullptr;
   if (!state.dying && state.cache == &empty) open_cache();
   if (state.dying) return give(c, poisoned(block, c));
-  List& list = state.cache->list[c];
+  FreeList& list = state.cache->list[c];
   void* chain = poisoned(block, c);
   for (std::uint32_t i = 0; i < batch(c) && list.head; ++i, --list.count) {
     void* p = fresh(list.head, c);
@@ -230,7 +230,7 @@ template <class F> std::int64_t each_live(F of_block) {  // sums of_block(class)
   std::int64_t n = 0;
   for (int c = 0; c < kClasses; ++c) {
     std::int64_t live = central().live[c];
-    for (Cache* cache : central().caches) live += cache->list[c].live;
+    for (ThreadCache* cache : central().caches) live += cache->list[c].live;
     n += live * of_block(c);
   }
   return n;

@@ -24,13 +24,13 @@ namespace memory {
 inline constexpr std::size_t kPages = std::size_t{1} << 20, kHuge = std::size_t{2} << 20;
 inline constexpr int kClasses = 56;
 
-struct List {
+struct FreeList {
   void* head = nullptr;
   std::uint32_t count = 0, limit = 0;
   std::atomic<std::int64_t> live{0};  // blocks taken minus blocks returned by this thread; written by its owner only
 };
-struct Cache {
-  List list[kClasses];
+struct ThreadCache {
+  FreeList list[kClasses];
 };
 
 // 64-byte steps up to 1 KiB, then four classes to a doubling (at most 20 % unused).

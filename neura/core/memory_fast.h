@@ -18,12 +18,12 @@ void spill(void* block, int c);  // or full
 inline void*& next(void* block) { return *static_cast<void**>(block); }
 inline void* poisoned(void* block, int c) { return ASAN_POISON_MEMORY_REGION(block, class_size(c)), block; }
 inline void* fresh(void* block, int c) { return ASAN_UNPOISON_MEMORY_REGION(block, class_size(c)), block; }
-inline void count(List& list, int by) {  // no read-modify-write: only the owner writes
+inline void count(FreeList& list, int by) {  // no read-modify-write: only the owner writes
   list.live.store(list.live.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 inline void* take_block(int c) {
-  List& list = state.cache->list[c];
+  FreeList& list = state.cache->list[c];
   if (!list.head) [[unlikely]]
     return refill(c);
   void* p = fresh(list.head, c);
@@ -31,7 +31,7 @@ inline void* take_block(int c) {
   return p;
 }
 inline void give_block(void* block, int c) {
-  List& list = state.cache->list[c];
+  FreeList& list = state.cache->list[c];
   if (list.count >= list.limit) [[unlikely]]
     return spill(block, c);
   next(block) = list.head, list.head = poisoned(block, c), ++list.count, count(list, -1);

@@ -33,7 +33,7 @@ void manual_seed(std::uint64_t seed);  // seeds it; until then its seed is taken
 
 // The place in a generator's stream from which one call of an operation draws. Reserved once: a derivative that draws
 // the same numbers again keeps it.
-struct Drawn {
+struct PhiloxState {
   std::uint64_t seed = 0, offset = 0;
   bool reserved = false;
   NEURA_FIELDS(varying(seed), varying(offset), varying(reserved))

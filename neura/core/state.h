@@ -8,8 +8,8 @@ namespace neura {
 struct Interceptor;
 struct History;
 namespace memory {
-struct Cache;
-extern Cache empty;  // a cache whose lists are all empty: the first use of a thread meets the slow path by itself
+struct ThreadCache;
+extern ThreadCache empty;  // a cache whose lists are all empty: the first use of a thread meets the slow path by itself
 }  // namespace memory
 
 enum Active : std::uint32_t {
@@ -24,11 +24,11 @@ enum Active : std::uint32_t {
 };
 
 struct TensorImpl;
-struct Reader {  // is told when values are read on the host
+struct ReadObserver {  // is told when values are read on the host
   virtual void reads(const TensorImpl*) = 0;
 
  protected:
-  ~Reader() = default;
+  ~ReadObserver() = default;
 };
 
 struct State {
@@ -36,9 +36,9 @@ struct State {
   bool parallel = false;     // inside a parallel region
   bool deleting = false;     // inside the loop that destroys graph nodes
   bool dying = false;        // the thread's cache has been handed back
-  memory::Cache* cache = &memory::empty;
+  memory::ThreadCache* cache = &memory::empty;
   Interceptor* top = nullptr;
-  Reader* reader = nullptr;  // while kDeferred is set
+  ReadObserver* reader = nullptr;  // while kDeferred is set
   History* deferred_deletes = nullptr;
   std::uint64_t sequence = 0;
   std::uint64_t id = 0;  // of the last value made here; the thread's number is in the high bits

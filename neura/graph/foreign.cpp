@@ -4,7 +4,7 @@
 
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/reduce.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/graph/names.h"
 #include "neura/ops/shape/view.h"
 
@@ -87,11 +87,11 @@ bool slice(const UntrustedCall& c) {
   if (!x.rank || !c.has_dim()) return false;
   const std::int64_t d = c.whole("dim"), end = c.whole("end"), step = c.whole("step");
   return is_between(end, 0, x.shape[d]) && is_between(c.whole("start"), 0, end) && is_between(step, 1, kMost) &&
-         (Exact(x.strides[d]) * step).fits();
+         (CheckedInt(x.strides[d]) * step).fits();
 }
 bool reshape(const UntrustedCall& c) {
   const Shape to = c.shape("to");
-  Exact n = 1;
+  CheckedInt n = 1;
   for (const std::int64_t size : to) {
     if (size < 0) return false;
     n = n * size;
@@ -226,8 +226,8 @@ bool convolution(const UntrustedCall& c) {
   const Spec &x = c.in(0), &w = c.in(1);
   for (int d = 0; d < s.dims; ++d)
     if (s.count(d, x.shape[d + 2], w.shape[d + 2]) < 0) return false;
-  return (Exact(w.shape[1]) * s.groups).fits() && w.shape[1] * s.groups == x.shape[1] && w.shape[0] % s.groups == 0 &&
-         c.absent_or(2, w.shape[0]);
+  return (CheckedInt(w.shape[1]) * s.groups).fits() && w.shape[1] * s.groups == x.shape[1] &&
+         w.shape[0] % s.groups == 0 && c.absent_or(2, w.shape[0]);
 }
 bool transposed(const UntrustedCall& c) {  // operand 0 is what a convolution of the result would give
   const Windows s(c);
@@ -236,7 +236,7 @@ bool transposed(const UntrustedCall& c) {  // operand 0 is what a convolution of
   const Spec &g = c.in(0), &w = c.in(1);
   for (int d = 0; d < s.dims; ++d)
     if (s.count(d, input[d], w.shape[d + 2]) != g.shape[d + 2]) return false;
-  return g.shape[1] == w.shape[0] && w.shape[0] % s.groups == 0 && (Exact(w.shape[1]) * s.groups).fits();
+  return g.shape[1] == w.shape[0] && w.shape[0] % s.groups == 0 && (CheckedInt(w.shape[1]) * s.groups).fits();
 }
 
 // Every window of a pooling has an element of the input.

@@ -48,7 +48,7 @@ class Fuser {
     const Spec& y = p_.values[n.out[0]];
     if (!y.contiguous || y.numel < 2) return false;
     const FusedCall d = dtypes_of_call(n);
-    if (n.row->cls.divides && is_integral(d.computed)) return false;
+    if (n.row->types.divides && is_integral(d.computed)) return false;
     if (is_integral(d.natural) && d.natural != d.result) return false;  // bounds that the result may not hold
     if (is_complex(d.computed) && (n.row->kind == Row::slope || !y.device.is_cpu())) return false;
     if (!y.device.is_cpu() && (!y.device.is_cuda() || formulas_of(*n.row).own)) return false;

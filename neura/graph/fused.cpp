@@ -52,17 +52,17 @@ void check_call(const FusedCall& c, std::size_t slots) {
   for (std::size_t i = 0; i < c.in.size(); ++i)
     need(c.in[i] < std::int64_t(slots) && (c.in[i] >= 0 || (c.in[i] == -1 && may_be_unread(*row, i))),
          "operands made before, got a later one");
-  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) && formulas.cls.has_kernel(c.computed),
+  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) && formulas.types.has_kernel(c.computed),
        "a dtype that the operation is computed in, got another");
   if (row->kind == Row::slope) {
     const Slope& s = row->of->slopes[row->operand];
     return need(s.exists && !s.passes && is_floating(c.computed) && c.natural == c.computed,
                 "slopes of real numbers that have a kernel, got another");
   }
-  const bool real = row->cls.makes_real() && is_complex(c.computed);
-  need(c.natural == (row->cls.comes == ResultType::as_bool ? DType::boolean
-                     : real                                ? to_real(c.computed)
-                                                           : c.computed),
+  const bool real = row->types.makes_real() && is_complex(c.computed);
+  need(c.natural == (row->types.result_type == ResultType::as_bool ? DType::boolean
+                     : real                                        ? to_real(c.computed)
+                                                                   : c.computed),
        "the dtype that the kernel writes, got another");
 }
 

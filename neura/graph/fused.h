@@ -47,7 +47,7 @@ inline const FusedCall& result_of(const Fused& f, std::size_t i) {
 // Calls are of rows and of their slopes. The row whose formulas it has; what its kernel reads as operand i.
 inline const Row& formulas_of(const Row& row) { return row.kind == Row::slope ? *row.of : row; }
 inline bool is_condition(const Row& row, int i) {
-  return formulas_of(row).cls.mask_first && i == int(row.kind == Row::slope);
+  return formulas_of(row).types.mask_first && i == int(row.kind == Row::slope);
 }
 inline DType wanted(const Row& row, int i, DType computed) { return is_condition(row, i) ? DType::boolean : computed; }
 inline LineFn* kernel_of(const Row& row, const Backend& b, DType computed) {

@@ -88,7 +88,7 @@ class Writer {
     const FusedCall& c = f_.calls[i];
     const Row &row = row_at(c), &of = formulas_of(row);
     const bool slope = row.kind == Row::slope;
-    const std::string r = of.cls.comes == ResultType::as_bool ? "bool" : number(c.computed);
+    const std::string r = of.types.result_type == ResultType::as_bool ? "bool" : number(c.computed);
     std::string parameters;
     for (int k = 0; k < row.inputs; ++k) {
       const int operand = k - int(slope);

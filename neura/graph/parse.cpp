@@ -2,7 +2,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/graph/foreign.h"
 #include "neura/graph/names.h"
 #include "neura/op/registry.h"
@@ -13,10 +13,10 @@ namespace neura::graph {
 namespace {
 
 bool fits_into_memory(const Spec& s) {
-  Exact last = s.offset;
+  CheckedInt last = s.offset;
   for (int d = 0; d < s.rank; ++d) {
     if (s.strides[d] < 0) return false;
-    last = last + Exact(s.shape[d]) * s.strides[d];
+    last = last + CheckedInt(s.shape[d]) * s.strides[d];
   }
   return s.offset >= 0 && (last * 16).fits();
 }

@@ -104,7 +104,7 @@ class Run {
     own.emplace(*n.row, n.op->get());
     if (n.renewal) n.renewal(own->get());
     if (!n.row->numbers) return own->get();
-    Drawn* const numbers = n.row->numbers(own->get());
+    PhiloxState* const numbers = n.row->numbers(own->get());
     const auto drawn = drawn_.find({numbers->seed, numbers->offset});
     if (numbers->reserved && drawn != drawn_.end()) *numbers = drawn->second;
     return own->get();
@@ -130,7 +130,7 @@ class Run {
     Call call{n.row, op, operands_.data(), int(n.in.size()), out, n.destination};
     apply(call);
     if (n.row->numbers) {
-      const Drawn& before = *n.row->numbers(n.op->get());
+      const PhiloxState& before = *n.row->numbers(n.op->get());
       if (!before.reserved) drawn_[{before.seed, before.offset}] = *n.row->numbers(op);
     }
     std::size_t k = 0;
@@ -188,7 +188,7 @@ class Run {
   std::vector<Tensor> values_, memory_;  // of values that are still read; of externals
   std::vector<ValueId> updated_;         // by external: its new value
   std::vector<Operand> operands_;        // of one call
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Drawn> drawn_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, PhiloxState> drawn_;
 };
 
 }  // namespace

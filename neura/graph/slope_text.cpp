@@ -10,9 +10,9 @@ struct Formulas {
   const char* slope[3];
 };
 const Formulas kFormulas[] = {
-#define ROW1(name, cls, attributes, formula, d, text) {&rows::name, {#d}},
-#define ROW2(name, cls, attributes, formula, d0, d1, text) {&rows::name, {#d0, #d1}},
-#define ROW3(name, cls, attributes, formula, d0, d1, d2, text) {&rows::name, {#d0, #d1, #d2}},
+#define ROW1(name, types, attributes, formula, d, text) {&rows::name, {#d}},
+#define ROW2(name, types, attributes, formula, d0, d1, text) {&rows::name, {#d0, #d1}},
+#define ROW3(name, types, attributes, formula, d0, d1, d2, text) {&rows::name, {#d0, #d1, #d2}},
 #include "neura/tables/kinds.h"
 #include "neura/tables/families.def"
 #include "neura/tables/end_kinds.h"

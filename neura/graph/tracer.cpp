@@ -183,7 +183,7 @@ bool Tracer::is_known(const Call& call) const {
 
 // A run draws in the same order.
 void Tracer::drawn(CallSnapshot& t) {
-  Drawn* const numbers = t.node.row->numbers(t.node.op->get());
+  PhiloxState* const numbers = t.node.row->numbers(t.node.op->get());
   if (!drawn_.emplace(numbers->seed, numbers->offset).second) return;  // by a generator that was set back to it
   if (numbers->seed != numbers_.seed || numbers->offset != numbers_.offset)
     problem(std::string(t.node.row->name) + ": expected draws one after the other, got a generator that was moved");

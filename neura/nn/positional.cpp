@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/nn/repr.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"

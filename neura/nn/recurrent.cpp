@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
 #include "neura/ops/create/create.h"
@@ -62,11 +62,11 @@ RNNBase::RNNBase(std::string mode_name, std::int64_t input_size, std::int64_t hi
       proj_size(o.proj_size) {
   check_options(mode.starts_with("RNN") ? "RNN" : mode, input_size, hidden_size, o);
   const TensorOptions place{.dtype = o.dtype, .device = o.device};
-  const std::int64_t rows = (Exact(gates_of(mode)) * hidden_size).of(mode.c_str());
+  const std::int64_t rows = (CheckedInt(gates_of(mode)) * hidden_size).of(mode.c_str());
   const std::int64_t out = proj_size ? proj_size : hidden_size;
   for (const std::string& name : weight_names()) {
     const bool first_layer = name.find("_l0") != std::string::npos;
-    const std::int64_t width = first_layer ? input_size : (Exact(out) * (bidirectional ? 2 : 1)).of(mode.c_str());
+    const std::int64_t width = first_layer ? input_size : (CheckedInt(out) * (bidirectional ? 2 : 1)).of(mode.c_str());
     const Shape shape = name.starts_with("bias")        ? Shape{rows}
                         : name.starts_with("weight_hr") ? Shape{proj_size, hidden_size}
                         : name.starts_with("weight_hh") ? Shape{rows, out}
@@ -116,7 +116,7 @@ LstmResult RNNBase::run(const Tensor& given, const Tensor& h, const Tensor& c, c
   check<ShapeError>(input.size(-1) == input_size, [&] {
     return type_name() + ": expected input of width " + number(input_size) + ", got shape " + given.shape().str();
   });
-  const std::int64_t states = (Exact(num_layers) * (bidirectional ? 2 : 1)).of(mode.c_str());
+  const std::int64_t states = (CheckedInt(num_layers) * (bidirectional ? 2 : 1)).of(mode.c_str());
   const std::int64_t batch =
       packed ? (sizes.numel() ? sizes.select(0, 0).item<std::int64_t>() : 0) : input.size(batch_first ? 0 : 1);
   const auto state = [&](const Tensor& t, std::int64_t width) {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/nn/init.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"

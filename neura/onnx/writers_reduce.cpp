@@ -111,10 +111,10 @@ void write_max(RowCall& c) {
 void write_topk(RowCall& c) {
   const Term x = c.in(0, through(c.spec(0).dtype));
   if (!c.spec(0).rank) c.refuse("a 0-d tensor", "reshape it to one dimension");
-  const std::int64_t dim = c.integer("dim"), rank = c.integer("rank");
-  if (rank > 1) c.refuse("another order", "sort and select");
+  const std::int64_t dim = c.integer("dim"), selection = c.integer("selection");
+  if (selection > 1) c.refuse("another order", "sort and select");
   const Names r = c.to.add_many("TopK", {x.name, c.write_size().one(c.size("room"))},
-                                {attribute("axis", dim), attribute("largest", rank)}, 2);
+                                {attribute("axis", dim), attribute("largest", selection)}, 2);
   c.result(Term{&c.to, r[0], x.dtype});
   c.result(r[1], 1);
 }

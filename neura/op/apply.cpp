@@ -15,7 +15,7 @@
 #include "neura/op/message.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/record.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura {
@@ -25,7 +25,7 @@ constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
 
 bool needs_record(const Call& call) {
   if (kOnlyPrograms || state.active & kUnrecorded) return false;
-  if (call.row->cls.comes == ResultType::as_bool && call.destination == Destination::fresh) return false;
+  if (call.row->types.result_type == ResultType::as_bool && call.destination == Destination::fresh) return false;
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && needs_gradient(call.in[i].tensor))
       return call.row->kind != Row::view || call.row->differentiable;
@@ -162,7 +162,7 @@ bool composed(Call& call, const Spec* const* in, const Spec* spec) {
 
 void reserve_numbers(const Call& call, Device device) {
   // The attributes of a call that draws are the caller's copy (apply_drawing).
-  Drawn* numbers = call.row->numbers(const_cast<void*>(call.op));
+  PhiloxState* numbers = call.row->numbers(const_cast<void*>(call.op));
   if (numbers->reserved || is_meta(device)) return;
   const GeneratorState s = (call.generator ? *call.generator : default_generator()).reserve();
   numbers->seed = s.seed, numbers->offset = s.offset, numbers->reserved = true;

@@ -13,7 +13,7 @@
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/record.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::operations {
@@ -165,7 +165,7 @@ void apply_cast(Call& call) {
   apply(with_casts);
 }
 
-void Under::begin(Name name, std::span<const Tensor* const> operands) {
+void CastScope::begin(Name name, std::span<const Tensor* const> operands) {
   const Line& line = kFunctions[int(name)];
   Widest widest;
   const Tensor* first = nullptr;
@@ -181,7 +181,7 @@ void Under::begin(Name name, std::span<const Tensor* const> operands) {
   else if (policy == Policy::wide) to_ = DType::float32;
   else if (policy == Policy::promote) to_ = widest.dtype;
 }
-Tensor Under::operator()(const Tensor& t) const { return t && to_ ? cast(t, *to_) : t; }
+Tensor CastScope::operator()(const Tensor& t) const { return t && to_ ? cast(t, *to_) : t; }
 
 Modes modes() { return current; }
 void set_modes(const Modes& m) {

@@ -55,15 +55,15 @@ class Autocast {
   const Modes before_;
 };
 
-class Restored {  // other modes while it lives: none for backward, those of the first run for a checkpoint
+class ModesScope {  // other modes while it lives: none for backward, those of the first run for a checkpoint
  public:
-  explicit Restored(const Modes& m = {}) : before_(modes()) {
+  explicit ModesScope(const Modes& m = {}) : before_(modes()) {
     if (!(m == before_)) set_modes(m);
   }
-  ~Restored() {
+  ~ModesScope() {
     if (!(modes() == before_)) set_modes(before_);
   }
-  Restored(const Restored&) = delete;
+  ModesScope(const ModesScope&) = delete;
 
  private:
   const Modes before_;

@@ -12,7 +12,7 @@ namespace neura {
 using Renewal = std::function<void(void* op)>;
 
 // On its thread while it lives; one at a time, but a trace may begin inside a window.
-struct Deferral : Reader {
+struct Deferral : ReadObserver {
   explicit Deferral(bool traces);
   Deferral(const Deferral&) = delete;
   virtual ~Deferral();
@@ -27,7 +27,7 @@ struct Deferral : Reader {
   const bool traces;
 
  private:
-  Reader* const below_;
+  ReadObserver* const below_;
   const std::uint32_t before_;
 };
 void proceed(Call&);  // runs it; its parts, if it is run by its definition, are taken too

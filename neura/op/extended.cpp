@@ -9,7 +9,7 @@ namespace neura {
 namespace {
 
 std::string operand_name(const Call& call, int i) {
-  if (call.row->kind == Row::pointwise && !call.row->cls.mask_first && call.inputs == 2) return i ? "other" : "input";
+  if (call.row->kind == Row::pointwise && !call.row->types.mask_first && call.inputs == 2) return i ? "other" : "input";
   return call.inputs == 1 ? "input" : "operand " + std::to_string(i);
 }
 

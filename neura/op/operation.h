@@ -15,12 +15,12 @@ inline constexpr int kMaxRowInputs = 3;       // of a pointwise row
 inline constexpr int kMaxList = 30;           // parts of an operation on a list: its derivative reads none of them
 inline constexpr std::uint8_t kAbsent = 255;  // rank of the Spec that `infer` gets for an operand that is not there
 
-struct Which {  // operands (bits 0 to 7) and results (bits 8 to 11) of an operation
+struct ValueSet {  // operands (bits 0 to 7) and results (bits 8 to 11) of an operation
   std::uint16_t bits = 0;
-  constexpr Which operator|(Which o) const { return {std::uint16_t(bits | o.bits)}; }
+  constexpr ValueSet operator|(ValueSet o) const { return {std::uint16_t(bits | o.bits)}; }
 };
-template <class... I> constexpr Which in(I... i) { return {std::uint16_t((0u | ... | (1u << i)))}; }
-template <class... I> constexpr Which out(I... i) { return {std::uint16_t((0u | ... | (256u << i)))}; }
+template <class... I> constexpr ValueSet in(I... i) { return {std::uint16_t((0u | ... | (1u << i)))}; }
+template <class... I> constexpr ValueSet out(I... i) { return {std::uint16_t((0u | ... | (256u << i)))}; }
 
 enum class Precision : std::uint8_t {
   any,  // under autocast: as it comes
@@ -30,14 +30,14 @@ inline constexpr int every_input = -1;
 
 struct Operation {
   const char* name = "";
-  std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in Which
+  std::uint16_t reads[kMaxInputs] = {};  // by operand: what its derivative reads, bits as in ValueSet
   std::uint8_t optional_inputs = 0;      // may be absent
   std::uint8_t written_inputs = 0;       // the kernel writes them: running statistics, states of optimizers
   std::uint8_t first_of_list = 0;        // of a list: operands before it are single, the rest repeat in groups
   std::uint8_t group = 0;                // operands a member of a list has; 0: no list
   Precision under_autocast = Precision::any;
   bool is_linear = false;        // in each operand: forward mode needs nothing else
-  bool draws_numbers = false;    // it has a field `numbers` of type Drawn, which the door reserves
+  bool draws_numbers = false;    // it has a field `numbers` of type PhiloxState, which the door reserves
   bool writes_directly = false;  // its kernel may write into a destination of any strides, and over operands
   bool across_devices = false;   // its operands may be on different devices
   bool is_lazy = false;          // lazy_clone alone
@@ -45,17 +45,17 @@ struct Operation {
   bool is_closed = false;        // its gradient is made of operations that have derivatives: define() is not needed
   bool views_locked = false;     // a view of which several are made by one call: not to be written while recording
 
-  constexpr Operation saves(int operand, Which a, Which b = {}) const {
+  constexpr Operation saves(int operand, ValueSet a, ValueSet b = {}) const {
     Operation o = *this;
     for (int i = 0; i < kMaxInputs; ++i)
       if (operand == every_input || operand == i) o.reads[i] = (a | b).bits;
     return o;
   }
-  constexpr Operation optional(Which w) const {
+  constexpr Operation optional(ValueSet w) const {
     Operation o = *this;
     return o.optional_inputs = std::uint8_t(w.bits), o;
   }
-  constexpr Operation writes(Which w) const {
+  constexpr Operation writes(ValueSet w) const {
     Operation o = *this;
     return o.written_inputs = std::uint8_t(w.bits), o;
   }

@@ -166,7 +166,7 @@ namespace {
 Tensor kept_operand(const Call& call, int i) {
   const Operand& o = call.in[i];
   if (o.is_scalar()) {
-    const bool condition = call.row->cls.mask_first && i == 0;
+    const bool condition = call.row->types.mask_first && i == 0;
     Tensor number = Tensor::empty(Spec::dense(condition ? DType::boolean : promoted(call), {}));
     o.scalar.store(number.dtype(), number.impl()->data());
     return number;

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "neura/backend/backend.h"
-#include "neura/backend/row_class.h"
+#include "neura/backend/type_rule.h"
 #include "neura/core/fields.h"
 #include "neura/core/random.h"
 #include "neura/core/tensor.h"
@@ -84,7 +84,7 @@ struct Row : Operation {
   bool differentiable = false;
 
   // pointwise and slope
-  TypeRule cls;
+  TypeRule types;
   Family family = Family::count;
   std::uint16_t slot = 0;  // index of its kernel in the family's table
   const Slope* slopes = nullptr;
@@ -109,7 +109,7 @@ struct Row : Operation {
   void (*copy)(void* to, const void* from) = nullptr;
   void (*drop)(void*) = nullptr;
   void (*visit)(void* op, FieldVisitor&) = nullptr;  // its attributes; of a pointwise row: see `attributes`
-  Drawn* (*numbers)(void* op) = nullptr;             // of one that draws: what the door reserves
+  PhiloxState* (*numbers)(void* op) = nullptr;       // of one that draws: what the door reserves
   const AttributeLimits* limits = nullptr;           // of a pointwise row whose attributes are checked
 
   std::uint16_t reads_of(int i) const { return slopes ? slopes[i].reads : i < kMaxInputs ? reads[i] : 0; }

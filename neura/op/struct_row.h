@@ -34,7 +34,7 @@ template <std::size_t... I, class F> decltype(auto) unpack(std::index_sequence<I
   return f(std::integral_constant<std::size_t, I>()...);
 }
 
-template <class Op> struct Fixed {  // so many operands, so many results
+template <class Op> struct FixedArity {  // so many operands, so many results
   using A = Arity<Op>;
   static void infer(const void* op, const Spec* const* in, int, Spec* out) {
     unpack(typename A::In(), [&](auto... i) {
@@ -56,7 +56,7 @@ template <class Op> struct Fixed {  // so many operands, so many results
   }
 };
 
-template <class Op> struct OfList {
+template <class Op> struct ListArity {
   static void infer(const void* op, const Spec* const* in, int n, Spec* out) {
     static_cast<const Op*>(op)->infer(std::span(in, std::size_t(n)), *out);
   }
@@ -75,20 +75,20 @@ template <class Op> constexpr Row make_row() {
   r.kind = Row::view, r.is_linear = true;
   if constexpr (list) {
     r.inputs = kMaxList;
-    r.infer = &detail::OfList<Op>::infer;
+    r.infer = &detail::ListArity<Op>::infer;
     if constexpr (requires { Op::results; }) r.outputs = Op::results;
   } else {
     using A = Arity<Op>;
     static_assert(A::inputs <= kMaxInputs && A::outputs <= kMaxOutputs);
     r.inputs = A::inputs, r.outputs = A::outputs;
-    r.infer = &detail::Fixed<Op>::infer;
-    if constexpr (requires { &Op::accepts; }) r.accepts = &detail::Fixed<Op>::accepts;
-    if constexpr (requires { &Op::define; }) r.define = &detail::Fixed<Op>::define;
+    r.infer = &detail::FixedArity<Op>::infer;
+    if constexpr (requires { &Op::accepts; }) r.accepts = &detail::FixedArity<Op>::accepts;
+    if constexpr (requires { &Op::define; }) r.define = &detail::FixedArity<Op>::define;
   }
   if constexpr (requires { &Op::run; }) {
     r.kind = Row::structured, r.is_linear = Op::op.is_linear;
-    if constexpr (list) r.run = &detail::OfList<Op>::run;
-    else r.run = &detail::Fixed<Op>::run;
+    if constexpr (list) r.run = &detail::ListArity<Op>::run;
+    else r.run = &detail::FixedArity<Op>::run;
   }
   if (r.is_lazy) r.kind = Row::lazy;
   if constexpr (!kOnlyPrograms && requires { &Op::gradient; })
@@ -101,7 +101,8 @@ template <class Op> constexpr Row make_row() {
   using Owner = decltype(detail::fields_owner(&Op::fields));
   static_assert(sizeof(Owner) == sizeof(Op), "an operation with members of its own needs NEURA_FIELDS of its own");
   r.visit = [](void* op, FieldVisitor& v) { static_cast<Op*>(op)->fields(v); };
-  if constexpr (Op::op.draws_numbers) r.numbers = [](void* op) -> Drawn* { return &static_cast<Op*>(op)->numbers; };
+  if constexpr (Op::op.draws_numbers)
+    r.numbers = [](void* op) -> PhiloxState* { return &static_cast<Op*>(op)->numbers; };
   return r;
 }
 template <class Op> inline constexpr Row row_of = make_row<Op>();

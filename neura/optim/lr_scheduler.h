@@ -132,4 +132,4 @@ class MultiplicativeLR : public LRScheduler {  // times f(epoch) every epoch
 
 }  // namespace neura::optim::lr_scheduler
 
-#include "neura/optim/lr_scheduler_settings.h"
+#include "neura/optim/lr_scheduler_options.h"

@@ -28,14 +28,15 @@
 #define SPECIAL_ALIAS(...)
 #endif
 #define LIMITED(name, fallback, condition) ATTR(name, fallback)
-#define UNARY(name, cls, formula, derivative, text) ROW1(name, cls, , formula, derivative, text)
-#define UNARY_WITH(name, cls, attributes, formula, derivative, text) \
-  ROW1(name, cls, attributes, formula, derivative, text)
-#define PREDICATE(name, cls, formula, text) ROW1(name, cls, , formula, none, text)
-#define BINARY(name, cls, formula, slope_a, slope_b, text) ROW2(name, cls, , formula, slope_a, slope_b, text)
-#define BINARY_WITH(name, cls, attributes, formula, slope_a, slope_b, text) \
-  ROW2(name, cls, attributes, formula, slope_a, slope_b, text)
-#define COMPARE(name, cls, formula, text) ROW2(name, cls, , formula, none, none, text)
-#define BITWISE(name, cls, formula, text) ROW2(name, cls, , formula, none, none, text)
-#define TERNARY(name, cls, formula, a, b, c, text) ROW3(name, cls, , formula, a, b, c, text)
-#define TERNARY_WITH(name, cls, attributes, formula, a, b, c, text) ROW3(name, cls, attributes, formula, a, b, c, text)
+#define UNARY(name, types, formula, derivative, text) ROW1(name, types, , formula, derivative, text)
+#define UNARY_WITH(name, types, attributes, formula, derivative, text) \
+  ROW1(name, types, attributes, formula, derivative, text)
+#define PREDICATE(name, types, formula, text) ROW1(name, types, , formula, none, text)
+#define BINARY(name, types, formula, slope_a, slope_b, text) ROW2(name, types, , formula, slope_a, slope_b, text)
+#define BINARY_WITH(name, types, attributes, formula, slope_a, slope_b, text) \
+  ROW2(name, types, attributes, formula, slope_a, slope_b, text)
+#define COMPARE(name, types, formula, text) ROW2(name, types, , formula, none, none, text)
+#define BITWISE(name, types, formula, text) ROW2(name, types, , formula, none, none, text)
+#define TERNARY(name, types, formula, a, b, c, text) ROW3(name, types, , formula, a, b, c, text)
+#define TERNARY_WITH(name, types, attributes, formula, a, b, c, text) \
+  ROW3(name, types, attributes, formula, a, b, c, text)

@@ -38,7 +38,7 @@ nb::object by_vmap(BatchLevel& level, nb::handle cls, const nb::tuple& args) {
   }
   nb::object output, places = nb::none();
   {
-    const Beneath beneath(level);
+    const BeneathScope beneath(level);
     if (batched) {
       const nb::object rules = nb::module_::import_("neura.autograd._function_rules");
       const nb::object found =
@@ -83,7 +83,7 @@ nb::object by_jvp(DualLevel& level, nb::handle cls, const nb::tuple& args) {
   nb::tuple tangents, moved;
   bool any = false;
   {
-    const Beneath beneath(level);
+    const BeneathScope beneath(level);
     Applied done = apply_function(cls, primals, true);
     auto* c = reinterpret_cast<PyContext*>(done.context.ptr());
     output = done.output;

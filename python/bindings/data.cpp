@@ -2,7 +2,7 @@
 #include "common.h"
 #include "neura/nn/value.h"
 #include "neura/core/wrapped.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/defer.h"
 #include "neura/op/pointwise/promotion.h"
 

@@ -1,7 +1,7 @@
 // Transformer layers as Python classes.
 #include "layers.h"
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/nn/positional.h"
 #include "neura/nn/transformer.h"
 

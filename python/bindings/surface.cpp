@@ -225,7 +225,7 @@ class Calling {
   }
   nb::object carry_out(const Function& function) {
     surface::Value value;
-    std::optional<amp::Restored> uncast;  // autocast leaves what is written alone
+    std::optional<amp::ModesScope> uncast;  // autocast leaves what is written alone
     if (f_.in_place || out_) uncast.emplace();
     if (f_.in_place) return written(function, value);
     if (out_ && (function.forms & surface::direct) && is_tensor(out_) && !gives_indices(function.name)) {

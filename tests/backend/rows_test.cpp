@@ -52,7 +52,7 @@ std::string computed(const Row& row, DType d, const How& how) {
   std::vector<DType> wanted;
   for (int i = 0; i < row.inputs; ++i) {
     Shape size = how.size;
-    const DType dtype = row.cls.mask_first && i == 0 ? DType::boolean : d;
+    const DType dtype = row.types.mask_first && i == 0 ? DType::boolean : d;
     operands.emplace_back(dtype, size, how.spread_in, std::uint64_t(i) + 1);
     wanted.push_back(dtype);
   }
@@ -64,14 +64,14 @@ std::string computed(const Row& row, DType d, const How& how) {
   for (Raw& o : operands) views.push_back(o.view());
   if (how.size.numel() && row.inputs > 1) views.back() = how.broadcast ? row_of_it.view() : repeated.view();
 
-  Raw out(row.cls.result(d), how.size, how.spread_out, 9);
+  Raw out(row.types.result(d), how.size, how.spread_out, 9);
   const std::vector<char> before = out.memory();
   double attributes[4];
   for (int i = 0; i < row.attributes.count; ++i) attributes[i] = row.attributes.fallback[i];
-  execute(make_plan(out.view(), row.cls.result(d), views.data(), wanted.data(), row.inputs),
+  execute(make_plan(out.view(), row.types.result(d), views.data(), wanted.data(), row.inputs),
           row.kernel(cpu_backend()).value[int(d)], attributes, row.cost);
   if (how.spread_out)
-    for (std::size_t i = 0, size = std::size_t(size_of(row.cls.result(d))); i < before.size(); ++i)
+    for (std::size_t i = 0, size = std::size_t(size_of(row.types.result(d))); i < before.size(); ++i)
       if (i / size % 2) EXPECT_EQ(out.memory()[i], before[i]) << row.name << " writes between its elements";
   return out.bytes();
 }
@@ -79,7 +79,7 @@ std::string computed(const Row& row, DType d, const How& how) {
 template <class F> void kernels(F f) {
   for (const Row* row : all_rows())
     for (int d = 0; d < kDTypes; ++d)
-      if (!row->own && row->kernel(cpu_backend()).value[d] && row->cls.accepts(DType(d))) f(*row, DType(d));
+      if (!row->own && row->kernel(cpu_backend()).value[d] && row->types.accepts(DType(d))) f(*row, DType(d));
 }
 
 TEST(RowsKernels, StridedAndBroadcastOperandsAreLikeContiguousOnes) {
@@ -105,7 +105,7 @@ TEST(RowsKernels, OfNothing) {
 }
 TEST(RowsKernels, SameOnAnyNumberOfThreads) {
   for (const Row* row : all_rows())
-    if (!row->own && row->kernel(cpu_backend()).value[int(DType::float32)] && row->cls.accepts(DType::float32))
+    if (!row->own && row->kernel(cpu_backend()).value[int(DType::float32)] && row->types.accepts(DType::float32))
       for (const bool spread : {false, true}) {
         const std::int64_t rows = std::max(3, 400 / row->cost);  // enough for the row to be shared
         expect_same_on_any_threads([&] { return computed(*row, DType::float32, {{rows, 101}, spread, spread}); });

@@ -26,7 +26,7 @@ TEST_F(SortKernels, RanksAlongAnyDimensionAndKeepsEqualOnesInOrder) {
   Array<float> x = eighths({3, 100, 2}), values({3, 100, 2});
   Array<std::int64_t> places({3, 100, 2});
   for (const bool descending : {false, true}) {
-    run(&sort_kernels::rank, descending ? Selection::largest : Selection::smallest, 1, 0, x, values, places);
+    run(&sort_kernels::select, descending ? Selection::largest : Selection::smallest, 1, 0, x, values, places);
     for (int o = 0; o < 3; ++o)
       for (int i = 0; i < 2; ++i) {
         std::vector<float> line;
@@ -42,20 +42,20 @@ TEST_F(SortKernels, RanksAlongAnyDimensionAndKeepsEqualOnesInOrder) {
 TEST_F(SortKernels, SelectsMediansModesAndTheKth) {
   Array<float> x({6}, {4, 1, NAN, 4, 2, 3}), value({1});
   Array<std::int64_t> place({1});
-  const auto ranked = [&](Selection rank, std::int64_t k) {
-    run(&sort_kernels::rank, rank, 0, k, x, value, place);
+  const auto selected = [&](Selection selection, std::int64_t k) {
+    run(&sort_kernels::select, selection, 0, k, x, value, place);
     return place.at(0);
   };
-  EXPECT_EQ(ranked(Selection::kth, 1), 4);
+  EXPECT_EQ(selected(Selection::kth, 1), 4);
   EXPECT_EQ(value.at(0), 2);
-  EXPECT_EQ(ranked(Selection::median, 0), 2);  // the NaN
-  ranked(Selection::nanmedian, 0);
+  EXPECT_EQ(selected(Selection::median, 0), 2);  // the NaN
+  selected(Selection::nanmedian, 0);
   EXPECT_EQ(value.at(0), 3);
-  EXPECT_EQ(ranked(Selection::mode, 0), 3);
-  EXPECT_EQ(ranked(Selection::largest, 0), 2);  // NaN is the greatest
+  EXPECT_EQ(selected(Selection::mode, 0), 3);
+  EXPECT_EQ(selected(Selection::largest, 0), 2);  // NaN is the greatest
   Array<float> two({2});
   Array<std::int64_t> at({2});
-  run(&sort_kernels::rank, Selection::smallest, 0, 0, x, two, at);
+  run(&sort_kernels::select, Selection::smallest, 0, 0, x, two, at);
   EXPECT_EQ(two.values(), (std::vector<float>{1, 2}));
   EXPECT_EQ(at.values(), (Places{1, 4}));
 }
@@ -76,8 +76,8 @@ TEST_F(SortKernels, SearchesInSequences) {
 TEST_F(SortKernels, OfNothing) {
   Array<float> x({0, 4}), values({0, 4}), none({0}), row({4, 0});
   Array<std::int64_t> places({0, 4}), order({0}), all({4});
-  run(&sort_kernels::rank, Selection::smallest, 1, 0, x, values, places);
-  run(&sort_kernels::rank, Selection::smallest, 0, 0, x, values, places);
+  run(&sort_kernels::select, Selection::smallest, 1, 0, x, values, places);
+  run(&sort_kernels::select, Selection::smallest, 0, 0, x, values, places);
   run(&sort_kernels::rows, x, order);
   run(&sort_kernels::rows, row, all);
   EXPECT_EQ(all.values(), (Places{0, 1, 2, 3}));
@@ -88,16 +88,16 @@ TEST_F(SortKernels, OfNothing) {
 }
 TEST_F(SortKernels, SameOnAnyNumberOfThreads) {
   Array<float> x = eighths({64, 1500});
-  for (const Selection rank : {Selection::smallest, Selection::largest, Selection::kth, Selection::median,
-                               Selection::nanmedian, Selection::mode})
+  for (const Selection selection : {Selection::smallest, Selection::largest, Selection::kth, Selection::median,
+                                    Selection::nanmedian, Selection::mode})
     for (const int dim : {0, 1})
       expect_same_on_any_threads([&] {
-        const bool all = rank <= Selection::largest;
+        const bool all = selection <= Selection::largest;
         Shape size = x.spec().sizes();
         size[dim] = all ? size[dim] : 1;
         Array<float> values(size);
         Array<std::int64_t> places(size);
-        run(&sort_kernels::rank, rank, dim, 5, x, values, places);
+        run(&sort_kernels::select, selection, dim, 5, x, values, places);
         return values.bytes() + places.bytes();
       });
   Array<float> steps({1000}), wanted = eighths({50, 1000}, 3);

@@ -86,7 +86,7 @@ TEST_P(ExamOfRows, EveryDTypeShapeAndDestinationIsTheSame) {
 TEST_P(ExamOfRows, InfinityAndNaNAreTheSame) {
   constexpr double inf = std::numeric_limits<double>::infinity(), values[] = {NAN, inf, -inf, 0, 1.5, -2};
   for (const DType d : {float32, float64}) {
-    if (!row.cls.accepts(d)) continue;
+    if (!row.types.accepts(d)) continue;
     std::vector<Tensor> in = operands(c, d, equal_shapes(c, {6, 6}), 5);
     for (std::size_t k = 0; k < in.size(); ++k)
       if (is_floating(in[k].dtype()))
@@ -96,7 +96,7 @@ TEST_P(ExamOfRows, InfinityAndNaNAreTheSame) {
 }
 
 TEST_P(ExamOfGradients, AreTheSame) {
-  const std::vector<Tensor> points = smooth_operands(c, row.cls.accepts(float64) ? float64 : complex128);
+  const std::vector<Tensor> points = smooth_operands(c, row.types.accepts(float64) ? float64 : complex128);
   if (points.empty()) return;  // smooth nowhere
   const auto gradients = [&](Device on, int order) {
     std::vector<Tensor> in, wanted;

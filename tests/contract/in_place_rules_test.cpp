@@ -26,9 +26,9 @@ std::ostream& operator<<(std::ostream& s, const Write& w) { return s << w.name; 
 std::vector<Write> writes() {
   std::vector<Write> all;
   for (const RowCase& c : row_cases()) {
-    const DType d = c.row->cls.accepts(float64) ? float64 : complex128;
-    if (!c.row->cls.accepts(d) || c.row->cls.mask_first) continue;  // integers and bool are never recorded
-    if (category(c.row->cls.result(d)) > category(d)) continue;
+    const DType d = c.row->types.accepts(float64) ? float64 : complex128;
+    if (!c.row->types.accepts(d) || c.row->types.mask_first) continue;  // integers and bool are never recorded
+    if (category(c.row->types.result(d)) > category(d)) continue;
     const std::vector<Tensor> in = operands(c, d, equal_shapes(c, {3, 3}), 7), rest(in.begin() + 1, in.end());
     all.push_back(
         {c.name, c.row->name, d, [c, rest](Tensor& x) -> Tensor& { return call_in_place(c, x, rest); }, in[0]});

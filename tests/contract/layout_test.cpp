@@ -119,7 +119,7 @@ class RowLayout : public RowTest {};
 
 TEST_P(RowLayout, ExpandedTransposedAndSlicedOperandsEqualContiguousOnes) {
   DType dtype = float32;
-  for (int i = 0; i < kDTypes && !c.row->cls.accepts(dtype); ++i) dtype = DType(i);  // one that it takes
+  for (int i = 0; i < kDTypes && !c.row->types.accepts(dtype); ++i) dtype = DType(i);  // one that it takes
   const Inputs in = operands(c, dtype, broadcasting_shapes(c), 5);
   expect_every_subset({[&](const Inputs& x) { return Inputs{call(c, x)}; }, c.row->differentiable}, in, 13);
 }

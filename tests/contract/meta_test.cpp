@@ -88,7 +88,7 @@ TEST_P(RowsOnMeta, EveryDTypeShapeLayoutAndDestinationIsTheSame) {
 }
 
 TEST_P(GradientsOnMeta, AreLikeTheCpus) {
-  const std::vector<Tensor> points = smooth_operands(c, row.cls.accepts(float64) ? float64 : complex128);
+  const std::vector<Tensor> points = smooth_operands(c, row.types.accepts(float64) ? float64 : complex128);
   if (points.empty()) return;
   const auto gradients = [&](Device on, int order) {
     std::vector<Tensor> in, wanted;

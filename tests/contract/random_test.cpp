@@ -20,8 +20,8 @@ namespace {
 TEST(RandomCalls, Rows) {
   thousands([](Random& r) {
     const RowCase& c = row_cases()[std::size_t(r.below(std::int64_t(row_cases().size())))];
-    const DType d = c.row->cls.accepts(float64) ? float64 : c.row->cls.accepts(int64) ? int64 : complex128;
-    if (!c.row->cls.accepts(d)) return;
+    const DType d = c.row->types.accepts(float64) ? float64 : c.row->types.accepts(int64) ? int64 : complex128;
+    if (!c.row->types.accepts(d)) return;
     const Shape whole = r.shape(0, 5);
     std::vector<Shape> shapes;
     for (int i = 0; i < c.row->inputs; ++i) {

@@ -186,7 +186,7 @@ std::vector<Tensor> operands(const RowCase& c, DType d, const std::vector<Shape>
   for (int i = 0; i < c.row->inputs; ++i) {
     Sample s = home(*c.row, i, anywhere && !is_integral(d));
     s.seed = seed * 31 + std::uint64_t(i);
-    const bool condition = c.row->cls.mask_first && i == 0;
+    const bool condition = c.row->types.mask_first && i == 0;
     Tensor t = sample(shapes[std::size_t(i)], condition ? DType::boolean : d, s);
     // Degrees are whole numbers.
     if (of_degree(*c.row) && i == 1)
@@ -197,7 +197,7 @@ std::vector<Tensor> operands(const RowCase& c, DType d, const std::vector<Shape>
 }
 
 Tensor oracle(const RowCase& c, const std::vector<Tensor>& in) {
-  const DType d = in[c.row->cls.mask_first ? 1 : 0].dtype(), out = c.row->cls.result(d);
+  const DType d = in[c.row->types.mask_first ? 1 : 0].dtype(), out = c.row->types.result(d);
   LineFn* const fn = plain_kernel(*c.row).value[int(d)];
   NEURA_ASSERT(fn);
   Shape shape = in[0].shape();

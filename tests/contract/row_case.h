@@ -54,7 +54,7 @@ class RowTest : public ::testing::TestWithParam<RowCase> {
   const Row& row = *c.row;
   template <class F> void for_accepted(F&& f) {
     for (int i = 0; i < kDTypes; ++i)
-      if (row.cls.accepts(DType(i))) {
+      if (row.types.accepts(DType(i))) {
         SCOPED_TRACE(neura::name(DType(i)));
         f(DType(i)), count_case();
       }

@@ -67,7 +67,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 TEST_P(RowDestinations, ALazyCloneKeepsItsValues) {
   DType d = float32;
   for (const DType other : {int64, complex64, boolean})
-    if (!row.cls.accepts(d)) d = other;
+    if (!row.types.accepts(d)) d = other;
   const std::vector<Tensor> in = long_operands(c, d, 15), rest(in.begin() + 1, in.end());
   const Tensor fresh = call(c, in);
   const auto expect_apart = [](Tensor& self, const Tensor& want, auto&& write) {
@@ -158,7 +158,7 @@ TEST_P(RowDestinations, SmallDestinationsKeepTheirNeighbours) {
 
 TEST_P(RowDestinations, PartialOverlapIsAsIfCopied) {
   for_accepted([&](DType d) {
-    if (row.cls.result(d) != d || (row.cls.mask_first && d != boolean)) return;
+    if (row.types.result(d) != d || (row.types.mask_first && d != boolean)) return;
     for (const std::int64_t shift : {-1, 1, 3}) {
       const std::vector<Tensor> in = operands(c, d, equal_shapes(c, {41}), 14);
       const std::vector<Tensor> rest(in.begin() + 1, in.end());
@@ -182,7 +182,7 @@ TEST_P(RowDestinations, PartialOverlapIsAsIfCopied) {
 }
 
 TEST_P(RowDestinations, InPlaceWithBroadcastOperands) {
-  if (row.inputs < 2 || row.cls.mask_first) return;
+  if (row.inputs < 2 || row.types.mask_first) return;
   for_accepted([&](DType d) {
     std::vector<Shape> shapes = {{5, 7}, {7}, {5, 1}};
     shapes.resize(row.inputs);

@@ -14,7 +14,7 @@ class RowGradients : public RowTest {
   std::vector<DType> doubles() const {
     std::vector<DType> d;
     for (const DType each : {float64, complex128})
-      if (row.cls.accepts(each)) d.push_back(each);
+      if (row.types.accepts(each)) d.push_back(each);
     return d;
   }
   // As leaves; those whose slope exists require a gradient.
@@ -61,7 +61,7 @@ TEST_P(RowGradients, FirstAndSecondMatchFiniteDifferences) {
 
 TEST_P(RowGradients, FusedSlopeEqualsTheExactOne) {
   for (const DType d : {float32, float64, complex64, complex128}) {
-    if (!row.cls.accepts(d)) continue;
+    if (!row.types.accepts(d)) continue;
     SCOPED_TRACE(neura::name(d));
     const std::vector<Tensor> points = smooth_operands(c, is_complex(d) ? complex128 : float64);
     ASSERT_FALSE(points.empty());
@@ -77,7 +77,7 @@ TEST_P(RowGradients, FusedSlopeEqualsTheExactOne) {
 
 TEST_P(RowGradients, NarrowDTypesAreCloseToDouble) {
   const auto compare = [&](DType d, DType wide) {
-    if (!row.cls.accepts(d) || !row.cls.accepts(wide)) return;
+    if (!row.types.accepts(d) || !row.types.accepts(wide)) return;
     SCOPED_TRACE(neura::name(d));
     const std::vector<Tensor> points = smooth_operands(c, wide);
     ASSERT_FALSE(points.empty());
@@ -97,9 +97,9 @@ TEST_P(RowGradients, NarrowDTypesAreCloseToDouble) {
 
 // What the derivative reads may be what the in-place form destroys.
 TEST_P(RowGradients, InPlaceDifferentiatesLikeTheFreshForm) {
-  if (row.cls.mask_first) return;  // self is the condition
+  if (row.types.mask_first) return;  // self is the condition
   for (const DType d : doubles()) {
-    if (row.cls.result(d) != d) continue;
+    if (row.types.result(d) != d) continue;
     SCOPED_TRACE(neura::name(d));
     std::vector<Tensor> points = smooth_operands(c, d);
     ASSERT_FALSE(points.empty());
@@ -180,7 +180,7 @@ TEST_P(ManyOperandGradients, NumbersAreConstants) {
     SCOPED_TRACE(neura::name(d));
     const std::vector<Tensor> points = smooth_operands(c, d);
     ASSERT_FALSE(points.empty());
-    for (std::size_t k = row.cls.mask_first ? 1 : 0; k < points.size(); ++k) {
+    for (std::size_t k = row.types.mask_first ? 1 : 0; k < points.size(); ++k) {
       const Scalar number = scalar_at(points[k], Shape::filled(points[k].dim(), 0));
       const auto run = [&](bool as_number, bool create_graph) {
         std::vector<Tensor> in = leaves(points, d), wanted;
@@ -228,7 +228,7 @@ TEST_P(ManyOperandGradients, OfMixedDTypes) {
 }
 
 TEST_P(ManyOperandGradients, OfRealOperandsAmongComplexOnes) {
-  if (!row.cls.accepts(complex128)) return;
+  if (!row.types.accepts(complex128)) return;
   const std::vector<Tensor> points = smooth_operands(c, complex128);
   ASSERT_FALSE(points.empty());
   const Differentiable f = [&](const std::vector<Tensor>& in) { return std::vector{call(c, in)}; };

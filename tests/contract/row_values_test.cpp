@@ -16,7 +16,7 @@ class RowContract : public RowTest {};
 // Which dtype shows what a row should give for d: double, or the integers themselves.
 DType exact(const Row& row, DType d) {
   if (is_complex(d)) return complex128;
-  if (is_floating(d) || (row.cls.makes_float() && is_integral(d))) return float64;
+  if (is_floating(d) || (row.types.makes_float() && is_integral(d))) return float64;
   return d == boolean ? boolean : int64;
 }
 
@@ -30,7 +30,7 @@ std::vector<Tensor> as(DType d, const std::vector<Tensor>& in) {
 }
 std::vector<Tensor> exact_operands(const Row& row, DType d, const std::vector<Tensor>& in) {
   std::vector<Tensor> out = as(exact(row, d), in);
-  if (!row.cls.mask_first) out[0] = converted(in[0], exact(row, d));
+  if (!row.types.mask_first) out[0] = converted(in[0], exact(row, d));
   return out;
 }
 
@@ -63,9 +63,9 @@ TEST_P(RowContract, IsDocumented) {
 
 TEST_P(RowContract, ResultDTypeIsTheClasss) {
   for_accepted([&](DType d) {
-    EXPECT_EQ(call(c, operands(c, d, equal_shapes(c, {3}))).dtype(), row.cls.result(d));
+    EXPECT_EQ(call(c, operands(c, d, equal_shapes(c, {3}))).dtype(), row.types.result(d));
     const Tensor y = call(c, operands(c, d, broadcasting_shapes(c)));
-    EXPECT_EQ(y.dtype(), row.cls.result(d));
+    EXPECT_EQ(y.dtype(), row.types.result(d));
     EXPECT_EQ(y.shape(), (Shape{3, 4, 5}));
   });
 }
@@ -73,10 +73,10 @@ TEST_P(RowContract, ResultDTypeIsTheClasss) {
 TEST_P(RowContract, OtherDTypesAreTypedErrors) {
   for (int i = 0; i < kDTypes; ++i) {
     const DType d = DType(i);
-    if (row.cls.accepts(d)) continue;
+    if (row.types.accepts(d)) continue;
     const std::string said = error_of<DTypeError>([&] {
       std::vector<Tensor> in;
-      for (int k = 0; k < row.inputs; ++k) in.push_back(sample({3}, row.cls.mask_first && k == 0 ? boolean : d));
+      for (int k = 0; k < row.inputs; ++k) in.push_back(sample({3}, row.types.mask_first && k == 0 ? boolean : d));
       call(c, in);
     });
     EXPECT_EQ(said.find(std::string(row.name) + ": expected "), 0u) << neura::name(d) << ": " << said;
@@ -91,7 +91,7 @@ TEST_P(RowContract, ValuesEqualThePlainLoopInDouble) {
       for (const auto& shapes : {broadcasting_shapes(c), equal_shapes(c, {67})}) {
         const std::vector<Tensor> in = operands(c, d, shapes, 7, anywhere);
         const Tensor y = call(c, in), want = oracle(c, exact_operands(row, d, in));
-        expect_near(y, converted(want, row.cls.result(d)), tolerance(y.dtype()));
+        expect_near(y, converted(want, row.types.result(d)), tolerance(y.dtype()));
       }
     }
   });
@@ -101,7 +101,7 @@ TEST_P(RowContract, ValuesEqualThePlainLoopInDouble) {
 class WrappingRows : public RowContract {};
 TEST_P(WrappingRows, IntegersWrapAround) {
   for (const DType d : {uint8, int8, int16, int32, int64}) {
-    if (!row.cls.accepts(d)) continue;
+    if (!row.types.accepts(d)) continue;
     std::vector<Tensor> in;
     Dice dice{99};
     for (int k = 0; k < row.inputs; ++k)
@@ -117,7 +117,7 @@ TEST_P(RowContract, SizesAroundTheVectorWidth) {
       const std::vector<Tensor> in = operands(c, d, equal_shapes(c, {n}), 3);
       const Tensor y = call(c, in);
       ASSERT_EQ(y.shape(), Shape{n});
-      ASSERT_EQ(y.dtype(), row.cls.result(d));
+      ASSERT_EQ(y.dtype(), row.types.result(d));
       for (std::int64_t i = 0; i < n; ++i) {  // each element by itself, 0-d
         std::vector<Tensor> one;
         for (const Tensor& t : in)
@@ -171,7 +171,7 @@ TEST_P(ManyOperands, NumbersEqualFullTensors) {
                           : is_complex(d)  ? Scalar(std::complex<double>(1.5, 0.5))
                                            : Scalar(2.0);
     const std::vector<Tensor> in = operands(c, d, equal_shapes(c, {9}), 6);
-    for (int k = row.cls.mask_first ? 1 : 0; k < row.inputs; ++k) {
+    for (int k = row.types.mask_first ? 1 : 0; k < row.inputs; ++k) {
       std::vector<Operand> mixed(in.begin(), in.end());
       mixed[std::size_t(k)] = number;
       std::vector<Tensor> full = in;
@@ -182,15 +182,15 @@ TEST_P(ManyOperands, NumbersEqualFullTensors) {
 }
 
 TEST_P(ManyOperands, MixedDTypesMeetInThePromotedOne) {
-  const int second = row.cls.mask_first ? 2 : 1;
+  const int second = row.types.mask_first ? 2 : 1;
   for_accepted([&](DType a) {
     for (int i = 0; i < kDTypes; ++i) {
       const DType b = DType(i);
-      if (!row.cls.accepts(b) || !row.cls.accepts(promote(a, b))) continue;
+      if (!row.types.accepts(b) || !row.types.accepts(promote(a, b))) continue;
       std::vector<Tensor> in = operands(c, a, equal_shapes(c, {9}), 8), same;
       in[std::size_t(second)] = operands(c, b, equal_shapes(c, {9}), 8)[std::size_t(second)];
       for (const Tensor& t : in)
-        same.push_back(converted(t, row.cls.mask_first && same.empty() ? boolean : promote(a, b)));
+        same.push_back(converted(t, row.types.mask_first && same.empty() ? boolean : promote(a, b)));
       expect_same(call(c, in), call(c, same));
     }
   });
@@ -199,7 +199,7 @@ TEST_P(ManyOperands, MixedDTypesMeetInThePromotedOne) {
 // Above the size at which threads share the work, contiguous and not.
 TEST_P(RowContract, LargeOperandsEqualTheirPieces) {
   constexpr std::int64_t kSize = 70003, kPiece = 1009;
-  const DType d = row.cls.accepts(float32) ? float32 : int32;
+  const DType d = row.types.accepts(float32) ? float32 : int32;
   std::vector<Tensor> in = operands(c, d, equal_shapes(c, {kPiece}), 9), large, wide;
   for (const Tensor& t : in) {
     const Tensor spread = t.expand({70, kPiece});
@@ -226,7 +226,7 @@ TEST(Integers, DivisionByZeroIsAnErrorAndByMinusOneIsNone) {
       const auto of = [&](std::int64_t v) { return from_loop({1}, d, [&](const Shape&) { return v; }); };
       const Tensor least = of(std::int64_t(std::uint64_t(1) << (8 * size_of(d) - 1)));
       EXPECT_NO_THROW(call(c, std::vector{least, of(-1)}));
-      if (!c.row->cls.divides) EXPECT_NO_THROW(call(c, std::vector{least, of(0)}));
+      if (!c.row->types.divides) EXPECT_NO_THROW(call(c, std::vector{least, of(0)}));
       else EXPECT_EQ(error_of<ValueError>([&] { call(c, std::vector{least, of(0)}); }).find(name), 0u);
     }
 }

@@ -47,7 +47,7 @@ Tensors chain(std::uint64_t seed, const Tensors& in, bool more, bool smooth) {
   const auto rows = all_rows();
   for (int i = 0; i < 12; ++i) {
     const Row& r = *rows[std::size_t(dice.below(std::int64_t(rows.size())))];
-    if (r.cls.divides || (smooth && !r.differentiable)) continue;  // by integers: reads values
+    if (r.types.divides || (smooth && !r.differentiable)) continue;  // by integers: reads values
     const int at = int(dice.below(r.inputs));
     Operand operands[3];
     for (int k = 0; k < r.inputs; ++k) {

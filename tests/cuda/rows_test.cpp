@@ -23,7 +23,7 @@ class CudaRows : public CudaTest {
     for (const RowCase& c : row_cases()) {
       if (c.row->own) continue;  // a table of the tests
       for (int d = 0; d < kDTypes; ++d) {
-        if (!c.row->cls.accepts(DType(d))) continue;
+        if (!c.row->types.accepts(DType(d))) continue;
         SCOPED_TRACE(c.name + " " + name(DType(d)));
         try {
           f(c, DType(d)), count_case(), ++cases_;

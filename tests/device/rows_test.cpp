@@ -30,7 +30,7 @@ TEST_P(DeviceRows, RunsThereAndGivesTheSame) {
       const Tensor want = call(c, in);
       const std::int64_t before = host_device().rows, copies = host_device().from_device;
       const Tensor got = call(c, there);
-      const bool looks = row.cls.divides && is_integral(d);  // for zeros among the divisors, without waiting
+      const bool looks = row.types.divides && is_integral(d);  // for zeros among the divisors, without waiting
       EXPECT_EQ(host_device().rows, before + 1 + 2 * looks);
       EXPECT_EQ(host_device().from_device, copies) << "something waited for the device";
       expect_there(got, want);
@@ -88,7 +88,7 @@ TEST_P(DeviceRowsOfMany, ANumberOfTheCpuMayMeetThem) {
 }
 
 TEST_P(DeviceRowGradients, AreThere) {
-  const std::vector<Tensor> points = smooth_operands(c, row.cls.accepts(float64) ? float64 : complex128);
+  const std::vector<Tensor> points = smooth_operands(c, row.types.accepts(float64) ? float64 : complex128);
   if (points.empty()) return;  // smooth nowhere
   const auto gradients = [&](Device device, bool twice) {
     std::vector<Tensor> in, wanted;
@@ -125,10 +125,10 @@ TEST_P(DeviceRows, AFailureIsTypedAndNamed) {
     host_device().kernels_fail = false, host_device().memory_fails = true;
     const std::string full = error_of<OutOfMemoryError>([&] { call(c, in); });
     host_device().memory_fails = false;
-    if (row.cls.divides && is_integral(d)) EXPECT_NE(broken.find(": expected the device"), broken.npos) << broken;
+    if (row.types.divides && is_integral(d)) EXPECT_NE(broken.find(": expected the device"), broken.npos) << broken;
     else
       EXPECT_EQ(broken, std::string(row.name) + ": expected the device to work, got a failure that a test asked for");
-    if (!row.cls.divides || !is_integral(d)) EXPECT_EQ(full.find(std::string(row.name) + ": expected "), 0u) << full;
+    if (!row.types.divides || !is_integral(d)) EXPECT_EQ(full.find(std::string(row.name) + ": expected "), 0u) << full;
     EXPECT_NE(full.find(": expected "), full.npos) << full;
     EXPECT_NO_THROW(call(c, in)) << "the device stays usable";
   });

@@ -20,7 +20,7 @@ using graph::FusedOperand;
 
 FusedCall call_of(const Row& row, DType computed, DType result, std::vector<std::int64_t> in) {
   const Row& of = graph::formulas_of(row);
-  const DType natural = of.cls.comes == ResultType::as_bool ? boolean : computed;
+  const DType natural = of.types.result_type == ResultType::as_bool ? boolean : computed;
   const double* const attributes = of.attributes.fallback;
   return {
       graph::row_number(row), computed, natural, result, std::move(in), {attributes, attributes + of.attributes.count}};
@@ -101,9 +101,9 @@ TEST(FusedText, EveryRowIsCompiledInEveryDtype) {
       const bool slope = row->kind == Row::slope;
       if (row->kind != Row::pointwise && !slope) continue;
       const Row& of = graph::formulas_of(*row);
-      if (of.own || !of.cls.has_kernel(d)) continue;
+      if (of.own || !of.types.has_kernel(d)) continue;
       if (slope && (!differentiable(d) || !of.slopes[row->operand].exists || of.slopes[row->operand].passes)) continue;
-      const DType result = row->cls.comes == ResultType::as_bool ? boolean : d == float32 ? bfloat16 : d;
+      const DType result = row->types.result_type == ResultType::as_bool ? boolean : d == float32 ? bfloat16 : d;
       f.calls.push_back(call_of(*row, d, result, {slope ? -1 : 0, 2, 1, 0, -1}));
       f.calls.back().in.resize(row->inputs);
       if (f.calls.size() == 40) compile();

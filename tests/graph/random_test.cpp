@@ -51,7 +51,7 @@ class Author {  // of one function: the same for the same seed
     const auto rows = all_rows();
     for (;;) {
       const Row& r = *rows[std::size_t(dice_.below(std::int64_t(rows.size())))];
-      if (!r.cls.divides) return r;  // division by zero reads values
+      if (!r.types.divides) return r;  // division by zero reads values
     }
   }
   Operand operand() {

@@ -22,7 +22,7 @@ namespace {
 TEST(CustomRow, ComputesInEveryDType) {
   for (int d = 0; d < kDTypes; ++d) {
     const DType dtype = DType(d);
-    if (!rows::cube.cls.accepts(dtype)) continue;
+    if (!rows::cube.types.accepts(dtype)) continue;
     for (const Tensor& x : layouts(sample({3, 5}, dtype, {.low = -3, .high = 3}))) {
       const Tensor y = cube(x);
       EXPECT_EQ(y.dtype(), dtype);

@@ -55,14 +55,14 @@ bool near(double a, double b, double eps, double scale) {
 
 void compare(const Row& row, DType d, int slope, const char* target, LineFn* fast, LineFn* slow, bool special) {
   static Buffer in[5], got, want;
-  const DType made = row.cls.result(d), out = slope < 0 ? made : d;
+  const DType made = row.types.result(d), out = slope < 0 ? made : d;
   double attributes[4];
   for (int i = 0; i < row.attributes.count; ++i) attributes[i] = row.attributes.fallback[i];
   Line line{got.bytes, {}, kSize, attributes};
   int n = 0;
   const auto operand = [&](DType dtype) { fill(in[n], dtype, n, special), line.in[n] = in[n].bytes, ++n; };
   if (slope >= 0) operand(made);
-  for (int i = 0; i < row.inputs; ++i) operand(row.cls.mask_first && i == 0 ? DType::boolean : d);
+  for (int i = 0; i < row.inputs; ++i) operand(row.types.mask_first && i == 0 ? DType::boolean : d);
   if (slope >= 0) operand(made);
   fast(line);
   line.out = want.bytes;
@@ -81,9 +81,9 @@ void compare(const Row& row, DType d, int slope, const char* target, LineFn* fas
     if (same) continue;
     std::string operands;
     for (int k = 0; k < n; ++k) {
-      const DType of = (slope >= 0 && (k == 0 || k == n - 1))    ? made
-                       : row.cls.mask_first && k == (slope >= 0) ? DType::boolean
-                                                                 : d;
+      const DType of = (slope >= 0 && (k == 0 || k == n - 1))      ? made
+                       : row.types.mask_first && k == (slope >= 0) ? DType::boolean
+                                                                   : d;
       operands += " " + Scalar::load(of, in[k].bytes + i * std::size_t(size_of(of))).str();
     }
     ADD_FAILURE() << row.name << " " << name(d) << " slope " << slope << " on " << target << ": " << g.str()
@@ -113,9 +113,9 @@ TEST(Rows, KernelsOfAllInstructionSetsAgree) {
 TEST(Rows, EveryAcceptedDTypeHasAKernel) {
   for (const Row* row : all_rows())
     for (int d = 0; d < kDTypes; ++d)
-      if (row->cls.accepts(DType(d)))
+      if (row->types.accepts(DType(d)))
         for (DType fallback : {DType::float32, DType::float64})
-          EXPECT_TRUE(row->kernel(cpu_backend()).value[int(row->cls.computed_in(DType(d), fallback))])
+          EXPECT_TRUE(row->kernel(cpu_backend()).value[int(row->types.computed_in(DType(d), fallback))])
               << row->name << ' ' << name(DType(d));
 }
 

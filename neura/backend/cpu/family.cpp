@@ -13,7 +13,7 @@
 #elif !defined(NEURA_OWN_ROWS)  // once, not in every pass
 #define NEURA_OWN_ROWS
 namespace neura {
-#define ROW1(name, ...) Slot name;
+#define ROW1(name, ...) KernelSlot name;
 #define ROW2 ROW1
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"
@@ -24,7 +24,7 @@ struct NEURA_ROWS {
 }  // namespace neura
 #endif
 #include "neura/backend/number/prelude.h"
-#include "neura/backend/row_class.h"
+#include "neura/backend/type_rule.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/family.cpp"
 #include "neura/backend/cpu/target.h"

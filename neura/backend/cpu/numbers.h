@@ -21,7 +21,7 @@ using Doubles = Batch<double>;
 using Doubles = double;  // WASM has no float64 vectors in Highway 1.0.3
 #endif
 #endif
-using namespace row_class;
+using namespace type_rules;
 #include "neura/backend/number/row.h"
 #include "neura/tables/slopes.h"
 #ifdef NEURA_SPECIAL

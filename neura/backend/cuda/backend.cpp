@@ -36,11 +36,11 @@ const char* missing() {
 // The table of a family, from those of its units: each has the kernels of some numbers.
 template <class Rows> const void* joined(std::initializer_list<const void*> units) {
   static Rows rows = *static_cast<const Rows*>(*units.begin());
-  static RowKernel kernels[sizeof(Rows) / sizeof(Slot)];
-  Slot* const slot = reinterpret_cast<Slot*>(&rows);
+  static RowKernel kernels[sizeof(Rows) / sizeof(KernelSlot)];
+  KernelSlot* const slot = reinterpret_cast<KernelSlot*>(&rows);
   for (const void* unit : units)
     for (std::size_t i = 0; i < std::size(kernels); ++i) {
-      const RowKernel& from = *static_cast<const Slot*>(unit)[i].kernel;
+      const RowKernel& from = *static_cast<const KernelSlot*>(unit)[i].kernel;
       for (int d = 0; d < kDTypes; ++d) {
         if (from.value[d]) kernels[i].value[d] = from.value[d];
         for (int k = 0; k < 3; ++k)

@@ -15,7 +15,7 @@ enum class Selection : unsigned char {
 
 struct sort_kernels {
   // Values and indices have one shape; either may have no data, and is then not written.
-  Entry<void(Context&, Selection, int dim, std::int64_t k, View x, View values, View indices)> rank;
+  Entry<void(Context&, Selection, int dim, std::int64_t k, View x, View values, View indices)> select;
   // indices: the order in which the rows of a contiguous matrix ascend, compared from their first elements on
   Entry<void(Context&, View x, View indices)> rows;
   // y[i] = how many elements of i's sequence come before value i (right: or equal it). sequence: [n] or [outer, n],

@@ -20,9 +20,9 @@ namespace row_words {
 #undef UNARY_WITH
 #undef BINARY_WITH
 #undef TERNARY_WITH
-#define UNARY_WITH(name, cls, attributes, ...) \
-  struct name##_options {                      \
-    attributes                                 \
+#define UNARY_WITH(name, types, attributes, ...) \
+  struct name##_options {                        \
+    attributes                                   \
   };
 #define BINARY_WITH UNARY_WITH
 #define TERNARY_WITH UNARY_WITH

@@ -16,7 +16,7 @@ namespace {
 using row_words::operator""_c;
 using row_words::infinity;
 #define ATTR(name, fallback) .with(#name, (fallback).value)
-#define ROW1(name, cls, attributes, ...)                       \
+#define ROW1(name, types, attributes, ...)                     \
   constexpr AttributeList name##_attributes = AttributeList {} \
   attributes;
 #define ROW2 ROW1
@@ -26,7 +26,7 @@ using row_words::infinity;
 #include "neura/tables/end_kinds.h"
 
 #define ATTR(name, fallback) .with(nullptr, nullptr)
-#define ROW1(name, cls, attributes, ...)                       \
+#define ROW1(name, types, attributes, ...)                     \
   constexpr AttributeLimits name##_limits = AttributeLimits {} \
   attributes;
 #define ROW2 ROW1
@@ -66,9 +66,9 @@ namespace rows {
   constinit const Row name = plain::make_row<plain::name##_row>(               \
       #name, NEURA_ROW_TEXT(formula), NEURA_ROW_TEXT(text), name##_attributes, \
       name##_limits.any() ? &name##_limits : nullptr, NEURA_PLACE(name), kOnlyPrograms ? nullptr : slope_rows::name);
-#define ROW1(name, cls, attributes, formula, d, text) NEURA_OBJECT(name, #formula, text)
-#define ROW2(name, cls, attributes, formula, d0, d1, text) NEURA_OBJECT(name, #formula, text)
-#define ROW3(name, cls, attributes, formula, d0, d1, d2, text) NEURA_OBJECT(name, #formula, text)
+#define ROW1(name, types, attributes, formula, d, text) NEURA_OBJECT(name, #formula, text)
+#define ROW2(name, types, attributes, formula, d0, d1, text) NEURA_OBJECT(name, #formula, text)
+#define ROW3(name, types, attributes, formula, d0, d1, d2, text) NEURA_OBJECT(name, #formula, text)
 #include "neura/tables/kinds.h"
 #include NEURA_TABLE
 #include "neura/tables/end_kinds.h"

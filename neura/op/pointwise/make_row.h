@@ -8,7 +8,7 @@
 #include "neura/ops/pointwise/composed.h"
 
 namespace neura::plain {
-using namespace row_class;
+using namespace type_rules;
 #include "neura/backend/number/numbers.h"
 #include "neura/backend/number/row.h"
 #include "neura/op/pointwise/variable.h"
@@ -65,7 +65,7 @@ template <template <class> class R> constexpr Row make_row(const char* name, con
   constexpr int cost = std::clamp<int>(value_probe<R>().cost, 1, 255);
   Row r;
   r.name = name[0] == '_' ? name + 1 : name;
-  r.kind = Row::pointwise, r.inputs = P::arity, r.cls = P::kind, r.cost = cost;
+  r.kind = Row::pointwise, r.inputs = P::arity, r.types = P::kind, r.cost = cost;
   r.family = family, r.slot = static_cast<std::uint16_t>(slot), r.own = own;
   r.slopes = slopes_of<R>, r.derivatives = derivatives;
   r.attributes = attributes, r.limits = limits, r.formula = formula, r.text = text;

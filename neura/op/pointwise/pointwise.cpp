@@ -40,8 +40,8 @@ constexpr FlatTable kFlat = [] {
   FlatTable t{};
   for (int d = 0; d < kDTypes; ++d) {
     for (int c = 0; c < 6; ++c) {
-      const TypeRule cls{ResultType(c), dtypes::all};
-      t.result[c][d] = cls.computed_in(DType(d)) == DType(d) ? std::uint8_t(cls.result(DType(d))) : 255;
+      const TypeRule types{ResultType(c), dtypes::all};
+      t.result[c][d] = types.computed_in(DType(d)) == DType(d) ? std::uint8_t(types.result(DType(d))) : 255;
     }
     while (std::size_t{1} << t.shift[d] < simd_padding(DType(d))) ++t.shift[d];
     while (1 << t.size[d] < size_of(DType(d))) ++t.size[d];
@@ -55,7 +55,7 @@ const Backend& cpu() {
     known.store(b = &cpu_backend(), std::memory_order_relaxed);
   return *b;
 }
-int first_operand(const Row& row) { return row.cls.mask_first ? 1 : 0; }
+int first_operand(const Row& row) { return row.types.mask_first ? 1 : 0; }
 
 }  // namespace
 
@@ -102,23 +102,23 @@ DType promoted(const Call& call) {
 }
 
 Dtypes dtypes_of(const Call& call) {
-  const TypeRule& cls = call.row->cls;
+  const TypeRule& types = call.row->types;
   const DType common = promoted(call), fallback = default_dtype();
-  if (!cls.accepts(common)) {
+  if (!types.accepts(common)) {
     std::string takes;
     for (int i = 0; i < kDTypes; ++i)
-      if (cls.accepts(DType(i))) takes += (takes.empty() ? "" : ", ") + std::string(name(DType(i)));
+      if (types.accepts(DType(i))) takes += (takes.empty() ? "" : ", ") + std::string(name(DType(i)));
     refuse<UnsupportedDTypeError>(call, "expected one of " + takes + ", got " + name(common));
   }
   // (torch still takes a condition of uint8, anything but 0 being true.)
   constexpr DTypeSet conditions = bit(DType::boolean) | bit(DType::uint8);
-  if (cls.mask_first && call.in[0].is_tensor() && !(bit(call.in[0].tensor->spec.dtype) & conditions))
+  if (types.mask_first && call.in[0].is_tensor() && !(bit(call.in[0].tensor->spec.dtype) & conditions))
     refuse<DTypeError>(call, "expected a condition of bool, got " + call.in[0].tensor->spec.str());
-  const DType computed = cls.computed_in(common, fallback);
-  const DType natural = cls.comes == ResultType::as_bool ? DType::boolean
-                        : cls.makes_real()               ? to_real(computed)
-                                                         : computed;
-  Dtypes d{common, computed, natural, cls.result(common, fallback)};
+  const DType computed = types.computed_in(common, fallback);
+  const DType natural = types.result_type == ResultType::as_bool ? DType::boolean
+                        : types.makes_real()                     ? to_real(computed)
+                                                                 : computed;
+  Dtypes d{common, computed, natural, types.result(common, fallback)};
   if (is_integral(computed) && call.inputs > 1) meet_numbers(call, d);
   return d;
 }
@@ -189,7 +189,7 @@ static void refuse_zeros(const Call& call, const Operand& divisor) {
 
 void run_pointwise(Call& call, const Dtypes& d) {
   const Row& row = *call.row;
-  if (row.cls.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
+  if (row.types.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
   TensorImpl* out = call.out[0].impl();
   Tensor temporary[kMaxRowInputs];
   alignas(16) char scalars[kMaxRowInputs][16];
@@ -198,7 +198,7 @@ void run_pointwise(Call& call, const Dtypes& d) {
   DType wanted[kMaxRowInputs];
   for (int i = 0; i < call.inputs; ++i) {
     const Operand& o = call.in[i];
-    wanted[i] = row.cls.mask_first && i == 0 ? DType::boolean : d.computed;
+    wanted[i] = row.types.mask_first && i == 0 ? DType::boolean : d.computed;
     if (!o.is_tensor()) {
       store_number(call, i, wanted[i], scalars[i]);
       Spec& spec = wanted[i] == d.computed ? number : condition;
@@ -284,7 +284,7 @@ bool Flat::takes(const Call& call) const {
 
 bool Flat::fits(const Call& call) {
   const Row& row = *call.row;
-  if (row.kind != Row::pointwise || row.cls.mask_first || unsigned(call.inputs - 1) > 1) return false;
+  if (row.kind != Row::pointwise || row.types.mask_first || unsigned(call.inputs - 1) > 1) return false;
   const Operand &first = call.in[0], &last = call.in[call.inputs - 1];
   if (!first.is_tensor() && !last.is_tensor()) return false;
   spec = &(first.is_tensor() ? first : last).tensor->spec;
@@ -293,9 +293,9 @@ bool Flat::fits(const Call& call) {
       (head(last.tensor->spec) != head(*spec) || !last.tensor->spec.same_shape(*spec)))
     return false;
   const DType d = spec->dtype;
-  if (spec->numel * row.cost > kSerial || !spec->numel || !row.cls.accepts(d)) return false;
-  const std::uint8_t out_dtype = kFlat.result[int(row.cls.comes)][int(d)];
-  if (out_dtype == 255 || (is_integral(d) && (row.cls.divides || &row == &rows::pow))) return false;
+  if (spec->numel * row.cost > kSerial || !spec->numel || !row.types.accepts(d)) return false;
+  const std::uint8_t out_dtype = kFlat.result[int(row.types.result_type)][int(d)];
+  if (out_dtype == 255 || (is_integral(d) && (row.types.divides || &row == &rows::pow))) return false;
   result = DType(out_dtype);
   fn = row.kernel(cpu()).value[int(d)];
   padded = padded_to(spec->numel, d);

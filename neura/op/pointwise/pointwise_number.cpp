@@ -39,14 +39,14 @@ void meet_numbers(const Call& call, Dtypes& d) {
   const Row& row = *call.row;
   if (&row == &rows::pow && call.in[1].is_scalar() && call.in[1].scalar.integer() < 0) refuse_exponent(call);
   DType wide = d.computed;
-  const bool compares = row.cls.comes == ResultType::as_bool, picks = chooses(row);
-  for (int i = row.cls.mask_first ? 1 : 0; i < call.inputs; ++i) {
+  const bool compares = row.types.result_type == ResultType::as_bool, picks = chooses(row);
+  for (int i = row.types.mask_first ? 1 : 0; i < call.inputs; ++i) {
     const Operand& o = call.in[i];
     if (&row == &rows::where || (&row == &rows::heaviside && i == 1 && o.is_scalar())) {
       if (o.is_scalar()) check_storable(row.name, o.scalar, d.result);
     } else if (&row == &rows::heaviside && o.is_tensor()) {
       if (held_in(o, d.result) != d.result) refuse_wide(call, d.result);
-    } else if (o.is_scalar() ? !picks : compares || picks || row.cls.divides) {
+    } else if (o.is_scalar() ? !picks : compares || picks || row.types.divides) {
       wide = promote(wide, held_in(o, wide));
     }
   }

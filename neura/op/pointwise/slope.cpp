@@ -20,11 +20,11 @@ struct SlopeOperands {
 
   SlopeOperands(const Call& call, const Row& row, bool of_complex) : count(call.inputs) {
     const DType incoming = call.in[0].tensor->spec.dtype;
-    result = row.cls.makes_real() && of_complex ? to_complex(incoming) : incoming;
+    result = row.types.makes_real() && of_complex ? to_complex(incoming) : incoming;
     computed = accumulation(result);
-    const DType natural = row.cls.makes_real() ? to_real(computed) : computed;
+    const DType natural = row.types.makes_real() ? to_real(computed) : computed;
     for (int i = 0; i < count; ++i) {
-      wanted[i] = i == 0 || i == count - 1 ? natural : row.cls.mask_first && i == 1 ? DType::boolean : computed;
+      wanted[i] = i == 0 || i == count - 1 ? natural : row.types.mask_first && i == 1 ? DType::boolean : computed;
       read[i] = call.in[i].is_tensor() ? call.in[i].tensor : nullptr;
     }
     if (!row.slopes[call.row->operand].reads_g) read[0] = nullptr;
@@ -125,15 +125,15 @@ Tensor exact_slope(const Row& row, int k, const Tensor& g, const Tensor* operand
                    const double* attributes) {
   const Slope& slope = row.slopes[k];
   Tensor all[kMaxPlan - 1];
-  const bool wrap = is_complex(g.dtype()) && !row.cls.own_conjugate;  // of a real operand among complex ones too
+  const bool wrap = is_complex(g.dtype()) && !row.types.own_conjugate;  // of a real operand among complex ones too
   all[0] = wrap ? conj(g) : g;
   const DType result = g.dtype();
   for (int i = 0; i < row.inputs; ++i) {
     all[i + 1] = slope.reads >> i & 1 ? operands[i] : all[0];
-    if (!(slope.reads >> i & 1) || (row.cls.mask_first && i == 0)) continue;
+    if (!(slope.reads >> i & 1) || (row.types.mask_first && i == 0)) continue;
     // As the kernel has it: the logarithm of a float32 operand among float64 ones is one of float64.
     const DType d = all[i + 1].dtype();
-    all[i + 1] = to(all[i + 1], row.cls.makes_real() && is_complex(d) ? to_complex(result) : result);
+    all[i + 1] = to(all[i + 1], row.types.makes_real() && is_complex(d) ? to_complex(result) : result);
   }
   all[row.inputs + 1] = slope.reads >> 8 & 1 ? y : all[0];
   Tensor d = slope.exact(all, attributes);

@@ -15,7 +15,7 @@
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/record.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"

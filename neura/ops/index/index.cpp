@@ -6,7 +6,7 @@
 #include "neura/backend/kernels/join.h"
 #include "neura/core/scalar_range.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create.h"
@@ -211,7 +211,7 @@ Tensor& index_put_(Tensor& self, const std::vector<Index>& list, Scalar value) {
   return index_put_(self, list, full({}, value, {.dtype = self.dtype(), .device = self.device()}));
 }
 Tensor index_put(const Tensor& input, const std::vector<Index>& list, const Tensor& value, bool accumulate) {
-  if (const amp::Under cast{amp::Name::index_put, input, value})
+  if (const amp::CastScope cast{amp::Name::index_put, input, value})
     return index_put(cast(input), list, cast(value), accumulate);
   Tensor out = clone(input);
   return index_put_(out, list, value, accumulate);

@@ -6,7 +6,7 @@
 namespace neura {
 
 constexpr Operation index_write(const char* name, bool reduces) {
-  const Which read = reduces ? in(0, 1, 2) | out(0) : in(1);
+  const ValueSet read = reduces ? in(0, 1, 2) | out(0) : in(1);
   return operation(name).optional(in(0)).direct().saves(0, read).saves(2, read);
 }
 

@@ -1,6 +1,6 @@
 // Eigenvalues and eigenvectors.
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/reduce/expect.h"
 
@@ -79,7 +79,7 @@ struct Eig {
 };
 
 EigResult symmetric(const char* op, const Tensor& A, char UPLO, bool vectors) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return symmetric(op, cast(A), UPLO, vectors);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return symmetric(op, cast(A), UPLO, vectors);
   check_square(op, A);
   const char side = UPLO == 'l' ? 'L' : UPLO == 'u' ? 'U' : UPLO;
   check<ValueError>(side == 'L' || side == 'U', [&] {
@@ -89,7 +89,7 @@ EigResult symmetric(const char* op, const Tensor& A, char UPLO, bool vectors) {
   return {l, v};
 }
 EigResult general(const char* op, const Tensor& A, bool vectors) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return general(op, cast(A), vectors);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return general(op, cast(A), vectors);
   check_square(op, A);
   const auto [l, v] = apply(Eig{vectors || recorded(A)}, contiguous(A));
   return {l, v};

@@ -1,6 +1,6 @@
 // LU, and what is solved by it: systems, inverses, determinants, triangles.
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/reduce/scan_common.h"
 #include "neura/ops/sort/sort.h"
@@ -152,7 +152,7 @@ void check_sides(const char* op, const Tensor& A, const Tensor& B, bool left) {
 }  // namespace
 
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
-  if (const amp::Under cast{amp::Name::linalg, A, B})
+  if (const amp::CastScope cast{amp::Name::linalg, A, B})
     return solve_triangular(cast(A), cast(B), upper, left, unitriangular);
   constexpr const char* op = "solve_triangular";
   check_square(op, A), check_matrices(op, B, "B"), check_same_dtype(op, A, B), check_sides(op, A, B, left);
@@ -163,7 +163,7 @@ Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left,
 }
 
 SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_errors) {
-  if (const amp::Under cast{amp::Name::linalg, A, B}) return solve_ex(cast(A), cast(B), left, check_errors);
+  if (const amp::CastScope cast{amp::Name::linalg, A, B}) return solve_ex(cast(A), cast(B), left, check_errors);
   constexpr const char* op = "solve";
   check_square(op, A), check_same_dtype(op, A, B);
   if (is_vector(A, B)) {
@@ -190,7 +190,7 @@ SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_err
 Tensor solve(const Tensor& A, const Tensor& B, bool left) { return solve_ex(A, B, left, true).result; }
 
 InverseResult inv_ex(const Tensor& A, bool check_errors) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return inv_ex(cast(A), check_errors);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return inv_ex(cast(A), check_errors);
   check_square("inv", A);
   const auto [inverse, info] = apply(Inverse{}, contiguous(A));
   if (check_errors) check_info("inv", info, "A to be invertible");
@@ -232,7 +232,7 @@ LuResult lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data, boo
 }
 
 Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint_of) {
-  if (const amp::Under cast{amp::Name::linalg, LU, B}) return lu_solve(cast(LU), pivots, cast(B), left, adjoint_of);
+  if (const amp::CastScope cast{amp::Name::linalg, LU, B}) return lu_solve(cast(LU), pivots, cast(B), left, adjoint_of);
   constexpr const char* op = "lu_solve";
   check_square(op, LU, "LU"), check_matrices(op, B, "B"), check_same_dtype(op, LU, B), check_sides(op, LU, B, left);
   check<DTypeError>(pivots.dtype() == DType::int32,

@@ -1,6 +1,6 @@
 // QR, and Householder reflectors.
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {
@@ -90,7 +90,7 @@ Tensor reflect(const Tensor& A, const Tensor& tau, Tensor x) {
 }  // namespace
 
 QrResult qr(const Tensor& A, std::string_view mode) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return qr(cast(A), mode);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return qr(cast(A), mode);
   check_matrices("qr", A);
   check<ValueError>(mode == "reduced" || mode == "complete" || mode == "r",
                     [&] { return "qr: expected mode 'reduced', 'complete' or 'r', got '" + std::string(mode) + "'"; });
@@ -102,14 +102,14 @@ QrResult qr(const Tensor& A, std::string_view mode) {
 }
 
 GeqrfResult geqrf(const Tensor& input) {
-  if (const amp::Under cast{amp::Name::linalg, input}) return geqrf(cast(input));
+  if (const amp::CastScope cast{amp::Name::linalg, input}) return geqrf(cast(input));
   check_matrices("geqrf", input, "input");
   const auto [a, tau] = apply(Geqrf{}, contiguous(input));
   return {a, tau};
 }
 
 Tensor householder_product(const Tensor& A, const Tensor& tau) {
-  if (const amp::Under cast{amp::Name::linalg, A, tau}) return householder_product(cast(A), cast(tau));
+  if (const amp::CastScope cast{amp::Name::linalg, A, tau}) return householder_product(cast(A), cast(tau));
   constexpr const char* op = "householder_product";
   check_matrices(op, A), check_same_dtype(op, A, tau);
   check<ShapeError>(A.size(-2) >= A.size(-1), [&] {
@@ -127,7 +127,7 @@ Tensor householder_product(const Tensor& A, const Tensor& tau) {
 }
 
 Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool transpose) {
-  if (const amp::Under cast{amp::Name::linalg, input, tau, other})
+  if (const amp::CastScope cast{amp::Name::linalg, input, tau, other})
     return ormqr(cast(input), cast(tau), cast(other), left, transpose);
   constexpr const char* op = "ormqr";
   check_matrices(op, input, "input"), check_matrices(op, other, "other");

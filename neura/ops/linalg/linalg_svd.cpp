@@ -4,7 +4,7 @@
 
 #include "neura/backend/kernels/join.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/linalg/matrix_functions.h"
 
@@ -124,19 +124,19 @@ Tensor with_derivative(const Tensor& A, const Tensor& found) {
 }  // namespace
 
 SvdResult svd(const Tensor& A, bool full_matrices) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return svd(cast(A), full_matrices);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return svd(cast(A), full_matrices);
   check_matrices("svd", A);
   const auto [u, s, vh] = apply(Svd{full_matrices, true}, contiguous(A));
   return {u, s, vh};
 }
 Tensor svdvals(const Tensor& A) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return svdvals(cast(A));
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return svdvals(cast(A));
   check_matrices("svdvals", A);
   return apply(Svd{false, recorded(A)}, contiguous(A))[1];
 }
 
 Tensor pinv(const Tensor& A, const Tolerance& t, bool hermitian) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return pinv(cast(A), t, hermitian);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return pinv(cast(A), t, hermitian);
   if (hermitian) check_square("pinv", A);
   else check_matrices("pinv", A);
   if (!A.numel()) return transposed_zeros(A);
@@ -144,7 +144,7 @@ Tensor pinv(const Tensor& A, const Tolerance& t, bool hermitian) {
 }
 
 Tensor matrix_rank(const Tensor& A, const Tolerance& t, bool hermitian) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return matrix_rank(cast(A), t, hermitian);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return matrix_rank(cast(A), t, hermitian);
   if (hermitian) check_square("matrix_rank", A);
   else check_matrices("matrix_rank", A);
   if (!A.numel()) return zeros(batch_of(A.spec()), {.dtype = DType::int64, .device = A.device()});
@@ -153,7 +153,7 @@ Tensor matrix_rank(const Tensor& A, const Tolerance& t, bool hermitian) {
 }
 
 Tensor nuclear_norm(const Tensor& A, const Dims& dim, bool keepdim) {
-  if (const amp::Under cast{amp::Name::nuclear_norm, A}) return nuclear_norm(cast(A), dim, keepdim);
+  if (const amp::CastScope cast{amp::Name::nuclear_norm, A}) return nuclear_norm(cast(A), dim, keepdim);
   check<ShapeError>(A.dim() >= 2 && dim.size() == 2, [&] {
     return "matrix_norm: expected matrices and two dimensions, got " + A.spec().str() + " and dim " + dim.str();
   });
@@ -180,7 +180,7 @@ Tensor cond_of_nothing(const Tensor& A) {
 }  // namespace
 
 Tensor cond(const Tensor& A, std::optional<double> p) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return cond(cast(A), p);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return cond(cast(A), p);
   check_matrices("cond", A);
   if (!A.numel()) return cond_of_nothing(A);
   if (p && std::abs(*p) != 2) return by_inverse(A, Norm::of_order, p);
@@ -188,7 +188,7 @@ Tensor cond(const Tensor& A, std::optional<double> p) {
   return p && *p < 0 ? last / first : first / last;
 }
 Tensor cond(const Tensor& A, std::string_view p) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return cond(cast(A), p);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return cond(cast(A), p);
   check_matrices("cond", A);
   check<ValueError>(p == "fro" || p == "nuc",
                     [&] { return "cond: expected p to be a number, 'fro' or 'nuc', got '" + std::string(p) + "'"; });
@@ -223,7 +223,7 @@ void fill_lstsq(LstsqResult& r, const Tensor& A, const Tensor& B, std::string_vi
 }  // namespace
 
 LstsqResult lstsq(const Tensor& A, const Tensor& B, std::optional<double> rcond, std::string_view driver) {
-  if (const amp::Under cast{amp::Name::linalg, A, B}) return lstsq(cast(A), cast(B), rcond, driver);
+  if (const amp::CastScope cast{amp::Name::linalg, A, B}) return lstsq(cast(A), cast(B), rcond, driver);
   constexpr const char* op = "lstsq";
   if (driver.empty()) driver = "gelsy";
   check<ValueError>(driver == "gels" || driver == "gelsy" || driver == "gelsd" || driver == "gelss", [&] {

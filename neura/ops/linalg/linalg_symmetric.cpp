@@ -1,7 +1,7 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
 #include "neura/backend/kernels/join.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {
@@ -63,7 +63,7 @@ struct LdlSolve {
 }  // namespace
 
 CholeskyResult cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return cholesky_ex(cast(A), upper, check_errors);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return cholesky_ex(cast(A), upper, check_errors);
   check_square("cholesky", A);
   const auto [l, info] = apply(Cholesky{upper}, contiguous(A));
   if (check_errors) check_info("cholesky", info, "A to be positive-definite");
@@ -72,7 +72,7 @@ CholeskyResult cholesky_ex(const Tensor& A, bool upper, bool check_errors) {
 Tensor cholesky(const Tensor& A, bool upper) { return cholesky_ex(A, upper, true).L; }
 
 Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
-  if (const amp::Under cast{amp::Name::linalg, B, L}) return cholesky_solve(cast(B), cast(L), upper);
+  if (const amp::CastScope cast{amp::Name::linalg, B, L}) return cholesky_solve(cast(B), cast(L), upper);
   constexpr const char* op = "cholesky_solve";
   check_square(op, L, "L"), check_matrices(op, B, "B"), check_same_dtype(op, L, B);
   check<ShapeError>(B.size(-2) == L.size(-1), [&] {
@@ -86,7 +86,7 @@ Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper) {
   return apply(CholeskySolve{upper}, b, factor, found);
 }
 Tensor cholesky_inverse(const Tensor& L, bool upper) {
-  if (const amp::Under cast{amp::Name::linalg, L}) return cholesky_inverse(cast(L), upper);
+  if (const amp::CastScope cast{amp::Name::linalg, L}) return cholesky_inverse(cast(L), upper);
   check_square("cholesky_inverse", L, "L");
   return cholesky_solve(identity(L, L.size(-1)), L, upper);
 }

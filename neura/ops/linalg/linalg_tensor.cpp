@@ -1,5 +1,5 @@
 // Tensors of any rank as matrices.
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {
@@ -15,7 +15,7 @@ Shape part(const Shape& s, int from, int to) { return {s.data() + from, std::siz
 }  // namespace
 
 Tensor tensorinv(const Tensor& A, int ind) {
-  if (const amp::Under cast{amp::Name::linalg, A}) return tensorinv(cast(A), ind);
+  if (const amp::CastScope cast{amp::Name::linalg, A}) return tensorinv(cast(A), ind);
   check<ValueError>(ind > 0, [&] { return "tensorinv: expected ind > 0, got " + std::to_string(ind); });
   check<ShapeError>(ind <= A.dim(), [&] {
     return "tensorinv: expected at least ind = " + std::to_string(ind) + " dimensions, got " + A.spec().str();
@@ -32,7 +32,7 @@ Tensor tensorinv(const Tensor& A, int ind) {
 }
 
 Tensor tensorsolve(const Tensor& A, const Tensor& B, const Dims& dims) {
-  if (const amp::Under cast{amp::Name::linalg, A, B}) return tensorsolve(cast(A), cast(B), dims);
+  if (const amp::CastScope cast{amp::Name::linalg, A, B}) return tensorsolve(cast(A), cast(B), dims);
   Tensor a = A;
   if (!dims.empty()) {
     Dims end;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/linalg/linalg.h"
@@ -49,7 +49,7 @@ Tensor largest(const Tensor& x, int dim, bool keepdim) {
 }  // namespace
 
 Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
-  if (const amp::Under cast{amp::Name::matrix_norm, input}; !o.dtype && cast) return matrix_norm(cast(input), o);
+  if (const amp::CastScope cast{amp::Name::matrix_norm, input}; !o.dtype && cast) return matrix_norm(cast(input), o);
   check<ShapeError>(input.dim() >= 2 && o.dim.size() == 2, [&] {
     return "matrix_norm: expected matrices and two dimensions, got " + input.spec().str() + " and dim " + o.dim.str();
   });

@@ -9,7 +9,7 @@
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -216,7 +216,7 @@ Tensor targets_of(const Tensor& targets, Lengths& lengths) {
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CtcLossOptions& o) {
-  if (const amp::Under cast{amp::Name::ctc_loss, log_probs})
+  if (const amp::CastScope cast{amp::Name::ctc_loss, log_probs})
     return ctc_loss(cast(log_probs), targets, input_lengths, target_lengths, o);
   check_given("ctc_loss", "log_probs", log_probs);
   const bool batched = log_probs.dim() != 2;

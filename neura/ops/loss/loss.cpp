@@ -4,7 +4,7 @@
 #include "neura/backend/kernels/loss.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/loss/loss_common.h"
@@ -211,7 +211,7 @@ Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target,
 
 Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntropyOptions& o) {
   const bool of_classes = !input.dim() || target.shape() != input.shape();
-  if (const amp::Under cast{amp::Name::cross_entropy, input, target}) {
+  if (const amp::CastScope cast{amp::Name::cross_entropy, input, target}) {
     const bool wide = of_classes && bit(input.dtype()) & dtypes::halves;
     if (wide) return entropy_of_classes(input, target, cast.options(o), true);
     return cross_entropy(cast(input), cast(target), cast.options(o));
@@ -220,7 +220,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
 }
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& o) {
-  if (const amp::Under cast{amp::Name::nll_loss, input}) return nll_loss(cast(input), target, cast.options(o));
+  if (const amp::CastScope cast{amp::Name::nll_loss, input}) return nll_loss(cast(input), target, cast.options(o));
   const NllLoss op{{o.ignore_index, o.reduction, 0}};
   return std::move(apply(op, input, class_numbers("nll_loss", target), o.weight)[0]);
 }

@@ -11,7 +11,7 @@
 #include "neura/op/registry.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/pointwise/composed.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -155,7 +155,7 @@ void check_real(const char* op, const Tensor& x, const Tensor& t) {
 }  // namespace
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
-  if (const amp::Under cast{amp::Name::mse_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::mse_loss, input, target})
     return mse_loss(cast(input), cast(target), o, cast(weight));
   const Pair p("mse_loss", input, target);
   if (weight) {
@@ -168,7 +168,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, c
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, const Tensor& weight) {
-  if (const amp::Under cast{amp::Name::l1_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::l1_loss, input, target})
     return l1_loss(cast(input), cast(target), o, cast(weight));
   const Pair p("l1_loss", input, target);
   if (weight) {
@@ -180,7 +180,7 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, co
 }
 
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOptions o) {
-  if (const amp::Under cast{amp::Name::smooth_l1_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::smooth_l1_loss, input, target})
     return smooth_l1_loss(cast(input), cast(target), o);
   check<ValueError>(o.beta >= 0,
                     [&] { return "smooth_l1_loss: expected beta of at least 0, got " + Scalar(o.beta).str(); });
@@ -191,7 +191,7 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, SmoothL1LossOpt
 }
 
 Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOptions& o) {
-  if (const amp::Under cast{amp::Name::huber_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::huber_loss, input, target})
     return huber_loss(cast(input), cast(target), cast.options(o));
   check<ValueError>(o.delta > 0, [&] { return "huber_loss: expected a positive delta, got " + Scalar(o.delta).str(); });
   const Pair p("huber_loss", input, target);
@@ -202,7 +202,7 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOpti
 }
 
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
-  if (const amp::Under cast{amp::Name::binary_cross_entropy, input, target})
+  if (const amp::CastScope cast{amp::Name::binary_cross_entropy, input, target})
     return binary_cross_entropy(cast(input), cast(target), cast.options(o));
   check_real("binary_cross_entropy", input, target);
   check<ValueError>(input.shape() == target.shape(), [&] {
@@ -227,7 +227,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const BceWithLogitsOptions& o) {
-  if (const amp::Under cast{amp::Name::binary_cross_entropy_with_logits, input, target})
+  if (const amp::CastScope cast{amp::Name::binary_cross_entropy_with_logits, input, target})
     return binary_cross_entropy_with_logits(cast(input), cast(target), cast.options(o));
   check_real("binary_cross_entropy_with_logits", input, target);
   check<ValueError>(input.shape() == target.shape(), [&] {
@@ -249,7 +249,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
-  if (const amp::Under cast{amp::Name::kl_div, input, target}) return kl_div(cast(input), cast(target), o);
+  if (const amp::CastScope cast{amp::Name::kl_div, input, target}) return kl_div(cast(input), cast(target), o);
   check_pair("kl_div", input, target);
   Tensor loss;
   if (o.log_target) {  // what has no probability adds nothing, where the formula is 0 * -inf
@@ -264,7 +264,7 @@ Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLossOptions o) {
-  if (const amp::Under cast{amp::Name::poisson_nll_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::poisson_nll_loss, input, target})
     return poisson_nll_loss(cast(input), cast(target), o);
   check_pair("poisson_nll_loss", input, target);
   Tensor loss = o.log_input ? exp(input) - target * input : input - target * log(input + o.eps);

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -22,7 +22,7 @@ namespace neura {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps) {
-  if (const amp::Under cast{amp::Name::cosine_similarity, x1, x2})
+  if (const amp::CastScope cast{amp::Name::cosine_similarity, x1, x2})
     return cosine_similarity(cast(x1), cast(x2), dim, eps);
   const DType d = promote(x1.dtype(), x2.dtype());
   check<DTypeError>(differentiable(d), [&] {
@@ -48,7 +48,7 @@ Tensor normalize(const Tensor& input, double p, int dim, double eps) {
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, HingeEmbeddingLossOptions o) {
-  if (const amp::Under cast{amp::Name::hinge_embedding_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::hinge_embedding_loss, input, target})
     return hinge_embedding_loss(cast(input), cast(target), o);
   check_pair("hinge_embedding_loss", input, target);
   const Tensor far = clamp_min(o.margin - input, 0);
@@ -56,7 +56,7 @@ Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, HingeEmbe
 }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
-  if (const amp::Under cast{amp::Name::margin_ranking_loss, input1, input2, target})
+  if (const amp::CastScope cast{amp::Name::margin_ranking_loss, input1, input2, target})
     return margin_ranking_loss(cast(input1), cast(input2), cast(target), o);
   check<ShapeError>(input1.dim() == input2.dim() && input1.dim() == target.dim(), [&] {
     return "margin_ranking_loss: expected operands of one number of dimensions, got " + input1.shape().str() + ", " +
@@ -66,7 +66,7 @@ Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Ten
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, MarginLossOptions o) {
-  if (const amp::Under cast{amp::Name::cosine_embedding_loss, input1, input2, target})
+  if (const amp::CastScope cast{amp::Name::cosine_embedding_loss, input1, input2, target})
     return cosine_embedding_loss(cast(input1), cast(input2), cast(target), o);
   const int rank = target.dim();
   check<ShapeError>(rank <= 1 && input1.dim() == rank + 1 && input2.dim() == rank + 1, [&] {
@@ -88,7 +88,7 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                            TripletMarginLossOptions o) {
-  if (const amp::Under cast{amp::Name::triplet_margin_loss, anchor, positive, negative})
+  if (const amp::CastScope cast{amp::Name::triplet_margin_loss, anchor, positive, negative})
     return triplet_margin_loss(cast(anchor), cast(positive), cast(negative), o);
   check<ValueError>(o.margin > 0,
                     [&] { return "triplet_margin_loss: expected a positive margin, got " + Scalar(o.margin).str(); });
@@ -103,7 +103,7 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
-  if (const amp::Under cast{amp::Name::soft_margin_loss, input, target})
+  if (const amp::CastScope cast{amp::Name::soft_margin_loss, input, target})
     return soft_margin_loss(cast(input), cast(target), o);
   check_pair("soft_margin_loss", input, target);
   return reduced(log1p(exp(-target * input)), o.reduction);
@@ -128,7 +128,7 @@ void check_scores(const char* op, const Tensor& input, const Tensor& target, boo
 }  // namespace
 
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossOptions& o) {
-  if (const amp::Under cast{amp::Name::multi_margin_loss, input})
+  if (const amp::CastScope cast{amp::Name::multi_margin_loss, input})
     return multi_margin_loss(cast(input), target, cast.options(o));
   check<ValueError>(o.p == 1 || o.p == 2,
                     [&] { return "multi_margin_loss: expected p = 1 or 2, got " + std::to_string(o.p); });
@@ -173,7 +173,7 @@ Tensor hinges(const Tensor& x, const Tensor& scores) {
 }  // namespace
 
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
-  if (const amp::Under cast{amp::Name::multilabel_margin_loss, input})
+  if (const amp::CastScope cast{amp::Name::multilabel_margin_loss, input})
     return multilabel_margin_loss(cast(input), target, o);
   check_scores("multilabel_margin_loss", input, target, false);
   if (bit(input.dtype()) & dtypes::halves)

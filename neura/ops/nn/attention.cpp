@@ -10,7 +10,7 @@
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
@@ -197,7 +197,7 @@ Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& o) {
-  if (const amp::Under cast{amp::Name::scaled_dot_product_attention, query, key, value})
+  if (const amp::CastScope cast{amp::Name::scaled_dot_product_attention, query, key, value})
     return scaled_dot_product_attention(cast(query), cast(key), cast(value), o);
   check_operands(query.spec(), key.spec(), value.spec()), check_mask(o);
   Tensor k = key, v = value;

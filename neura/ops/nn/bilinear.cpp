@@ -2,7 +2,7 @@
 
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/product/einsum.h"
 #include "neura/ops/shape/view.h"
 
@@ -18,7 +18,7 @@ Tensor glu(const Tensor& input, int dim) {
 }
 
 Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {
-  if (const amp::Under cast{amp::Name::bilinear, input1, input2, weight, bias})
+  if (const amp::CastScope cast{amp::Name::bilinear, input1, input2, weight, bias})
     return bilinear(cast(input1), cast(input2), cast(weight), cast(bias));
   check_given("bilinear", "weight", weight);
   check<ShapeError>(weight.dim() == 3 && input1.dim() > 0 && input1.dim() == input2.dim() &&

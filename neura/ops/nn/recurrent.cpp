@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/nn/recurrent_layer.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/product/matmul.h"
@@ -193,7 +193,7 @@ struct Layer {
   Tensor w_hr;
 };
 std::vector<Layer> layers_of(const Cell& cell, const std::vector<Tensor>& params, const RecurrentOptions& o) {
-  const Exact layers = Exact(std::max<std::int64_t>(o.num_layers, 0)) * (o.bidirectional ? 2 : 1);
+  const CheckedInt layers = CheckedInt(std::max<std::int64_t>(o.num_layers, 0)) * (o.bidirectional ? 2 : 1);
   const std::size_t count = std::size_t(layers.of(cell.op));
   const std::size_t plain = o.has_biases ? 4 : 2, each = count ? params.size() / count : 0;
   const bool projects = cell.kind == RecurrentCell::lstm && each == plain + 1;
@@ -275,23 +275,23 @@ StepResults compose_steps(const Direction& way, const Tensor& x, const Tensor& h
 }
 
 Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
-  if (const amp::Under cast{amp::Name::rnn_cell, input, hx, w.w_ih})
+  if (const amp::CastScope cast{amp::Name::rnn_cell, input, hx, w.w_ih})
     return rnn_tanh_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kTanh, input, {hx}, w).h;
 }
 Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
-  if (const amp::Under cast{amp::Name::rnn_cell, input, hx, w.w_ih})
+  if (const amp::CastScope cast{amp::Name::rnn_cell, input, hx, w.w_ih})
     return rnn_relu_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kRelu, input, {hx}, w).h;
 }
 Tensor gru_cell(const Tensor& input, const Tensor& hx, const CellWeights& w) {
-  if (const amp::Under cast{amp::Name::gru_cell, input, hx, w.w_ih})
+  if (const amp::CastScope cast{amp::Name::gru_cell, input, hx, w.w_ih})
     return gru_cell(cast(input), cast(hx), cast.weights(w));
   return one_step(kGru, input, {hx}, w).h;
 }
 std::pair<Tensor, Tensor> lstm_cell(const Tensor& input, const std::pair<Tensor, Tensor>& hx, const CellWeights& w) {
   check<ValueError>(hx.second.defined(), [] { return std::string("lstm_cell: expected two states, got one"); });
-  if (const amp::Under cast{amp::Name::lstm_cell, input, hx.first, w.w_ih})
+  if (const amp::CastScope cast{amp::Name::lstm_cell, input, hx.first, w.w_ih})
     return lstm_cell(cast(input), {cast(hx.first), cast(hx.second)}, cast.weights(w));
   const auto s = one_step(kLstm, input, {hx.first, hx.second}, w);
   return {s.h, s.c};

@@ -7,7 +7,7 @@
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/reduce.h"
 
@@ -89,11 +89,12 @@ template <bool logarithm> Tensor backward_of(const Tensor& grad_output, const Te
 }  // namespace
 
 Tensor softmax(const Tensor& input, int dim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::softmax, input}; !dtype && cast) return softmax(cast(input), dim, dtype);
+  if (const amp::CastScope cast{amp::Name::softmax, input}; !dtype && cast) return softmax(cast(input), dim, dtype);
   return softmax_of<SoftmaxKind::softmax>(input, dim, dtype);
 }
 Tensor log_softmax(const Tensor& input, int dim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::log_softmax, input}; !dtype && cast) return log_softmax(cast(input), dim, dtype);
+  if (const amp::CastScope cast{amp::Name::log_softmax, input}; !dtype && cast)
+    return log_softmax(cast(input), dim, dtype);
   return softmax_of<SoftmaxKind::log_softmax>(input, dim, dtype);
 }
 Tensor softmin(const Tensor& input, int dim, std::optional<DType> dtype) { return softmax(neg(input), dim, dtype); }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/shape/view.h"
 
@@ -214,7 +214,7 @@ template <class Keep> Term contract(Term a, Term b, Keep keep) {
 }  // namespace
 
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
-  if (const amp::Under cast{amp::Name::einsum, operands}) return einsum(equation, cast(operands));
+  if (const amp::CastScope cast{amp::Name::einsum, operands}) return einsum(equation, cast(operands));
   const Equation e = parse(equation);
   check<ValueError>(!operands.empty() && e.inputs.size() == operands.size(), [&] {
     return "einsum: expected " + std::to_string(e.inputs.size()) + " operands for \"" + std::string(equation) +

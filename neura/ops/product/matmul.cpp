@@ -4,7 +4,7 @@
 
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
@@ -78,17 +78,17 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return apply(MatmulOp{}, a, b);
 }
 Tensor mv(const Tensor& a, const Tensor& b) {
-  if (const amp::Under cast{amp::Name::mv, a, b}) return mv(cast(a), cast(b));
+  if (const amp::CastScope cast{amp::Name::mv, a, b}) return mv(cast(a), cast(b));
   check_ranks("mv", a, 2, b, 1), check_inner("mv", a, b);
   return matmul(a, b);
 }
 Tensor dot(const Tensor& a, const Tensor& b) {
-  if (const amp::Under cast{amp::Name::dot, a, b}) return dot(cast(a), cast(b));
+  if (const amp::CastScope cast{amp::Name::dot, a, b}) return dot(cast(a), cast(b));
   check_ranks("dot", a, 1, b, 1), check_inner("dot", a, b);
   return matmul(a, b);
 }
 Tensor vdot(const Tensor& a, const Tensor& b) {
-  if (const amp::Under cast{amp::Name::vdot, a, b}) return vdot(cast(a), cast(b));
+  if (const amp::CastScope cast{amp::Name::vdot, a, b}) return vdot(cast(a), cast(b));
   check_ranks("vdot", a, 1, b, 1), check_inner("vdot", a, b);
   return view(apply(MatmulOp{.conj_a = true}, unsqueeze(a, 0), unsqueeze(b, 1)), {});
 }
@@ -109,20 +109,20 @@ Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddPro
   return apply(AddmmOp{o.beta, o.alpha}, input, a, b);
 }
 Tensor addmv(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
-  if (const amp::Under cast{amp::Name::addmv, input, a, b}) return addmv(cast(input), cast(a), cast(b), o);
+  if (const amp::CastScope cast{amp::Name::addmv, input, a, b}) return addmv(cast(input), cast(a), cast(b), o);
   check_ranks("addmv", a, 2, b, 1), check_inner("addmv", a, b);
   check<ShapeError>(input.dim() <= 1, [&] { return "addmv: expected a vector to add to, got " + input.spec().str(); });
   const Tensor column = input.dim() == 1 ? unsqueeze(input, 1) : input;
   return squeeze(apply(AddmmOp{o.beta, o.alpha}, column, a, unsqueeze(b, 1)), 1);
 }
 Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
-  if (const amp::Under cast{amp::Name::baddbmm, input, a, b}) return baddbmm(cast(input), cast(a), cast(b), o);
+  if (const amp::CastScope cast{amp::Name::baddbmm, input, a, b}) return baddbmm(cast(input), cast(a), cast(b), o);
   check_ranks("baddbmm", a, 3, b, 3), check_inner("baddbmm", a, b);
   check<ShapeError>(a.size(0) == b.size(0), [&] { return "baddbmm: expected batches of one size, got " + both(a, b); });
   return apply(AddmmOp{o.beta, o.alpha}, input, a, b);
 }
 Tensor addbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
-  if (const amp::Under cast{amp::Name::addbmm, input, a, b}) return addbmm(cast(input), cast(a), cast(b), o);
+  if (const amp::CastScope cast{amp::Name::addbmm, input, a, b}) return addbmm(cast(input), cast(a), cast(b), o);
   check_ranks("addbmm", a, 3, b, 3), check_inner("addbmm", a, b);
   check<ShapeError>(a.size(0) == b.size(0), [&] { return "addbmm: expected batches of one size, got " + both(a, b); });
   // The sum over the batch is a sum over longer rows.
@@ -131,7 +131,7 @@ Tensor addbmm(const Tensor& input, const Tensor& a, const Tensor& b, const AddPr
                reshape(b, {b.size(0) * b.size(1), b.size(2)}));
 }
 Tensor addr(const Tensor& input, const Tensor& a, const Tensor& b, const AddProductOptions& o) {
-  if (const amp::Under cast{amp::Name::addr, input, a, b}) return addr(cast(input), cast(a), cast(b), o);
+  if (const amp::CastScope cast{amp::Name::addr, input, a, b}) return addr(cast(input), cast(a), cast(b), o);
   check_ranks("addr", a, 1, b, 1);
   const auto nonzero = [](const Scalar& s) { return s.real() != 0 || s.imag() != 0; };
   const DType d = promote(input.dtype(), promote(a.dtype(), b.dtype()));
@@ -168,7 +168,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims) {
   return tensordot(a, b, left, right);
 }
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b) {
-  if (const amp::Under cast{amp::Name::tensordot, a, b}) return tensordot(cast(a), cast(b), dims_a, dims_b);
+  if (const amp::CastScope cast{amp::Name::tensordot, a, b}) return tensordot(cast(a), cast(b), dims_a, dims_b);
   check<ShapeError>(dims_a.size() == dims_b.size(), [&] {
     return "tensordot: expected as many dimensions of both operands, got " + dims_a.str() + " and " + dims_b.str();
   });

@@ -17,7 +17,7 @@ namespace {
 // Linear, and its own derivative: the same numbers are drawn again.
 struct Dropout {
   static constexpr Operation op = operation("dropout").linear().draws();
-  Drawn numbers;
+  PhiloxState numbers;
   double p;
   std::int64_t group;  // neighbouring elements that share a number
   NEURA_FIELDS(numbers, p, group)

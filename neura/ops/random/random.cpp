@@ -30,7 +30,7 @@ DTypeSet accepted(Draw::Kind kind) {
 // more. a, b, low, range and p: see kernels/random.h.
 template <Draw::Kind kind> struct Random {
   static constexpr Operation op = operation(kNames[int(kind)]).optional(in(0, 1)).direct().draws();
-  Drawn numbers = {};
+  PhiloxState numbers = {};
   double a = 0, b = 1;
   std::int64_t low = 0;
   std::uint64_t range = 0;
@@ -101,7 +101,7 @@ void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtyp
 
 struct Permutation {
   static constexpr Operation op = operation("randperm").draws();
-  Drawn numbers;
+  PhiloxState numbers;
   std::int64_t n;
   Device device;
   NEURA_FIELDS(numbers, n, device)
@@ -115,7 +115,7 @@ struct Permutation {
 };
 struct Multinomial {
   static constexpr Operation op = operation("multinomial").draws();
-  Drawn numbers;
+  PhiloxState numbers;
   std::int64_t samples;
   bool replacement;
   NEURA_FIELDS(numbers, samples, replacement)

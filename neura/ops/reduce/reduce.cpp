@@ -2,7 +2,7 @@
 
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/reduce_common.h"
 #include "neura/ops/reduce/scan.h"
@@ -145,7 +145,7 @@ template <class Op> Tensor truth(ReduceOp fold, const Tensor& x, const Dims& dim
 }  // namespace
 
 Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::sum, input}; !dtype && cast) return sum(cast(input), dim, keepdim, dtype);
+  if (const amp::CastScope cast{amp::Name::sum, input}; !dtype && cast) return sum(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return any(to(input, DType::boolean), dim, keepdim);
   return apply(summing<Sum>(ReduceOp::sum, input, dim, keepdim, dtype), input);
 }
@@ -175,12 +175,12 @@ Tensor nanmean(const Tensor& input, const Dims& dim, bool keepdim, std::optional
   return nansum(input, dim, keepdim, dtype) / count;
 }
 Tensor prod(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::prod, input}; !dtype && cast) return prod(cast(input), dim, keepdim, dtype);
+  if (const amp::CastScope cast{amp::Name::prod, input}; !dtype && cast) return prod(cast(input), dim, keepdim, dtype);
   if (dtype == DType::boolean) return all(to(input, DType::boolean), dim, keepdim);
   return apply(summing<Prod>(ReduceOp::prod, input, dim, keepdim, dtype), input);
 }
 Tensor trace(const Tensor& input) {
-  if (const amp::Under cast{amp::Name::trace, input}) return trace(cast(input));
+  if (const amp::CastScope cast{amp::Name::trace, input}) return trace(cast(input));
   check<ShapeError>(input.dim() == 2, [&] { return "trace: expected a matrix, got " + input.spec().str(); });
   return sum(diagonal(input));
 }

@@ -4,7 +4,7 @@
 
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/reduce.h"
@@ -174,7 +174,7 @@ Tensor logsumexp(const Tensor& input, const Dims& dim, bool keepdim) {
 }
 
 Tensor vector_norm(const Tensor& input, double ord, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::vector_norm, input}; !dtype && cast)
+  if (const amp::CastScope cast{amp::Name::vector_norm, input}; !dtype && cast)
     return vector_norm(cast(input), ord, dim, keepdim, dtype);
   check_dtype("norm", input.spec(), dtypes::floating | dtypes::complexes, "floating or complex");
   const DType wanted = dtype.value_or(input.dtype());
@@ -190,12 +190,12 @@ Tensor norm(const Tensor& input, double p, const Dims& dim, bool keepdim, std::o
   return vector_norm(input, p, dim, keepdim, dtype);
 }
 Tensor dist(const Tensor& input, const Tensor& other, double p) {
-  if (const amp::Under cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
+  if (const amp::CastScope cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
   return vector_norm(input - other, p);
 }
 
 Tensor renorm(const Tensor& input, double p, int dim, double maxnorm) {
-  if (const amp::Under cast{amp::Name::renorm, input}) return renorm(cast(input), p, dim, maxnorm);
+  if (const amp::CastScope cast{amp::Name::renorm, input}) return renorm(cast(input), p, dim, maxnorm);
   check<ShapeError>(input.dim() > 1,
                     [&] { return "renorm: expected at least two dimensions, got " + input.spec().str(); });
   check<ValueError>(p > 0 && maxnorm >= 0, [&] {

@@ -3,7 +3,7 @@
 #include "neura/backend/kernels/scan.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -155,12 +155,12 @@ Tensor product_gradient(const Tensor& g, const Tensor& x, unsigned dims) {
 }
 
 Tensor cumsum(const Tensor& input, int dim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::cumsum, input}; !dtype && cast) return cumsum(cast(input), dim, dtype);
+  if (const amp::CastScope cast{amp::Name::cumsum, input}; !dtype && cast) return cumsum(cast(input), dim, dtype);
   dim = scan_dim("cumsum", input, dim);
   return converted("cumsum", input, dtype, [&](const Tensor& x) { return apply(CumSum{dim, false}, x); });
 }
 Tensor cumprod(const Tensor& input, int dim, std::optional<DType> dtype) {
-  if (const amp::Under cast{amp::Name::cumprod, input}; !dtype && cast) return cumprod(cast(input), dim, dtype);
+  if (const amp::CastScope cast{amp::Name::cumprod, input}; !dtype && cast) return cumprod(cast(input), dim, dtype);
   dim = scan_dim("cumprod", input, dim);
   return converted("cumprod", input, dtype, [&](const Tensor& x) { return apply(CumProd{dim}, x); });
 }

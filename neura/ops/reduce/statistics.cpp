@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -89,7 +89,7 @@ Tensor corrcoef(const Tensor& input) {
 }
 
 Tensor cdist(const Tensor& a, const Tensor& b, double p) {
-  if (const amp::Under cast{amp::Name::cdist, a, b}) return cdist(cast(a), cast(b), p);
+  if (const amp::CastScope cast{amp::Name::cdist, a, b}) return cdist(cast(a), cast(b), p);
   check<ShapeError>(a.dim() >= 2 && b.dim() >= 2 && a.size(-1) == b.size(-1), [&] {
     return "cdist: expected two batches of matrices with rows of one length, got " + a.spec().str() + " and " +
            b.spec().str();
@@ -109,7 +109,7 @@ Tensor cdist(const Tensor& a, const Tensor& b, double p) {
 }
 
 Tensor pdist(const Tensor& x, double p) {
-  if (const amp::Under cast{amp::Name::pdist, x}) return pdist(cast(x), p);
+  if (const amp::CastScope cast{amp::Name::pdist, x}) return pdist(cast(x), p);
   check<ShapeError>(x.dim() == 2, [&] { return "pdist: expected a matrix, got " + x.spec().str(); });
   check<DTypeError>(is_floating(x.dtype()), [&] { return "pdist: expected floating numbers, got " + x.spec().str(); });
   check<ValueError>(p >= 0, [&] { return "pdist: expected p >= 0, got " + Scalar(p).str(); });
@@ -118,7 +118,7 @@ Tensor pdist(const Tensor& x, double p) {
 }
 
 Tensor cross(const Tensor& a, const Tensor& b, std::optional<int> dim) {
-  if (const amp::Under cast{amp::Name::cross, a, b}) return cross(cast(a), cast(b), dim);
+  if (const amp::CastScope cast{amp::Name::cross, a, b}) return cross(cast(a), cast(b), dim);
   check<ShapeError>(a.dim() == b.dim(), [&] {
     return "cross: expected as many dimensions in both, got " + a.spec().str() + " and " + b.spec().str();
   });
@@ -139,7 +139,7 @@ Tensor cross(const Tensor& a, const Tensor& b, std::optional<int> dim) {
 }
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int dim) {
-  if (const amp::Under cast{amp::Name::vecdot, x, y}) return vecdot(cast(x), cast(y), dim);
+  if (const amp::CastScope cast{amp::Name::vecdot, x, y}) return vecdot(cast(x), cast(y), dim);
   check<DTypeError>(differentiable(x.dtype()) && differentiable(y.dtype()), [&] {
     return "vecdot: expected floating or complex numbers, got " + x.spec().str() + " and " + y.spec().str();
   });
@@ -166,7 +166,7 @@ Tensor complex(const Tensor& re, const Tensor& im) {
   return view_as_complex(stack({expand(re, shape), expand(im, shape)}, -1));
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
-  if (const amp::Under cast{amp::Name::polar, abs, angle}) return polar(cast(abs), cast(angle));
+  if (const amp::CastScope cast{amp::Name::polar, abs, angle}) return polar(cast(abs), cast(angle));
   check<DTypeError>(abs.dtype() == angle.dtype() && (abs.dtype() == DType::float32 || abs.dtype() == DType::float64),
                     [&] {
                       return "polar: expected two tensors of float32 or of float64, got " + abs.spec().str() + " and " +

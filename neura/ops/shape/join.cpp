@@ -1,7 +1,7 @@
 #include "neura/ops/shape/join.h"
 
 #include "neura/backend/kernels/join.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
 #include "neura/op/registry.h"

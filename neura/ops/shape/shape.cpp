@@ -1,7 +1,7 @@
 #include "neura/ops/shape/shape.h"
 
 #include "neura/backend/kernels/join.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -97,7 +97,7 @@ Tensor repeat_dim(const Tensor& x, int dim, std::int64_t n) {
   Shape size = y.shape();
   size[dim] = n;
   Shape flat = x.shape();
-  flat[dim] = (Exact(flat[dim]) * n).of("repeat");
+  flat[dim] = (CheckedInt(flat[dim]) * n).of("repeat");
   return reshape(expand(y, size), flat);
 }
 
@@ -122,7 +122,7 @@ Tensor repeat(const Tensor& input, const Shape& repeats) {
   }
   for (int d = 0; d < x.dim(); ++d) {
     const std::int64_t r = repeats[d], s = x.size(d);
-    whole.push_back((Exact(r) * s).of("repeat"));
+    whole.push_back((CheckedInt(r) * s).of("repeat"));
     if (r != 1 && s != 1) split.push_back(1), expanded.push_back(r);
     split.push_back(s), expanded.push_back(s == 1 ? r : s);
   }
@@ -142,7 +142,7 @@ Tensor repeat_interleave(const Tensor& input, std::int64_t repeats, std::optiona
   const int d = wrap_dim("repeat_interleave", dim.value_or(0), x.dim());
   Tensor y = unsqueeze(x, d + 1);
   Shape size = y.shape(), flat = x.shape();
-  size[d + 1] = repeats, flat[d] = (Exact(flat[d]) * repeats).of("repeat_interleave");
+  size[d + 1] = repeats, flat[d] = (CheckedInt(flat[d]) * repeats).of("repeat_interleave");
   return copied(reshape(expand(y, size), flat), input);
 }
 Tensor repeat_interleave(const Tensor& repeats) {
@@ -153,7 +153,7 @@ Tensor repeat_interleave(const Tensor& repeats) {
   });
   std::vector<std::int64_t> at;
   const std::vector<std::int64_t> counts = repeats.to(DType::int64).to_vector<std::int64_t>();
-  Exact total = 0;
+  CheckedInt total = 0;
   for (const std::int64_t n : counts) {
     check<ValueError>(n >= 0,
                       [&] { return "repeat_interleave: expected repeats of at least 0, got " + std::to_string(n); });
@@ -248,7 +248,7 @@ Tensor kron(const Tensor& input, const Tensor& other) {
   while (a.dim() < b.dim()) a = unsqueeze(a, 0);
   while (b.dim() < a.dim()) b = unsqueeze(b, 0);
   Shape whole;
-  for (int d = 0; d < a.dim(); ++d) whole.push_back((Exact(a.size(d)) * b.size(d)).of("kron"));
+  for (int d = 0; d < a.dim(); ++d) whole.push_back((CheckedInt(a.size(d)) * b.size(d)).of("kron"));
   const int rank = a.dim();
   for (int d = 0; d < rank; ++d) a = unsqueeze(a, 2 * d + 1), b = unsqueeze(b, 2 * d);
   return reshape(mul(a, b), whole);
@@ -256,7 +256,7 @@ Tensor kron(const Tensor& input, const Tensor& other) {
 
 Tensor pixel_shuffle(const Tensor& input, std::int64_t r) {
   const int n = input.dim();
-  const Exact square = Exact(r) * r;
+  const CheckedInt square = CheckedInt(r) * r;
   check<ShapeError>(n >= 3 && r > 0 && square.fits() && input.size(-3) % square.of("pixel_shuffle") == 0, [&] {
     return "pixel_shuffle: expected [..., channels, height, width] with channels a multiple of the square of "
            "upscale_factor (" +
@@ -264,8 +264,8 @@ Tensor pixel_shuffle(const Tensor& input, std::int64_t r) {
   });
   const std::int64_t c = input.size(-3) / (r * r), h = input.size(-2), w = input.size(-1);
   Shape whole = input.shape();
-  whole[n - 3] = c, whole[n - 2] = (Exact(h) * r).of("pixel_shuffle"),
-            whole[n - 1] = (Exact(w) * r).of("pixel_shuffle");
+  whole[n - 3] = c, whole[n - 2] = (CheckedInt(h) * r).of("pixel_shuffle"),
+            whole[n - 1] = (CheckedInt(w) * r).of("pixel_shuffle");
   std::int64_t batch = 1;
   for (int d = 0; d < n - 3; ++d) batch *= input.size(d);
   return reshape(permute(reshape(input, {batch, c, r, r, h, w}), {0, 1, 4, 2, 5, 3}), whole);
@@ -279,7 +279,7 @@ Tensor pixel_unshuffle(const Tensor& input, std::int64_t r) {
   });
   const std::int64_t c = input.size(-3), h = input.size(-2) / r, w = input.size(-1) / r;
   Shape whole = input.shape();
-  whole[n - 3] = (Exact(c) * r * r).of("pixel_unshuffle"), whole[n - 2] = h, whole[n - 1] = w;
+  whole[n - 3] = (CheckedInt(c) * r * r).of("pixel_unshuffle"), whole[n - 2] = h, whole[n - 1] = w;
   std::int64_t batch = 1;
   for (int d = 0; d < n - 3; ++d) batch *= input.size(d);
   return reshape(permute(reshape(input, {batch, c, h, r, w, r}), {0, 1, 3, 5, 2, 4}), whole);

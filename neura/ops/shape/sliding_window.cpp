@@ -1,6 +1,6 @@
 // Writes into a window of a tensor: diagonals, the scatter forms of views, padding.
-#include "neura/core/exact.h"
-#include "neura/op/under_autocast.h"
+#include "neura/core/checked_int.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -59,7 +59,7 @@ Tensor diag_embed(const Tensor& input, std::int64_t offset, int dim1, int dim2) 
   const int rank = input.dim() + 1, a = wrap_dim("diag_embed", dim1, rank), b = wrap_dim("diag_embed", dim2, rank);
   check<ValueError>(
       a != b, [&] { return "diag_embed: expected two different dimensions, got " + std::to_string(dim1) + " twice"; });
-  const std::int64_t n = (input.size(-1) + (offset < 0 ? 0 - Exact(offset) : offset)).of("diag_embed");
+  const std::int64_t n = (input.size(-1) + (offset < 0 ? 0 - CheckedInt(offset) : offset)).of("diag_embed");
   Shape size = input.shape();
   size.erase(input.dim() - 1);
   size.insert(std::min(a, b), n), size.insert(std::max(a, b), n);
@@ -121,10 +121,10 @@ Tensor as_strided_scatter(const Tensor& input, const Tensor& src, const Shape& s
   window.offset = storage_offset;
   window.finish();
   bool inside = storage_offset >= 0;
-  Exact end = Exact(storage_offset) + 1;
+  CheckedInt end = CheckedInt(storage_offset) + 1;
   for (int d = 0; d < size.size(); ++d) {
     inside = inside && stride[d] >= 0;
-    end = end + Exact(std::max<std::int64_t>(size[d] - 1, 0)) * stride[d];
+    end = end + CheckedInt(std::max<std::int64_t>(size[d] - 1, 0)) * stride[d];
   }
   inside = inside && end.fits();
   check<ShapeError>(inside && (!window.numel || end.of("as_strided_scatter") <= base.numel), [&] {
@@ -145,7 +145,7 @@ Tensor constant_pad_nd(const Tensor& input, const std::vector<std::int64_t>& pad
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     const int d = input.dim() - 1 - int(i);
     const std::int64_t b = pad[2 * i], a = pad[2 * i + 1];
-    size[d] = (size[d] + Exact(a) + b).of("pad");
+    size[d] = (size[d] + CheckedInt(a) + b).of("pad");
     check<ShapeError>(size[d] >= 0 && a >= -input.size(d) && b >= -input.size(d), [&] {
       return "pad: expected to cut off no more than there is, got " + input.spec().str() + " and " + text(pad);
     });
@@ -177,14 +177,14 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
            "input with one or two dimensions more, got " + text(pad) + " for " + input.spec().str();
   });
   if (mode == "replicate" || (mode == "reflect" && n < 3))
-    if (const amp::Under cast{mode == "reflect" ? amp::Name::reflection_pad2d : amp::Name::replication_pad, input})
+    if (const amp::CastScope cast{mode == "reflect" ? amp::Name::reflection_pad2d : amp::Name::replication_pad, input})
       return neura::pad(cast(input), pad, mode);
   Tensor x = input;
   for (int i = 0; i < n; ++i) {
     const int d = input.dim() - 1 - i;
     std::int64_t before = pad[std::size_t(2 * i)], after = pad[std::size_t(2 * i + 1)];
     const bool circular = mode == "circular";
-    const std::int64_t padded = (Exact(input.size(d)) + before + after).of("pad");
+    const std::int64_t padded = (CheckedInt(input.size(d)) + before + after).of("pad");
     const std::int64_t size =
         input.size(d) + (circular ? std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0) : 0);
     const std::int64_t limit = mode == "reflect" ? size - 1 : circular ? size : INT64_MAX;

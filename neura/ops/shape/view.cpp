@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"
@@ -83,7 +83,7 @@ struct Expand {
 Shape infer_size(const char* op, const Shape& shape, std::int64_t numel) {
   Shape out = shape;
   int open = -1;
-  Exact product = 1;
+  CheckedInt product = 1;
   const auto refuse = [&](bool ok) {
     check<ShapeError>(ok, [&] {
       return std::string(op) + ": expected sizes with " + std::to_string(numel) +
@@ -293,7 +293,7 @@ std::vector<Tensor> unbind(const Tensor& input, int dim) {
 std::vector<Tensor> split(const Tensor& input, const std::vector<std::int64_t>& sizes, int dim) {
   check<ShapeError>(input.dim() > 0, [] { return "split: expected a tensor with dimensions, got a 0-d one"; });
   const int d = wrap_dim("split", dim, input.dim());
-  Exact sum = 0;
+  CheckedInt sum = 0;
   bool valid = true;
   for (std::int64_t s : sizes) valid = valid && s >= 0, sum = sum + s;
   check<ValueError>(valid && sum.fits() && sum.of("split") == input.size(d), [&] {

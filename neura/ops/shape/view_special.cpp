@@ -3,7 +3,7 @@
 
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/expect.h"
 #include "neura/ops/reduce/reduce.h"
@@ -148,7 +148,7 @@ Tensor view_as_real(const Tensor& input) {
   return apply(ViewAsReal{}, input);
 }
 Tensor view_as_complex(const Tensor& input) {
-  if (const amp::Under cast{amp::Name::view_as_complex, input}) return view_as_complex(cast(input));
+  if (const amp::CastScope cast{amp::Name::view_as_complex, input}) return view_as_complex(cast(input));
   const Spec& s = input.spec();
   check<DTypeError>(s.dtype == DType::float32 || s.dtype == DType::float64,
                     [&] { return "view_as_complex: expected float32 or float64, got " + s.str(); });

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "neura/backend/kernels/fft.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/shape/view.h"
@@ -115,7 +115,7 @@ Shape dims_of(const char* op, const Tensor& x, const Lengths& s, const Dimension
 }
 
 Tensor promoted(const char* op, const Tensor& input, Needs needs) {
-  if (const amp::Under cast{amp::Name::fft, input}) return promoted(op, cast(input), needs);
+  if (const amp::CastScope cast{amp::Name::fft, input}) return promoted(op, cast(input), needs);
   check<DTypeError>(needs != Needs::real || !is_complex(input.dtype()), [&] {
     return std::string(op) + ": expected real numbers, got " + input.spec().str() + "; fft takes complex ones";
   });
@@ -150,7 +150,7 @@ Signal signal(const char* op, const Tensor& input, const Lengths& s, const Dimen
   for (int i = 0; i < f.dims.size(); ++i) {
     const bool halved = needs == Needs::bins && i + 1 == f.dims.size();
     const int64_t own = input.size(int(f.dims[i])), wanted = s ? (*s)[i] : -1;
-    const int64_t n = wanted == -1 && halved ? (2 * (Exact(own) - 1)).of(op) : wanted == -1 ? own : wanted;
+    const int64_t n = wanted == -1 && halved ? (2 * (CheckedInt(own) - 1)).of(op) : wanted == -1 ? own : wanted;
     check<ShapeError>(n >= 1, [&] {
       return std::string(op) + ": expected at least one element in dimension " + std::to_string(f.dims[i]) + ", got " +
              std::to_string(n) + (halved && wanted == -1 ? " of " + std::to_string(own) + " bins; give n" : "");

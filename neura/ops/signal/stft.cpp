@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/expect.h"
@@ -77,7 +77,7 @@ Tensor overlap_add(const Tensor& x, int64_t hop) {
 }  // namespace
 
 Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
-  if (const amp::Under cast{amp::Name::stft, input}) return stft(cast(input), n_fft, o);
+  if (const amp::CastScope cast{amp::Name::stft, input}) return stft(cast(input), n_fft, o);
   constexpr const char* op = "stft";
   check_given(op, "input", input);
   check_complex_or_floating(op, "input", input);
@@ -156,7 +156,7 @@ Tensor istft(const Tensor& input, int64_t n_fft, const IstftOptions& o) {
   const Tensor sum = overlap_add(mul(x, window), f.hop);
   const Tensor squares = overlap_add(expand(mul(window, window), {1, x.size(1), n_fft}), f.hop);
   const int64_t whole = sum.size(1), start = o.center ? n_fft / 2 : 0;
-  const int64_t end = o.length   ? std::max(start, (start + Exact(*o.length)).of(op))
+  const int64_t end = o.length   ? std::max(start, (start + CheckedInt(*o.length)).of(op))
                       : o.center ? whole - n_fft / 2
                                  : whole;
   const Tensor divisor = slice(squares, 1, start, end);

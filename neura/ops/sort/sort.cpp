@@ -5,7 +5,7 @@
 #include "neura/backend/kernels/sort.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -17,13 +17,13 @@
 namespace neura {
 namespace {
 
-constexpr Operation ranking(const char* name) { return operation(name).saves(0, out(1)); }
-struct Ranking {  // an operation adds its name
-  Selection rank;
+constexpr Operation selection_op(const char* name) { return operation(name).saves(0, out(1)); }
+struct SelectionOp {  // an operation adds its name
+  Selection selection;
   int dim;
   std::int64_t k, room;  // room: results along dim
   bool keepdim;
-  NEURA_FIELDS(rank, dim, k, room, keepdim)
+  NEURA_FIELDS(selection, dim, k, room, keepdim)
 
   void infer(const Spec& x, Spec& values, Spec& indices) const {
     Shape sizes = x.sizes();
@@ -32,7 +32,7 @@ struct Ranking {  // an operation adds its name
     values = Spec::dense(x.dtype, sizes, x.device), indices = Spec::dense(DType::int64, sizes, x.device);
   }
   void run(Context& c, View x, View values, View indices) const {
-    c.backend.sort->rank(c, rank, dim, k, x, values, indices);
+    c.backend.sort->select(c, selection, dim, k, x, values, indices);
   }
   void gradient(Gradient& g) const {
     const Meta& m = *g.meta[0];
@@ -42,28 +42,28 @@ struct Ranking {  // an operation adds its name
                           : scatter_add(to, dim, unsqueeze(g.output(1), dim), unsqueeze(g.g[0], dim));
   }
 };
-struct Sort : Ranking {
-  static constexpr Operation op = ranking("sort");
+struct Sort : SelectionOp {
+  static constexpr Operation op = selection_op("sort");
 };
-struct TopK : Ranking {
-  static constexpr Operation op = ranking("topk");
+struct TopK : SelectionOp {
+  static constexpr Operation op = selection_op("topk");
 };
-struct KthValue : Ranking {
-  static constexpr Operation op = ranking("kthvalue");
+struct KthValue : SelectionOp {
+  static constexpr Operation op = selection_op("kthvalue");
 };
-struct Median : Ranking {
-  static constexpr Operation op = ranking("median");
+struct Median : SelectionOp {
+  static constexpr Operation op = selection_op("median");
 };
-struct NanMedian : Ranking {
-  static constexpr Operation op = ranking("nanmedian");
+struct NanMedian : SelectionOp {
+  static constexpr Operation op = selection_op("nanmedian");
 };
-struct Mode : Ranking {
-  static constexpr Operation op = ranking("mode");
+struct Mode : SelectionOp {
+  static constexpr Operation op = selection_op("mode");
 };
 
 template <class Op>
-SortResult ranked(Selection rank, const Tensor& x, int dim, std::int64_t k, std::int64_t room, bool keepdim) {
-  auto [values, indices] = apply(Op{{rank, dim, k, room, keepdim}}, contiguous(x));
+SortResult select(Selection selection, const Tensor& x, int dim, std::int64_t k, std::int64_t room, bool keepdim) {
+  auto [values, indices] = apply(Op{{selection, dim, k, room, keepdim}}, contiguous(x));
   return {values, indices};
 }
 int ordered_dim(const char* op, const Tensor& x, int dim) {
@@ -71,10 +71,10 @@ int ordered_dim(const char* op, const Tensor& x, int dim) {
   return wrap_dim(op, dim, std::max(x.dim(), 1));
 }
 std::int64_t size_along(const Tensor& x, int dim) { return x.dim() ? x.size(dim) : 1; }
-template <class Op> SortResult chosen(Selection rank, const Tensor& x, int dim, bool keepdim) {
+template <class Op> SortResult chosen(Selection selection, const Tensor& x, int dim, bool keepdim) {
   dim = ordered_dim(Op::op.name, x, dim);
   check_not_empty(Op::op.name, x.spec(), x.dim() ? 1u << dim : 0);
-  return ranked<Op>(rank, x, dim, 0, 1, keepdim);
+  return select<Op>(selection, x, dim, 0, 1, keepdim);
 }
 
 // The median of all elements: those equal to it share the gradient.
@@ -85,8 +85,8 @@ struct MedianOfAll {
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(x.dtype, {}, x.device); }
   void run(Context& c, View x, View y) const {
     const Spec flat = Spec::dense(x.dtype(), Shape{x.numel()}), one = Spec::dense(DType::int64, {});
-    c.backend.sort->rank(c, skip_nan ? Selection::nanmedian : Selection::median, 0, 0, View{x.data, &flat}, y,
-                         {nullptr, &one});
+    c.backend.sort->select(c, skip_nan ? Selection::nanmedian : Selection::median, 0, 0, View{x.data, &flat}, y,
+                           {nullptr, &one});
   }
   void gradient(Gradient& g) const {
     const Tensor &x = g.input(0), &y = g.output();
@@ -104,7 +104,7 @@ Tensor median_of_all(const Tensor& x, bool skip_nan) {
 
 SortResult sort(const Tensor& input, int dim, bool descending, bool) {  // every sort here is stable
   dim = ordered_dim("sort", input, dim);
-  return ranked<Sort>(descending ? Selection::largest : Selection::smallest, input, dim, 0, size_along(input, dim),
+  return select<Sort>(descending ? Selection::largest : Selection::smallest, input, dim, 0, size_along(input, dim),
                       true);
 }
 Tensor argsort(const Tensor& input, int dim, bool descending, bool stable) {
@@ -119,7 +119,7 @@ SortResult topk(const Tensor& input, std::int64_t k, int dim, bool largest, bool
     return "topk: expected k from 0 to " + std::to_string(n) + ", the size of dim " + std::to_string(dim) + ", got " +
            std::to_string(k);
   });
-  return ranked<TopK>(largest ? Selection::largest : Selection::smallest, input, dim, 0, k, true);
+  return select<TopK>(largest ? Selection::largest : Selection::smallest, input, dim, 0, k, true);
 }
 SortResult kthvalue(const Tensor& input, std::int64_t k, int dim, bool keepdim) {
   dim = ordered_dim("kthvalue", input, dim);
@@ -128,7 +128,7 @@ SortResult kthvalue(const Tensor& input, std::int64_t k, int dim, bool keepdim) 
     return "kthvalue: expected k from 1 to " + std::to_string(n) + ", the size of dim " + std::to_string(dim) +
            ", got " + std::to_string(k);
   });
-  return ranked<KthValue>(Selection::kth, input, dim, k - 1, 1, keepdim);
+  return select<KthValue>(Selection::kth, input, dim, k - 1, 1, keepdim);
 }
 
 Tensor median(const Tensor& input) { return median_of_all(input, false); }
@@ -207,22 +207,23 @@ Tensor fractions(const char* op, double q, const Tensor& like) {
 }  // namespace
 
 Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  if (const amp::Under cast{amp::Name::quantile, input, q})
+  if (const amp::CastScope cast{amp::Name::quantile, input, q})
     return quantile(cast(input), cast(q), dim, keepdim, interpolation);
   return quantiles("quantile", input, fractions("quantile", q), dim, keepdim, interpolation, false);
 }
 Tensor quantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  if (const amp::Under cast{amp::Name::quantile, input}) return quantile(cast(input), q, dim, keepdim, interpolation);
+  if (const amp::CastScope cast{amp::Name::quantile, input})
+    return quantile(cast(input), q, dim, keepdim, interpolation);
   return quantiles("quantile", input, fractions("quantile", q, input), dim, keepdim, interpolation, false);
 }
 Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<int> dim, bool keepdim,
                    const char* interpolation) {
-  if (const amp::Under cast{amp::Name::nanquantile, input, q})
+  if (const amp::CastScope cast{amp::Name::nanquantile, input, q})
     return nanquantile(cast(input), cast(q), dim, keepdim, interpolation);
   return quantiles("nanquantile", input, fractions("nanquantile", q), dim, keepdim, interpolation, true);
 }
 Tensor nanquantile(const Tensor& input, double q, std::optional<int> dim, bool keepdim, const char* interpolation) {
-  if (const amp::Under cast{amp::Name::nanquantile, input})
+  if (const amp::CastScope cast{amp::Name::nanquantile, input})
     return nanquantile(cast(input), q, dim, keepdim, interpolation);
   return quantiles("nanquantile", input, fractions("nanquantile", q, input), dim, keepdim, interpolation, true);
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/shape/view.h"
 #include "neura/ops/spatial/conv_ops.h"
 
@@ -39,7 +39,7 @@ Tensor with_batch(const Tensor& x, bool batched) { return batched ? x : unsqueez
 // The same for one, two and three dimensions. "same" pads the more at the end where it cannot be even.
 Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                 const ConvOptions& o) {
-  if (const amp::Under cast{amp::Name::convolution, input, weight})
+  if (const amp::CastScope cast{amp::Name::convolution, input, weight})
     return convolve(op, dims, cast(input), cast(weight), cast(bias), o);
   check_given(op, "weight", weight);
   check_operands(op, input, weight, bias, o.groups, dims, weight.dim() ? weight.size(0) : 0);
@@ -51,7 +51,7 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
     return std::string(op) + ": expected filters that divide into groups, got " + std::to_string(weight.size(0)) +
            operands(input, weight, o.groups);
   });
-  const std::int64_t channels = (Exact(weight.size(1)) * o.groups).of(op);
+  const std::int64_t channels = (CheckedInt(weight.size(1)) * o.groups).of(op);
   check<ShapeError>(x.size(1) == channels, [&] {
     return std::string(op) + ": input has " + std::to_string(x.size(1)) + " channels but weight expects " +
            std::to_string(channels) + operands(input, weight, o.groups);
@@ -63,7 +63,7 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
   s.before = s.after = Shape::filled(dims, 0);
   if (o.padding.mode == Padding::numbers) s.before = s.after = per_dim(op, "padding", o.padding.amount, dims, 0);
   for (int d = 0; d < dims; ++d) {
-    const std::int64_t reach = (dilation[d] * (Exact(weight.size(d + 2)) - 1)).of(op);
+    const std::int64_t reach = (dilation[d] * (CheckedInt(weight.size(d + 2)) - 1)).of(op);
     if (o.padding.mode == Padding::same) {
       check<ValueError>(stride[d] == 1, [&] {
         return std::string(op) + ": expected stride 1 with padding \"same\", got " + o.stride.str();
@@ -82,10 +82,10 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
 
 Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
                            const ConvTransposeOptions& o) {
-  if (const amp::Under cast{amp::Name::convolution, input, weight})
+  if (const amp::CastScope cast{amp::Name::convolution, input, weight})
     return convolve_transposed(op, dims, cast(input), cast(weight), cast(bias), o);
   check_given(op, "weight", weight);
-  const std::int64_t filters = weight.dim() > 1 ? (Exact(weight.size(1)) * o.groups).of(op) : 0;
+  const std::int64_t filters = weight.dim() > 1 ? (CheckedInt(weight.size(1)) * o.groups).of(op) : 0;
   check_operands(op, input, weight, bias, o.groups, dims, filters);
   const bool batched = input.dim() == dims + 2;
   const Tensor x = with_batch(input, batched);
@@ -103,8 +103,8 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
     check<ValueError>(extra[d] < std::max(s.stride[d], s.dilation[d]), [&] {
       return std::string(op) + ": expected output_padding below stride or dilation, got " + o.output_padding.str();
     });
-    const Exact steps = (Exact(x.size(d + 2)) - 1) * s.stride[d],
-                reach = s.dilation[d] * (Exact(weight.size(d + 2)) - 1);
+    const CheckedInt steps = (CheckedInt(x.size(d + 2)) - 1) * s.stride[d],
+                     reach = s.dilation[d] * (CheckedInt(weight.size(d + 2)) - 1);
     sizes.push_back((steps - 2 * s.before[d] + reach + extra[d] + 1).of(op));
     // So much after the input that a convolution of the result has exactly the input's size, whatever output_padding.
     s.after[d] = (steps + reach + 1 - sizes[d] - s.before[d]).of(op);

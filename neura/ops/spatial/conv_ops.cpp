@@ -1,6 +1,6 @@
 #include "neura/ops/spatial/conv_ops.h"
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
 #include "neura/ops/shape/view.h"
 
@@ -10,13 +10,13 @@ namespace {
 std::int64_t out_size(const ConvolutionShape& s, int d, std::int64_t in, std::int64_t kernel) {
   return (in + s.before[d] + s.after[d] - s.dilation[d] * (kernel - 1) - 1) / s.stride[d] + 1;
 }
-Exact product(const Shape& sizes) {
-  Exact n = 1;
+CheckedInt product(const Shape& sizes) {
+  CheckedInt n = 1;
   for (const std::int64_t s : sizes) n = n * s;
   return n;
 }
-Exact windows(const ConvolutionShape& s, const std::int64_t* in, const Shape& kernel) {
-  Exact n = 1;
+CheckedInt windows(const ConvolutionShape& s, const std::int64_t* in, const Shape& kernel) {
+  CheckedInt n = 1;
   for (int d = 0; d < s.dims; ++d) n = n * out_size(s, d, in[d], kernel[d]);
   return n;
 }
@@ -83,7 +83,7 @@ void ConvolutionOp::gradient(Gradient& g) const {
 
 void ConvolutionInputGradientOp::infer(const Spec& g, const Spec& w, Spec& x) const {
   check_dtypes(op.name, g, w);
-  Shape shape = {g.shape[0], (Exact(w.shape[1]) * s.groups).of(op.name)};
+  Shape shape = {g.shape[0], (CheckedInt(w.shape[1]) * s.groups).of(op.name)};
   for (std::int64_t size : input) shape.push_back(size);
   x = Spec::dense(g.dtype, shape, g.device);
 }

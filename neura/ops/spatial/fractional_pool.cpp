@@ -1,7 +1,7 @@
 #include "neura/ops/spatial/fractional_pool.h"
 
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -131,12 +131,14 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
 
 std::pair<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& input, const PerDim& kernel_size,
                                                              const FractionalPoolOptions& options) {
-  if (const amp::Under cast{amp::Name::fractional_max_pool, input}) return pool(2, cast(input), kernel_size, options);
+  if (const amp::CastScope cast{amp::Name::fractional_max_pool, input})
+    return pool(2, cast(input), kernel_size, options);
   return pool(2, input, kernel_size, options);
 }
 std::pair<Tensor, Tensor> fractional_max_pool3d_with_indices(const Tensor& input, const PerDim& kernel_size,
                                                              const FractionalPoolOptions& options) {
-  if (const amp::Under cast{amp::Name::fractional_max_pool, input}) return pool(3, cast(input), kernel_size, options);
+  if (const amp::CastScope cast{amp::Name::fractional_max_pool, input})
+    return pool(3, cast(input), kernel_size, options);
   return pool(3, input, kernel_size, options);
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "neura/backend/kernels/pool.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -232,7 +232,7 @@ Tensor affine_grid(const Tensor& theta, const Shape& size, bool align_corners) {
     return "affine_grid: expected a theta " + Shape{size[0], dims, dims + 1}.str() + " for the size " + size.str() +
            ", got " + theta.shape().str();
   });
-  Exact numbers = size[0];
+  CheckedInt numbers = size[0];
   Shape points, result{size[0]};
   for (int d = 2; d < size.size(); ++d)
     points.push_back(size[d]), result.push_back(size[d]), numbers = numbers * size[d];

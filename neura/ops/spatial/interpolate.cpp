@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"
@@ -185,7 +185,7 @@ Tensor area(const Tensor& x, const std::vector<Resize>& all) {
 }  // namespace
 
 Tensor interpolate(const Tensor& input, const InterpolateOptions& o) {
-  if (const amp::Under cast{amp::Name::interpolate, input}; o.mode != "area" && cast)
+  if (const amp::CastScope cast{amp::Name::interpolate, input}; o.mode != "area" && cast)
     return interpolate(cast(input), o);
   const int dims = spatial_dims(input, o.mode);
   const bool smooth = o.mode != "nearest" && o.mode != "nearest-exact" && o.mode != "area";

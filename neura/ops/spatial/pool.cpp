@@ -1,10 +1,10 @@
 #include "neura/ops/spatial/pool.h"
 
 #include "neura/backend/kernels/pool.h"
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
 #include "neura/op/registry.h"
-#include "neura/op/under_autocast.h"
+#include "neura/op/cast_scope.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
@@ -163,17 +163,17 @@ PoolShape adaptive(const char* op, const Tensor& x, int dims, const PerDim& outp
 std::array<Tensor, 2> max_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel, const MaxPoolOptions& o,
                                bool places_wanted) {
   if (dims == 3 && !places_wanted)
-    if (const amp::Under cast{amp::Name::max_pool3d, x}) return max_pool(op, dims, cast(x), kernel, o, false);
+    if (const amp::CastScope cast{amp::Name::max_pool3d, x}) return max_pool(op, dims, cast(x), kernel, o, false);
   const Window w = window(op, dims, kernel, o.stride, o.padding, o.dilation, o.ceil_mode);
   check_input(op, x, dims);
-  Exact places = 1;
+  CheckedInt places = 1;
   for (const std::int64_t k : w.kernel) places = places * k;
   const bool compact = !places_wanted && places.fits() && places.of(op) <= 256;
   return apply(MaxPoolOp{geometry(op, x, dims, w), dims, compact}, x.contiguous());
 }
 Tensor avg_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel, const AvgPoolOptions& o) {
   if (dims == 3)
-    if (const amp::Under cast{amp::Name::avg_pool3d, x}) return avg_pool(op, dims, cast(x), kernel, o);
+    if (const amp::CastScope cast{amp::Name::avg_pool3d, x}) return avg_pool(op, dims, cast(x), kernel, o);
   const Window w = window(op, dims, kernel, o.stride, o.padding, 1, o.ceil_mode);
   check_input(op, x, dims);
   check<ValueError>(o.divisor_override != 0,
@@ -184,12 +184,12 @@ Tensor avg_pool(const char* op, int dims, const Tensor& x, const PerDim& kernel,
 }
 Tensor adaptive_avg(const char* op, int dims, const Tensor& x, const PerDim& size) {
   if (dims == 3)
-    if (const amp::Under cast{amp::Name::adaptive_avg_pool3d, x}) return adaptive_avg(op, dims, cast(x), size);
+    if (const amp::CastScope cast{amp::Name::adaptive_avg_pool3d, x}) return adaptive_avg(op, dims, cast(x), size);
   return apply(AvgPoolOp{adaptive(op, x, dims, size), dims}, x.contiguous());
 }
 std::array<Tensor, 2> adaptive_max(const char* op, int dims, const Tensor& x, const PerDim& size) {
   if (dims == 3)
-    if (const amp::Under cast{amp::Name::adaptive_max_pool3d, x}) return adaptive_max(op, dims, cast(x), size);
+    if (const amp::CastScope cast{amp::Name::adaptive_max_pool3d, x}) return adaptive_max(op, dims, cast(x), size);
   return apply(MaxPoolOp{adaptive(op, x, dims, size), dims, false}, x.contiguous());
 }
 

@@ -1,7 +1,7 @@
 #include "neura/ops/spatial/pool_composed.h"
 
-#include "neura/core/exact.h"
-#include "neura/op/under_autocast.h"
+#include "neura/core/checked_int.h"
+#include "neura/op/cast_scope.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"
@@ -26,7 +26,7 @@ Tensor lp_pool(const char* op, int rank, const Tensor& x, double p, const PerDim
   const Tensor mean = rank == 1   ? avg_pool1d(powers, kernel, average)
                       : rank == 2 ? avg_pool2d(powers, kernel, average)
                                   : avg_pool3d(powers, kernel, average);
-  Exact count = 1;
+  CheckedInt count = 1;
   for (std::int64_t k : kernel) count = count * k;
   return pow(sign(mean) * relu(abs(mean)) * count.of(op), 1 / p);  // so that the slope at 0 is 0, as in torch
 }
@@ -42,7 +42,7 @@ Shape unpooled_sizes(const char* op, int rank, const Tensor& x, const PerDim& ke
   });
   Shape out;
   for (int d = 0; d < rank; ++d) {
-    const std::int64_t usual = ((Exact(x.size(d - rank)) - 1) * stride[d] - 2 * padding[d] + kernel[d]).of(op);
+    const std::int64_t usual = ((CheckedInt(x.size(d - rank)) - 1) * stride[d] - 2 * padding[d] + kernel[d]).of(op);
     const std::int64_t size = o.output_size.empty() ? usual : o.output_size[extra + d];
     check<ValueError>(size >= 0 && size > usual - stride[d] && size < usual + stride[d], [&] {
       return std::string(op) + ": expected an output_size from " + std::to_string(usual - stride[d] + 1) + " to " +
@@ -56,7 +56,8 @@ Shape unpooled_sizes(const char* op, int rank, const Tensor& x, const PerDim& ke
 
 Tensor max_unpool(const char* op, int rank, const Tensor& x, const Tensor& indices, const PerDim& kernel_size,
                   const MaxUnpoolOptions& o) {
-  if (const amp::Under cast{amp::Name::max_unpool, x}) return max_unpool(op, rank, cast(x), indices, kernel_size, o);
+  if (const amp::CastScope cast{amp::Name::max_unpool, x})
+    return max_unpool(op, rank, cast(x), indices, kernel_size, o);
   check_dims(op, x, rank);
   check<ShapeError>(indices.shape() == x.shape(), [&] {
     return std::string(op) + ": expected indices of the input's shape " + x.shape().str() + ", got " +
@@ -67,7 +68,7 @@ Tensor max_unpool(const char* op, int rank, const Tensor& x, const Tensor& indic
   Shape sizes;
   for (int d = 0; d < x.dim() - rank; ++d) sizes.push_back(x.size(d));
   Shape flat = sizes;
-  Exact count = 1;
+  CheckedInt count = 1;
   for (std::int64_t n : unpooled_sizes(op, rank, x, kernel_size, o)) sizes.push_back(n), count = count * n;
   flat.push_back(count.of(op));
   const Tensor empty = zeros(flat, {.dtype = x.dtype(), .device = x.device()});

@@ -251,7 +251,7 @@ class CosineAnnealingLR(_Listed, schedule="CosineAnnealingLR"):
     """Cosine annealing (Loshchilov and Hutter, 2017) to `eta_min` in `T_max` epochs, and up again."""
 
 
-from .lr_scheduler_settings import (  # noqa: E402
+from .lr_scheduler_options import (  # noqa: E402
     CosineAnnealingWarmRestarts,
     CyclicLR,
     OneCycleLR,

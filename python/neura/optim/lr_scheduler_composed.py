@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from .._neura import errors
 from .lr_scheduler import LRScheduler, _detached, _write
-from .lr_scheduler_settings import ReduceLROnPlateau
+from .lr_scheduler_options import ReduceLROnPlateau
 
 
 class _OfOthers(LRScheduler):

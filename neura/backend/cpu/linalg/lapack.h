@@ -52,7 +52,7 @@ template <class T> using real_t = typename Real<T>::type;
 template <class T> inline constexpr bool is_complex_v = !std::is_same_v<T, real_t<T>>;
 
 // The routines of one dtype. Matrices are column-major and without gaps; each call gives LAPACK's info. What begins
-// with `room_` says how many elements of work an equal call needs.
+// with `workspace_` says how many elements of work an equal call needs.
 template <class T> class Routines {
  public:
   using R = real_t<T>;
@@ -63,7 +63,7 @@ template <class T> class Routines {
   int getrs(Int n, Int k, const T* lu, const Int* pivots, T* b) const {
     return call_chars<1>(lapack::getrs, "N", &n, &k, lu, of(n), pivots, b, of(n));
   }
-  Int room_getri(Int n) const {
+  Int workspace_getri(Int n) const {
     T size{};
     Int ask = -1;
     call(lapack::getri, &n, &size, of(n), &ask, &size, &ask);
@@ -81,7 +81,7 @@ template <class T> class Routines {
                        const Int*, T*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
     reinterpret_cast<F>(f_[lapack::trsm])("R", triangle, "N", diagonal, &m, &n, &one, a, of(n), b, of(m), 1, 1, 1, 1);
   }
-  Int room_geqrf(Int m, Int n) const {
+  Int workspace_geqrf(Int m, Int n) const {
     T size{};
     Int ask = -1;
     call(lapack::geqrf, &m, &n, &size, of(m), &size, &size, &ask);
@@ -90,7 +90,7 @@ template <class T> class Routines {
   int geqrf(Int m, Int n, T* a, T* tau, T* work, Int size) const {
     return call(lapack::geqrf, &m, &n, a, of(m), tau, work, &size);
   }
-  Int room_orgqr(Int m, Int n, Int k) const {
+  Int workspace_orgqr(Int m, Int n, Int k) const {
     T size{};
     Int ask = -1;
     call(lapack::orgqr, &m, &n, &k, &size, of(m), &size, &size, &ask);
@@ -100,10 +100,10 @@ template <class T> class Routines {
     return call(lapack::orgqr, &m, &n, &k, a, of(m), tau, work, &size);
   }
 
-  struct Rooms {
+  struct WorkspaceSizes {
     Int work, reals, integers;
   };
-  Rooms room_syevd(const char* job, Int n) const {
+  WorkspaceSizes workspace_syevd(const char* job, Int n) const {
     T work{};
     R reals{};
     Int integers = 0, ask = -1;
@@ -117,7 +117,7 @@ template <class T> class Routines {
                            &integers_size);
     else return call_chars<2>(lapack::syevd, job, triangle, &n, a, of(n), w, work, &size, integers, &integers_size);
   }
-  Rooms room_gesdd(const char* job, Int m, Int n) const {
+  WorkspaceSizes workspace_gesdd(const char* job, Int m, Int n) const {
     const Int k = std::min(m, n), most = std::max(m, n);
     T work{};
     R s{};
@@ -132,7 +132,7 @@ template <class T> class Routines {
       return call_chars<1>(lapack::gesdd, job, &m, &n, a, of(m), s, u, of(m), vt, &rows, work, &size, reals, integers);
     else return call_chars<1>(lapack::gesdd, job, &m, &n, a, of(m), s, u, of(m), vt, &rows, work, &size, integers);
   }
-  Int room_geev(const char* job, Int n) const {
+  Int workspace_geev(const char* job, Int n) const {
     T work{}, v{};
     R reals{};
     geev(job, n, &work, &v, &v, &v, &work, -1, &reals);
@@ -147,7 +147,7 @@ template <class T> class Routines {
     else
       return call_chars<2>(lapack::geev, "N", job, &n, a, of(n), w, imaginary, &unread, of(1), v, of(n), work, &size);
   }
-  Int room_sytrf(bool hermitian, Int n) const {
+  Int workspace_sytrf(bool hermitian, Int n) const {
     T size{};
     Int pivot = 0;
     sytrf(hermitian, n, &size, &pivot, &size, -1);

@@ -17,12 +17,12 @@ void cpu_svd(Context&, View a, View u, View s, View vh);
 
 namespace {
 
-double cube(const Batch& b) {
+double cube(const MatrixSizes& b) {
   return double(b.rows) * double(b.columns) * double(std::max<std::int64_t>(b.least(), 1));
 }
 
 // Is each matrix one for linalg_small.h? Then f is called, and no library is asked for.
-template <class F> bool when_small(Context& c, const View& a, const Batch& b, F&& f) {
+template <class F> bool when_small(Context& c, const View& a, const MatrixSizes& b, F&& f) {
   if (std::max(b.rows, b.columns) > small::kMost) return false;
   with_dtype(c, a, f);
   return true;
@@ -30,7 +30,7 @@ template <class F> bool when_small(Context& c, const View& a, const Batch& b, F&
 
 // Factorises a column-major copy at `t`; LAPACK's pivots stay at `swaps`.
 template <class L, class T>
-int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, std::int32_t* pivots) {
+int factorise(const L& l, const MatrixSizes& b, const T* a, T* t, Int* swaps, T* lu, std::int32_t* pivots) {
   const std::int64_t k = b.least();
   transpose(a, t, b.rows, b.columns);
   const int info = b.numel() ? l.getrf(b.rows, b.columns, t, swaps) : 0;
@@ -40,13 +40,13 @@ int factorise(const L& l, const Batch& b, const T* a, T* t, Int* swaps, T* lu, s
   return info;
 }
 
-template <class T> void factorise_blocked(Context& c, const Batch& b, const T* a, T* lu, std::int32_t* pivots) {
+template <class T> void factorise_blocked(Context& c, const MatrixSizes& b, const T* a, T* lu, std::int32_t* pivots) {
   copy_elements(a, lu, b.numel());
   pivots[b.least()] = blocked::factorise<T>(c, b.rows, b.columns, {lu, b.columns}, pivots);
 }
 
 void factors(Context& c, View a, View lu, View pivots) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   const auto of_small = [&]<class T>(T) {
     each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
       T* const f = lu.as<T>() + i * b.numel();
@@ -86,7 +86,7 @@ void permutation(Context& c, View pivots, View order) {
 }
 
 void solve(Context& c, View a, View b, View x, View lu, View pivots) {
-  const Batch s(a), r(b);
+  const MatrixSizes s(a), r(b);
   const auto of_small = [&]<class T>(T) {
     each_matrix(c, s.count, cube(s) + double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
       T *const f = lu.as<T>() + i * s.numel(), *const y = x.as<T>() + i * r.numel();
@@ -125,7 +125,7 @@ void solve(Context& c, View a, View b, View x, View lu, View pivots) {
 
 // In place on the row-major elements: the inverse of the transpose is the transpose of the inverse.
 void inverse(Context& c, View a, View inverse, View info) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   const auto of_small = [&]<class T>(T) {
     each_matrix(c, b.count, 3 * cube(b), 0, [&](std::int64_t i, Memory) {
       T lu[small::kMost * small::kMost], *const y = inverse.as<T>() + i * b.numel();
@@ -151,7 +151,7 @@ void inverse(Context& c, View a, View inverse, View info) {
   if (when_blocked(c, a, b, by_blocks)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Int room = b.numel() ? l.room_getri(b.rows) : 1;
+    const Int room = b.numel() ? l.workspace_getri(b.rows) : 1;
     each_matrix(c, b.count, 3 * cube(b), Memory::bytes<T>(room) + Memory::bytes<Int>(b.rows),
                 [&](std::int64_t i, Memory memory) {
                   T* const y = inverse.as<T>() + i * b.numel();
@@ -170,7 +170,7 @@ void inverse(Context& c, View a, View inverse, View info) {
 void determinant(Context& c, View a, View determinant, View lu, View pivots) {
   factors(c, a, lu, pivots);
   if (c.failure) return;
-  const Batch b(a);
+  const MatrixSizes b(a);
   with_dtype(c, a, [&]<class T>(T) {
     for (std::int64_t i = 0; i < b.count; ++i) {
       const T* const f = lu.as<T>() + i * b.numel();
@@ -191,7 +191,7 @@ template <class T> void clear(T* y, std::int64_t n, bool above) {
 
 // The row-major elements are the transpose, whose other triangle this one is: a^T = u^H u, l = u^T.
 void cholesky(Context& c, bool upper, View a, View factor, View info) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   const auto of_small = [&]<class T>(T) {
     each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
       const std::int64_t at = i * b.numel();
@@ -217,7 +217,7 @@ void cholesky(Context& c, bool upper, View a, View factor, View info) {
 
 // x^T a^T = b^T on the transposes that the row-major elements are.
 void triangular(Context& c, bool upper, bool unit, View a, View b, View x) {
-  const Batch s(a), r(b);
+  const MatrixSizes s(a), r(b);
   const auto of_small = [&]<class T>(T) {
     each_matrix(c, s.count, double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
       T* const y = x.as<T>() + i * r.numel();
@@ -245,8 +245,8 @@ void triangular(Context& c, bool upper, bool unit, View a, View b, View x) {
 void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
-    const Int room = b.numel() ? l.room_sytrf(hermitian, b.rows) : 1;
+    const MatrixSizes b(a);
+    const Int room = b.numel() ? l.workspace_sytrf(hermitian, b.rows) : 1;
     const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room) + Memory::bytes<Int>(b.rows);
     each_matrix(c, b.count, cube(b), bytes, [&](std::int64_t i, Memory memory) {
       T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room);
@@ -273,7 +273,7 @@ std::int64_t wrong_pivot(const std::int32_t* p, std::int64_t n) {
 void ldl_solve(Context& c, bool hermitian, View ld, View pivots, View b, View x) {
   with_lapack(c, ld, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch s(ld), r(b);
+    const MatrixSizes s(ld), r(b);
     const std::int32_t* const p = pivots.as<std::int32_t>();
     for (std::int64_t i = 0; i < s.count; ++i)
       if (const std::int64_t k = wrong_pivot(p + i * s.rows, s.rows); k >= 0)

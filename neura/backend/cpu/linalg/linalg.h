@@ -14,9 +14,9 @@ namespace neura::batched {
 
 using lapack::Int;
 
-struct Batch {  // [..., rows, columns]
+struct MatrixSizes {  // [..., rows, columns]
   std::int64_t count = 1, rows, columns;
-  explicit Batch(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
+  explicit MatrixSizes(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
     for (int d = 0; d < a.rank() - 2; ++d) count *= a.size(d);
   }
   std::int64_t numel() const { return rows * columns; }
@@ -144,7 +144,7 @@ template <class L> using element_of = decltype(element(std::declval<const L&>())
 
 // Is each matrix one for blocked.h? Then f(its number, a number of the dtype) is called for each. The threads share out
 // the matrices if there are enough of them, or else the work of each one.
-template <class F> bool when_blocked(Context& c, const View& a, const Batch& b, F&& f) {
+template <class F> bool when_blocked(Context& c, const View& a, const MatrixSizes& b, F&& f) {
   if (is_complex(a.dtype())) return false;
   with_dtype(c, a, [&]<class T>(T number) {
     if constexpr (!lapack::is_complex_v<T>) {

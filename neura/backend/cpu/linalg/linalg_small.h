@@ -20,7 +20,7 @@ template <class T> T times(T a, T b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   else return a * b;
 }
-template <class T> lapack::real_t<T> size_of_pivot(T x) {
+template <class T> lapack::real_t<T> pivot_magnitude(T x) {
   if constexpr (lapack::is_complex_v<T>) return std::abs(x.real()) + std::abs(x.imag());
   else return std::abs(x);
 }
@@ -31,7 +31,7 @@ template <class T> int factorise(T* a, std::int64_t m, std::int64_t n, std::int3
   for (std::int64_t k = 0; k < std::min(m, n); ++k) {
     std::int64_t best = k;
     for (std::int64_t i = k + 1; i < m; ++i)
-      if (size_of_pivot(a[i * n + k]) > size_of_pivot(a[best * n + k])) best = i;
+      if (pivot_magnitude(a[i * n + k]) > pivot_magnitude(a[best * n + k])) best = i;
     pivots[k] = std::int32_t(best + 1);
     if (best != k)
       for (std::int64_t j = 0; j < n; ++j) std::swap(a[k * n + j], a[best * n + j]);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kLeast = 64 * 64;  // elements: smaller matrices take LAPACK less time
 template <class F> bool by_blocks(Context& c, const View& a, F&& f) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   return b.numel() >= kLeast && when_blocked(c, a, b, f);
 }
 
@@ -19,7 +19,7 @@ template <class F> bool by_blocks(Context& c, const View& a, F&& f) {
 
 void cpu_householder(Context& c, View a, View reflectors, View tau) {
   const auto blocked = [&]<class T>(std::int64_t i, T) {
-    const Batch b(a);
+    const MatrixSizes b(a);
     T* const f = reflectors.as<T>() + i * b.numel();
     copy_elements(a.as<T>() + i * b.numel(), f, b.numel());
     blocked::householder<T>(c, b.rows, b.columns, {f, b.columns}, tau.as<T>() + i * b.least());
@@ -27,8 +27,8 @@ void cpu_householder(Context& c, View a, View reflectors, View tau) {
   if (by_blocks(c, a, blocked)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
-    const Int room = b.numel() ? l.room_geqrf(b.rows, b.columns) : 1;
+    const MatrixSizes b(a);
+    const Int room = b.numel() ? l.workspace_geqrf(b.rows, b.columns) : 1;
     each_matrix(c, b.count, double(b.numel()) * double(b.least()), Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room),
                 [&](std::int64_t i, Memory memory) {
                   if (!b.numel()) return;
@@ -42,7 +42,7 @@ void cpu_householder(Context& c, View a, View reflectors, View tau) {
 
 void cpu_reflect(Context& c, View reflectors, View tau, View q) {
   const auto blocked = [&]<class T>(std::int64_t i, T) {
-    const Batch b(reflectors);
+    const MatrixSizes b(reflectors);
     const std::int64_t k = tau.size(tau.rank() - 1), at = i * b.numel();
     blocked::reflect<T>(c, b.rows, b.columns, k, {reflectors.as<T>() + at, b.columns}, tau.as<T>() + i * k,
                         {q.as<T>() + at, b.columns});
@@ -50,9 +50,9 @@ void cpu_reflect(Context& c, View reflectors, View tau, View q) {
   if (by_blocks(c, reflectors, blocked)) return;
   with_lapack(c, reflectors, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(reflectors);
+    const MatrixSizes b(reflectors);
     const std::int64_t k = tau.size(tau.rank() - 1);
-    const Int room = b.numel() ? l.room_orgqr(b.rows, b.columns, k) : 1;
+    const Int room = b.numel() ? l.workspace_orgqr(b.rows, b.columns, k) : 1;
     each_matrix(c, b.count, double(b.numel()) * double(k + 1), Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room),
                 [&](std::int64_t i, Memory memory) {
                   if (!b.numel()) return;
@@ -87,7 +87,7 @@ template <class L, class T> void qr_of_one(const L& l, const QrPlan<T>& p, const
 }
 
 template <class T>
-void qr_by_blocks(Context& c, const Batch& b, std::int64_t width, std::int64_t height, const T* a, T* q, T* r) {
+void qr_by_blocks(Context& c, const MatrixSizes& b, std::int64_t width, std::int64_t height, const T* a, T* q, T* r) {
   Context own(c.backend, c.device, c.op);
   T *const f = own.scratch_of<T>(b.numel()), *const tau = own.scratch_of<T>(b.least());
   copy_elements(a, f, b.numel());
@@ -107,7 +107,7 @@ template <class R> std::complex<R> conjugate(std::complex<R> x) { return std::co
 
 void cpu_qr(Context& c, View a, View q, View r) {
   const auto blocked = [&]<class T>(std::int64_t i, T) {
-    const Batch b(a);
+    const MatrixSizes b(a);
     const std::int64_t width = q.rank() >= 2 ? q.size(q.rank() - 1) : 0, height = r.size(r.rank() - 2);
     qr_by_blocks(c, b, width, height, a.as<T>() + i * b.numel(), width ? q.as<T>() + i * b.rows * width : nullptr,
                  r.as<T>() + i * height * b.columns);
@@ -115,11 +115,11 @@ void cpu_qr(Context& c, View a, View q, View r) {
   if (by_blocks(c, a, blocked)) return;
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
-    const Batch b(a);
+    const MatrixSizes b(a);
     const bool with_q = q.rank() >= 2;
     QrPlan<T> p{b.rows, b.columns, b.least(), with_q ? q.size(q.rank() - 1) : 0, r.size(r.rank() - 2), 1};
-    if (b.numel()) p.room = l.room_geqrf(b.rows, b.columns);
-    if (with_q && b.rows && p.width) p.room = std::max(p.room, l.room_orgqr(b.rows, p.width, p.least));
+    if (b.numel()) p.room = l.workspace_geqrf(b.rows, b.columns);
+    if (with_q && b.rows && p.width) p.room = std::max(p.room, l.workspace_orgqr(b.rows, p.width, p.least));
     each_matrix(c, b.count, double(b.numel()) * double(b.least()), p.bytes(), [&](std::int64_t i, Memory memory) {
       qr_of_one(l, p, a.as<T>() + i * b.numel(), with_q ? q.as<T>() + i * b.rows * p.width : nullptr,
                 r.as<T>() + i * p.height * b.columns, memory);
@@ -133,12 +133,12 @@ void cpu_eigh(Context& c, bool upper, View a, View values, View vectors) {
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     using R = lapack::real_t<T>;
-    const Batch b(a);
+    const MatrixSizes b(a);
     if (!b.numel()) return;
     const std::int64_t n = b.rows;
     const bool wanted = vectors.rank() >= 2;
     const char* const job = wanted ? "V" : "N";
-    const auto room = l.room_syevd(job, n);
+    const auto room = l.workspace_syevd(job, n);
     const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
                               Memory::bytes<Int>(room.integers);
     Failures failures;
@@ -203,11 +203,11 @@ void cpu_eig(Context& c, View a, View values, View vectors) {
     using T = element_of<decltype(l)>;
     using R = lapack::real_t<T>;
     using C = std::complex<R>;
-    const Batch b(a);
+    const MatrixSizes b(a);
     if (!b.numel()) return;
     const std::int64_t n = b.rows;
     const bool wanted = vectors.rank() >= 2;
-    const Int room = l.room_geev(wanted ? "V" : "N", n);
+    const Int room = l.workspace_geev(wanted ? "V" : "N", n);
     const std::size_t bytes =
         2 * Memory::bytes<T>(n * n) + 2 * Memory::bytes<T>(n) + Memory::bytes<T>(room) + Memory::bytes<R>(2 * n);
     Failures failures;
@@ -227,7 +227,7 @@ void cpu_svd(Context& c, View a, View u, View s, View vh) {
   with_lapack(c, a, [&](const auto& l) {
     using T = element_of<decltype(l)>;
     using R = lapack::real_t<T>;
-    const Batch b(a);
+    const MatrixSizes b(a);
     const std::int64_t m = b.rows, n = b.columns, k = b.least();
     const bool wanted = u.rank() >= 2;
     const std::int64_t width = wanted ? u.size(u.rank() - 1) : 0, height = wanted ? vh.size(vh.rank() - 2) : 0;
@@ -237,7 +237,7 @@ void cpu_svd(Context& c, View a, View u, View s, View vh) {
       return;
     }
     const char* const job = !wanted ? "N" : width == k && height == k ? "S" : "A";
-    const auto room = l.room_gesdd(job, n, m);
+    const auto room = l.workspace_gesdd(job, n, m);
     const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
                               Memory::bytes<Int>(room.integers);
     Failures failures;

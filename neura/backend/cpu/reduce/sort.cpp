@@ -37,7 +37,7 @@ template <class T> auto key_of(T x) {
 // From here on Highway's sort is faster than the standard library's.
 [[maybe_unused]] constexpr std::int64_t kVectors = 64;
 
-template <class T> struct Ranked {  // one line's elements, ready to be put in order
+template <class T> struct SortLine {  // one line's elements, ready to be put in order
   using Item = std::conditional_t<sizeof(T) == 4, std::uint64_t, Wide>;
   static Item item(T x, std::int64_t place, bool descending) {
     const auto key = descending ? decltype(key_of(x))(~key_of(x)) : key_of(x);
@@ -181,7 +181,7 @@ struct Lines {
 };
 
 struct Call {
-  Selection rank;
+  Selection selection;
   std::int64_t k;
   Lines lines;
   std::int64_t room;  // results of a line
@@ -202,18 +202,18 @@ struct Call {
     : size == 8 ? void(std::memcpy(v, f, 8))
                 : void(std::memcpy(v, f, std::size_t(size)));
   }
-  template <class T> void line(std::int64_t l, T* room_for_x, typename Ranked<T>::Item* items) const {
-    using R = Ranked<T>;
+  template <class T> void line(std::int64_t l, T* room_for_x, typename SortLine<T>::Item* items) const {
+    using R = SortLine<T>;
     const std::int64_t outer = l / lines.inner, inner = l % lines.inner, n = lines.n;
     const char* const from = x.data + (outer * n * lines.inner + inner) * size;
     const T* x_line = reinterpret_cast<const T*>(from);
     if (!as_it_is)
       convert(from, lines.inner * size, reinterpret_cast<char*>(room_for_x), sizeof(T), std::size_t(n)),
           x_line = room_for_x;
-    switch (rank) {
+    switch (selection) {
       case Selection::smallest:
       case Selection::largest:
-        R::least(x_line, n, room, rank == Selection::largest, items);
+        R::least(x_line, n, room, selection == Selection::largest, items);
         for (std::int64_t i = 0; i < room; ++i) put(outer, inner, i, R::place(items[i]));
         return;
       case Selection::kth:
@@ -221,11 +221,11 @@ struct Call {
       case Selection::mode:
         return put(outer, inner, 0, R::mode(x_line, n, items));
       default:
-        put(outer, inner, 0, R::median(x_line, n, rank == Selection::nanmedian, items));
+        put(outer, inner, 0, R::median(x_line, n, selection == Selection::nanmedian, items));
     }
   }
   template <class T> void run(Context& c) const {
-    using Item = typename Ranked<T>::Item;
+    using Item = typename SortLine<T>::Item;
     const std::int64_t count = lines.outer * lines.inner, n = lines.n;
     const std::int64_t fit = std::max<std::int64_t>(1, kSerial / 8 / n), tasks = (count + fit - 1) / fit;
     const std::int64_t slots = std::min<std::int64_t>(tasks, get_num_threads());  // memory for what runs at once
@@ -241,14 +241,14 @@ struct Call {
   }
 };
 
-void rank(Context& c, Selection rank, int dim, std::int64_t k, View x, View values, View indices) {
+void select(Context& c, Selection selection, int dim, std::int64_t k, View x, View values, View indices) {
   const Lines lines(x, dim);
   const DType d = x.dtype();
   const bool wide = size_of(d) == 8 || lines.n > std::int64_t(0xffffffff);
   const DType compared = is_integral(d) ? (wide ? DType::int64 : DType::int32) : wide ? DType::float64 : DType::float32;
   const std::int64_t room = lines.outer * lines.inner != 0 ? indices.numel() / (lines.outer * lines.inner) : 0;
   if (!room) return;
-  const Call call{rank,
+  const Call call{selection,
                   k,
                   lines,
                   room,
@@ -319,7 +319,7 @@ void search(Context&, bool right, View sequence, View values, View y) {
 }  // namespace
 
 const sort_kernels* cpu_sort() {
-  static constexpr sort_kernels kernels = {rank, rows, search};
+  static constexpr sort_kernels kernels = {select, rows, search};
   return &kernels;
 }
 

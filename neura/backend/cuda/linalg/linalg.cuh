@@ -14,7 +14,7 @@ template <class N> __device__ N number_of(real_of<N> re, real_of<N> im) {
   else return N(re, im);
 }
 // By which LAPACK compares pivots
-template <class N> __device__ real_of<N> size_of_pivot(N x) { return fabs(real(x)) + fabs(imag(x)); }
+template <class N> __device__ real_of<N> pivot_magnitude(N x) { return fabs(real(x)) + fabs(imag(x)); }
 
 template <class R> __device__ R across(R x, int step) { return __shfl_xor_sync(~0u, x, step); }
 template <class R> __device__ complex<R> across(complex<R> x, int step) {

@@ -52,19 +52,19 @@ struct Pivot {
 template <class N> __device__ Pivot choose(const Triangle<N>& t, int64_t k) {
   using R = real_of<N>;
   const R alpha = R(0.6403882032022076);  // (1 + sqrt(17)) / 8
-  const R own = size_of_pivot(t.diagonal(k));
+  const R own = pivot_magnitude(t.diagonal(k));
   int64_t row = k;
   R column = 0;
   if (k + 1 < t.n) {
-    row = place_of_largest(k + 1, t.n, [&](int64_t i) { return size_of_pivot(t(i, k)); });
-    column = size_of_pivot(t(row, k));
+    row = place_of_largest(k + 1, t.n, [&](int64_t i) { return pivot_magnitude(t(i, k)); });
+    column = pivot_magnitude(t(row, k));
   }
   if (max(own, column) == R(0.0f) || own != own) return {k, 1, true};
   if (own >= alpha * column) return {k, 1, false};
-  const auto in_row = [&](int64_t j) { return j == row ? R(0.0f) : size_of_pivot(j < row ? t(row, j) : t(j, row)); };
+  const auto in_row = [&](int64_t j) { return j == row ? R(0.0f) : pivot_magnitude(j < row ? t(row, j) : t(j, row)); };
   const R others = in_row(place_of_largest(k, t.n, in_row));
   if (own >= alpha * column * (column / others)) return {k, 1, false};
-  if (size_of_pivot(t.diagonal(row)) >= alpha * others) return {row, 1, false};
+  if (pivot_magnitude(t.diagonal(row)) >= alpha * others) return {row, 1, false};
   return {row, 2, false};
 }
 

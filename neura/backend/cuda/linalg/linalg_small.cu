@@ -24,7 +24,7 @@ template <class N> __device__ int pivot_row(const N* a, const Shape2& s, int k, 
   R best = R(-1.0f);
   int row = k;
   for (int i = k + lane; i < s.m; i += 32) {
-    const R size = size_of_pivot(a[i * s.n + k]);
+    const R size = pivot_magnitude(a[i * s.n + k]);
     if (size > best) best = size, row = i;
   }
   return place_of_most(best, row);
@@ -47,7 +47,7 @@ template <class N> __global__ void __launch_bounds__(32 * kWarps) lu(const Shape
       }
     __syncwarp();
     const N pivot = a[k * s.n + k];
-    if (size_of_pivot(pivot) == 0) {
+    if (pivot_magnitude(pivot) == 0) {
       if (!info) info = k + 1;
       continue;
     }

@@ -32,7 +32,7 @@ template <class N, int S> struct Lu {
       int row = k;
 #pragma unroll
       for (int i = k; i < S; ++i)
-        if (const real_of<N> size = size_of_pivot(m.a[i][k]); (i < n || i == k) && size > best) best = size, row = i;
+        if (const real_of<N> size = pivot_magnitude(m.a[i][k]); (i < n || i == k) && size > best) best = size, row = i;
 #pragma unroll
       for (int i = k + 1; i < S; ++i)
 #pragma unroll
@@ -42,7 +42,7 @@ template <class N, int S> struct Lu {
         }
       if (k < n) rows[k] = row + 1;
       const N pivot = m.a[k][k];
-      if (size_of_pivot(pivot) == 0) {
+      if (pivot_magnitude(pivot) == 0) {
         if (!info) info = k + 1;
         continue;
       }

@@ -25,7 +25,7 @@ template <class N> constexpr bool is_here(Part kind) {
   return NEURA_PARTS & number * kind;
 }
 
-// Only those dtypes that a row's class computes in, and slopes that exist and are not g itself.
+// Only those dtypes that a row's type rule computes in, and slopes that exist and are not g itself.
 template <template <class> class Row, int K, int D> constexpr void fill_slope(RowKernel& k) {
   constexpr Probe s = probe<Row, K>();
   if constexpr (!s.none && !s.is_g) k.slope[K][D] = &launch<Slope<Row, K, typename NumberOf<DType(D)>::type>>;

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "neura/backend/number/prelude.h"
-#include "neura/backend/row_class.h"
+#include "neura/backend/type_rule.h"
 
 namespace neura::cuda {
 #include "neura/backend/number/numbers.h"
@@ -12,7 +12,7 @@ namespace neura::cuda {
 #include "neura/backend/number/special.h"
 #endif
 #include "neura/backend/number/cast.h"
-using namespace row_class;
+using namespace type_rules;
 #include "neura/backend/number/row.h"
 #include "neura/tables/slopes.h"
 #ifdef NEURA_SPECIAL

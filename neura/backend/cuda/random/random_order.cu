@@ -178,7 +178,7 @@ void multinomial(Context& c, const Draw& d, bool replacement, View weights, View
     View keys{nullptr, &spec};
     if (Failed f = scratch.take(spec.bytes(), &keys.data)) return c.fail(f);
     waits<<<blocks, kThreads, 0, stream>>>(drawn(d, index), w, rows * n, keys.as<double>());
-    return rank(c, Selection::smallest, 1, 0, keys, {}, out);
+    return select_sorted(c, Selection::smallest, 1, 0, keys, {}, out);
   }
   double *sums, *totals;
   if (Failed f = scratch.take(std::size_t(rows * n) * 8, &sums)) return c.fail(f);

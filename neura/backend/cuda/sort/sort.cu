@@ -19,7 +19,7 @@ Order order_of(DType d, bool descending) {
   return o;
 }
 
-void rank(Context& c, Selection rank, int dim, std::int64_t k, View x, View values, View indices) {
+void select_sorted(Context& c, Selection selection, int dim, std::int64_t k, View x, View values, View indices) {
   std::int64_t outer = 1, n = 1, inner = 1;
   for (int d = 0; d < x.rank(); ++d) (d < dim ? outer : d == dim ? n : inner) *= x.size(d);
   const std::int64_t lines = outer * inner, room = lines ? indices.spec->numel / lines : 0;
@@ -31,20 +31,20 @@ void rank(Context& c, Selection rank, int dim, std::int64_t k, View x, View valu
                        static_cast<long long>(lines), static_cast<long long>(n)));
   const OnDevice on(c.device.index);
   const cudaStream_t stream = current_stream(c.device.index);
-  const Ranked r{x.data,
-                 values.data,
-                 indices.as<std::int64_t>(),
-                 order_of(x.dtype(), rank == Selection::largest),
-                 rank,
-                 std::uint32_t(n),
-                 std::uint32_t(n),
-                 std::uint32_t(room),
-                 std::uint32_t(k),
-                 std::uint32_t(lines),
-                 division(std::uint32_t(inner))};
-  if (Failed f = selects(r)                      ? rank_selected(c.device.index, r, stream)
-                 : r.n <= most_of_block(r.order) ? rank_short(r, stream)
-                                                 : rank_long(c.device.index, r, stream))
+  const SortCall r{x.data,
+                   values.data,
+                   indices.as<std::int64_t>(),
+                   order_of(x.dtype(), selection == Selection::largest),
+                   selection,
+                   std::uint32_t(n),
+                   std::uint32_t(n),
+                   std::uint32_t(room),
+                   std::uint32_t(k),
+                   std::uint32_t(lines),
+                   division(std::uint32_t(inner))};
+  if (Failed f = selects(r)                      ? sort_selected(c.device.index, r, stream)
+                 : r.n <= most_of_block(r.order) ? sort_short(r, stream)
+                                                 : sort_long(c.device.index, r, stream))
     return c.fail(f);
   c.fail(launched(c.device.index));
 }
@@ -93,7 +93,7 @@ void search(Context& c, bool right, View sequence, View values, View y) {
 }  // namespace
 
 const sort_kernels* sort() {
-  static constexpr sort_kernels table{.rank = rank, .rows = rows, .search = search};
+  static constexpr sort_kernels table{.select = select_sorted, .rows = rows, .search = search};
   return &table;
 }
 

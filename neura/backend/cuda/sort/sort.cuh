@@ -67,12 +67,13 @@ template <> struct Item<std::uint64_t> {
 };
 
 // The offset of element (or result) i of a line of `length`.
-__device__ inline std::int64_t element_of(const Ranked& r, std::uint32_t line, std::uint32_t length, std::uint32_t i) {
+__device__ inline std::int64_t element_of(const SortCall& r, std::uint32_t line, std::uint32_t length,
+                                          std::uint32_t i) {
   if (r.inner.divisor == 1) return std::int64_t(line) * length + i;
   const std::uint32_t slice = quotient(line, r.inner);
   return (std::int64_t(slice) * length + i) * r.inner.divisor + (line - slice * r.inner.divisor);
 }
-__device__ inline void put(const Ranked& r, std::uint32_t line, std::uint32_t i, std::uint32_t place) {
+__device__ inline void put(const SortCall& r, std::uint32_t line, std::uint32_t i, std::uint32_t place) {
   const std::int64_t to = element_of(r, line, r.room, i);
   if (r.indices) r.indices[to] = place;
   if (!r.values) return;
@@ -91,11 +92,11 @@ template <class K, class F> __device__ std::uint32_t first_not_below(K key, std:
   return low;
 }
 // The place, in the ascending order of a line, of what kth, median and nanmedian are after.
-template <class K, class F> __device__ std::uint32_t place_of(const Ranked& r, F&& key_of) {
-  if (r.rank == Selection::kth) return r.k;
+template <class K, class F> __device__ std::uint32_t place_of(const SortCall& r, F&& key_of) {
+  if (r.selection == Selection::kth) return r.k;
   std::uint32_t numbers = r.n;
   if (r.order.kind == Order::floating) numbers = first_not_below(greatest_key<K>(r.order), r.n, key_of);
-  if (r.rank == Selection::median && numbers < r.n) return numbers;  // the first NaN
+  if (r.selection == Selection::median && numbers < r.n) return numbers;  // the first NaN
   return numbers ? (numbers - 1) / 2 : 0;
 }
 // A run of equal keys that ends at place i, as a number that is the greater the longer it is, and the sooner it ends.

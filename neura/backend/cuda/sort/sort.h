@@ -15,12 +15,12 @@ struct Order {
   bool descending;
   std::uint64_t infinity;  // of floating ones: their bits
 };
-struct Ranked {  // a call of kernels/sort.h, by value to its kernels
+struct SortCall {  // a call of kernels/sort.h, by value to its kernels
   const char* x;
   char* values;           // or null
   std::int64_t* indices;  // or null
   Order order;
-  Selection rank;
+  Selection selection;
   std::uint32_t length;      // elements of a line of x
   std::uint32_t n, room, k;  // of which these are put in order; results
   std::uint32_t lines;       // line l: column l % inner of slice l / inner
@@ -28,17 +28,17 @@ struct Ranked {  // a call of kernels/sort.h, by value to its kernels
 };
 
 Order order_of(DType, bool descending);
-void rank(Context&, Selection, int dim, std::int64_t k, View x, View values, View indices);  // kernels/sort.h
+void select_sorted(Context&, Selection, int dim, std::int64_t k, View x, View values, View indices);  // kernels/sort.h
 void rows(Context&, View x, View indices);
 // Lines up to here are sorted by a block or by a part of one.
 inline std::uint32_t most_of_block(const Order& o) { return o.bytes == 8 ? 2048 : 4096; }
-Failed rank_short(const Ranked&, cudaStream_t);
-bool selects(const Ranked&);  // may only a few elements of each line be put in order?
-Failed rank_selected(int index, const Ranked&, cudaStream_t);
+Failed sort_short(const SortCall&, cudaStream_t);
+bool selects(const SortCall&);  // may only a few elements of each line be put in order?
+Failed sort_selected(int index, const SortCall&, cudaStream_t);
 template <class K> struct Item;  // sort.cuh
 // Sorts what was chosen, [lines, room], into the results.
-template <class K> Failed sort_chosen(const Ranked&, const Item<K>* chosen, cudaStream_t);
-Failed rank_long(int index, const Ranked&, cudaStream_t);
+template <class K> Failed sort_chosen(const SortCall&, const Item<K>* chosen, cudaStream_t);
+Failed sort_long(int index, const SortCall&, cudaStream_t);
 
 // Sorts n pairs by the lowest `bits` of their keys; stable. Each has two buffers of n; the pairs are in the first
 // ones, before and after.

@@ -16,7 +16,7 @@ constexpr std::uint32_t kPart = kWorkers * kEach;
 
 // f(first, keys) for the parts of a line that are this block's.
 template <class K, class F>
-__device__ void for_parts(const Ranked& r, std::uint32_t line, std::uint32_t block, std::uint32_t blocks, F&& f) {
+__device__ void for_parts(const SortCall& r, std::uint32_t line, std::uint32_t block, std::uint32_t blocks, F&& f) {
   for (std::uint32_t begin = block * kPart; begin < r.n; begin += blocks * kPart) {
     K key[kEach];
     load_keys(r, r.x + std::int64_t(line) * r.n * r.order.bytes, begin + threadIdx.x, key);
@@ -25,7 +25,7 @@ __device__ void for_parts(const Ranked& r, std::uint32_t line, std::uint32_t blo
 }
 
 template <class K> __global__ void __launch_bounds__(kWorkers, 2)
-    count_step(const __grid_constant__ Ranked r, Search<K>* searches, std::uint32_t blocks, int step, int places) {
+    count_step(const __grid_constant__ SortCall r, Search<K>* searches, std::uint32_t blocks, int step, int places) {
   __shared__ uint4 bins[kWorkers];
   __shared__ std::uint32_t nans;
   __shared__ bool last;
@@ -63,7 +63,7 @@ template <class K> __global__ void __launch_bounds__(kWorkers, 2)
 }
 
 template <class K> __global__ void __launch_bounds__(kWorkers, 2)
-    take_wanted(const __grid_constant__ Ranked r, Search<K>* searches, std::uint32_t blocks, Item<K>* chosen,
+    take_wanted(const __grid_constant__ SortCall r, Search<K>* searches, std::uint32_t blocks, Item<K>* chosen,
                 std::uint32_t room) {
   const std::uint32_t line = blockIdx.x / blocks, block = blockIdx.x - line * blocks;
   Search<K>& s = searches[line];
@@ -79,7 +79,7 @@ template <class K> __global__ void __launch_bounds__(kWorkers, 2)
   });
 }
 template <class K> __global__ void __launch_bounds__(kWorkers)
-    order_few(const __grid_constant__ Ranked r, const Search<K>* searches, const Item<K>* chosen) {
+    order_few(const __grid_constant__ SortCall r, const Search<K>* searches, const Item<K>* chosen) {
   __shared__ Item<K> few[kFew];
   few[threadIdx.x] = chosen[std::size_t(blockIdx.x) * kFew + threadIdx.x];
   write_few(r, blockIdx.x, few, searches[blockIdx.x].taken);  // a thread begins with what it has put there
@@ -87,10 +87,10 @@ template <class K> __global__ void __launch_bounds__(kWorkers)
 
 }  // namespace
 
-template <class K> Failed select_long(int index, const Ranked& r, cudaStream_t stream) {
+template <class K> Failed select_long(int index, const SortCall& r, cudaStream_t stream) {
   const std::uint32_t parts = (r.n + kPart - 1) / kPart;
   const std::uint32_t blocks = std::max(1u, std::min((parts + 3) / 4, 132 * 4 / r.lines));
-  const bool top = r.rank <= Selection::largest, few = r.room <= kFew / 2;
+  const bool top = r.selection <= Selection::largest, few = r.room <= kFew / 2;
   const std::uint32_t room = few ? kFew : r.room;
   Scratch scratch(index, stream);
   Search<K>* searches;
@@ -107,7 +107,7 @@ template <class K> Failed select_long(int index, const Ranked& r, cudaStream_t s
   if (Failed f = failed(cudaGetLastError(), "topk")) return f;
   return top && !few ? sort_chosen(r, chosen, stream) : nullptr;
 }
-template Failed select_long<std::uint32_t>(int, const Ranked&, cudaStream_t);
-template Failed select_long<std::uint64_t>(int, const Ranked&, cudaStream_t);
+template Failed select_long<std::uint32_t>(int, const SortCall&, cudaStream_t);
+template Failed select_long<std::uint64_t>(int, const SortCall&, cudaStream_t);
 
 }  // namespace neura::cuda

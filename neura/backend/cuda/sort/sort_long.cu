@@ -15,26 +15,27 @@ __device__ std::uint32_t first_index() { return blockIdx.x * kThreads + threadId
 __device__ std::uint32_t index_step() { return gridDim.x * kThreads; }
 
 // An element is known by its number in memory, which grows along each line.
-__device__ std::uint32_t line_of(const Ranked& r, Division n, std::uint32_t e) {
+__device__ std::uint32_t line_of(const SortCall& r, Division n, std::uint32_t e) {
   const std::uint32_t q = quotient(e, r.inner), column = e - q * r.inner.divisor;
   return quotient(q, n) * r.inner.divisor + column;
 }
-__device__ std::uint32_t place_in_line(const Ranked& r, Division n, std::uint32_t e) {
+__device__ std::uint32_t place_in_line(const SortCall& r, Division n, std::uint32_t e) {
   const std::uint32_t q = quotient(e, r.inner);
   return q - quotient(q, n) * n.divisor;
 }
 template <class K> __global__ void __launch_bounds__(kThreads)
-    fill(const __grid_constant__ Ranked r, std::uint32_t count, K* keys, std::uint32_t* elements) {
+    fill(const __grid_constant__ SortCall r, std::uint32_t count, K* keys, std::uint32_t* elements) {
   for (std::uint32_t e = first_index(); e < count; e += index_step())
     keys[e] = key_at<K>(r.x + std::int64_t(e) * r.order.bytes, r.order), elements[e] = e;
 }
-__global__ void __launch_bounds__(kThreads) lines_of(const __grid_constant__ Ranked r, Division n, std::uint32_t count,
-                                                     const std::uint32_t* elements, std::uint32_t* lines) {
+__global__ void __launch_bounds__(kThreads)
+    lines_of(const __grid_constant__ SortCall r, Division n, std::uint32_t count, const std::uint32_t* elements,
+             std::uint32_t* lines) {
   for (std::uint32_t s = first_index(); s < count; s += index_step()) lines[s] = line_of(r, n, elements[s]);
 }
 // Now elements[l * n + i] is the i-th of line l in order.
 __global__ void __launch_bounds__(kThreads)
-    write(const __grid_constant__ Ranked r, Division n, std::uint32_t count, const std::uint32_t* elements) {
+    write(const __grid_constant__ SortCall r, Division n, std::uint32_t count, const std::uint32_t* elements) {
   for (std::uint32_t s = first_index(); s < count; s += index_step()) {
     const std::uint32_t line = quotient(s, n), i = s - line * n.divisor;
     if (i < r.room) put(r, line, i, place_in_line(r, n, elements[s]));
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 // The same of the only line, whose keys are in order, too: they tell the values, where each has its own.
 template <class K> __global__ void __launch_bounds__(kThreads)
-    write_line(const __grid_constant__ Ranked r, const K* keys, const std::uint32_t* elements) {
+    write_line(const __grid_constant__ SortCall r, const K* keys, const std::uint32_t* elements) {
   for (std::uint32_t i = first_index(); i < r.room; i += index_step()) {
     const std::uint32_t place = elements[i];
     if (r.indices) r.indices[i] = place;
@@ -53,21 +54,21 @@ template <class K> __global__ void __launch_bounds__(kThreads)
   }
 }
 template <class K> struct InOrder {
-  const Ranked& r;
+  const SortCall& r;
   const std::uint32_t* elements;  // of the line
   __device__ K operator()(std::uint32_t i) const {
     return key_at<K>(r.x + std::int64_t(elements[i]) * r.order.bytes, r.order);
   }
 };
 template <class K> __global__ void __launch_bounds__(kThreads)
-    write_one(const __grid_constant__ Ranked r, Division n, const std::uint32_t* elements) {
+    write_one(const __grid_constant__ SortCall r, Division n, const std::uint32_t* elements) {
   const std::uint32_t line = first_index();
   if (line >= r.lines) return;
   const std::uint32_t* own = elements + std::int64_t(line) * r.n;
   put(r, line, 0, place_in_line(r, n, own[place_of<K>(r, InOrder<K>{r, own})]));
 }
 template <class K> __global__ void __launch_bounds__(kThreads)
-    find_runs(const __grid_constant__ Ranked r, Division n, std::uint32_t count, const std::uint32_t* elements,
+    find_runs(const __grid_constant__ SortCall r, Division n, std::uint32_t count, const std::uint32_t* elements,
               unsigned long long* longest) {
   for (std::uint32_t s = first_index(); s < count; s += index_step()) {
     const std::uint32_t line = quotient(s, n), i = s - line * n.divisor;
@@ -78,14 +79,14 @@ template <class K> __global__ void __launch_bounds__(kThreads)
   }
 }
 __global__ void __launch_bounds__(kThreads)
-    write_modes(const __grid_constant__ Ranked r, Division n, const std::uint32_t* elements,
+    write_modes(const __grid_constant__ SortCall r, Division n, const std::uint32_t* elements,
                 const unsigned long long* longest) {
   const std::uint32_t line = first_index();
   if (line >= r.lines) return;
   put(r, line, 0, place_in_line(r, n, elements[std::int64_t(line) * r.n + end_of_run(longest[line])]));
 }
 
-template <class K> Failed rank_some(int index, const Ranked& r, cudaStream_t stream) {
+template <class K> Failed sort_some(int index, const SortCall& r, cudaStream_t stream) {
   const std::int64_t count = std::int64_t(r.lines) * r.n;
   const auto size = std::uint32_t(count);
   const unsigned blocks = blocks_for(count), line_blocks = (r.lines + kThreads - 1) / kThreads;
@@ -104,10 +105,10 @@ template <class K> Failed rank_some(int index, const Ranked& r, cudaStream_t str
     lines_of<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0], lines[0]);
     if (Failed f = sort_pairs(scratch, stream, count, bits_below(r.lines), lines, elements)) return f;
   }
-  if (r.rank <= Selection::largest) {
+  if (r.selection <= Selection::largest) {
     if (r.lines == 1) write_line<<<blocks, kThreads, 0, stream>>>(r, keys[0], elements[0]);
     else write<<<blocks, kThreads, 0, stream>>>(r, n, size, elements[0]);
-  } else if (r.rank != Selection::mode) {
+  } else if (r.selection != Selection::mode) {
     write_one<K><<<line_blocks, kThreads, 0, stream>>>(r, n, elements[0]);
   } else {
     unsigned long long* longest = nullptr;
@@ -121,21 +122,21 @@ template <class K> Failed rank_some(int index, const Ranked& r, cudaStream_t str
 
 }  // namespace
 
-Failed rank_long(int index, const Ranked& all, cudaStream_t stream) {
+Failed sort_long(int index, const SortCall& all, cudaStream_t stream) {
   const std::int64_t slice = std::int64_t(all.n) * all.inner.divisor, slices = all.lines / all.inner.divisor;
   if (slice >= kMost)
     return fail(DeviceFailure::absent, "expected fewer than 2^31 elements from dim on, got %lld; sort on the cpu",
                 static_cast<long long>(slice));
   const std::int64_t fit = (kMost - 1) / slice;
   for (std::int64_t first = 0; first < slices; first += fit) {
-    Ranked r = all;
+    SortCall r = all;
     const std::int64_t results = first * r.room * r.inner.divisor;
     r.lines = std::uint32_t(std::min(fit, slices - first)) * r.inner.divisor;
     r.x += first * slice * r.order.bytes;
     if (r.values) r.values += results * r.order.bytes;
     if (r.indices) r.indices += results;
-    if (Failed f = r.order.bytes == 8 ? rank_some<std::uint64_t>(index, r, stream)
-                                      : rank_some<std::uint32_t>(index, r, stream))
+    if (Failed f = r.order.bytes == 8 ? sort_some<std::uint64_t>(index, r, stream)
+                                      : sort_some<std::uint32_t>(index, r, stream))
       return f;
   }
   return nullptr;

@@ -29,7 +29,7 @@ struct Cluster {
 
 // chosen: [lines, room], in any order; null: one result a line, or few, which the line's first block puts in order.
 template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
-    select_lines(const __grid_constant__ Ranked r, int places, Item<K>* chosen) {
+    select_lines(const __grid_constant__ SortCall r, int places, Item<K>* chosen) {
   __shared__ uint4 bins[kWorkers];
   __shared__ std::uint32_t nans, taken;
   __shared__ Item<K> few[kFew];
@@ -62,7 +62,7 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
     bins[threadIdx.x] = {0, 0, 0, 0};
     __syncthreads();
   }
-  if (r.rank > Selection::largest) return put_agreeing(r, line, b, first, key);
+  if (r.selection > Selection::largest) return put_agreeing(r, line, b, first, key);
   Item<K>* const to = chosen ? chosen + std::size_t(line) * r.room : cluster.of(few, 0);
   std::uint32_t* const count = cluster.of(&taken, 0);
 #pragma unroll
@@ -74,7 +74,7 @@ template <class K, int each> __global__ void __launch_bounds__(kWorkers, 2)
   if (!chosen && part == 0) write_few(r, line, few, taken);
 }
 
-template <class K, int each> Failed launch(const Ranked& r, unsigned cluster, Item<K>* chosen, cudaStream_t stream) {
+template <class K, int each> Failed launch(const SortCall& r, unsigned cluster, Item<K>* chosen, cudaStream_t stream) {
   cudaLaunchAttribute attribute;
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {cluster, 1, 1};
@@ -94,7 +94,7 @@ bool has_clusters(int index) {
   }();
   return compiled;
 }
-template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream) {
+template <class K> Failed select(int index, const SortCall& r, cudaStream_t stream) {
   constexpr int most = sizeof(K) == 8 ? 16 : 32;  // keys in a thread's registers
   constexpr std::uint32_t block = kWorkers * most;
   const unsigned largest = has_clusters(index) ? 8 : 1;
@@ -104,7 +104,7 @@ template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream
     cluster *= 2;
   Scratch scratch(index, stream);
   Item<K>* chosen = nullptr;
-  if (r.rank <= Selection::largest && r.room > kFew / 2)
+  if (r.selection <= Selection::largest && r.room > kFew / 2)
     if (Failed f = scratch.take(std::size_t(r.lines) * r.room * sizeof(Item<K>), &chosen)) return f;
   const std::uint32_t part = (r.n + cluster - 1) / cluster;
   if (Failed f = part <= block / 4   ? launch<K, most / 4>(r, cluster, chosen, stream)
@@ -116,13 +116,14 @@ template <class K> Failed select(int index, const Ranked& r, cudaStream_t stream
 
 }  // namespace
 
-bool selects(const Ranked& r) {
-  if (r.inner.divisor != 1 || r.rank == Selection::mode || r.n <= 2 * kWorkers || r.lines >= 1u << 27) return false;
-  if (r.rank > Selection::largest) return true;
+bool selects(const SortCall& r) {
+  if (r.inner.divisor != 1 || r.selection == Selection::mode || r.n <= 2 * kWorkers || r.lines >= 1u << 27)
+    return false;
+  if (r.selection > Selection::largest) return true;
   return r.room <= r.n / 4 &&
          (r.room <= kFew / 2 || (r.n > most_of_block(r.order) && r.room <= most_of_block(r.order)));
 }
-Failed rank_selected(int index, const Ranked& r, cudaStream_t stream) {
+Failed sort_selected(int index, const SortCall& r, cudaStream_t stream) {
   return r.order.bytes == 8 ? select<std::uint64_t>(index, r, stream) : select<std::uint32_t>(index, r, stream);
 }
 

@@ -38,25 +38,25 @@ template <class K> struct Bound {
     k &= key_mask;
     return k < key || (k == key && (p & place_mask) <= place);
   }
-  __device__ bool enough(const Ranked& r) const {
-    if (r.rank > Selection::largest) return equal == 1;
+  __device__ bool enough(const SortCall& r) const {
+    if (r.selection > Selection::largest) return equal == 1;
     return rank + 1 == equal || (r.room <= kFew / 2 && before + equal <= kFew);
   }
 };
-template <class K> __device__ Bound<K> first_bound(const Ranked& r) {
-  return {0, 0, 0, 0, r.rank == Selection::kth ? r.k : r.room - 1, 0, r.n};
+template <class K> __device__ Bound<K> first_bound(const SortCall& r) {
+  return {0, 0, 0, 0, r.selection == Selection::kth ? r.k : r.room - 1, 0, r.n};
 }
-__device__ inline bool is_median(const Ranked& r) {
-  return r.rank == Selection::median || r.rank == Selection::nanmedian;
+__device__ inline bool is_median(const SortCall& r) {
+  return r.selection == Selection::median || r.selection == Selection::nanmedian;
 }
-__device__ inline std::uint32_t median_rank(const Ranked& r, std::uint32_t nans) {
+__device__ inline std::uint32_t median_rank(const SortCall& r, std::uint32_t nans) {
   const std::uint32_t numbers = r.n - nans;
-  return r.rank == Selection::median && nans ? numbers : numbers ? (numbers - 1) / 2 : 0;
+  return r.selection == Selection::median && nans ? numbers : numbers ? (numbers - 1) / 2 : 0;
 }
 
 // Elements first, first + kWorkers, ... of a line. Behind its end: what comes after all of its elements.
 template <class K, int N>
-__device__ void load_keys(const Ranked& r, const char* line, std::uint32_t first, K (&key)[N]) {
+__device__ void load_keys(const SortCall& r, const char* line, std::uint32_t first, K (&key)[N]) {
   const auto read = [&]<class B>(const B* p) {
 #pragma unroll
     for (int j = 0; j < N; ++j) key[j] = first + j * kWorkers < r.n ? K(p[first + j * kWorkers]) : 0;
@@ -84,7 +84,7 @@ __device__ void count_digits(const Bound<K>& b, Digit d, std::uint32_t first, co
   }
 }
 // The place of the element that agrees, if a thread has it.
-template <class K, int N> __device__ void put_agreeing(const Ranked& r, std::uint32_t line, const Bound<K>& b,
+template <class K, int N> __device__ void put_agreeing(const SortCall& r, std::uint32_t line, const Bound<K>& b,
                                                        std::uint32_t first, const K (&key)[N]) {
   std::uint32_t place = ~0u;
 #pragma unroll
@@ -93,7 +93,7 @@ template <class K, int N> __device__ void put_agreeing(const Ranked& r, std::uin
   if (place != ~0u) put(r, line, 0, place);
 }
 template <class K, int N>
-__device__ void count_nans(const Ranked& r, std::uint32_t first, const K (&key)[N], std::uint32_t* nans) {
+__device__ void count_nans(const SortCall& r, std::uint32_t first, const K (&key)[N], std::uint32_t* nans) {
   std::uint32_t own = 0;
 #pragma unroll
   for (int j = 0; j < N; ++j) own += first + j * kWorkers < r.n && key[j] == greatest_key<K>(r.order);
@@ -133,7 +133,7 @@ template <class K> __device__ void learn(Bound<K>& b, Digit d, uint4 own) {
 }
 
 // Sorts `count` elements, at most one for each thread, and writes the first ones of them as the results of a line.
-template <class K> __device__ void write_few(const Ranked& r, std::uint32_t line, Item<K>* few, std::uint32_t count) {
+template <class K> __device__ void write_few(const SortCall& r, std::uint32_t line, Item<K>* few, std::uint32_t count) {
   const std::uint32_t t = threadIdx.x;
   std::uint32_t width = 32;
   while (width < count) width *= 2;
@@ -155,6 +155,6 @@ template <class K> __device__ void write_few(const Ranked& r, std::uint32_t line
 }
 
 // Of lines of any length; sort_digits.cu.
-template <class K> Failed select_long(int index, const Ranked&, cudaStream_t);
+template <class K> Failed select_long(int index, const SortCall&, cudaStream_t);
 
 }  // namespace neura::cuda

@@ -49,7 +49,7 @@ template <std::uint32_t threads, class I> __device__ void sort_network(I (&v)[kE
 // width: the power of two that holds a line, at least kEach. items: what to sort, of lines of n of them; or null: the
 // elements of r.x.
 template <std::uint32_t threads, class K> __global__ void __launch_bounds__(threads)
-    rank_lines(const __grid_constant__ Ranked r, std::uint32_t width, int log_width, const Item<K>* items) {
+    sort_lines(const __grid_constant__ SortCall r, std::uint32_t width, int log_width, const Item<K>* items) {
   using I = Item<K>;
   constexpr std::uint32_t all = threads * kEach;
   __shared__ I room[all / kEach * (kEach + 1)];
@@ -87,7 +87,7 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
   const std::uint32_t own = first + threadIdx.x;
   const auto at = [width](std::uint32_t line, std::uint32_t i) { return room[slot(line * width + i)]; };
   const auto key_of = [at](std::uint32_t line) { return [at, line](std::uint32_t i) { return at(line, i).key(); }; };
-  if (r.rank == Selection::mode) {
+  if (r.selection == Selection::mode) {
     for (std::uint32_t f = threadIdx.x; f < all; f += threads) {
       const std::uint32_t line = f >> log_width, i = f % width;
       const auto key = key_of(line);
@@ -96,7 +96,7 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
     }
     __syncthreads();
     if (threadIdx.x < lines && own < r.lines) put(r, own, 0, at(threadIdx.x, end_of_run(longest[threadIdx.x])).place());
-  } else if (r.rank <= Selection::largest) {
+  } else if (r.selection <= Selection::largest) {
     for (std::uint32_t f = threadIdx.x; f < all; f += threads) {
       std::uint32_t line, i;
       locate(f, line, i);
@@ -108,11 +108,11 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
 }
 
 template <std::uint32_t threads, class K>
-void launch(const Ranked& r, std::uint32_t width, const Item<K>* chosen, cudaStream_t stream) {
+void launch(const SortCall& r, std::uint32_t width, const Item<K>* chosen, cudaStream_t stream) {
   const std::uint32_t lines = threads * kEach / width, blocks = (r.lines + lines - 1) / lines;
-  rank_lines<threads, K><<<blocks, threads, 0, stream>>>(r, width, bits_below(width), chosen);
+  sort_lines<threads, K><<<blocks, threads, 0, stream>>>(r, width, bits_below(width), chosen);
 }
-template <class K> Failed run(const Ranked& r, const Item<K>* chosen, cudaStream_t stream) {
+template <class K> Failed run(const SortCall& r, const Item<K>* chosen, cudaStream_t stream) {
   std::uint32_t width = kEach;
   while (width < r.n) width *= 2;
   if (width <= kThreads * kEach) launch<kThreads>(r, width, chosen, stream);
@@ -121,15 +121,15 @@ template <class K> Failed run(const Ranked& r, const Item<K>* chosen, cudaStream
 }
 }  // namespace
 
-Failed rank_short(const Ranked& r, cudaStream_t stream) {
+Failed sort_short(const SortCall& r, cudaStream_t stream) {
   return r.order.bytes == 8 ? run<std::uint64_t>(r, nullptr, stream) : run<std::uint32_t>(r, nullptr, stream);
 }
-template <class K> Failed sort_chosen(const Ranked& all, const Item<K>* chosen, cudaStream_t stream) {
-  Ranked r = all;
+template <class K> Failed sort_chosen(const SortCall& all, const Item<K>* chosen, cudaStream_t stream) {
+  SortCall r = all;
   r.n = r.room;
   return run(r, chosen, stream);
 }
-template Failed sort_chosen(const Ranked&, const Item<std::uint32_t>*, cudaStream_t);
-template Failed sort_chosen(const Ranked&, const Item<std::uint64_t>*, cudaStream_t);
+template Failed sort_chosen(const SortCall&, const Item<std::uint32_t>*, cudaStream_t);
+template Failed sort_chosen(const SortCall&, const Item<std::uint64_t>*, cudaStream_t);
 
 }  // namespace neura::cuda

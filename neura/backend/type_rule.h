@@ -1,4 +1,4 @@
-// The class column of a row: which dtypes it takes, in which it computes, what comes out. Plain data for all targets.
+// The type rule of a row: which dtypes it takes, in which it computes, what its result has. Plain data for all targets.
 #pragma once
 #include "neura/core/dtype.h"
 
@@ -7,29 +7,33 @@ namespace neura {
 enum class ResultType : unsigned char { same, as_float, as_bool, as_real, as_real_float, as_sum };
 
 struct TypeRule {
-  ResultType comes = ResultType::same;
+  ResultType result_type = ResultType::same;
   DTypeSet accepted = 0;
   bool own_conjugate = false;  // not holomorphic: the row's slope is already the complex gradient
   bool mask_first = false;     // the first operand is a condition (where)
 
   bool divides = false;  // integers by its second operand: zeros among them are refused before the kernel
 
-  constexpr TypeRule not_holomorphic() const { return {comes, accepted, true, mask_first, divides}; }
-  constexpr TypeRule with_condition() const { return {comes, accepted, own_conjugate, true, divides}; }
-  constexpr TypeRule dividing() const { return {comes, accepted, own_conjugate, mask_first, true}; }
-  constexpr bool makes_float() const { return comes == ResultType::as_float || comes == ResultType::as_real_float; }
-  constexpr bool makes_real() const { return comes == ResultType::as_real || comes == ResultType::as_real_float; }
+  constexpr TypeRule not_holomorphic() const { return {result_type, accepted, true, mask_first, divides}; }
+  constexpr TypeRule with_condition() const { return {result_type, accepted, own_conjugate, true, divides}; }
+  constexpr TypeRule dividing() const { return {result_type, accepted, own_conjugate, mask_first, true}; }
+  constexpr bool makes_float() const {
+    return result_type == ResultType::as_float || result_type == ResultType::as_real_float;
+  }
+  constexpr bool makes_real() const {
+    return result_type == ResultType::as_real || result_type == ResultType::as_real_float;
+  }
   constexpr bool accepts(DType d) const { return accepted & bit(d); }
 
   // Halves are computed as float; to_float makes integers the default float first, to_sum makes them int64.
   constexpr DType computed_in(DType d, DType default_float = DType::float32) const {
     if (bit(d) & dtypes::halves) return DType::float32;
     if (makes_float() && is_integral(d)) return accumulation(default_float);
-    if (comes == ResultType::as_sum && is_integral(d)) return DType::int64;
+    if (result_type == ResultType::as_sum && is_integral(d)) return DType::int64;
     return d;
   }
   constexpr DType result(DType d, DType default_float = DType::float32) const {
-    if (comes == ResultType::as_bool) return DType::boolean;
+    if (result_type == ResultType::as_bool) return DType::boolean;
     if (makes_real() && is_complex(d)) return to_real(d);
     if (makes_float() && is_integral(d)) return default_float;
     return bit(d) & dtypes::halves ? d : computed_in(d, default_float);
@@ -44,7 +48,7 @@ struct TypeRule {
 };
 
 // The vocabulary of the column. (In a namespace of their own: `all` and `same` are names of operations too.)
-namespace row_class {
+namespace type_rules {
 using dtypes::all;
 using dtypes::booleans;
 using dtypes::complexes;
@@ -62,6 +66,6 @@ constexpr TypeRule to_real_float(DTypeSet s) {
   return {ResultType::as_real_float, s};
 }  // integers become floats as well
 constexpr TypeRule to_sum(DTypeSet s) { return {ResultType::as_sum, s}; }
-}  // namespace row_class
+}  // namespace type_rules
 
 }  // namespace neura

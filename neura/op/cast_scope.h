@@ -11,35 +11,34 @@ void apply_cast(Call&);  // casts the operands as the row's policy says, then ca
 enum class Name : std::uint8_t {  // the functions of autocast.def
 #define FUNCTION(name, cpu, cuda) name,
 #include "neura/op/autocast.def"
-#include "neura/op/under_autocast.h"
 };
 // Makes y, which has the values of x, its cast for autograd.
 void join_cast(const Tensor& x, Tensor& y);
 
 // A function of several operations that mixed precision takes as one. It begins with
 //
-//   if (const amp::Under cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
+//   if (const amp::CastScope cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
 //
 // which holds where autocast is on; nothing inside is cast again.
-class Under {
+class CastScope {
  public:
-  template <class... T> explicit Under(Name name, const T&... operands) {
+  template <class... T> explicit CastScope(Name name, const T&... operands) {
     if (!(state.active & kAutocast)) [[likely]]
       return;
     const Tensor* all[] = {&operands...};
     begin(name, all);
   }
-  Under(Name name, std::span<const Tensor> operands) {
+  CastScope(Name name, std::span<const Tensor> operands) {
     if (!(state.active & kAutocast)) [[likely]]
       return;
     std::vector<const Tensor*> all;
     for (const Tensor& t : operands) all.push_back(&t);
     begin(name, all);
   }
-  ~Under() {
+  ~CastScope() {
     if (here_) state.active |= kAutocast;
   }
-  Under(const Under&) = delete;
+  CastScope(const CastScope&) = delete;
   explicit operator bool() const { return here_; }
   Tensor operator()(const Tensor&) const;
   std::vector<Tensor> operator()(std::span<const Tensor> all) const {

@@ -1,4 +1,4 @@
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ std::size_t room() {
 
 }  // namespace
 
-std::int64_t Exact::of(const char* op) const {
+std::int64_t CheckedInt::of(const char* op) const {
   check<ValueError>(fits_, [&] {
     return std::string(op) + ": expected sizes whose products and sums fit into 64 bits, got larger ones";
   });

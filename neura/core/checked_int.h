@@ -7,23 +7,23 @@
 namespace neura {
 
 // A whole number that remembers whether it left 64 bits: of("tile") gives it back, or ValueError.
-class Exact {
+class CheckedInt {
  public:
-  constexpr Exact(std::int64_t value) : value_(value) {}
-  friend constexpr Exact operator+(Exact a, Exact b) {
+  constexpr CheckedInt(std::int64_t value) : value_(value) {}
+  friend constexpr CheckedInt operator+(CheckedInt a, CheckedInt b) {
     return {__builtin_add_overflow(a.value_, b.value_, &a.value_), a, b};
   }
-  friend constexpr Exact operator-(Exact a, Exact b) {
+  friend constexpr CheckedInt operator-(CheckedInt a, CheckedInt b) {
     return {__builtin_sub_overflow(a.value_, b.value_, &a.value_), a, b};
   }
-  friend constexpr Exact operator*(Exact a, Exact b) {
+  friend constexpr CheckedInt operator*(CheckedInt a, CheckedInt b) {
     return {__builtin_mul_overflow(a.value_, b.value_, &a.value_), a, b};
   }
   constexpr bool fits() const { return fits_; }
   std::int64_t of(const char* op) const;
 
  private:
-  constexpr Exact(bool left, Exact a, Exact b) : value_(a.value_), fits_(!left && a.fits_ && b.fits_) {}
+  constexpr CheckedInt(bool left, CheckedInt a, CheckedInt b) : value_(a.value_), fits_(!left && a.fits_ && b.fits_) {}
   std::int64_t value_;
   bool fits_ = true;
 };

@@ -1,4 +1,4 @@
-#include "neura/core/exact.h"
+#include "neura/core/checked_int.h"
 
 #include <gtest/gtest.h>
 
@@ -9,27 +9,28 @@ namespace {
 
 constexpr std::int64_t kMost = INT64_MAX, kLeast = INT64_MIN;
 
-TEST(Exact, ResultsWithinSixtyFourBitsAreThemselves) {
-  EXPECT_EQ((Exact(3) * 4 + 5 - 7).of("f"), 10);
-  EXPECT_EQ((Exact(kMost) * 1).of("f"), kMost);
-  EXPECT_EQ((0 - Exact(kMost) - 1).of("f"), kLeast);
+TEST(CheckedInt, ResultsWithinSixtyFourBitsAreThemselves) {
+  EXPECT_EQ((CheckedInt(3) * 4 + 5 - 7).of("f"), 10);
+  EXPECT_EQ((CheckedInt(kMost) * 1).of("f"), kMost);
+  EXPECT_EQ((0 - CheckedInt(kMost) - 1).of("f"), kLeast);
 }
 
-TEST(Exact, WhatLeftThemStaysRefusedWhateverFollows) {
-  for (const Exact& e : {Exact(kMost) + 1, Exact(kLeast) - 1, Exact(1LL << 32) * (1LL << 31), 0 - Exact(kLeast)}) {
+TEST(CheckedInt, WhatLeftThemStaysRefusedWhateverFollows) {
+  for (const CheckedInt& e :
+       {CheckedInt(kMost) + 1, CheckedInt(kLeast) - 1, CheckedInt(1LL << 32) * (1LL << 31), 0 - CheckedInt(kLeast)}) {
     EXPECT_FALSE(e.fits());
     EXPECT_FALSE((e * 0).fits());
     EXPECT_FALSE((1 + e).fits());
     EXPECT_THROW(e.of("f"), ValueError);
   }
   try {
-    (Exact(kMost) * 2).of("tile");
+    (CheckedInt(kMost) * 2).of("tile");
   } catch (const ValueError& e) {
     EXPECT_EQ(std::string(e.what()).find("tile: expected sizes"), 0u);
   }
 }
 
-TEST(Exact, ListsThatNoMachineHoldsAreRefusedAndShortOnesAreNot) {
+TEST(CheckedInt, ListsThatNoMachineHoldsAreRefusedAndShortOnesAreNot) {
   EXPECT_NO_THROW(check_room("f", 1000, kTensorBytes));
   EXPECT_NO_THROW(check_room("f", 1 << 20, 8));
   EXPECT_THROW(check_room("f", kMost, 1), OutOfMemoryError);
