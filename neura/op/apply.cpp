@@ -80,11 +80,12 @@ void announce_writes(const Call& call) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
     if (recording && needs_gradient(t))
-      refuse<InplaceError>(
-          call, "writes operand " + std::to_string(i) + ": expected one that needs no gradient; write under NoGrad");
+      refuse<InplaceError>(call, "expected operand " + std::to_string(i) +
+                                     ", which it writes, to need no gradient, got one that does; write under NoGrad");
     if (recording && t->inference)
-      refuse<InplaceError>(
-          call, "writes operand " + std::to_string(i) + ": expected one made outside of inference mode; clone() it");
+      refuse<InplaceError>(call, "expected operand " + std::to_string(i) +
+                                     ", which it writes, to be made outside of inference mode, got one made inside; "
+                                     "clone() it");
   }
   for (int i = 0; i < call.inputs; ++i)  // lazily shared bytes may need memory
     if (call.row->writes_input(i) && call.in[i].is_tensor()) call.in[i].tensor->storage->own();

@@ -72,7 +72,10 @@ std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point d
     } else if (job.wake.wait_until(lock, deadline) == std::cv_status::timeout && !job.leads && !job.taken) {
       queue_.erase(std::find(queue_.begin(), queue_.end(), &job));
       metrics_->waiting = std::int64_t(queue_.size());
-      throw Refusal(503, "the model was busy until the request's deadline; send fewer requests, or allow more time");
+      throw Refusal(
+          503,
+          "expected the model to begin before the request's deadline, got it busy until then; send fewer requests, or "
+          "allow more time");
     }
   }
   lock.unlock();

@@ -183,7 +183,8 @@ Tensor from_capsule(nb::handle o, std::optional<bool> copy) {
     return imported(m, m->flags & kReadOnly, copy);
   }
   if (!PyCapsule_IsValid(o.ptr(), "dltensor"))
-    throw nb::value_error("from_dlpack: expected a capsule that nobody has taken before; a capsule serves once");
+    throw nb::value_error(
+        "from_dlpack: expected a capsule of DLPack, got a used or another one; make a new one, which serves once");
   auto* m = static_cast<Managed*>(PyCapsule_GetPointer(o.ptr(), "dltensor"));
   PyCapsule_SetName(o.ptr(), "used_dltensor");
   return imported(m, false, copy);

@@ -116,9 +116,8 @@ TEST(Conv, FoldAddsWhatUnfoldTookApart) {
 }
 TEST(Conv, Errors) {
   const Tensor x = sample({8, 3, 32, 32}), w = sample({32, 16, 3, 3});
-  EXPECT_EQ(
-      error_of<ShapeError>([&] { conv2d(x, w); }),
-      "conv2d: input has 3 channels but weight expects 16 (input [8, 3, 32, 32], weight [32, 16, 3, 3], groups 1)");
+  EXPECT_EQ(error_of<ShapeError>([&] { conv2d(x, w); }),
+            "conv2d: expected an input of 16 channels, got 3 (input [8, 3, 32, 32], weight [32, 16, 3, 3], groups 1)");
   EXPECT_EQ(error_of<ValueError>([&] {
               conv2d(x, sample({4, 3, 3, 3}), {}, {.stride = 2, .padding = "same"});
             }),

@@ -30,16 +30,17 @@ TEST(RefusalsOfNetworks, Products) {
                                 [&] {
                                   tensordot(x, x, {0}, {0, 1});
                                 }},
-                               {"tensordot: a dimension is named twice", [] {
+                               {"tensordot: expected each dimension of an operand once, got [0, 0] and [0, 1]", [] {
                                   tensordot(f({2, 2}), f({2, 2}), {0, 0}, {0, 1});
                                 }}});
   expect_refusals<ValueError>({{"tensordot: expected dims", [&] { tensordot(x, x, -1); }},
                                {"multi_dot: expected at least two", [&] { multi_dot(one); }},
                                {"chain_matmul: expected at least one", [&] { chain_matmul(none); }}});
-  expect_refusals<NotImplementedError>({{"matmul: out= of a vector", [&] {
-                                           Tensor y = f({2});
-                                           matmul_out(y, x, f({3}));
-                                         }}});
+  expect_refusals<NotImplementedError>(
+      {{"matmul: expected matrices or batches of them where out is given, got float32 [2", [&] {
+          Tensor y = f({2});
+          matmul_out(y, x, f({3}));
+        }}});
 }
 TEST(RefusalsOfNetworks, Convolutions) {
   const Tensor x = f({1, 2, 5, 5}), w = f({4, 2, 3, 3});

@@ -31,7 +31,7 @@ RAISED = [
         "ShapeError",
         (RuntimeError, ValueError),
         lambda: x @ x,
-        "matmul: the first operand's last dimension is 3, but the second's must be the same and is 2 "
+        "matmul: expected the second operand's dimension -2 to have size 3, as the first's last has, got 2 "
         "(float32 [2, 3] and float32 [2, 3])",
     ),
     (

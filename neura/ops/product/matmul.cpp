@@ -32,8 +32,9 @@ void check_inner(const char* op, const Tensor& a, const Tensor& b) {
   });
   const std::int64_t inner = b.size(b.dim() > 1 ? -2 : 0);
   check<ShapeError>(a.size(-1) == inner, [&] {
-    return std::string(op) + ": the first operand's last dimension is " + std::to_string(a.size(-1)) +
-           ", but the second's must be the same and is " + std::to_string(inner) + " (" + both(a, b) + ")";
+    return std::string(op) + ": expected the second operand's dimension " + (b.dim() > 1 ? "-2" : "0") +
+           " to have size " + std::to_string(a.size(-1)) + ", as the first's last has, got " + std::to_string(inner) +
+           " (" + both(a, b) + ")";
   });
 }
 
@@ -64,7 +65,10 @@ Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b) {
     check_inner("matmul", a, b);
     return apply_to(Destination::out, out, MatmulOp{}, a, b);
   }
-  check<NotImplementedError>(false, [&] { return "matmul: out= of a vector is not supported (" + both(a, b) + ")"; });
+  check<NotImplementedError>(false, [&] {
+    return "matmul: expected matrices or batches of them where out is given, got " + both(a, b) +
+           "; copy the result there with copy_()";
+  });
   return out;
 }
 
@@ -180,7 +184,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
   for (int i = 0; i < dims_a.size(); ++i) {
     const int da = wrap_dim("tensordot", dims_a[i], a.dim()), db = wrap_dim("tensordot", dims_b[i], b.dim());
     check<ShapeError>(!(summed_a >> da & 1) && !(summed_b >> db & 1), [&] {
-      return "tensordot: a dimension is named twice in " + dims_a.str() + " or " + dims_b.str();
+      return "tensordot: expected each dimension of an operand once, got " + dims_a.str() + " and " + dims_b.str();
     });
     summed_a |= 1u << da, summed_b |= 1u << db;
     // A size of 1 broadcasts: the other operand is summed first.

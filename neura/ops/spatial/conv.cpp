@@ -53,8 +53,8 @@ Tensor convolve(const char* op, int dims, const Tensor& input, const Tensor& wei
   });
   const std::int64_t channels = (CheckedInt(weight.size(1)) * o.groups).of(op);
   check<ShapeError>(x.size(1) == channels, [&] {
-    return std::string(op) + ": input has " + std::to_string(x.size(1)) + " channels but weight expects " +
-           std::to_string(channels) + operands(input, weight, o.groups);
+    return std::string(op) + ": expected an input of " + std::to_string(channels) + " channels, got " +
+           std::to_string(x.size(1)) + operands(input, weight, o.groups);
   });
   check<ValueError>(o.padding.mode != Padding::unknown,
                     [&] { return std::string(op) + ": expected padding of numbers, \"same\" or \"valid\""; });
@@ -90,8 +90,8 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
   const bool batched = input.dim() == dims + 2;
   const Tensor x = with_batch(input, batched);
   check<ShapeError>(x.size(1) == weight.size(0) && weight.size(0) % o.groups == 0, [&] {
-    return std::string(op) + ": input has " + std::to_string(x.size(1)) + " channels but weight expects " +
-           std::to_string(weight.size(0)) + ", in whole groups" + operands(input, weight, o.groups);
+    return std::string(op) + ": expected an input of " + std::to_string(weight.size(0)) +
+           " channels, which divide into groups, got " + std::to_string(x.size(1)) + operands(input, weight, o.groups);
   });
   ConvolutionShape s;
   s.dims = dims, s.groups = o.groups;
