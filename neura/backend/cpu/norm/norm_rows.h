@@ -167,7 +167,8 @@ template <class T> const T* flat(Context& c, const View& v) {
         rows.at(r), rows.stride, reinterpret_cast<char*>(copy + r * rows.length), sizeof(T), std::size_t(rows.length));
   return copy;
 }
-// The same of a result: where to write it, and the way home. A contiguous tensor of any floating dtype.
+// The same for a small result: flat_target() is where to write it as T, flat_written() converts it into the tensor,
+// which is contiguous and of any floating dtype.
 template <class T> T* flat_target(Context& c, const View& v) {
   const DType from = sizeof(T) == 4 ? DType::float32 : DType::float64;
   return !v || v.dtype() == from ? v.as<T>() : c.scratch_of<T>(v.numel());
