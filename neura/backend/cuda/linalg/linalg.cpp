@@ -13,7 +13,7 @@ using std::int64_t;
 // Batches of which a library makes one call, although each of its matrices has one block.
 constexpr int64_t kBatchedLu = 512, kBatchedCholesky = 512, kBatchedTriangle = 512;
 
-template <class T> Failed batched_lu(Solver& s, Scratch& scratch, const Batch& b, char* t, std::int32_t* pivots) {
+template <class T> Failed batched_lu(Solver& s, Scratch& scratch, const MatrixSizes& b, char* t, std::int32_t* pivots) {
   char* matrices = nullptr;
   int *swaps = nullptr, *info = nullptr;
   if (Failed f = scratch.take(std::size_t(b.count) * sizeof(void*), &matrices)) return f;
@@ -25,7 +25,7 @@ template <class T> Failed batched_lu(Solver& s, Scratch& scratch, const Batch& b
                    "LU");
   return moves::pivots_of(s.index, swaps, info, b.count, b.rows, pivots);
 }
-template <class T> Failed single_lus(Solver& s, Scratch& scratch, const Batch& b, char* t, std::int32_t* pivots) {
+template <class T> Failed single_lus(Solver& s, Scratch& scratch, const MatrixSizes& b, char* t, std::int32_t* pivots) {
   const Library& l = library();
   constexpr cudaDataType d = Routines<T>::dtype;
   const int64_t k = b.least();
@@ -47,7 +47,7 @@ template <class T> Failed single_lus(Solver& s, Scratch& scratch, const Batch& b
 
 // Writes lu and pivots.
 Failed factorise(Solver& s, const View& a, const View& lu, std::int32_t* pivots) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   if (!b.numel() || by_warps(b)) {
     if (Failed f = assign(lu, a)) return f;
     return (b.numel() && by_threads(b) ? tiny_lu : small_lu)(s.index, a.dtype(), b, lu.data, pivots);
@@ -63,7 +63,8 @@ Failed factorise(Solver& s, const View& a, const View& lu, std::int32_t* pivots)
 }
 
 // x of a triangle of a, in place. The row-major elements are those of the transposes: x^T a^T = b^T.
-template <class T> Failed solve_triangles(Solver& s, bool upper, bool unit, const char* a, const Batch& x, char* to) {
+template <class T>
+Failed solve_triangles(Solver& s, bool upper, bool unit, const char* a, const MatrixSizes& x, char* to) {
   using R = Routines<T>;
   const cublasFillMode_t fill = upper ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
   const cublasDiagType_t diagonal = unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
@@ -89,21 +90,21 @@ template <class T> Failed solve_triangles(Solver& s, bool upper, bool unit, cons
       "triangles");
 }
 Failed triangles(Solver& s, bool upper, bool unit, const View& a, const View& x) {
-  const Batch b(x);
+  const MatrixSizes b(x);
   if (!x.numel()) return nullptr;
   return with_type(x.dtype(), [&]<class T>(T) { return solve_triangles<T>(s, upper, unit, a.data, b, x.data); });
 }
 
 // x of lu x = b, or of the identity where there is no b
 Failed solve_by(Context& c, Solver& s, const View& lu, const std::int32_t* pivots, const char* b, const View& x) {
-  const Batch f(lu);
+  const MatrixSizes f(lu);
   Scratch scratch(s.index, s.stream);
   int64_t* order = nullptr;
   if (!x.numel()) return nullptr;
-  if (by_threads(f)) return tiny_solve(s.index, x.dtype(), lu.data, pivots, b, Batch(x), x.data);
+  if (by_threads(f)) return tiny_solve(s.index, x.dtype(), lu.data, pivots, b, MatrixSizes(x), x.data);
   if (Failed e = scratch.take(std::size_t(f.count * f.rows) * sizeof(int64_t), &order)) return e;
   if (Failed e = moves::order_of(c, pivots, f.rows + 1, f.rows, f.count, f.rows, order)) return e;
-  if (Failed e = moves::rows_of(s.index, x.dtype(), b, order, Batch(x), x.data)) return e;
+  if (Failed e = moves::rows_of(s.index, x.dtype(), b, order, MatrixSizes(x), x.data)) return e;
   if (Failed e = triangles(s, false, true, lu, x)) return e;
   return triangles(s, true, false, lu, x);
 }
@@ -119,7 +120,7 @@ Failed solve_of(Context& c, Solver& s, View a, View b, View x, View lu, View piv
 }
 
 Failed inverse_of(Context& c, Solver& s, View a, View inverse, View info) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   Scratch scratch(s.index, s.stream);
   const Spec spec = Spec::dense(a.dtype(), a.spec->sizes(), a.spec->device);
   View lu{nullptr, &spec};
@@ -134,11 +135,11 @@ Failed inverse_of(Context& c, Solver& s, View a, View inverse, View info) {
 Failed determinant_of(Context&, Solver& s, View a, View determinant, View lu, View pivots) {
   std::int32_t* const p = pivots.as<std::int32_t>();
   if (Failed f = factorise(s, a, lu, p)) return f;
-  return moves::determinants(s.index, a.dtype(), Batch(a), lu.data, p, determinant.data);
+  return moves::determinants(s.index, a.dtype(), MatrixSizes(a), lu.data, p, determinant.data);
 }
 
 // Of matrices column by column, in place.
-template <class T> Failed single_choleskys(Solver& s, cublasFillMode_t fill, const Batch& b, char* f, int* info) {
+template <class T> Failed single_choleskys(Solver& s, cublasFillMode_t fill, const MatrixSizes& b, char* f, int* info) {
   const Library& l = library();
   constexpr cudaDataType d = Routines<T>::dtype;
   const int64_t step = b.numel() * int64_t(sizeof(T)), n = b.rows;
@@ -154,7 +155,7 @@ template <class T> Failed single_choleskys(Solver& s, cublasFillMode_t fill, con
                      "Cholesky");
   return nullptr;
 }
-template <class T> Failed batched_cholesky(Solver& s, cublasFillMode_t fill, const Batch& b, char* f, int* info) {
+template <class T> Failed batched_cholesky(Solver& s, cublasFillMode_t fill, const MatrixSizes& b, char* f, int* info) {
   Scratch scratch(s.index, s.stream);
   char* matrices = nullptr;
   if (Failed e = scratch.take(std::size_t(b.count) * sizeof(void*), &matrices)) return e;
@@ -166,7 +167,7 @@ template <class T> Failed batched_cholesky(Solver& s, cublasFillMode_t fill, con
 // Row-major elements are column by column those of the transpose, whose other triangle this one is: a^T = u^H u,
 // l = u^T. The library is fastest with lower triangles, for which single matrices are turned.
 Failed cholesky_of(Context&, Solver& s, bool upper, View a, View factor, View info) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   if (!b.numel()) {
     NEURA_CUDA_TRY(cudaMemsetAsync(info.data, 0, info.spec->bytes(), s.stream), "Cholesky");
     return nullptr;

@@ -8,9 +8,9 @@
 
 namespace neura::cuda {
 
-struct Batch {  // [..., rows, columns]
+struct MatrixSizes {  // [..., rows, columns]
   std::int64_t count = 1, rows, columns;
-  explicit Batch(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
+  explicit MatrixSizes(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
     for (int d = 0; d < a.rank() - 2; ++d) count *= a.size(d);
   }
   std::int64_t numel() const { return rows * columns; }
@@ -19,22 +19,22 @@ struct Batch {  // [..., rows, columns]
 };
 
 // Kernels by a warp for each matrix, in place: worth it for small matrices, and for many. linalg_small.cu
-inline bool by_warps(const Batch& b) { return b.most() <= 32 || (b.most() <= 128 && b.count >= 16); }
+inline bool by_warps(const MatrixSizes& b) { return b.most() <= 32 || (b.most() <= 128 && b.count >= 16); }
 // LU of a [m, n]; pivots [min(m, n) + 1] with info
-Failed small_lu(int index, DType, const Batch&, char* a, std::int32_t* pivots);
+Failed small_lu(int index, DType, const MatrixSizes&, char* a, std::int32_t* pivots);
 // Householder reflectors of a [m, n]; tau [min(m, n)]
-Failed small_householder(int index, DType, const Batch&, char* a, char* tau);
+Failed small_householder(int index, DType, const MatrixSizes&, char* a, char* tau);
 // q [m, n], of which the first k columns hold reflectors, becomes the first n columns of their product; k <= n <= m
-Failed small_reflect(int index, DType, const Batch&, std::int64_t k, char* q, const char* tau);
+Failed small_reflect(int index, DType, const MatrixSizes&, std::int64_t k, char* q, const char* tau);
 
 // Kernels by a thread for each matrix, in place: worth it for many tiny ones. linalg_tiny.cu
-inline bool by_threads(const Batch& b) { return b.rows == b.columns && b.rows <= 8 && b.count >= 32; }
-Failed tiny_lu(int index, DType, const Batch&, char* a, std::int32_t* pivots);
+inline bool by_threads(const MatrixSizes& b) { return b.rows == b.columns && b.rows <= 8 && b.count >= 32; }
+Failed tiny_lu(int index, DType, const MatrixSizes&, char* a, std::int32_t* pivots);
 // x [n, k] of its result; without b, the inverse
-Failed tiny_solve(int index, DType, const char* lu, const std::int32_t* pivots, const char* b, const Batch& x,
+Failed tiny_solve(int index, DType, const char* lu, const std::int32_t* pivots, const char* b, const MatrixSizes& x,
                   char* to);
 // The other triangle becomes 0. infos [count]
-Failed tiny_cholesky(int index, DType, const Batch&, bool upper, char* a, std::int32_t* infos);
+Failed tiny_cholesky(int index, DType, const MatrixSizes&, bool upper, char* a, std::int32_t* infos);
 
 // linalg_moves.cu
 namespace moves {
@@ -49,16 +49,16 @@ Failed pivots_of(int index, const std::int64_t* from, const int* info, std::int6
 Failed order_of(Context&, const std::int32_t* pivots, std::int64_t step, std::int64_t k, std::int64_t count,
                 std::int64_t m, std::int64_t* order);
 // x[i, r] = b[i, order[i, r]] of rows of n elements; without b, of the identity
-Failed rows_of(int index, DType, const char* b, const std::int64_t* order, const Batch& x, char* to);
+Failed rows_of(int index, DType, const char* b, const std::int64_t* order, const MatrixSizes& x, char* to);
 Failed copy_info(int index, const std::int32_t* pivots, std::int64_t n, std::int64_t count, std::int32_t* info);
-Failed determinants(int index, DType, const Batch&, const char* lu, const std::int32_t* pivots, char* to);
+Failed determinants(int index, DType, const MatrixSizes&, const char* lu, const std::int32_t* pivots, char* to);
 // The other triangle becomes 0.
-Failed clear(int index, DType, const Batch&, bool above, char* x);
-Failed identity(int index, DType, const Batch&, char* x);
+Failed clear(int index, DType, const MatrixSizes&, bool above, char* x);
+Failed identity(int index, DType, const MatrixSizes&, char* x);
 Failed conjugate(int index, DType, std::int64_t count, char* x);
 // bad[i] = 1, and a becomes 0, where an element of matrix i is not finite: of all, or of one triangle
 enum class Part : unsigned char { all, lower, upper };
-Failed finite(int index, DType, const Batch&, Part, char* a, std::int32_t* bad);
+Failed finite(int index, DType, const MatrixSizes&, Part, char* a, std::int32_t* bad);
 // Eigenvectors of a real matrix, column by column, a pair of conjugates as real and imaginary part, as columns of a
 // row-major complex matrix.
 Failed complex_vectors(int index, DType real, std::int64_t n, const char* values, const char* v, char* to);

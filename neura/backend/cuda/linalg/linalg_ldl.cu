@@ -228,7 +228,7 @@ template <class N> __global__ void __launch_bounds__(kGridThreads)
 
 void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
   const int index = c.device.index;
-  const Batch b(a);
+  const MatrixSizes b(a);
   const OnDevice on(index);
   if (Failed f = assign(ld, a)) return c.fail(f);
   c.fail(with_number(a.dtype(), [&]<class N>(N) {
@@ -241,7 +241,7 @@ void ldl(Context& c, bool hermitian, View a, View ld, View pivots) {
 
 void ldl_solve(Context& c, bool hermitian, View ld, View pivots, View b, View x) {
   const int index = c.device.index;
-  const Batch s(ld), r(b);
+  const MatrixSizes s(ld), r(b);
   const OnDevice on(index);
   Reporter reporter;
   if (Failed f = assign(x, b)) return c.fail(f);

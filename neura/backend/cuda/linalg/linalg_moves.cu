@@ -166,7 +166,7 @@ Failed order_of(Context& c, const std::int32_t* pivots, int64_t step, int64_t k,
   launch_kernel(exchange, {.x = count}, current_stream(c.device.index), Order{pivots, step, k, m, order}, reporter);
   return launched(c.device.index);
 }
-Failed rows_of(int index, DType d, const char* b, const int64_t* order, const Batch& x, char* to) {
+Failed rows_of(int index, DType d, const char* b, const int64_t* order, const MatrixSizes& x, char* to) {
   return with_number(d, [&]<class N>(N) {
     const Rows<N> f{reinterpret_cast<const N*>(b), order, x.rows, x.columns, reinterpret_cast<N*>(to)};
     return for_each(index, x.count * x.numel(), f);
@@ -175,19 +175,19 @@ Failed rows_of(int index, DType d, const char* b, const int64_t* order, const Ba
 Failed copy_info(int index, const std::int32_t* pivots, int64_t n, int64_t count, std::int32_t* info) {
   return for_each(index, count, Info{pivots, n, info});
 }
-Failed determinants(int index, DType d, const Batch& b, const char* lu, const std::int32_t* pivots, char* to) {
+Failed determinants(int index, DType d, const MatrixSizes& b, const char* lu, const std::int32_t* pivots, char* to) {
   return with_number(d, [&]<class N>(N) {
     launch_kernel(determinant<N>, {.x = b.count, .threads = 32}, current_stream(index), reinterpret_cast<const N*>(lu),
                   pivots, b.rows, reinterpret_cast<N*>(to));
     return launched(index);
   });
 }
-Failed clear(int index, DType d, const Batch& b, bool above, char* x) {
+Failed clear(int index, DType d, const MatrixSizes& b, bool above, char* x) {
   return with_number(d, [&]<class N>(N) {
     return for_each(index, b.count * b.numel(), Clear<N>{reinterpret_cast<N*>(x), b.rows, b.columns, above});
   });
 }
-Failed identity(int index, DType d, const Batch& b, char* x) {
+Failed identity(int index, DType d, const MatrixSizes& b, char* x) {
   return with_number(d, [&]<class N>(N) {
     return for_each(index, b.count * b.numel(), Identity<N>{reinterpret_cast<N*>(x), b.rows, b.columns});
   });
@@ -197,7 +197,7 @@ Failed conjugate(int index, DType d, int64_t count, char* x) {
   if (d == DType::complex128) return for_each(index, count, Conjugate<double>{reinterpret_cast<complex<double>*>(x)});
   return nullptr;
 }
-Failed finite(int index, DType d, const Batch& b, Part part, char* a, std::int32_t* bad) {
+Failed finite(int index, DType d, const MatrixSizes& b, Part part, char* a, std::int32_t* bad) {
   NEURA_CUDA_TRY(cudaMemsetAsync(bad, 0, std::size_t(b.count) * sizeof *bad, current_stream(index)), "finite elements");
   return with_number(d, [&]<class N>(N) {
     N* const x = reinterpret_cast<N*>(a);

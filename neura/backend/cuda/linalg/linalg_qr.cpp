@@ -7,7 +7,7 @@ namespace {
 using namespace solver;
 using std::int64_t;
 
-template <class T> Failed geqrf(Solver& s, const Batch& b, char* t, char* tau) {
+template <class T> Failed geqrf(Solver& s, const MatrixSizes& b, char* t, char* tau) {
   const Library& l = library();
   constexpr cudaDataType d = Routines<T>::dtype;
   Scratch scratch(s.index, s.stream);
@@ -28,7 +28,7 @@ template <class T> Failed geqrf(Solver& s, const Batch& b, char* t, char* tau) {
 }
 
 // b: of q, whose first k columns hold reflectors.
-template <class T> Failed orgqr(Solver& s, const Batch& b, int64_t k, char* q, const char* tau) {
+template <class T> Failed orgqr(Solver& s, const MatrixSizes& b, int64_t k, char* q, const char* tau) {
   using R = Routines<T>;
   if (b.most() > INT32_MAX) return fail(DeviceFailure::absent, "expected fewer than 2^31 rows and columns on cuda");
   const int m = int(b.rows), n = int(b.columns), reflectors = int(k);
@@ -46,7 +46,7 @@ template <class T> Failed orgqr(Solver& s, const Batch& b, int64_t k, char* q, c
 }
 
 Failed householder_of(Context&, Solver& s, View a, View reflectors, View tau) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   if (!b.numel()) return nullptr;
   if (by_warps(b)) {
     if (Failed f = assign(reflectors, a)) return f;
@@ -60,7 +60,7 @@ Failed householder_of(Context&, Solver& s, View a, View reflectors, View tau) {
 }
 
 Failed reflect_of(Context&, Solver& s, View reflectors, View tau, View q) {
-  const Batch b(q);
+  const MatrixSizes b(q);
   const int64_t k = tau.size(tau.rank() - 1);
   if (!b.numel()) return nullptr;
   if (!k) return moves::identity(s.index, q.dtype(), b, q.data);
@@ -77,7 +77,7 @@ Failed reflect_of(Context&, Solver& s, View reflectors, View tau, View q) {
 
 // q [m, width] of the first min(n, width) columns of reflectors [m, n]
 Failed q_of(Solver& s, const View& reflectors, const View& tau, const View& q) {
-  const Batch from(reflectors), to(q);
+  const MatrixSizes from(reflectors), to(q);
   const int64_t shared = std::min(from.columns, to.columns);
   Spec own_from, own_to;
   Scratch scratch(s.index, s.stream);
@@ -93,9 +93,9 @@ Failed q_of(Solver& s, const View& reflectors, const View& tau, const View& q) {
 }
 
 Failed qr_of(Context& c, Solver& s, View a, View q, View r) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   const bool wanted = q.rank() >= 2;
-  if (!b.numel()) return wanted && q.numel() ? moves::identity(s.index, q.dtype(), Batch(q), q.data) : nullptr;
+  if (!b.numel()) return wanted && q.numel() ? moves::identity(s.index, q.dtype(), MatrixSizes(q), q.data) : nullptr;
   Scratch scratch(s.index, s.stream);
   const Spec spec = Spec::dense(a.dtype(), a.spec->sizes(), a.spec->device);
   Shape sizes(a.spec->shape, std::size_t(a.rank() - 2));
@@ -108,7 +108,7 @@ Failed qr_of(Context& c, Solver& s, View a, View q, View r) {
   Spec own, own_r;
   const int64_t height = r.size(r.rank() - 2), shared = std::min(height, b.rows);
   if (Failed f = assign(narrowed(r, own_r, -2, shared), narrowed(reflectors, own, -2, shared))) return f;
-  if (Failed f = moves::clear(s.index, r.dtype(), Batch(r), false, r.data)) return f;
+  if (Failed f = moves::clear(s.index, r.dtype(), MatrixSizes(r), false, r.data)) return f;
   return wanted ? q_of(s, reflectors, tau, q) : nullptr;
 }
 

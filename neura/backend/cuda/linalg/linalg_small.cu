@@ -133,25 +133,25 @@ template <class N> __global__ void __launch_bounds__(32 * kWarps) product(const 
   }
 }
 
-Grid warps(const Batch& b) { return {.x = ceiling_of(b.count, kWarps), .threads = 32 * kWarps}; }
-Shape2 shape_of(const Batch& b, int64_t k) { return {b.count, int(b.rows), int(b.columns), int(k)}; }
+Grid warps(const MatrixSizes& b) { return {.x = ceiling_of(b.count, kWarps), .threads = 32 * kWarps}; }
+Shape2 shape_of(const MatrixSizes& b, int64_t k) { return {b.count, int(b.rows), int(b.columns), int(k)}; }
 
 }  // namespace
 
-Failed small_lu(int index, DType d, const Batch& b, char* a, std::int32_t* pivots) {
+Failed small_lu(int index, DType d, const MatrixSizes& b, char* a, std::int32_t* pivots) {
   return with_number(d, [&]<class N>(N) {
     launch_kernel(lu<N>, warps(b), current_stream(index), shape_of(b, 0), reinterpret_cast<N*>(a), pivots);
     return launched(index);
   });
 }
-Failed small_householder(int index, DType d, const Batch& b, char* a, char* tau) {
+Failed small_householder(int index, DType d, const MatrixSizes& b, char* a, char* tau) {
   return with_number(d, [&]<class N>(N) {
     launch_kernel(reflectors<N>, warps(b), current_stream(index), shape_of(b, b.least()), reinterpret_cast<N*>(a),
                   reinterpret_cast<N*>(tau));
     return launched(index);
   });
 }
-Failed small_reflect(int index, DType d, const Batch& b, int64_t k, char* q, const char* tau) {
+Failed small_reflect(int index, DType d, const MatrixSizes& b, int64_t k, char* q, const char* tau) {
   return with_number(d, [&]<class N>(N) {
     launch_kernel(product<N>, warps(b), current_stream(index), shape_of(b, k), reinterpret_cast<N*>(q),
                   reinterpret_cast<const N*>(tau));

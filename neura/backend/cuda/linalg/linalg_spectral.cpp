@@ -16,7 +16,7 @@ constexpr int64_t kBatched = 512;  // rows of matrices that are given to the lib
 class Verdict {
  public:
   Verdict(Solver& s, int64_t count) : s_(s), count_(count), scratch_(s.index, s.stream) {}
-  Failed begin(const View& a, const Batch& b, moves::Part part, char* copy) {
+  Failed begin(const View& a, const MatrixSizes& b, moves::Part part, char* copy) {
     if (Failed f = refuse_wait(s_.index, s_.stream)) return f;
     if (Failed f = scratch_.take(2 * std::size_t(count_) * sizeof(int), &info_)) return f;
     return moves::finite(s_.index, a.dtype(), b, part, copy, info_ + count_);
@@ -53,7 +53,7 @@ struct Symmetric {
 };
 // A batch of 100,000 matrices of 4 x 4 is an internal error of cuSOLVER 12 on an H200: parts of this many are none.
 constexpr int64_t kTogether = 1 << 14;
-template <class T> Failed syev_batched(Solver& s, Symmetric o, const Batch& b, char* t, char* values, int* info) {
+template <class T> Failed syev_batched(Solver& s, Symmetric o, const MatrixSizes& b, char* t, char* values, int* info) {
   const Library& l = library();
   using R = Routines<T>;
   Scratch scratch(s.index, s.stream);
@@ -72,7 +72,7 @@ template <class T> Failed syev_batched(Solver& s, Symmetric o, const Batch& b, c
         "eigenvalues");
   return nullptr;
 }
-template <class T> Failed syev_each(Solver& s, Symmetric o, const Batch& b, char* t, char* values, int* info) {
+template <class T> Failed syev_each(Solver& s, Symmetric o, const MatrixSizes& b, char* t, char* values, int* info) {
   const Library& l = library();
   using R = Routines<T>;
   Scratch scratch(s.index, s.stream);
@@ -92,7 +92,7 @@ template <class T> Failed syev_each(Solver& s, Symmetric o, const Batch& b, char
 }
 
 Failed eigh_of(Context&, Solver& s, bool upper, View a, View values, View vectors) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   if (!b.numel() || !b.count) return nullptr;
   const bool wanted = vectors.rank() >= 2;
   Scratch scratch(s.index, s.stream);
@@ -113,7 +113,7 @@ Failed eigh_of(Context&, Solver& s, bool upper, View a, View values, View vector
 }
 
 // v: the right eigenvectors, column by column, of a's dtype; null: not wanted
-template <class T> Failed geev(Solver& s, const Batch& b, char* t, char* values, char* v, int* info) {
+template <class T> Failed geev(Solver& s, const MatrixSizes& b, char* t, char* values, char* v, int* info) {
   const Library& l = library();
   using R = Routines<T>;
   constexpr cudaDataType complex = std::is_same_v<typename R::Real, float> ? CUDA_C_32F : CUDA_C_64F;
@@ -136,7 +136,7 @@ template <class T> Failed geev(Solver& s, const Batch& b, char* t, char* values,
 }
 
 Failed eig_of(Context&, Solver& s, View a, View values, View vectors) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   if (!b.numel() || !b.count) return nullptr;
   const bool wanted = vectors.rank() >= 2;
   Scratch scratch(s.index, s.stream);
@@ -167,7 +167,7 @@ struct Factors {
   int64_t width, height;  // columns of u, rows of vh
   bool vectors;
 };
-template <class T> Failed gesvdj(Solver& s, const Batch& b, const Factors& o, char* t, char* values, int* info) {
+template <class T> Failed gesvdj(Solver& s, const MatrixSizes& b, const Factors& o, char* t, char* values, int* info) {
   using R = Routines<T>;
   using Real = typename R::Real;
   const cusolverEigMode_t mode = o.vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
@@ -189,7 +189,7 @@ template <class T> Failed gesvdj(Solver& s, const Batch& b, const Factors& o, ch
   return nullptr;
 }
 template <class T>
-Failed gesvdj_batched(Solver& s, const Batch& b, const Factors& o, char* t, char* values, int* info) {
+Failed gesvdj_batched(Solver& s, const MatrixSizes& b, const Factors& o, char* t, char* values, int* info) {
   using R = Routines<T>;
   const cusolverEigMode_t mode = o.vectors ? CUSOLVER_EIG_MODE_VECTOR : CUSOLVER_EIG_MODE_NOVECTOR;
   const int m = int(b.columns), n = int(b.rows), count = int(b.count);
@@ -215,12 +215,12 @@ Shape with_sizes(const View& a, int64_t rows, int64_t columns) {
 }
 
 Failed svd_of(Context&, Solver& s, View a, View u, View sigma, View vh) {
-  const Batch b(a);
+  const MatrixSizes b(a);
   const bool wanted = u.rank() >= 2, together = b.count > 1 && b.most() <= 32 && b.count <= INT32_MAX;
   if (!b.numel() || !b.count) {  // all vectors of an empty matrix: the identity
     if (wanted && u.numel())
-      if (Failed f = moves::identity(s.index, u.dtype(), Batch(u), u.data)) return f;
-    return wanted && vh.numel() ? moves::identity(s.index, vh.dtype(), Batch(vh), vh.data) : nullptr;
+      if (Failed f = moves::identity(s.index, u.dtype(), MatrixSizes(u), u.data)) return f;
+    return wanted && vh.numel() ? moves::identity(s.index, vh.dtype(), MatrixSizes(vh), vh.data) : nullptr;
   }
   if (b.most() > INT32_MAX) return fail(DeviceFailure::absent, "expected fewer than 2^31 rows and columns on cuda");
   const int64_t width = together ? b.rows : wanted ? u.size(u.rank() - 1) : b.least();

@@ -149,12 +149,12 @@ Failed by_threads_of(int index, int n, int64_t count, A... operands) {
 
 }  // namespace
 
-Failed tiny_lu(int index, DType d, const Batch& b, char* a, std::int32_t* pivots) {
+Failed tiny_lu(int index, DType d, const MatrixSizes& b, char* a, std::int32_t* pivots) {
   const int n = int(b.rows);
   return with_number(
       d, [&]<class N>(N) { return by_threads_of<Lu, N>(index, n, b.count, reinterpret_cast<N*>(a), pivots, n); });
 }
-Failed tiny_solve(int index, DType d, const char* lu, const std::int32_t* pivots, const char* b, const Batch& x,
+Failed tiny_solve(int index, DType d, const char* lu, const std::int32_t* pivots, const char* b, const MatrixSizes& x,
                   char* to) {
   const int n = int(x.rows);
   return with_number(d, [&]<class N>(N) {
@@ -162,7 +162,7 @@ Failed tiny_solve(int index, DType d, const char* lu, const std::int32_t* pivots
                                    reinterpret_cast<const N*>(b), pivots, reinterpret_cast<N*>(to), n, x.columns);
   });
 }
-Failed tiny_cholesky(int index, DType d, const Batch& b, bool upper, char* a, std::int32_t* infos) {
+Failed tiny_cholesky(int index, DType d, const MatrixSizes& b, bool upper, char* a, std::int32_t* infos) {
   const int n = int(b.rows);
   return with_number(d, [&]<class N>(N) {
     return by_threads_of<Cholesky, N>(index, n, b.count, reinterpret_cast<N*>(a), infos, n, upper);
