@@ -107,8 +107,8 @@ struct Blocks {
   }
 };
 
-// One operand's rows, read or written as T; each thread has its own buffer. A large result may pass through it on its
-// way past the caches.
+// One operand's rows, read or written as T through a buffer of each thread. A large result (streamed) is written past
+// the caches.
 enum class Large { ordinary, streamed };
 template <class T> class RowAccess {
  public:
