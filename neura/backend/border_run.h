@@ -10,8 +10,7 @@
 
 namespace neura {
 
-// Of a call, what is the operation's: its attributes as border.h's functions read them. `host` is set by
-// op/border.cpp.
+// The operation of a call: its attributes, as the functions of border.h read them. op/border.cpp sets `host`.
 namespace detail {
 inline const neura_host* border_host = nullptr;
 }

@@ -1,4 +1,4 @@
-// Numbers beside the integers of a dtype: does it hold them, which of its own is the nearest?
+// Whether a dtype can represent a number, and the nearest one that it can.
 #pragma once
 #include "neura/core/scalar.h"
 

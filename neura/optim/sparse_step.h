@@ -1,5 +1,5 @@
-// Steps of sparse gradients, for the optimizers that take them: only the rows that a gradient stores are touched. Any
-// other optimizer's step is refused by the door.
+// Steps with sparse gradients, for the optimizers that take them: only the rows that a gradient stores are touched.
+// `apply` refuses the step of any other optimizer.
 #pragma once
 #include "neura/optim/rules.h"
 #include "neura/sparse/sparse.h"

@@ -79,8 +79,8 @@ Tensor copy_with_strides_of(const Tensor& state, const Tensor& like) {
 
 namespace {
 
-// True if it may wait for the next parameters: dense, of memory of its own, and nothing for the door to
-// refuse. On the cpu no copy of the gradient waits either.
+// True if this step may be batched with those of the next parameters: dense tensors that share no memory, which `apply`
+// will not refuse. On the cpu only if the gradient need not be copied.
 bool can_wait(const StepTensors& t) {
   const Tensor &param = t[0], &grad = t[1];
   if (!param.spec().dense() || !differentiable(param.dtype()) || grad.shape() != param.shape()) return false;

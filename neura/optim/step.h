@@ -1,4 +1,4 @@
-// The steps of parameters on their way through the door: they wait in a batch, and each kind of them is one call.
+// The optimizer steps of parameters: they are collected in a batch, and all of one kind are one call of `apply`.
 #pragma once
 #include <array>
 #include <cstring>

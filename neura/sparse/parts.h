@@ -66,7 +66,7 @@ template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {
   return r.values[0];
 }
 
-// Calls of the door: the result, recorded; undefined where there is no rule.
+// Rules for calls of `apply`: the result, recorded; undefined where there is none.
 using Rule = Tensor (*)(const Call&);
 Rule find_rule(const Row&);
 Tensor operand(const Call&, int i);  // undefined if it is none

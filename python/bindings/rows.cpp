@@ -1,5 +1,5 @@
-// The pointwise rows: one callable type for all of them, that reads operands, attributes and `out` and walks through
-// the door. A new row of the tables is a Python function without a line here.
+// The pointwise rows: one callable type for all of them, which reads operands, attributes and `out` and calls `apply`.
+// A new row of the tables is a Python function without a line here.
 
 #include <cstring>
 

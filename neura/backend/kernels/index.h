@@ -16,10 +16,11 @@ struct index_kernels {
   Entry<void(Context&, View x, View index, View out, int dim)> select;
   // out[index[i]] = source[i] along `dim`, in the order of i. out contiguous; source any strides, out's dtype.
   Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> write;
-  // out[i] = x[i, but index[i] along `dim`]; out contiguous, of index's shape; x of any strides.
+  // gather: out[i] = x[j], where j is i with index[i] as coordinate `dim`; out contiguous, of index's shape; x of any
+  // strides.
   Entry<void(Context&, View x, View index, View out, int dim)> gather;
-  // out[i, but index[i] along `dim`] = source[i]; out contiguous; source as large as index at least, in every
-  // dimension.
+  // scatter: out[j] = source[i], where j is i with index[i] as coordinate `dim`; out contiguous; source at least as
+  // large as index in every dimension.
   Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> scatter;
   // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
   // Coordinates have out's shape (any strides); out is int64, contiguous.

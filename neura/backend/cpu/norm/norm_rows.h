@@ -107,8 +107,8 @@ struct Blocks {
   }
 };
 
-// One operand's rows, read or written as T; each thread has its own buffer. A large result may pass through it on its
-// way past the caches.
+// One operand's rows, read or written as T through a buffer of each thread. A large result (streamed) is written past
+// the caches.
 enum class Large { ordinary, streamed };
 template <class T> class RowAccess {
  public:
@@ -167,7 +167,8 @@ template <class T> const T* flat(Context& c, const View& v) {
         rows.at(r), rows.stride, reinterpret_cast<char*>(copy + r * rows.length), sizeof(T), std::size_t(rows.length));
   return copy;
 }
-// The same of a result: where to write it, and the way home. A contiguous tensor of any floating dtype.
+// The same for a small result: flat_target() is where to write it as T, flat_written() converts it into the tensor,
+// which is contiguous and of any floating dtype.
 template <class T> T* flat_target(Context& c, const View& v) {
   const DType from = sizeof(T) == 4 ? DType::float32 : DType::float64;
   return !v || v.dtype() == from ? v.as<T>() : c.scratch_of<T>(v.numel());
