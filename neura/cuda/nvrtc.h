@@ -40,9 +40,11 @@ struct Nvrtc {
   Nvrtc() : why("a program of WebAssembly loads no libraries") {}
 #else
   Nvrtc() {
-    const char* const chosen = setting(Setting::nvrtc_library);
+    std::vector<std::string> files;
+    if (const char* chosen = setting(Setting::nvrtc_library)) files.emplace_back(chosen);
+    else files = nvidia_files("libnvrtc.so.13");
     void* library = nullptr;
-    for (const std::string& file : chosen ? std::vector<std::string>{chosen} : nvidia_files("libnvrtc.so.13")) {
+    for (const std::string& file : files) {
       if (!library) library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (!library && why.empty()) why = dlerror();
     }
