@@ -76,7 +76,7 @@ Module::~Module() = default;
 
 // ---- Members
 
-void Slot::set(Ref<Module> m) { module = std::move(m); }
+void ChildSlot::set(Ref<Module> m) { module = std::move(m); }
 
 static void empty(Member& m) {
   if (m.tensor) *m.tensor = Tensor();

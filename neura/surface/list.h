@@ -14,7 +14,7 @@ namespace neura::surface {
   FAMILY(pointwise)                    \
   FAMILY(products)                     \
   FAMILY(reduce)                       \
-  FAMILY(order)                        \
+  FAMILY(sort)                         \
   FAMILY(index)                        \
   FAMILY(join)                         \
   FAMILY(shape)                        \
@@ -23,7 +23,7 @@ namespace neura::surface {
   FAMILY(linalg)                       \
   FAMILY(linalg_older)                 \
   FAMILY(loss)                         \
-  FAMILY(window)                       \
+  FAMILY(spatial)                      \
   FAMILY(functional)                   \
   FAMILY(fourier)                      \
   FAMILY(signal)                       \

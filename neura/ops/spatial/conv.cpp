@@ -117,7 +117,7 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
     return std::string(op) + ": expected a bias of the result's dtype " + name(x.dtype()) + ", got " +
            bias.spec().str() + "; convert it with .to()";
   });
-  Tensor y = apply(ConvolutionInputGradientOp{s, sizes}, x.contiguous(), weight.contiguous());
+  Tensor y = apply(ConvolutionBackwardInput{s, sizes}, x.contiguous(), weight.contiguous());
   if (bias) {
     Shape shape = Shape::filled(dims + 1, 1);
     shape[0] = filters;

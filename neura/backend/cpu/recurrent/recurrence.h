@@ -1,16 +1,16 @@
-// Recurrences on the cpu: their entries, and what an instruction set provides for them.
+// Recurrent layers on the cpu: the entries of the table, and the steps that each instruction set compiles.
 #pragma once
 #include "neura/backend/kernels/matmul.h"
 
 namespace neura {
 
-void cpu_recurrence(Context&, View x, View h0, View c0, View w, View b, const Recurrence&, View y, View last,
+void cpu_recurrence(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last,
                     View kept);
 void cpu_recurrence_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                             const Recurrence&, View gx, View gh, View gfirst);
+                             const RecurrentShape&, View gx, View gh, View gfirst);
 
 // One time step for a block of rows and units, after its matrix products. All pointers are at the block's first row and
-// unit. Rows of x are gates * hidden apart, rows of sums sums_row, all others hidden.
+// unit. Row strides: x gates * hidden, sums as given by sums_row, all others hidden.
 template <class T> struct CellForward {
   std::int64_t rows, units, hidden;
   const T* sums;  // h times its weights, plus what is added to it; gates are sums_gate apart
