@@ -45,7 +45,7 @@ struct CustomNode : Node {
     std::vector<Tensor> values;
     std::vector<bool> dirty, plain;  // written in place; without a derivative. Empty: none is
   };
-  // After forward: makes the results outputs of this node. An input that is returned unwritten is replaced by an alias.
+  // After forward: makes the results outputs of this node. An input returned unchanged is replaced by an alias.
   void give(Results&, std::span<const Tensor> inputs);
 
  private:

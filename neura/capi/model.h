@@ -18,8 +18,8 @@ struct Port {
   Device device = {};               // where the model takes it
 };
 
-// Any thread may call it. Inputs fit the ports and are on their devices; results are on any, and may share memory with
-// whatever.
+// Any thread may call it. Inputs fit the ports and are on their devices; results are on any device, and
+// may alias other tensors.
 class Runner {
  public:
   virtual ~Runner() = default;

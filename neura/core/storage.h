@@ -22,8 +22,8 @@ struct alignas(64) Storage {
   enum Sharing : std::uint8_t { alone, lazy, changing };
   std::atomic<Sharing> sharing{alone};  // lazy: a lazy clone has the same bytes, until either of the two is written
   RelaxedAtomic<bool> exposed = false;  // a caller holds a pointer to the bytes, and may write unnoticed
-  // Frees foreign and lazily cloned memory; null: the memory is this storage's alone. It also identifies the kind of
-  // storage (pending, a tensor's extension); threads read it while another one settles the storage or moves its bytes.
+  // Frees foreign and lazily cloned memory; null: the memory is this storage's alone. Its value also tags the storage
+  // (promise, extension); hence atomic: threads read the tag while another settles the promise or moves the bytes.
   RelaxedAtomic<void (*)(Storage*)> release = nullptr;
   void* context = nullptr;  // release's
 

@@ -1,5 +1,5 @@
-// The layer below `apply`: a deferral gets every call that runs a kernel or makes a view, after interceptors,
-// definitions and recording. A trace writes the calls down (graph/trace.h); a window delays some of them
+// Deferral: receives each call that runs a kernel or makes a view, instead of its being run; after interceptors,
+// definitions and recording. A trace writes the calls down (graph/trace.h), a window delays some of them
 // (graph/window.h).
 #pragma once
 #include <functional>

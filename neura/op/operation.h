@@ -41,7 +41,7 @@ struct Operation {
   bool writes_directly = false;  // its kernel may write into a destination of any strides, and over operands
   bool across_devices = false;   // its operands may be on different devices
   bool is_lazy = false;          // lazy_clone alone
-  bool is_dynamic = false;       // sizes depend on its operands' values: vmap refuses it
+  bool is_dynamic = false;       // the result's size depends on values, e.g. nonzero: vmap refuses it
   bool is_closed = false;        // its gradient is made of operations that have derivatives: define() is not needed
   bool views_locked = false;     // one call makes several views (split, unbind): none may be written while recording
 

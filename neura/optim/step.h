@@ -1,4 +1,4 @@
-// The optimizer steps of parameters: they are collected in a batch, and all of one kind are one call of `apply`.
+// Batches the optimizer steps of many parameters: those of one kind are one call of `apply`.
 #pragma once
 #include <array>
 #include <cstring>

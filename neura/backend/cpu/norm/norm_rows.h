@@ -1,5 +1,14 @@
-// A tensor as rows for the kernels of softmax, normalisation and losses: contiguous float or double in, the same out;
-// rows that are strided, broadcast or of another dtype pass through a buffer that stays in the cache.
+// A tensor as rows, for the kernels of softmax, normalisation and losses. A kernel's inner loop sees contiguous float
+// or double; rows that are strided, broadcast or of another dtype pass through a buffer that stays in the cache.
+//
+//   Rows          which elements form row i: along an axis or the last dimensions, or pieces of a contiguous tensor
+//   Blocks        the rows cut for threads, in the same places for any number of them; each may have partial sums
+//   Slots         which of the scratch buffers a running thread has
+//   RowAccess<T>  row i as contiguous T, in place where it is that already, else by the buffer of the thread's slot
+//
+//   blocks.run([&](Blocks::Block b, std::int64_t row, std::int64_t end) {
+//     for (; row < end; ++row) f(x.read(b, row), y.target(b, row)), y.written(b, row);
+//   });
 #pragma once
 #include <algorithm>
 #include <atomic>
