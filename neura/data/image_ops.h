@@ -41,7 +41,7 @@ struct AffineOptions {
   std::vector<double> fill = {};                     // of pixels outside, one number or one for each channel; else 0
   std::optional<std::array<double, 2>> center = {};  // x, y in pixels; else the middle
 };
-// Around the center: `shear` (x, y) and `angle` in degrees, clockwise, then `scale`, then `translate` (x, y) pixels.
+// Around the centre: `shear` (x, y) and `angle` in degrees, clockwise, then `scale`, then `translate` (x, y) pixels.
 Tensor affine(const Tensor& image, double angle, const std::array<double, 2>& translate, double scale,
               const std::array<double, 2>& shear, const AffineOptions& options = {});
 // Counter-clockwise. `expand`: the result holds all of the picture. Multiples of 90 degrees are exact where they can
@@ -58,7 +58,7 @@ Tensor gaussian_blur(const Tensor& image, const std::array<std::int64_t, 2>& ker
 
 Tensor rgb_to_grayscale(const Tensor& image, std::int64_t num_output_channels = 1);  // by ITU-R 601 weights
 Tensor adjust_brightness(const Tensor& image, double factor);                        // 0 black, 1 as it is
-Tensor adjust_contrast(const Tensor& image, double factor);                          // 0 gray, 1 as it is
+Tensor adjust_contrast(const Tensor& image, double factor);                          // 0 grey, 1 as it is
 Tensor adjust_saturation(const Tensor& image, double factor);                        // 0 without colour, 1 as it is
 Tensor adjust_hue(const Tensor& image, double factor);                    // -0.5 … 0.5 of the circle of colours
 Tensor adjust_gamma(const Tensor& image, double gamma, double gain = 1);  // gain * image^gamma, of levels from 0 to 1

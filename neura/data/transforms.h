@@ -39,7 +39,7 @@ struct RandomVerticalFlip {
   Tensor operator()(const Tensor& image) const;
 };
 
-// Gray, in as many channels, with probability p.
+// Grey, in as many channels, with probability p.
 struct RandomGrayscale {
   double p = 0.1;
   Generator* generator = nullptr;

@@ -1,4 +1,4 @@
-// Initialization of parameters. Every function fills the tensor in place on its own device, records nothing, and
+// Initialisation of parameters. Every function fills the tensor in place on its own device, records nothing, and
 // returns the tensor. Random ones draw from the default generator where none is given.
 #pragma once
 #include <string_view>

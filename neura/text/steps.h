@@ -1,4 +1,4 @@
-// The steps of a tokeniser that tokenizer.json names: normalisers, pre-tokenisers, decoders.
+// The steps of a tokenizer that tokenizer.json names: normalisers, pre-tokenizers, decoders.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

@@ -11,7 +11,7 @@ struct ToOptions {
   std::optional<Device> device = {};
   bool copy = false;  // new memory in any case
   // Between a device and pinned memory of the host the call returns before the bytes are there: to read them on the
-  // host, or to write the source, synchronize the stream first. Elsewhere it changes nothing.
+  // host, or to write the source, synchronise the stream first. Elsewhere it changes nothing.
   bool non_blocking = false;
 };
 // The same values as that dtype, there; itself where nothing is to do, unless a copy is asked for. Differentiable: the

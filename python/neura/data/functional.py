@@ -142,7 +142,7 @@ def adjust_brightness(image, brightness_factor):
 
 
 def adjust_contrast(image, contrast_factor):
-    """0 is gray, 1 the picture itself."""
+    """0 is grey, 1 the picture itself."""
     return _data.adjust_contrast(image, contrast_factor)
 
 

@@ -168,7 +168,7 @@ class RandomVerticalFlip:
 
 
 class RandomGrayscale:
-    """Gray, in as many channels, with probability p."""
+    """Grey, in as many channels, with probability p."""
 
     def __init__(self, p=0.1):
         self.p = p

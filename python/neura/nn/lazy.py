@@ -19,12 +19,12 @@ class _Uninitialized:
     @property
     def shape(self):
         raise RuntimeError(
-            "shape: expected an initialized parameter, got one without a shape; run the module once, or materialize it"
+            "shape: expected an initialised parameter, got one without a shape; run the module once, or materialise it"
         )
 
     def share_memory_(self):
         """RuntimeError: there is no memory yet."""
-        raise RuntimeError("share_memory_: expected an initialized parameter; run the module once")
+        raise RuntimeError("share_memory_: expected an initialised parameter; run the module once")
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
