@@ -8,9 +8,9 @@
 #include "neura/data/combine.h"
 #include "neura/data/device_copy.h"
 #include "neura/data/random.h"
+#include "neura/op/defer.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/shape/join.h"
-#include "neura/op/defer.h"
 
 namespace neura::data {
 namespace {

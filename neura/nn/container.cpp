@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "neura/nn/runtime_member.h"
 #include "neura/nn/recursion_guard.h"
+#include "neura/nn/runtime_member.h"
 
 namespace neura::nn {
 

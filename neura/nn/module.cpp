@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include "neura/nn/runtime_member.h"
 #include "neura/nn/backward_hook.h"
 #include "neura/nn/recursion_guard.h"
+#include "neura/nn/runtime_member.h"
 
 namespace neura::nn {
 

@@ -1,8 +1,8 @@
 // Linear algebra under the older names, which are in neura and on Tensor.
-#include "neura/ops/create/create.h"
-#include "neura/ops/linalg/linalg.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"

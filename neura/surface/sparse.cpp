@@ -1,6 +1,6 @@
 // Sparse tensors: their parts, conversions, and the functions of neura.sparse.
-#include "neura/sparse/sparse.h"
 #include "neura/ops/create/copy.h"
+#include "neura/sparse/sparse.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {

@@ -1,14 +1,14 @@
-#include "neura/backend/transfer.h"
 #include "neura/ops/index/index.h"
+#include "neura/backend/transfer.h"
 
 #include <cstring>
 
 #include "neura/backend/kernels/join.h"
 #include "neura/core/scalar_range.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
-#include "neura/ops/create/copy.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index_ops.h"
 #include "neura/ops/shape/view.h"

@@ -1,14 +1,14 @@
 // Square brackets, flat positions, masks and what is found by them.
-#include "neura/ops/create/copy.h"
 #include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
+#include "neura/op/overwrite.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/reduce/expect.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/index/index_ops.h"
-#include "neura/op/overwrite.h"
-#include "neura/op/registry.h"
-#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/expect.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {

@@ -1,6 +1,6 @@
 // LU, and what is solved by it: systems, inverses, determinants, triangles.
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/reduce/scan_common.h"
 #include "neura/ops/sort/sort.h"

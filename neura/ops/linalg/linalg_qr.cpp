@@ -1,6 +1,6 @@
 // QR, and Householder reflectors.
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "neura/backend/kernels/join.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/linalg/matrix_functions.h"
 

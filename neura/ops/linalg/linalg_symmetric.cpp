@@ -1,7 +1,7 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
 #include "neura/backend/kernels/join.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "neura/backend/kernels/loss.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/loss/loss_common.h"

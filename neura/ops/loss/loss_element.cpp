@@ -2,16 +2,16 @@
 #include <cmath>
 #include <limits>
 
-#include "neura/core/wrapped.h"
 #include "neura/backend/kernels/loss.h"
-#include "neura/ops/create/copy.h"
-#include "neura/ops/reduce/expect.h"
-#include "neura/ops/loss/loss_common.h"
-#include "neura/ops/reduce/reduce.h"
-#include "neura/op/registry.h"
-#include "neura/op/pointwise/rows.h"
-#include "neura/ops/pointwise/composed.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/loss/loss_common.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/expect.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {

@@ -8,9 +8,9 @@
 
 #include "neura/backend/kernels/softmax.h"
 #include "neura/op/apply.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"

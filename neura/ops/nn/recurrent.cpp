@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/nn/recurrent_layer.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/product/matmul.h"

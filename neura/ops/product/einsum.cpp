@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/shape/view.h"
 

@@ -1,8 +1,8 @@
 #include "neura/ops/reduce/reduce.h"
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/reduce_common.h"
 #include "neura/ops/reduce/scan.h"

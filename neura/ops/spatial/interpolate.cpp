@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "neura/core/checked_int.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"

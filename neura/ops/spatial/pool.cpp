@@ -3,8 +3,8 @@
 #include "neura/backend/kernels/pool.h"
 #include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
