@@ -1,4 +1,4 @@
-// Data loading: data sets, samplers, loaders, files of pictures, transforms.
+// Data loading: data sets, samplers, loaders, image files, transforms.
 #pragma once
 #include "neura/data/augment.h"
 #include "neura/data/combine.h"

@@ -1,4 +1,4 @@
-// Changes to pictures, [..., channels, height, width], without chance: what the transforms are made of. Composed of
+// Deterministic image operations on [..., channels, height, width], of which the transforms are made. Composed of
 // operations, so that they run on every device and on batches. Names, formulas and rounding are torchvision's
 // (transforms.v2.functional); integers stay integers of 0 … their largest, floats are taken as 0 … 1.
 #pragma once
@@ -19,7 +19,7 @@ Tensor numbers_like(const std::vector<double>&, const Shape&, const Tensor& like
 // One for each channel, or one for all, in the shape that broadcasts against a picture.
 Tensor per_channel(const std::vector<double>&, const Tensor& like);
 
-// Where pixels are.
+// Geometry.
 
 // "bilinear" and "bicubic", averaging over what shrinks with antialias; "nearest", "nearest-exact".
 Tensor resize(const Tensor& image, std::int64_t height, std::int64_t width, std::string_view interpolation = "bilinear",
@@ -54,7 +54,7 @@ Tensor erase(const Tensor& image, std::int64_t top, std::int64_t left, std::int6
 Tensor gaussian_blur(const Tensor& image, const std::array<std::int64_t, 2>& kernel_size,
                      const std::array<double, 2>& sigma);
 
-// What pixels are. Of 1 or 3 channels: ShapeError otherwise, where colours matter.
+// Colour. Of 1 or 3 channels: ShapeError otherwise, where colours matter.
 
 Tensor rgb_to_grayscale(const Tensor& image, std::int64_t num_output_channels = 1);  // by ITU-R 601 weights
 Tensor adjust_brightness(const Tensor& image, double factor);                        // 0 black, 1 as it is

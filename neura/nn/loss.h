@@ -6,7 +6,7 @@
 
 namespace neura::nn {
 
-template <> struct BoxedAs<Reduction> {  // its word, as in torch
+template <> struct BoxedAs<Reduction> {  // as text, as in torch
   static Value value(Reduction r) { return kReductions[int(r)]; }
   static Reduction back(const Value& v) { return to_reduction(unbox<std::string>(v)); }
 };
@@ -30,7 +30,7 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
   };
 #include "neura/nn/losses.def"
 
-struct Lengths {  // of sequences: a tensor of integers, or just these
+struct Lengths {  // lengths of sequences: a tensor of integers, or numbers
   Tensor numbers;
   Lengths() = default;
   Lengths(const Tensor& t) : numbers(t) {}

@@ -13,7 +13,7 @@ struct ChildSlot {  // holds a module that may be replaced
   virtual void set(Ref<Module> m);
 };
 
-struct ValueType {  // how to treat a plain member; an entry is null where its C++ type does not allow it
+struct ValueType {  // how to read, write and print a plain member; null where its C++ type does not allow it
   Value (*get)(const void*) = nullptr;
   void (*set)(void*, const Value&) = nullptr;
   void (*copy)(void* to, const void* from) = nullptr;

@@ -57,7 +57,7 @@ struct LazyClone {
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
-// self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
+// self = source, converted and broadcast. The first of the two operands is only written.
 struct Copy {
   static constexpr Operation op = operation("copy").direct().across();
   bool non_blocking = false;

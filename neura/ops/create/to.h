@@ -15,10 +15,10 @@ struct ToOptions {
   bool non_blocking = false;
 };
 // The same values as that dtype, there; itself where nothing is to do, unless a copy is asked for. Differentiable: the
-// gradient is converted and comes back. What crosses between devices is the narrower of both dtypes.
+// gradient is converted and moved back. Between devices the narrower of both dtypes is transferred.
 //
-// Floating to integer truncates towards zero, and NaN and what is out of range become some integer; integer to floating
-// rounds to nearest; bool gives 0 and 1; to bool is != 0; complex to real drops the imaginary part.
+// Floating to integer truncates towards zero, NaN and values out of range become an unspecified integer; integer to
+// floating rounds to nearest; bool gives 0 and 1; to bool is != 0; complex to real drops the imaginary part.
 Tensor to(const Tensor& input, const ToOptions&);
 
 }  // namespace neura

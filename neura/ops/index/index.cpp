@@ -42,7 +42,7 @@ ScatterReduce::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
                    "prod, mean, amax or amin, got " + std::string(reduce));
 }
 
-// One value at index: 0-d, expanded without being copied.
+// One value for all of index: a 0-d tensor, expanded without a copy.
 Tensor expanded(const Tensor& self, int dim, const Tensor& index, Tensor value) {
   Shape size = self.shape();
   if (size.empty()) return value;

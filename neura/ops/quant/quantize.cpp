@@ -106,7 +106,7 @@ struct FakeQuantize {
   void run(Context& c, View x, View scale, View zero, View y) const {
     c.backend.matmul->fake_quantize(c, View(), x, scale, zero, s, y);
   }
-  // The second and third terms cancel, and give the gradient: that of the input where nothing was cut off.
+  // The second and third terms cancel in value; they give the straight-through gradient where nothing was clamped.
   Tensor define(const Tensor& x, const Tensor& scale, const Tensor& zero) const {
     const Steps steps(x, scale, zero, s);
     const Tensor passed = where(steps.inside(), x, Scalar(0));
