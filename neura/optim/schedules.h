@@ -95,7 +95,7 @@ template <class F> void each_option(Phase& o, F&& f) {
 }
 std::int64_t total_steps_of(const OneCycleOptions&);  // ValueError for options out of range
 std::vector<Phase> phases_of(double total_steps, double pct_start, bool three_phase);
-struct Part {  // of a finished phase
+struct Part {  // the phase of an epoch, and which part of it is over
   std::size_t phase;
   double part;
 };

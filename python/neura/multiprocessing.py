@@ -1,6 +1,6 @@
 """Python's multiprocessing, with spawn. Tensors that go to another process are copied, by pickling.
 
-What is to be shared lies in memory that processes forked afterwards see: `Tensor.share_memory_()`,
+For sharing there is memory that processes forked afterwards see: `Tensor.share_memory_()`,
 `Module.share_memory()`.
 """
 

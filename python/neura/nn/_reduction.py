@@ -1,4 +1,4 @@
-"""How losses are put together, by PyTorch's words of old and by its numbers."""
+"""Reductions of losses: PyTorch's deprecated arguments and its numbers."""
 
 from .._neura import _reductions, errors
 
