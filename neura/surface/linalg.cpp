@@ -108,7 +108,7 @@ void add_factors(const List& s) {
       },
       function | out, "A = P L U: a permutation, a lower triangle with a diagonal of ones, an upper triangle.");
   s.add("lu_solve(LU, pivots, B, *, left=True, adjoint=False)", &la::lu_solve, function | out,
-        "X with A X = B, from what lu_factor gives of A.");
+        "X with A X = B, from the result of lu_factor(A).");
   s.add("det(A)", &la::det, function | out, "The determinant of square matrices.");
   s.add(
       "slogdet(A)",
@@ -134,7 +134,7 @@ void add_factors(const List& s) {
       },
       function | out, "ldl_factor, and info instead of an error.");
   s.add("ldl_solve(LD, pivots, B, *, hermitian=False)", &la::ldl_solve, function | out,
-        "X with A X = B, from what ldl_factor gives of A.");
+        "X with A X = B, from the result of ldl_factor(A).");
 }
 
 void add_spectral(const List& s) {
