@@ -39,7 +39,7 @@ struct CustomNode : Node {
   // The derivative: one gradient per input, undefined for none. `retain`: another backward may follow.
   virtual std::vector<Tensor> derive(std::vector<Tensor>& grads, bool retain) = 0;
 
-  // Before forward: true if the call is to be recorded. Undefined inputs stand for arguments that are no tensors.
+  // Before forward: true if the call is to be recorded. Arguments that are no tensors are undefined here.
   bool take(std::span<const Tensor> inputs);
   struct Results {
     std::vector<Tensor> values;

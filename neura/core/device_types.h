@@ -19,7 +19,7 @@ constexpr bool is_registered(Device d) { return d.type > DeviceType::cuda; }
 constexpr int registered_slot(DeviceType t) { return int(t) - int(kMeta) - 1; }
 constexpr DeviceType registered_type(int slot) { return DeviceType(slot + int(kMeta) + 1); }
 
-// ValueError where the name is taken, or is none: lower case letters, digits and _, a letter first. `prepare` makes the
+// ValueError if the name is taken or invalid (lower case letters, digits and _, a letter first). `prepare` makes the
 // type ready, before others can find it.
 DeviceType announce_device_type(std::string_view name, const std::function<void(DeviceType)>& prepare);
 const std::string& device_type_name(DeviceType);

@@ -14,7 +14,7 @@ inline bool in_range(const Scalar& value, DType dtype) {
 Scalar saturated(const Scalar& value, DType dtype);
 
 // True if a tensor of that dtype can hold the value. PyTorch's rule: fractions are cut off, a negative number wraps
-// once in uint8, bool takes everything; too large a number or NaN is none among integers, and a real dtype takes no
+// once in uint8, bool takes everything; a number out of range, or NaN, fits no integer dtype, and a real dtype takes no
 // imaginary part.
 bool storable(const Scalar& value, DType dtype);
 void check_storable(const char* op, const Scalar& value, DType dtype);  // ValueError

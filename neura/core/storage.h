@@ -28,7 +28,7 @@ struct alignas(64) Storage {
   void* context = nullptr;  // release's
 
   static Storage* make(std::size_t bytes, Device = {});
-  // Wraps memory that is owned elsewhere; `release` is called once, when the last tensor lets go.
+  // Wraps memory that is owned elsewhere; `release` is called once, when the last reference is dropped.
   static Storage* wrap(void* data, std::size_t bytes, void (*release)(Storage*), void* context);
   static void destroy(Storage*);
 

@@ -30,7 +30,7 @@ void check_one_value(const char* op, const Tensor&);
 void check_readable(const char* op, const Tensor&);
 // item() of a wrapped tensor: where all samples have one value, or the value that has a tangent; else AutogradError.
 Scalar agreed_item(const Tensor&);
-// For a host language: its detach(), which drops tangents and the histories beneath too.
+// For a host language's detach(), which also drops tangents and the histories of inner tensors.
 Tensor detach_all(const Tensor&);
 
 }  // namespace neura

@@ -14,7 +14,8 @@ class Stream {
   void synchronize() const;                                             // the host waits
   bool query() const;                                                   // is all done that it was given?
   void wait_event(const Event& e) const { e.wait(*this); }
-  void wait_stream(const Stream&) const;  // for all that the other one was given so far; the host goes on
+  void wait_stream(
+      const Stream&) const;  // waits for all work queued on the other stream so far; the host does not wait
   Event record_event(EventOptions o = {}) const;
   Device device() const;
   int priority() const;

@@ -40,7 +40,7 @@ struct Hooks {
   using Done = std::function<void(Tensor& grad)>;
   List<Done> accumulated;                     // once per backward, for leaves
   std::vector<std::shared_ptr<Tensor>> keep;  // retain_grad, by output
-  std::shared_ptr<void> user;                 // whatever a host language wants to keep with the node
+  std::shared_ptr<void> user;                 // data of a host language, kept with the node
   Tensor retained(unsigned output) const { return output < keep.size() && keep[output] ? *keep[output] : Tensor(); }
 };
 

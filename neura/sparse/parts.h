@@ -69,7 +69,7 @@ template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {
 // Rules for calls of `apply`: the result, recorded; undefined where there is none.
 using Rule = Tensor (*)(const Call&);
 Rule find_rule(const Row&);
-Tensor operand(const Call&, int i);  // undefined if it is none
+Tensor operand(const Call&, int i);  // undefined if it is no tensor
 
 Tensor mul(const Tensor& a, const Operand& b);
 
