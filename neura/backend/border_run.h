@@ -28,7 +28,7 @@ struct HostFallback {
 };
 std::vector<HostFallback> host_fallbacks();  // by device and operation, since the last reset
 void reset_host_fallbacks();
-// For all threads. What it was; at first, whether NEURA_FORBID_HOST_FALLBACK is 1.
+// For all threads. Returns the previous value; the initial one is that of NEURA_FORBID_HOST_FALLBACK.
 bool forbid_host_fallback(bool on);
 
 // Copies of views in the host's memory, laid out as they are on the device.

@@ -1,4 +1,4 @@
-// What the C interface opens: a model of a file, which never changes, and what runs it.
+// The models of the C interface: an immutable model from a file, and its runners.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-// What a handler may ask of an error instead of reading its text.
+// Details of an error for handlers, so that they need not parse its text.
 #pragma once
 #include <string>
 #include <vector>

@@ -76,7 +76,7 @@ class Tensor {
   explicit Tensor(Ref<TensorImpl> p) : p_(std::move(p)) {}
   static Tensor empty(const Spec&);  // uninitialised
 
-  // What it is. An undefined tensor has none of this: ValueError.
+  // Metadata. ValueError for an undefined tensor.
   TensorImpl* impl() const { return p_.get(); }
   bool defined() const { return bool(p_); }
   explicit operator bool() const { return bool(p_); }

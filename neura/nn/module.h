@@ -43,7 +43,7 @@ class Module {
   Module& operator=(Module&&) = delete;
   virtual ~Module();
 
-  // What it has. Own parameters come first, then own buffers, then children, each in order of declaration; a tensor or
+  // Its members. Own parameters come first, then own buffers, then children, each in order of declaration; a tensor or
   // module that is met twice counts once.
   std::vector<Tensor> parameters(bool recurse = true) const;
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true,

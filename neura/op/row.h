@@ -1,5 +1,5 @@
-// What an operation is: a constinit object whose address is its identity. The table rows, the struct operations and the
-// views all become one of these; `apply` knows nothing else.
+// An operation: a constinit object whose address is its identity. The table rows, the struct operations and the views
+// all become one of these; `apply` knows nothing else.
 #pragma once
 #include <type_traits>
 

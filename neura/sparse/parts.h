@@ -1,6 +1,6 @@
-// What a sparse tensor is made of, for the sources of this folder. Everything is computed with ordinary operations on
-// the values: `values_of` joins them to the history of the tensor, and `assemble` joins a tensor to that of its values,
-// so that derivatives of every order follow from those of the operations between.
+// The parts of a sparse tensor, for the sources of this folder. Everything is computed with ordinary operations on the
+// values: `values_of` joins them to the history of the tensor, and `assemble` joins a tensor to that of its values, so
+// that derivatives of every order follow from those of the operations between.
 #pragma once
 #include "neura/autograd/custom.h"
 #include "neura/core/extension.h"

@@ -12,7 +12,7 @@
 
 namespace neura::text {
 
-// What a text became. All lists are of one length; offsets count characters of the text, special tokens have (0, 0).
+// An encoded text. All lists are of one length; offsets count characters of the text, special tokens have (0, 0).
 struct Encoding {
   std::vector<std::uint32_t> ids, type_ids;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> offsets;

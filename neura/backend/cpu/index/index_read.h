@@ -1,4 +1,4 @@
-// What the index kernels share: indices as checked int64 numbers, numbers of every dtype.
+// Shared by the index kernels: indices as checked int64 numbers, numbers of every dtype.
 #pragma once
 #include <complex>
 #include <limits>

@@ -1,4 +1,4 @@
-// What the kernels of linear algebra share: matrices of a batch, memory for one, failures.
+// Shared by the kernels of linear algebra: matrices of a batch, memory for one, failures.
 #pragma once
 #include <atomic>
 #include <cstdio>
