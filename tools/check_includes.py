@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sees that neighbouring lines #include "neura/..." are in the order of their paths; a source's own header may come first.
-Not in neura/backend, where the order means something in places: there files are included inside namespaces and macros.
+"""Sees that neighbouring lines #include "neura/..." are in the order of their paths; a source's own header comes first.
+Not in neura/backend, where the order has reasons: there files are included inside namespaces and between macros.
 
     check_includes.py [--fix] [ROOT]
 """
