@@ -29,8 +29,8 @@ format-check:
 	tools/format.sh --check
 lint:  ## clang-tidy and flake8 over what changed; LINT=--all for everything
 	tools/lint.sh $(LINT)
-checks: format-check  ## what CI refuses and takes seconds to see: formatting, floors, names, lengths, links, CUDA's statuses
-	tools/check_floors.py && tools/check_names.py && tools/check_lengths.py && tools/check_links.py && tools/check_cuda_calls.py
+checks: format-check  ## what CI refuses and takes seconds to see: formatting, floors, order of includes, names, lengths, links, CUDA's statuses
+	tools/check_floors.py && tools/check_includes.py && tools/check_names.py && tools/check_lengths.py && tools/check_links.py && tools/check_cuda_calls.py
 asan:  ## tests under the address and undefined-behaviour sanitizers
 	tools/build.sh asan && tools/test.sh build/asan -L unit
 tsan:  ## the threaded tests under the thread sanitizer

@@ -39,11 +39,11 @@ void conv(benchmark::State& state) {
 }
 void conv_input_gradient(benchmark::State& state) {
   run(state, [](const Operands& o) {
-    return apply(ConvolutionInputGradientOp{o.shape, {o.x.size(2), o.x.size(3)}}, o.y, o.w);
+    return apply(ConvolutionBackwardInput{o.shape, {o.x.size(2), o.x.size(3)}}, o.y, o.w);
   });
 }
 void conv_weight_gradient(benchmark::State& state) {
-  run(state, [](const Operands& o) { return apply(ConvolutionWeightGradientOp{o.shape, {3, 3}}, o.x, o.y); });
+  run(state, [](const Operands& o) { return apply(ConvolutionBackwardWeight{o.shape, {3, 3}}, o.x, o.y); });
 }
 void every_layer(benchmark::internal::Benchmark* b) { b->ArgsProduct({{0, 1, 2, 3}, {1, 2}})->UseRealTime(); }
 BENCHMARK(conv)->Apply(every_layer);

@@ -205,7 +205,7 @@ Tensor Columns::features(const data::Cells& cells) const {
       const std::string& cell = cells.rows[r][place];
       float* out = x.data<float>() + std::int64_t(r) * width() + first;
       const std::string value = is_missing(cell) ? "" : cell;
-      if (!c.numeric) {  // a value that training never saw is none of the others
+      if (!c.numeric) {  // a value that training never saw belongs to no class
         const auto at = std::find(c.values.begin(), c.values.end(), value);
         if (at != c.values.end()) out[at - c.values.begin()] = 1;
       } else if (value.empty()) {

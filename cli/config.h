@@ -1,4 +1,4 @@
-// What a run in a folder is: what was asked for, and what its network needs to be used. It stands in RUN/config.json.
+// RUN/config.json: the options of a run, and the facts that its network needs for predictions.
 #pragma once
 #include <cstdint>
 #include <map>

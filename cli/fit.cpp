@@ -49,7 +49,7 @@ Config fresh_config(const FitOptions& o) {
   return c;
 }
 
-// A run that goes on with other settings is another run.
+// A run cannot be resumed with other settings.
 Config resumed_config(const FitOptions& o) {
   Config c = Config::load(o.resume);
   check<ValueError>(c.task == o.task, [&] {

@@ -10,9 +10,9 @@
 #include "cli/zoo.h"
 #include "neura/core/parallel.h"
 #include "neura/data/combine.h"
+#include "neura/data/device_copy.h"
 #include "neura/data/image_pipeline.h"
 #include "neura/data/image_sets.h"
-#include "neura/data/device_copy.h"
 #include "neura/data/png.h"
 #include "neura/ops/create/create.h"
 

@@ -13,7 +13,7 @@ namespace neura::cli {
 using Clock = std::chrono::steady_clock;
 inline double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// What goes on for long is said on a terminal, on a line that vanishes.
+// Progress of long work, on a terminal, on a line that is erased afterwards.
 class Status {
  public:
   ~Status();

@@ -46,7 +46,7 @@ class Task {
   virtual Goal goal() const { return Goal::classes; }
   virtual const char* things() const = 0;  // "pictures"
   const std::vector<std::string>& classes() const { return classes_; }
-  double unit() const { return unit_; }  // of a value: what 1 stands for
+  double unit() const { return unit_; }  // of a value: the size of 1 in units of the target
 
  protected:
   Config& config_;
@@ -67,7 +67,7 @@ struct TaskKind {
   std::unique_ptr<Task> (*make)(Config&);
   bool has_data = false;  // of its own, where none are named
 };
-const TaskKind& kind_of(const std::string& task);  // FormatError for a name that is none
+const TaskKind& kind_of(const std::string& task);  // FormatError for an unknown name
 
 struct Loaded {  // the network of a run, to be used
   Loaded(const std::string& folder, const std::string& device);

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   example::check(device.is_cuda() || e.ran < e.waited,
                  "and on the cpu makes fewer calls");  // elsewhere they run at once
 
-  // A network for inference. Its parameters are made constants, batch normalization goes into the filters, and what
+  // A network for inference. Its parameters are made constants, batch normalisation goes into the filters, and what
   // depends on constants alone is computed now.
   nn::Sequential net{nn::Conv2d(3, 16, 3, {.padding = 1}),
                      nn::BatchNorm2d(16),

@@ -1,5 +1,5 @@
 // A small convolutional network on images made by hand: one bright bar in each, and the class is where it lies. The
-// layers are initialized by type, through Module::apply.
+// layers are initialised by type, through Module::apply.
 #include <neura/neura.h>
 
 #include "example.h"

@@ -1,5 +1,5 @@
 """A recurrent network reads a row of digits and says whether they add up to more than nine: its answer after the last
-digit depends on every one of them. The layers are initialized by type, through Module.apply.
+digit depends on every one of them. The layers are initialised by type, through Module.apply.
 
 python examples/python/simple_rnn_example.py [--device cuda]
 """

@@ -1,5 +1,5 @@
-// vmap: a level whose tensors represent one sample each of a batch. Beneath, the batch is dimension 0. A call on them
-// becomes one call, or a few, on whole batches by the rule of its row (batch_rules.cpp); where there is no rule, its
+// vmap: a level whose tensors show one sample of a batch; the tensors that they wrap have the batch as dimension 0. The
+// batching rule of a row (batch_rules.cpp) turns a call into one call, or a few, on whole batches; without a rule its
 // definition runs, or a loop over the samples, which is always right.
 #pragma once
 #include <memory>
@@ -19,8 +19,8 @@ class BatchLevel final : public Level {
   BatchLevel(std::int64_t size, Randomness);
   std::int64_t size() const { return size_; }
   Randomness randomness() const { return randomness_; }
-  Tensor in(const Tensor& t, int dim);         // from outside: dim holds the samples
-  Tensor out(const Tensor& t, int dim) const;  // to outside: dim holds the samples; expanded where all are one
+  Tensor in(const Tensor& t, int dim);         // wraps a tensor whose dimension `dim` is the batch
+  Tensor out(const Tensor& t, int dim) const;  // unwraps it, with the batch at `dim`; expanded where it is not batched
   bool is_batched(const Tensor& t) const;
   Tensor lift(const Tensor& t) override;
   void join(const Tensor& view, const TensorImpl* of) { set_base(view, of); }
@@ -35,14 +35,15 @@ class BatchLevel final : public Level {
   void announce(const Call&, const PhiloxState&) override;
   bool draw(Call&) override;
   bool records_parts(const Call&) const override;
-  bool draws_apart(const Call&) const;  // has each sample its own part of the numbers?
+  bool draws_apart(const Call&) const;  // does each sample draw numbers of its own?
 
   const std::int64_t size_;
   const Randomness randomness_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> apart_;  // numbers reserved here for all samples at once
+  // (seed, offset) of draws that were reserved here for all samples at once: each has its part of the numbers.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> apart_;
 };
 
-// A call as its rule sees it.
+// The arguments of a batching rule.
 struct BatchCall {
   BatchLevel& level;
   Call& call;              // sizes of one sample
@@ -56,12 +57,12 @@ struct BatchCall {
   int rank(int i) const { return call.in[i].tensor->spec.rank; }
   const Spec& spec(int i) const { return call.in[i].tensor->spec; }
   bool any_of(std::initializer_list<int> operands) const;
-  void batch(int i);  // that operand batched: expanded if it is one for all
+  void batch(int i);  // gives operand i a batch, expanding it if all samples share it
   void batch_all();
-  void pad(int i, int rank);  // ones behind the batch, so that a batched operand has that rank for each sample
-  void lay_out();             // contiguous where one sample is: kernels read all at once
-  void finish(const Row&, const void* op);  // the call beneath, to where the results belong
-  void define();                            // its definition, of this level's tensors
+  void pad(int i, int rank);  // sizes of 1 after the batch, until a sample of operand i has that rank
+  void lay_out();             // makes an operand contiguous whose samples are: kernels read the whole batch
+  void finish(const Row&, const void* op);  // makes this call one level below and sets its results
+  void define();                            // runs the operation's definition on this level's tensors
   void set_result(int k, Tensor value);     // a result, with the batch in front
   void write_result(const Tensor& value);   // the one result, into the destination if there is one
   Tensor beneath(const Row&, const void* op, std::vector<Tensor> operands, int result = 0) const;

@@ -101,10 +101,10 @@ void batched_convolution(BatchCall& b) {
   b.set_result(0, add(y, reshape(b.in[2], sizes)));
 }
 void batched_convolution_input(BatchCall& b) {
-  b.set_result(0, convolve(b, *static_cast<const ConvolutionInputGradientOp*>(b.call.op), Operand()));
+  b.set_result(0, convolve(b, *static_cast<const ConvolutionBackwardInput*>(b.call.op), Operand()));
 }
 void batched_convolution_weight(BatchCall& b) {
-  ConvolutionWeightGradientOp op = *static_cast<const ConvolutionWeightGradientOp*>(b.call.op);
+  ConvolutionBackwardWeight op = *static_cast<const ConvolutionBackwardWeight*>(b.call.op);
   if (!b.any_of({0}) && op.s.groups == 1) {
     return b.set_result(0, unfold_batch(apply(op, b.in[0], channels(b.in[1])), 0, b.size()));
   }

@@ -1,15 +1,15 @@
-// What the rules of vmap are made of.
+// Batching rules of vmap, and what they share.
 #pragma once
 #include "neura/autograd/batch.h"
 #include "neura/op/attributes.h"
 
 namespace neura {
 
-// Which attributes speak of dimensions, and how a batch in front changes them.
+// Which attributes name dimensions or sizes, and how a batch dimension in front changes them.
 enum Edit : unsigned {
   kNothing = 0,
-  kDim = 1,      // dim, dim1, dim2, first: one further back
-  kDims = 2,     // dims, a list: each one further back
+  kDim = 1,      // dim, dim1, dim2, first: plus 1
+  kDims = 2,     // dims, a list: each plus 1
   kMask = 4,     // dims, a bit for each
   kPermute = 8,  // dims, a permutation
   kSize = 16,    // size, a list of sizes
@@ -25,23 +25,24 @@ class BatchedAttributes {
   OpMemory op_;
 };
 
-// One call on batches: all operands batched and laid out as kernels want them, attributes edited. What has no
-// dimensions for a sample gets one for the call.
+// The rule of one call on whole batches: all operands batched and contiguous, attributes edited. Samples without
+// dimensions get one of size 1 for the call.
 template <unsigned edits = kNothing> void shifted(BatchCall& b);
 void shift(BatchCall& b, unsigned edits);
 template <unsigned edits> void shifted(BatchCall& b) { shift(b, edits); }
 
-// The batch joined to dimension 0 of every operand; taken apart again in every result.
+// The rule that merges the batch with dimension 0 of every operand, and splits it off every result.
 template <unsigned edits = kNothing> void folded(BatchCall& b);
 void fold_samples(BatchCall& b, unsigned edits);
 template <unsigned edits> void folded(BatchCall& b) { fold_samples(b, edits); }
 Tensor fold(const Tensor& t, int into);  // [b, .., n, ..] -> [.., b * n, ..]: into counts without b
 Tensor unfold_batch(const Tensor& t, int from, std::int64_t size);  // and back
 
-// Indices into tables that are concatenated: IndexError where one reaches beyond its own.
+// The samples' tables are concatenated: adds to each sample's indices where its table begins. IndexError beyond its
+// end.
 Tensor in_one_table(const Tensor& indices, std::int64_t rows);
 
-void aligned(BatchCall& b);  // pointwise and its slopes: operands that broadcast
+void aligned(BatchCall& b);  // the rule of pointwise rows and their slopes: aligns operands that broadcast
 
 void batched_expand(BatchCall&);
 void batched_view(BatchCall&);

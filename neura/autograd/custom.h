@@ -1,4 +1,4 @@
-// Nodes whose derivative is code of a program: functions of C++, of Python, and values they keep for backward.
+// Nodes of custom autograd functions, written in C++ or Python, and the values that they save for backward.
 #pragma once
 #include <span>
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace neura {
 
-// A value kept for backward. One that is a result of the node itself is no reference to that node.
+// A value saved for backward. A result of the node itself is saved without a reference to the node, which would be a
+// cycle.
 class SavedValue {
  public:
   SavedValue(const Tensor& t, const Node* self);
-  // The value, joined to the graph where it was. InplaceError if it was written in between; number: which one it is.
+  // The value with its place in the graph. InplaceError, which names it by `number`, if it was written in place since.
   Tensor get(const char* op, std::size_t number, Node* self) const;
 
  private:
@@ -38,20 +39,20 @@ struct CustomNode : Node {
   // The derivative: one gradient per input, undefined for none. `retain`: another backward may follow.
   virtual std::vector<Tensor> derive(std::vector<Tensor>& grads, bool retain) = 0;
 
-  // Before forward. Is there anything to record? Undefined inputs are arguments that are no tensor.
+  // Before forward: true if the call is to be recorded. Arguments that are no tensors are undefined here.
   bool take(std::span<const Tensor> inputs);
   struct Results {
     std::vector<Tensor> values;
     std::vector<bool> dirty, plain;  // written in place; without a derivative. Empty: none is
   };
-  // After forward. An input that comes back unwritten is another value: it is replaced by an alias.
+  // After forward: makes the results outputs of this node. An input returned unchanged is replaced by an alias.
   void give(Results&, std::span<const Tensor> inputs);
 
  private:
   void give_one(Results&, std::size_t i, std::span<const Tensor> inputs);
 };
 
-// Values without their history, whose derivative is refused with this text.
+// The same values without their history, recorded by a node that throws this text when it is differentiated.
 std::vector<Tensor> refuse_derivative(const std::vector<Tensor>& values, std::vector<Edge> from, std::string text);
 
 }  // namespace neura

@@ -5,11 +5,11 @@
 #include "neura/autograd/run.h"
 #include "neura/core/interpreter.h"
 #include "neura/core/state.h"
-#include "neura/op/autocast.h"
 #include "neura/core/wrapped.h"
-#include "neura/ops/create/copy.h"
+#include "neura/op/autocast.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"
 #include "neura/ops/shape/view.h"
 

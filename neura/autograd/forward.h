@@ -20,30 +20,30 @@ class DualLevel final : public Level {
   friend struct DualCall;
   struct Dual;
   Tensor pair(Tensor primal, Tensor tangent) const;
-  Tensor tangent_of(const TensorImpl*) const;  // a view's may be a window on what its root has by now
+  Tensor tangent_of(const TensorImpl*) const;  // of a view: read from the present tangent of its base
   bool spreads(const Call&) const override;
   Tensor adopted(const Tensor& value) override { return pair(value, {}); }
   void run(Call&) override;
   void write(Call&, struct DualCall&);
 };
 
-// A call as its rule sees it: values and tangents beneath.
+// The arguments of a forward-mode rule: primals and tangents, unwrapped.
 struct DualCall {
   DualLevel& level;
   Call& call;
-  std::vector<Tensor> in, tangent;  // undefined: a number, absent; no tangent
+  std::vector<Tensor> in, tangent;  // undefined: of a number or an absent operand; without a tangent
   Tensor out[kMaxOutputs], moved[kMaxOutputs];
 
   DualCall(DualLevel&, Call&);
   bool moves() const;  // has any operand a tangent?
-  void primal();       // the call itself, as one that returns new tensors
+  void primal();       // computes the primals, into new tensors
   Tensor once(const Row&, const void* op, const std::vector<Tensor>& operands, int result = 0) const;
   void pointwise();
   void slope();
-  void linear();                  // in each operand, or in all together
-  void sum_of_parts(int addend);  // a product with, at that place, something added
-  void copies();                  // the last operand replaces the first
-  void by_gradient();             // any other
+  void linear();                  // of operations linear in each operand, or in all together
+  void sum_of_parts(int addend);  // of a product to which operand `addend` is added
+  void copies();                  // of operations that copy the last operand over the first
+  void by_gradient();             // of any other: differentiates its gradient
 };
 
 }  // namespace neura

@@ -17,7 +17,7 @@ namespace {
 
 void add_up(Tensor& sum, Tensor part) { sum = sum ? add(sum, part) : std::move(part); }
 
-// True if the computation beneath has to be differentiable: kernels of slopes do not do then.
+// True if the inner computation has to be differentiable: then kernels of slopes cannot be used.
 bool is_followed(const Tensor& t) { return t && is_grad_enabled() && (t.requires_grad() || has_derivative_beneath(t)); }
 bool is_followed(const std::vector<Tensor>& tensors) {
   for (const Tensor& t : tensors)

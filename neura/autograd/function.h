@@ -1,4 +1,4 @@
-// Differentiable functions of one's own, and checkpointing.
+// Custom autograd functions, and checkpointing.
 #pragma once
 #include <exception>
 #include <functional>

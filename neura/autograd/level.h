@@ -1,7 +1,7 @@
-// A transform of functions: an interceptor that knows its own tensors, batches of samples (batch.h) or values with
-// tangents (forward.h), by what their storage wraps. Levels stack; each takes its own tensors out of a call and hands
-// what is beneath to the level below. What a program inside records for its own gradients is recorded here, above: the
-// graphs of the tensors beneath belong to the outer levels.
+// A function transform as an interceptor. Its tensors' storages wrap batches of samples (batch.h) or primals with
+// tangents (forward.h). Levels stack: each unwraps its own tensors in a call and makes calls on the wrapped ones, which
+// the level below gets. Gradients that the transformed function itself asks for are recorded on the wrapping tensors;
+// the graphs of the wrapped ones belong to the outer levels.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,13 +15,14 @@ class Level : public Interceptor {
  public:
   Level();
   ~Level() override;
-  // Before a level is made, and after it is gone: while none is there, a guard refuses tensors that outlived theirs.
+  // Called before a level is made and after it is gone: while there is none, a guard refuses tensors that outlived
+  // their level.
   static void open();
   static void closed();
   void call(Call&) final;
-  // t at this level, to be a leaf of its own: itself if it is wrapped here already.
+  // t wrapped at this level, as a new leaf; t itself if it is wrapped here already.
   virtual Tensor lift(const Tensor& t) = 0;
-  // Numbers that a call of a level above, or of this one, draws: whose part they are is said before they are drawn.
+  // Told of the random numbers that a call of this level, or of one above, has reserved, before they are drawn.
   virtual void announce(const Call&, const PhiloxState&) {}
   bool owns(const Tensor& t) const { return t && handle_of(t.impl()); }
   Tensor beneath(const Tensor& t) const;  // the tensor that t wraps at this level; t itself if it is not of this level
@@ -39,16 +40,17 @@ class Level : public Interceptor {
   Handle* handle_of(const TensorImpl* t) const;  // null if t is not of this level
   Handle* handle_of(const Operand& o) const { return o.is_tensor() ? handle_of(o.tensor) : nullptr; }
   std::uint64_t number() const { return number_; }
-  // A tensor made inside, which is written with what only this level's tensors hold, becomes one of them: zeros that a
-  // program fills. These say whether such a write is ahead, and what it becomes.
+  // A tensor made inside the function (zeros that it fills) becomes one of this level when a value of this level is
+  // written into it. spreads(): is the call such a write? adopted(): the wrapped value.
   virtual bool spreads(const Call&) const = 0;
   virtual Tensor adopted(const Tensor& value) = 0;
-  virtual void run(Call&) = 0;                // with at least one operand or destination of this level
-  void reserve(Call&);                        // announced here and below; before the call is recorded with them
-  virtual bool draw(Call&) { return false; }  // of random numbers, with none; false: goes below
-  virtual bool records_parts(const Call&) const { return false; }  // the call is recorded as what it is made of
+  virtual void run(Call&) = 0;  // with at least one operand or destination of this level
+  void reserve(Call&);          // reserves and announces random numbers, before the call is recorded with them
+  // A call that draws and has no operand of this level. False: the level below takes it.
+  virtual bool draw(Call&) { return false; }
+  virtual bool records_parts(const Call&) const { return false; }  // records the calls that it consists of, not itself
 
-  class Inside {  // calls are of this level again
+  class Inside {  // while it lives, calls come to this level
    public:
     explicit Inside(Level&);
     ~Inside();
@@ -59,7 +61,7 @@ class Level : public Interceptor {
   };
   // A view's handle knows the root, so that a write to it while recording reaches the root's history.
   void set_base(const Tensor& view, const TensorImpl* of);
-  void written(const Call&);  // versions of the destination
+  void written(const Call&);  // raises the destination's version
 
  private:
   void see(const TensorImpl*, bool& ours, bool& history) const;
@@ -67,7 +69,7 @@ class Level : public Interceptor {
   const std::uint64_t number_, first_id_;
 };
 
-// While it lives, calls of this thread see only what lies beneath that level: for a rule that a program wrote.
+// While it lives, calls of this thread skip that level and those above it: for rules that a program wrote.
 class BeneathScope {
  public:
   explicit BeneathScope(const Level&);
@@ -81,8 +83,8 @@ class BeneathScope {
 // The topmost level of this thread, or null.
 Level* top_level();
 Level* top_level_of(std::span<const Tensor>);  // the topmost to which one of them belongs, or null
-// What grad() of functions differentiates by: x joined to nothing, or to x's own history where it has one, wrapped at
-// the top level so that everything made of it is recorded there.
+// The leaf that the functional grad() differentiates with respect to: x, with its own history if it has one, wrapped at
+// the top level, so that all that is computed from it is recorded there.
 Tensor own_leaf(const Tensor& x);
 // True if the wrapped tensor has a tangent or a graph of an outer level.
 bool has_derivative_beneath(const Tensor&);

@@ -1,4 +1,4 @@
-// One backward: which nodes are due, what has arrived for them, and the order in which they run.
+// One backward pass: the nodes that are ready, the gradients accumulated for them, and the order in which they run.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
@@ -43,12 +43,12 @@ struct Run {
   bool will_run(const Node&);
   void go();
   void accumulate_targets();                        // into their .grad
-  void leave(const Node&, Tensor* results, int n);  // the hooks that see what a derivative gave
+  void leave(const Node&, Tensor* results, int n);  // runs the hooks that get a derivative's results
 
  private:
   class Inside;  // while one lives, the thread runs this backward
   const std::uint64_t number_;
-  std::unordered_set<const Node*> reached_;  // from the roots, once somebody asks
+  std::unordered_set<const Node*> reached_;  // from the roots; filled by the first will_run()
   friend std::uint64_t current_backward();
   void enter(const Node&, Tensor* g);
   void step(Node* n, Tensor* g);
@@ -58,17 +58,17 @@ struct Run {
 std::uint64_t current_backward();  // of this thread: a number of its own for each, 0 outside
 bool will_run(const Node&);        // does the backward of this thread reach the node, or has it? False outside
 
-// Hooks of a node: with all that arrived, before it runs, and with what it gave.
+// Hooks of a node: called before it runs, with the gradients of its results, and after it, with those of its operands.
 HookHandle register_node_prehook(Node&, Hooks::Enter);
 HookHandle register_node_hook(Node&, Hooks::Leave);
 
 // into += g, reusing whichever buffer has no other reference.
 void add_to(Tensor& into, Tensor&& g, bool create_graph);
-// The same where g is the gradient of a window alone, where `into` may be known to be zero; false where it cannot be
+// The same where g is the gradient of a window of `into`; is_zero: `into` is zero in it. False where that cannot be
 // done in place.
 bool write_window(const Tensor& into, const Tensor& g, const Gradient& c, bool is_zero = false);
-Tensor spread(const Tensor& g, const Gradient& c);  // the whole that the window is a part of
-extern std::atomic<int> hooked_leaves;              // while zero, backward needs no look ahead
+Tensor spread(const Tensor& g, const Gradient& c);  // the gradient of the whole base: g in the window, zero elsewhere
+extern std::atomic<int> hooked_leaves;  // leaves with hooks; while there are none, backward need not look ahead
 
 void gradient_by_definition(Gradient&);  // definition.cpp: for derivatives of derivatives, or where there is no formula
 

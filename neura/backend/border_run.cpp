@@ -47,7 +47,7 @@ struct Views {
     for (int d = 0; d < v.rank(); ++d)
       dimension(k, d, v.size(d), all[k].on_host ? 0 : v.stride(d) * size_of(v.dtype()));
   }
-  // A number on the host has the dtype that is computed in, whatever the kernel takes.
+  // A number on the host has the dtype of the computation, independent of the dtypes of the kernel.
   bool fit(std::uint32_t dtypes) const {
     for (const neura_view& v : all)
       if (dtypes && v.rank >= 0 && !v.on_host && !(dtypes >> v.dtype & 1)) return false;

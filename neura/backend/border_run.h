@@ -10,8 +10,7 @@
 
 namespace neura {
 
-// Of a call, what is the operation's: its attributes as border.h's functions read them. `host` is set by
-// op/border.cpp.
+// The operation of a call: its attributes, as the functions of border.h read them. op/border.cpp sets `host`.
 namespace detail {
 inline const neura_host* border_host = nullptr;
 }
@@ -29,7 +28,7 @@ struct HostFallback {
 };
 std::vector<HostFallback> host_fallbacks();  // by device and operation, since the last reset
 void reset_host_fallbacks();
-// For all threads. What it was; at first, whether NEURA_FORBID_HOST_FALLBACK is 1.
+// For all threads. Returns the previous value; the initial one is that of NEURA_FORBID_HOST_FALLBACK.
 bool forbid_host_fallback(bool on);
 
 // Copies of views in the host's memory, laid out as they are on the device.

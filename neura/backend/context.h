@@ -19,7 +19,7 @@ class Context {
   }
 
   // Of the device; uninitialised, 64-byte aligned, gone when the call ends. `bytes` may be 0. For operations and the
-  // cpu's kernels: a back end of its own has its own.
+  // cpu's kernels. Device back ends have their own scratch memory (cuda/runtime/scratch.h).
   void* scratch(std::size_t bytes);
   template <class T> T* scratch_of(std::int64_t n) { return static_cast<T*>(scratch(std::size_t(n) * sizeof(T))); }
 

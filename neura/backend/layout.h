@@ -1,4 +1,4 @@
-// What a back end and the library must agree on, as a number.
+// A hash of the layouts that a back end and the library must agree on.
 #pragma once
 #include "neura/backend/backend.h"
 #include "neura/backend/kernels/conv.h"

@@ -6,8 +6,8 @@
 
 namespace neura {
 
-// write(context, out) with a context of the cpu: where the values belong, or into memory from which they are brought
-// there. For kernels: `call` is the context of one.
+// Calls write(context, out) with a context of the cpu: on `out` itself, or on a copy on the cpu that is then written to
+// `out`. For kernels, whose context is `call`.
 template <class F> void made_on_cpu(Context& call, View out, F write) {
   if (out.spec->device.is_cpu()) return write(call, out);
   Context cpu(cpu_backend(), Device(), call.op);

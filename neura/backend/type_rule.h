@@ -12,7 +12,7 @@ struct TypeRule {
   bool own_conjugate = false;  // not holomorphic: the row's slope is already the complex gradient
   bool mask_first = false;     // the first operand is a condition (where)
 
-  bool divides = false;  // integers by its second operand: zeros among them are refused before the kernel
+  bool divides = false;  // integer division: zeros in the second operand are refused before the kernel
 
   constexpr TypeRule not_holomorphic() const { return {result_type, accepted, true, mask_first, divides}; }
   constexpr TypeRule with_condition() const { return {result_type, accepted, own_conjugate, true, divides}; }
@@ -47,7 +47,7 @@ struct TypeRule {
   }
 };
 
-// The vocabulary of the column. (In a namespace of their own: `all` and `same` are names of operations too.)
+// What the rows' column `types` is written with, in a namespace of its own, since `all` and `same` are operations too.
 namespace type_rules {
 using dtypes::all;
 using dtypes::booleans;

@@ -1,4 +1,4 @@
-// What the C interface opens: a model of a file, which never changes, and what runs it.
+// The models of the C interface: an immutable model from a file, and its runners.
 #pragma once
 #include <memory>
 #include <span>
@@ -18,8 +18,8 @@ struct Port {
   Device device = {};               // where the model takes it
 };
 
-// Any thread may call it. Inputs fit the ports and are on their devices; results are on any, and may share memory with
-// whatever.
+// Any thread may call it. Inputs fit the ports and are on their devices; results are on any device, and
+// may alias other tensors.
 class Runner {
  public:
   virtual ~Runner() = default;

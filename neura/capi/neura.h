@@ -87,10 +87,10 @@ enum { NEURA_ABI = 1 };
 /* What functions return. */
 typedef enum neura_code {
   NEURA_DONE = 0,
-  NEURA_E_VALUE = 1,           /* an argument that is none: null, a count, a device's name */
+  NEURA_E_VALUE = 1,           /* an invalid argument: null, a count, a device's name */
   NEURA_E_DTYPE = 2,           /* a tensor of another dtype */
   NEURA_E_SHAPE = 3,           /* a tensor of other sizes */
-  NEURA_E_DEVICE = 4,          /* a device that is not there, or memory of one */
+  NEURA_E_DEVICE = 4,          /* no such device, or memory of another one */
   NEURA_E_INDEX = 5,           /* an index outside of its range, also in a tensor */
   NEURA_E_IO = 6,              /* the system refused: no such file, no permission */
   NEURA_E_FORMAT = 7,          /* a file that is damaged, or another kind of file */

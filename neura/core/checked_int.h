@@ -1,12 +1,12 @@
-// Sizes and counts that a user gives, before they are computed with: what leaves 64 bits, or the memory of the machine,
-// is refused with the name of the operation.
+// Arithmetic on sizes and counts that a user gives: a result that overflows 64 bits, or exceeds the machine's memory,
+// is an error that names the operation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace neura {
 
-// A whole number that remembers whether it left 64 bits: of("tile") gives it back, or ValueError.
+// An integer that remembers whether it overflowed: of("tile") returns its value, or throws ValueError.
 class CheckedInt {
  public:
   constexpr CheckedInt(std::int64_t value) : value_(value) {}
@@ -28,7 +28,7 @@ class CheckedInt {
   bool fits_ = true;
 };
 
-// What a list of tensors takes for each of them, its own list apart.
+// About what one tensor of a list takes, beside its bytes.
 inline constexpr std::size_t kTensorBytes = 256;
 // OutOfMemoryError where `count` items of so many bytes are more than the machine, or the process's limit, has: asked
 // before a list is filled, which would take long to fail.

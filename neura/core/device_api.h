@@ -1,5 +1,5 @@
-// What a device other than the cpu does for core: memory, copies, waiting. A back end hands one table over when it is
-// loaded. No exception crosses this border: a function that fails returns why, in memory of the calling thread.
+// The services of a device other than the cpu for core: memory, copies, waiting. A back end hands one table over when
+// it is loaded. No exception crosses this border: a function that fails returns why, in memory of the calling thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -14,12 +14,12 @@ inline constexpr int kMaxRegistered = 64;  // device types of one process
 // "meta", behind cuda: sizes, strides and dtypes without bytes (core/meta.h).
 inline constexpr DeviceType kMeta{std::uint8_t(DeviceType::cuda) + 1};
 constexpr bool is_meta(Device d) { return d.type == kMeta; }
-// Meta, or of a type that a back end registered: the door hands its calls to op/border.h.
+// Meta, or of a type that a back end registered: `apply` hands its calls to op/border.h.
 constexpr bool is_registered(Device d) { return d.type > DeviceType::cuda; }
 constexpr int registered_slot(DeviceType t) { return int(t) - int(kMeta) - 1; }
 constexpr DeviceType registered_type(int slot) { return DeviceType(slot + int(kMeta) + 1); }
 
-// ValueError where the name is taken, or is none: lower case letters, digits and _, a letter first. `prepare` makes the
+// ValueError if the name is taken or invalid (lower case letters, digits and _, a letter first). `prepare` makes the
 // type ready, before others can find it.
 DeviceType announce_device_type(std::string_view name, const std::function<void(DeviceType)>& prepare);
 const std::string& device_type_name(DeviceType);

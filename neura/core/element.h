@@ -11,7 +11,7 @@
 
 namespace neura {
 
-// Bytes that may be copied, shared between threads and read as a number.
+// The C++ type of a dtype: trivially copyable, and made from a number.
 template <class T>
 concept Element = requires {
   dtype_of_t<T>::value;

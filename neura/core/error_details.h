@@ -1,4 +1,4 @@
-// What a handler may ask of an error instead of reading its text.
+// Details of an error for handlers, so that they need not parse its text.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace neura {
 
-// An operation that has no kernel for a dtype, of whatever operand: as a class of its own where hosts tell it apart
-// from dtypes that do not go together.
+// An operation has no kernel for the dtype of one of its operands: a class of its own, since Python raises another type
+// for it than for dtypes that do not match.
 struct UnsupportedDTypeError : DTypeError {
   using DTypeError::DTypeError;
 };
 
-// Of a check that is a statement `assert` in PyTorch: E, and where hosts have such a class an AssertionError, too.
+// For checks that PyTorch makes with `assert`: an E that Python catches as an AssertionError, too.
 struct Asserted {
   virtual ~Asserted() = default;
 };
@@ -26,14 +26,14 @@ struct ErrorDetails {
 };
 ErrorDetails details_of(const Error&);
 
-// The exception that is being handled again, of its type, with the operands of `op` and, if it names no more than the
-// step that failed (allocate, scratch, copy), its name. One that has operands stays as it is: it came from a call
-// inside of this one.
+// Throws the exception that is being handled again, with its type and the operands of `op`; if its text names only the
+// step that failed (allocate, scratch, copy), also with the name of `op`. One that has operands stays as it is: it came
+// from a call inside of this one.
 [[noreturn]] void rethrow_with_details(const char* op, std::vector<Spec> operands);
 
-// The exception that is being handled again, of its type and with its operands, which bears the name of the function
-// `called` where it bore that of a step of it, or none. `own` is what its operation is called. Sentences about a device
-// or a layout name these, and one about a reduction keeps the word.
+// Throws the exception that is being handled again, with its type and operands. Its text then begins with `called`, the
+// function that the user called, instead of the name of one of its steps; it stays if it begins with `called`, with
+// `own`, the name of the operation, or with "device" or "layout". After "reduction" the word is kept.
 [[noreturn]] void rethrow_of(const std::string& called, const std::string& own);
 
 }  // namespace neura

@@ -1,6 +1,6 @@
-// What a tensor carries beside its Spec where sizes and strides do not describe its layout, such as a sparse
-// layout. It is in the storage, so that a dense tensor takes no more memory. No kernel gets such a tensor: the door
-// (op/apply.h) hands the call to the extension, and refuses it where that has no rule for the operation.
+// The data of a tensor whose layout sizes and strides do not describe, such as a sparse one. It is in the storage, so
+// that a dense tensor takes no more memory. No kernel gets such a tensor: `apply` (op/apply.h) hands the call to the
+// extension, and throws where that has no rule for the operation.
 #pragma once
 #include "neura/core/print.h"
 #include "neura/core/wrapped.h"
@@ -24,7 +24,7 @@ inline Extension* extension(const TensorImpl* t) {
 }
 // A tensor of those sizes and dtype that carries it. It counts as not contiguous, which keeps it from the flat path.
 Tensor extend(std::unique_ptr<Extension>, const Spec&);
-// NotImplementedError where a tensor has an extension, for what reads memory or values without the door.
+// NotImplementedError where a tensor has an extension: for code that reads memory or values without a call of `apply`.
 void check_dense(const char* op, const Tensor&);
 
 }  // namespace neura

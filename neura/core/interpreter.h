@@ -1,5 +1,5 @@
-// The language that calls Neura, if there is one: Python has a lock that long work must not keep, and objects that live
-// as long as what they show. A C++ program leaves `interpreter` null and pays a load.
+// The interpreter of a host language, if there is one: Python has a lock (the GIL) that long work must not hold, and
+// keeps one object for each tensor. A C++ program leaves `interpreter` null and pays a load.
 #pragma once
 
 namespace neura {
@@ -7,9 +7,10 @@ namespace neura {
 struct TensorImpl;
 
 struct Interpreter {
-  void* (*unlock)();                 // lets go of the lock; null if this thread does not hold it
-  void (*lock)(void* unlocked);      // takes it again
-  void (*last_handle)(TensorImpl*);  // of a tensor whose object is kept: takes over the count of the last handle
+  void* (*unlock)();             // releases the lock; null if this thread does not hold it
+  void (*lock)(void* unlocked);  // takes it again
+  void (*last_handle)(
+      TensorImpl*);  // the last handle of a tensor that has a kept object: the object takes over its reference
 };
 extern const Interpreter* interpreter;  // set before a second thread can see it
 

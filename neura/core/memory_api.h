@@ -7,8 +7,8 @@
 namespace neura {
 
 struct MemoryCounts {                 // so far, but for the last two
-  std::int64_t hits, misses;          // allocations from what was kept, and from the device
-  std::int64_t retries, failures;     // after all that was kept had been given back, and in vain
+  std::int64_t hits, misses;          // allocations served from kept blocks, and from the device
+  std::int64_t retries, failures;     // second attempts, after all kept blocks were given back; failed allocations
   std::int64_t taken, given;          // segments: from the device, and back to it
   std::size_t largest_free, waiting;  // bytes: the largest block that is kept; released, but another stream is not done
   std::size_t limit;                  // bytes, of the segments together

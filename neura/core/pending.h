@@ -20,7 +20,7 @@ Ref<Promise> promise_of(Storage*);  // null if it has bytes
 // The promise is kept with the bytes of a tensor that has no other reference.
 void keep_promise(Storage*, const Tensor& bytes);
 void settle(Storage*);
-// Not while it waits; another thread may be settling it.
+// False until its bytes are computed, which another thread may be doing.
 inline bool has_bytes(const TensorImpl* t) { return __atomic_load_n(&t->storage->data, __ATOMIC_ACQUIRE); }
 inline void settled(const TensorImpl* t) {
   if (!has_bytes(t)) [[unlikely]]

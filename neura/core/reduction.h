@@ -1,4 +1,4 @@
-// What a loss does with its elements.
+// The reduction of a loss: none, mean or sum.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Numbers beside the integers of a dtype: does it hold them, which of its own is the nearest?
+// Whether a dtype can represent a number, and the nearest one that it can.
 #pragma once
 #include "neura/core/scalar.h"
 
@@ -14,7 +14,7 @@ inline bool in_range(const Scalar& value, DType dtype) {
 Scalar saturated(const Scalar& value, DType dtype);
 
 // True if a tensor of that dtype can hold the value. PyTorch's rule: fractions are cut off, a negative number wraps
-// once in uint8, bool takes everything; too large a number or NaN is none among integers, and a real dtype takes no
+// once in uint8, bool takes everything; a number out of range, or NaN, fits no integer dtype, and a real dtype takes no
 // imaginary part.
 bool storable(const Scalar& value, DType dtype);
 void check_storable(const char* op, const Scalar& value, DType dtype);  // ValueError

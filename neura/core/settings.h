@@ -1,4 +1,4 @@
-// What the environment asks for. Its variables are rows of tables/settings.def, and are read here alone, which
+// Settings from the environment. The variables are rows of tables/settings.def, and are read here alone, which
 // tools/check_floors.py sees to.
 #pragma once
 #include <cstdlib>
@@ -20,7 +20,7 @@ inline const char* variable_of(Setting s) {
   };
   return names[int(s)];
 }
-// What the variable says; null: it is not set.
+// The variable's value; null if it is not set.
 inline const char* setting(Setting s) { return std::getenv(variable_of(s)); }
 // The same; null also where it is empty.
 inline const char* setting_given(Setting s) {

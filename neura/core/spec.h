@@ -1,4 +1,4 @@
-// What a tensor is, apart from its bytes: dtype, device, sizes and strides. Offset and strides are in elements.
+// A tensor's metadata: dtype, device, sizes and strides. Offset and strides are in elements.
 #pragma once
 #include "neura/core/device.h"
 #include "neura/core/dtype.h"

@@ -94,7 +94,7 @@ Storage* Storage::make(std::size_t bytes, Device device) {
 
 Storage* Storage::wrap(void* data, std::size_t bytes, void (*release)(Storage*), void* context) {
   Storage* s = new (memory::allocate(sizeof(Storage))) Storage;
-  // No bytes without an address get one, which is never read: an operand without would be an absent one.
+  // An empty view gets a non-null address, which is never read: a null pointer means an absent operand.
   s->data = data || bytes ? data : s;
   s->bytes = bytes, s->capacity = bytes, s->release = release, s->context = context;
   return s;

@@ -28,7 +28,7 @@ struct TensorImpl {
   std::uint16_t output = 0;      // which output of `history` this is
   bool locked_view = false;      // one of several views of one call (split, unbind): no in-place while recording
   bool inference = false;        // made in inference mode: never recorded
-  bool unversioned = false;      // of Tensor.data and its views: a write is none that a saved value would miss
+  bool unversioned = false;      // of Tensor.data and its views: writes through it do not invalidate saved values
   bool hosted = false;           // never reset: the host's object may outlive the last handle (core/interpreter.h)
   Storage* storage;
   RelaxedAtomic<History*> history = nullptr;  // of a view: rewritten under a lock at the first query (edge_of)
@@ -76,7 +76,7 @@ class Tensor {
   explicit Tensor(Ref<TensorImpl> p) : p_(std::move(p)) {}
   static Tensor empty(const Spec&);  // uninitialised
 
-  // What it is. An undefined tensor has none of this: ValueError.
+  // Metadata. ValueError for an undefined tensor.
   TensorImpl* impl() const { return p_.get(); }
   bool defined() const { return bool(p_); }
   explicit operator bool() const { return bool(p_); }

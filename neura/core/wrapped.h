@@ -24,13 +24,13 @@ inline bool is_wrapped(const Tensor& t) { return t && wrapped(t.impl()); }
 Tensor wrap(std::unique_ptr<Wrapped>, const Spec&);
 // The tensor with bytes below all wrappers: every sample of every level. Itself if it wraps nothing.
 Tensor innermost(const Tensor&);
-// AutogradError where a program inside a transform is about to read a value that is another one for each sample, or,
-// the second, memory that a wrapper has not.
+// AutogradError if a program inside a transform is about to read a value that differs from sample to sample.
 void check_one_value(const char* op, const Tensor&);
+// AutogradError if it is about to read memory: wrappers have none.
 void check_readable(const char* op, const Tensor&);
 // item() of a wrapped tensor: where all samples have one value, or the value that has a tangent; else AutogradError.
 Scalar agreed_item(const Tensor&);
-// For a host language: its detach(), which drops tangents and the histories beneath too.
+// For a host language's detach(), which also drops tangents and the histories of inner tensors.
 Tensor detach_all(const Tensor&);
 
 }  // namespace neura

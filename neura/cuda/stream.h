@@ -7,14 +7,14 @@ namespace neura::cuda {
 // Copies are the same stream. When the last one goes, its work is finished all the same.
 //
 // A tensor's memory belongs to the stream on which it was made. Work on another stream must wait for it
-// (wait_stream), and tells the memory (record_stream) if the tensor may be let go of before that work is done.
+// (wait_stream), and tells the memory (record_stream) if the tensor may be freed before that work is done.
 class Stream {
  public:
   explicit Stream(Device device = current_device(), int priority = 0);  // -1 goes before 0; what is out of range is cut
   void synchronize() const;                                             // the host waits
-  bool query() const;                                                   // is all done that it was given?
+  bool query() const;                                                   // true if all its work is done
   void wait_event(const Event& e) const { e.wait(*this); }
-  void wait_stream(const Stream&) const;  // for all that the other one was given so far; the host goes on
+  void wait_stream(const Stream&) const;  // waits for the work queued on the other so far; the host does not wait
   Event record_event(EventOptions o = {}) const;
   Device device() const;
   int priority() const;

@@ -44,8 +44,8 @@ struct RandomAffine {
   Tensor operator()(const Tensor& image) const;
 };
 
-// With probability p, a window of a random area and shape gets `value`, one number or one for each channel; without
-// numbers normal noise. (Zhong et al., Random erasing data augmentation, 2017.)
+// With probability p, fills a window of random area and aspect ratio with `value`, one number or one per channel; by
+// default with normal noise. (Zhong et al., Random erasing data augmentation, 2017.)
 struct RandomErasing {
   double p = 0.5;
   Range scale = {0.02, 0.33}, ratio = {0.3, 3.3};
@@ -54,7 +54,7 @@ struct RandomErasing {
   Tensor operator()(const Tensor& image) const;
 };
 
-// Blurred by a random standard deviation.
+// Gaussian blur of a random standard deviation.
 struct GaussianBlur {
   std::array<std::int64_t, 2> kernel_size;
   Range sigma = {0.1, 2};
@@ -78,7 +78,7 @@ struct TrivialAugmentWide {
   Tensor operator()(const Tensor& image) const;
 };
 
-// One of 25 pairs of changes that were found for "imagenet", "cifar10" or "svhn". (Cubuk et al., AutoAugment, 2018.)
+// One of the 25 pairs of changes of a policy: "imagenet", "cifar10" or "svhn". (Cubuk et al., AutoAugment, 2018.)
 struct AutoAugment {
   std::string_view policy = "imagenet";
   AffineOptions options = {};

@@ -26,7 +26,7 @@ enum class Change {
   invert
 };
 
-// How far the changes go at the highest magnitude.
+// The ranges at the highest magnitude.
 struct Reach {
   double shear, translate_x, translate_y, degrees, colour;
   int lost_bits;  // of posterize

@@ -1,6 +1,6 @@
 // From a list of items to a batch: tensors are stacked, numbers become a tensor, pairs, tuples, arrays, vectors and
-// maps go part by part, text becomes a list. What is left is an error at compile time: give the loader a function of
-// your own.
+// maps go part by part, text becomes a list. Any other type is an error at compile time: give the loader a collate
+// function.
 #pragma once
 #include <array>
 #include <map>
@@ -32,7 +32,7 @@ template <> struct Collate<Tensor> {
   static Tensor batch(const std::vector<Tensor>& items) { return stack_items(items); }
 };
 
-// As in torch: whole numbers become int64, bool stays bool; float and double keep what C++ says.
+// As in torch, integers become int64 and bool stays bool; float and double keep their C++ type.
 template <class T>
 requires std::is_arithmetic_v<T>
 struct Collate<T> {
@@ -108,7 +108,7 @@ struct DefaultCollate {
   template <class T> auto operator()(const std::vector<T>& items) const { return default_collate(items); }
 };
 
-// f(tensor) in the place of every tensor of a batch.
+// Replaces every tensor of a batch by f(tensor).
 template <class B, class F> B map_tensors(B batch, const F& f) {
   if constexpr (std::is_same_v<B, Tensor>) {
     return f(batch);

@@ -1,4 +1,4 @@
-// The half of image_ops.h that changes what pixels are.
+// The functions of image_ops.h that change values of pixels, not their places.
 #include <algorithm>
 #include <cmath>
 
@@ -197,7 +197,7 @@ Tensor equalize(const Tensor& image) {
   const Tensor x = image.reshape({-1, pixels}).to(int64);
   const Tensor none = zeros({x.size(0), 256}, {.dtype = int64, .device = image.device()});
   const Tensor counts = scatter_add(none, 1, x, ones_like(x));
-  // Levels rise by one for every `step` pixels; those of the highest level do not count.
+  // The new level rises by one every `step` pixels; pixels of the highest level do not count.
   const Tensor highest = gather(counts, 1, amax(x, {1}, true));
   const Tensor step = floor_divide(sub(full_like(highest, pixels), highest), 255);
   const Tensor safe = where(eq(step, 0), ones_like(step), step), below = sub(cumsum(counts, 1), counts);

@@ -1,4 +1,4 @@
-// Tables in text: of numbers, or of anything.
+// CSV: tables of numbers, or of any text.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,17 +1,17 @@
-// Data loading: data sets, samplers, loaders, files of pictures, transforms.
+// Data loading: data sets, samplers, loaders, image files, transforms.
 #pragma once
 #include "neura/data/augment.h"
 #include "neura/data/combine.h"
 #include "neura/data/csv.h"
 #include "neura/data/distributed_sampler.h"
 #include "neura/data/idx.h"
+#include "neura/data/image.h"
 #include "neura/data/image_ops.h"
 #include "neura/data/image_pipeline.h"
 #include "neura/data/image_sets.h"
+#include "neura/data/jpeg.h"
 #include "neura/data/loader.h"
 #include "neura/data/mnist.h"
-#include "neura/data/image.h"
-#include "neura/data/jpeg.h"
 #include "neura/data/png.h"
 #include "neura/data/text.h"
 #include "neura/data/transforms.h"

@@ -8,9 +8,9 @@
 #include "neura/data/combine.h"
 #include "neura/data/device_copy.h"
 #include "neura/data/random.h"
+#include "neura/op/defer.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/shape/join.h"
-#include "neura/op/defer.h"
 
 namespace neura::data {
 namespace {
@@ -20,7 +20,7 @@ bool plain(const Tensor& t) { return t.device().is_cpu() && t.is_contiguous() &&
 
 // copy(i): one piece of `bytes`. Pieces are shared among threads when there is enough to do.
 template <class Copy> void copy_pieces(std::int64_t n, std::size_t bytes, Copy copy) {
-  constexpr std::int64_t kBytesPerTask = 256 * 1024;  // less, and one thread is faster
+  constexpr std::int64_t kBytesPerTask = 256 * 1024;  // below this, one thread is faster
   const std::int64_t grain = std::max<std::int64_t>(1, kBytesPerTask / std::max<std::int64_t>(1, std::int64_t(bytes)));
   parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) copy(i);

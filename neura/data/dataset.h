@@ -34,7 +34,7 @@ concept StreamStyle = requires(const D& d) {
 
 template <MapStyle D> using ItemOf = std::remove_cvref_t<decltype(std::declval<const D&>().get(0))>;
 
-// The same as base classes, where the type must be chosen at run time.
+// The same as virtual base classes, for types chosen at run time.
 template <class T> struct Dataset {
   virtual ~Dataset() = default;
   virtual T get(std::int64_t index) const = 0;

@@ -1,5 +1,5 @@
-// How batches get to the device of a loader: put together in pinned memory, copied on a stream of their own, so that
-// neither the host nor the work on the device waits for it.
+// Copies of batches to a loader's device: assembled in pinned memory and copied on a separate stream, so that neither
+// the host nor the computing stream waits.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace neura::data {
 // Uninitialised, for code that collates a batch: in pinned memory within a PinnedBatches, else as always.
 Tensor empty_batch(DType, const Shape&);
 
-bool set_pinned_batches(bool on);  // of this thread; what it was before
+bool set_pinned_batches(bool on);  // of this thread; returns the previous value
 class PinnedBatches {              // of this thread, while it lives
  public:
   explicit PinnedBatches(bool on) : before_(set_pinned_batches(on)) {}
@@ -24,10 +24,10 @@ class PinnedBatches {              // of this thread, while it lives
   bool before_;
 };
 
-// Tensors on their way to a device.
+// Asynchronous copies of tensors to a device.
 class CopyEvent {
  public:
-  // What is done with them on this thread's current stream from now on waits for them.
+  // Makes this thread's current stream wait for the copies.
   void take();
 
  private:
@@ -38,8 +38,8 @@ class CopyEvent {
 
 class DeviceCopy {  // of one loader, for all of its threads
  public:
-  // No device: batches stay where they are. DeviceError for one that cannot be used; `pin_memory` does nothing where
-  // there is no CUDA.
+  // Without a device batches stay where they are. DeviceError if the device cannot be used; `pin_memory` does nothing
+  // where there is no CUDA.
   DeviceCopy(std::optional<Device> device, bool pin_memory);
   bool pinned() const { return pinned_; }
   std::string str() const { return device_ ? device_->str() : "pinned memory"; }

@@ -1,4 +1,4 @@
-// Shares of a data set for processes that train together.
+// DistributedSampler: one share of a data set per process of a training.
 #pragma once
 #include "neura/data/sampler.h"
 
@@ -6,9 +6,9 @@ namespace neura::data {
 
 struct DistributedOptions {
   std::int64_t num_replicas = 1, rank = 0;
-  bool shuffle = true;  // a new order each epoch, which follows from seed and epoch: all ranks know it
+  bool shuffle = true;  // a new order each epoch, from seed and epoch, so the same on all ranks
   std::int64_t seed = 0;
-  bool drop_last = false;  // of items that do not make a whole share for each rank; else the first are taken twice
+  bool drop_last = false;  // drops the remainder of size / num_replicas; else the first items are taken twice
 };
 // Share number `rank` of num_replicas equal ones, of items 0 … size - 1. Call set_epoch before each epoch: the loader's
 // own generator is not drawn from. ValueError for a negative size and for a rank outside of [0, num_replicas).

@@ -8,8 +8,8 @@
 
 namespace neura::data {
 
-// uint8, int8, int16, int32, float32 or float64, as the file says. IoError; FormatError, with the place, for a file
-// that is damaged; what it says about sizes is checked against its length before anything is allocated.
+// uint8, int8, int16, int32, float32 or float64, as the file says. IoError; FormatError, with the offset, for a damaged
+// file; the sizes in its header are checked against its length before anything is allocated.
 Tensor read_idx(const std::string& path);
 // The same of bytes in memory; `name` is what errors call them.
 Tensor parse_idx(std::span<const std::byte> bytes, const std::string& name = "idx");

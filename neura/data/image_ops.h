@@ -1,4 +1,4 @@
-// Changes to pictures, [..., channels, height, width], without chance: what the transforms are made of. Composed of
+// Deterministic image operations on [..., channels, height, width], of which the transforms are made. Composed of
 // operations, so that they run on every device and on batches. Names, formulas and rounding are torchvision's
 // (transforms.v2.functional); integers stay integers of 0 … their largest, floats are taken as 0 … 1.
 #pragma once
@@ -19,7 +19,7 @@ Tensor numbers_like(const std::vector<double>&, const Shape&, const Tensor& like
 // One for each channel, or one for all, in the shape that broadcasts against a picture.
 Tensor per_channel(const std::vector<double>&, const Tensor& like);
 
-// Where pixels are.
+// Geometry.
 
 // "bilinear" and "bicubic", averaging over what shrinks with antialias; "nearest", "nearest-exact".
 Tensor resize(const Tensor& image, std::int64_t height, std::int64_t width, std::string_view interpolation = "bilinear",
@@ -41,7 +41,7 @@ struct AffineOptions {
   std::vector<double> fill = {};                     // of pixels outside, one number or one for each channel; else 0
   std::optional<std::array<double, 2>> center = {};  // x, y in pixels; else the middle
 };
-// Around the center: `shear` (x, y) and `angle` in degrees, clockwise, then `scale`, then `translate` (x, y) pixels.
+// Around the centre: `shear` (x, y) and `angle` in degrees, clockwise, then `scale`, then `translate` (x, y) pixels.
 Tensor affine(const Tensor& image, double angle, const std::array<double, 2>& translate, double scale,
               const std::array<double, 2>& shear, const AffineOptions& options = {});
 // Counter-clockwise. `expand`: the result holds all of the picture. Multiples of 90 degrees are exact where they can
@@ -54,11 +54,11 @@ Tensor erase(const Tensor& image, std::int64_t top, std::int64_t left, std::int6
 Tensor gaussian_blur(const Tensor& image, const std::array<std::int64_t, 2>& kernel_size,
                      const std::array<double, 2>& sigma);
 
-// What pixels are. Of 1 or 3 channels: ShapeError otherwise, where colours matter.
+// Colour. Of 1 or 3 channels: ShapeError otherwise, where colours matter.
 
 Tensor rgb_to_grayscale(const Tensor& image, std::int64_t num_output_channels = 1);  // by ITU-R 601 weights
 Tensor adjust_brightness(const Tensor& image, double factor);                        // 0 black, 1 as it is
-Tensor adjust_contrast(const Tensor& image, double factor);                          // 0 gray, 1 as it is
+Tensor adjust_contrast(const Tensor& image, double factor);                          // 0 grey, 1 as it is
 Tensor adjust_saturation(const Tensor& image, double factor);                        // 0 without colour, 1 as it is
 Tensor adjust_hue(const Tensor& image, double factor);                    // -0.5 … 0.5 of the circle of colours
 Tensor adjust_gamma(const Tensor& image, double gamma, double gain = 1);  // gain * image^gamma, of levels from 0 to 1

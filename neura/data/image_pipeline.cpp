@@ -6,9 +6,9 @@
 #include "neura/core/file.h"
 #include "neura/core/parallel.h"
 #include "neura/data/dataset.h"
+#include "neura/data/device_copy.h"
 #include "neura/data/image.h"
 #include "neura/data/image_sets.h"
-#include "neura/data/device_copy.h"
 #include "neura/data/resample.h"
 
 namespace neura::data {

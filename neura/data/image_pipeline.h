@@ -1,5 +1,5 @@
-// Files of pictures to batches for training in one go: decoded no further than the part that is used, resized, mirrored
-// and scaled straight into the batch, without a tensor for each picture.
+// Image files to training batches in one pass: only the part that is used is decoded, then resized, mirrored and
+// normalised straight into the batch, without a tensor for each picture.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct ImagePipeline {
   bool random_crop = true;
   std::array<double, 2> scale = {0.08, 1}, ratio = {3. / 4, 4. / 3};  // of random crops, as of RandomResizedCrop
   std::int64_t resize = 0;       // otherwise: the shorter side becomes this, then the middle is cut out; 0: no cutting
-  double flip = 0;               // the probability that left becomes right
+  double flip = 0;               // the probability of a horizontal flip
   DType dtype = DType::float32;  // or uint8, which stays 0 … 255
   std::vector<double> mean = {}, std = {};  // of 0 … 1: three numbers or one; empty: no Normalize
   // Decodes JPEG at 1/2, 1/4 or 1/8 where that still has as many pixels as the result: faster, and near, not equal.

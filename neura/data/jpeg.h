@@ -37,7 +37,7 @@ class JpegReader {
   std::unique_ptr<State> state_;
 };
 
-// Gray and colour as the file has them, or as `mode` says; CMYK becomes colour, alpha is 255.
+// Grey and colour as the file has them, or as `mode` says; CMYK becomes colour, alpha is 255.
 // `apply_exif_orientation`: turned as the camera was.
 Tensor decode_jpeg(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
                    bool apply_exif_orientation = false, const std::string& name = "jpeg");

@@ -12,10 +12,10 @@ namespace neura::data {
 
 // Loads a data set (MapStyle or StreamStyle) in batches. Each begin() is a new epoch. The batches of an epoch, with all
 // random transforms in it, follow from the seed and the epoch's number alone, not from the number of workers. An error
-// in a data set comes out where the batch is asked for, and says which item it was. A stream is read by one worker at a
-// time, in order; its batches are put together in parallel. With a device, batches are put together in pinned memory
-// and copied on a stream of their own, while the device is at the batch before. Throws ValueError for options that
-// contradict each other.
+// in a data set is thrown when its batch is asked for, and names the item. A stream is read by one worker at a time, in
+// order; its batches are put together in parallel. With a device, batches are put together in pinned memory and copied
+// on a stream of their own, while the device computes the previous batch. Throws ValueError for options that contradict
+// each other.
 template <class D, class F = DefaultCollate> class DataLoader {
  public:
   using Source = typename detail::SourceOf<D, F>::type;
@@ -41,7 +41,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
     Batch& operator*() const { return static_cast<detail::Batch<Batch>&>(*made_).batch; }
     Batch* operator->() const { return &**this; }
     Iterator& operator++() {
-      made_.reset();  // its memory may serve the next one
+      made_.reset();  // its memory may be reused for the next batch
       made_ = workers_ ? workers_->next(timeout_) : make();
       if (made_) static_cast<detail::Batch<Batch>&>(*made_).copied.take();
       return *this;
@@ -52,7 +52,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
    private:
     friend class DataLoader;
     std::unique_ptr<BuiltBatch> make() {
-      const DeviceScope here{Device()};  // as in workers, whatever the scope of this thread
+      const DeviceScope here{Device()};  // as in workers, ignoring this thread's DeviceScope
       const auto work = source_->draw(*progress_);
       return work ? source_->make(*work, *progress_) : nullptr;
     }

@@ -1,4 +1,4 @@
-// What a loader is told, and an epoch's batches as lists of indices.
+// A loader's options, and an epoch's batches as lists of indices.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,12 +17,12 @@ struct DataLoaderOptions {
   std::shared_ptr<const Sampler> sampler = {};             // instead of shuffle
   std::shared_ptr<const BatchSampler> batch_sampler = {};  // instead of batch_size, shuffle, sampler and drop_last
   int num_workers = 0;                                     // threads; 0: batches are made when they are asked for
-  bool drop_last = false;                                  // leave out a last batch that is not full
+  bool drop_last = false;                                  // drops the last batch if it is not full
   double timeout = 0;                                      // seconds to wait for workers; 0: for ever
   WorkerInit worker_init_fn = {};                          // called in each worker before its first item
   std::optional<std::uint64_t> seed = {};                  // else each epoch draws its seed from default_generator()
-  int prefetch_factor = 2;                                 // batches per worker that are made ahead
-  bool persistent_workers = false;                         // threads stay from epoch to epoch
+  int prefetch_factor = 2;                                 // batches per worker that are prefetched
+  bool persistent_workers = false;                         // workers stay alive between epochs
   Device device = default_device();                        // where batches are put
   bool pin_memory = false;  // of batches on the cpu, where there is CUDA: for asynchronous copies
 };

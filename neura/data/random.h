@@ -1,4 +1,4 @@
-// Chance in data loading: the generator that transforms draw from, and how loaders derive it.
+// Random numbers of data loading: the generator that transforms draw from, and how loaders seed it.
 #pragma once
 #include <cstdint>
 
@@ -13,10 +13,10 @@ Generator& generator();
 
 using neura::GeneratorScope;
 
-// A 64-bit seed for item (stream, index) of a family of seeds.
+// A 64-bit seed derived from a base seed, for item (stream, index).
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index);
 
-// One draw after the other from one reservation of a generator.
+// Draws numbers one by one from one reservation of a generator.
 class Draws {
  public:
   explicit Draws(Generator& g) : state_(g.reserve()) {}

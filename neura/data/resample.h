@@ -12,9 +12,9 @@ struct Box {
   double top, left, height, width;
 };
 
-// The average over each result's pixels, weighted by a triangle, as Pillow and PyTorch's antialias have it; between
-// pixels where the picture grows. Pixels around the box count where the triangle reaches them. Then v * scale + shift,
-// by channel. Keeps its memory from picture to picture: one for each thread.
+// The average over each result's pixels, weighted by a triangle, as with antialias in Pillow and PyTorch; bilinear
+// where the picture grows. Pixels around the box count where the triangle reaches them. Then v * scale + shift, by
+// channel. Keeps its memory from picture to picture: one for each thread.
 class Resampler {
  public:
   using PerChannel = std::array<float, 4>;

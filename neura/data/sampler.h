@@ -1,5 +1,5 @@
-// The order in which a loader takes items. A sampler has no state that a draw changes: an epoch's indices follow from
-// the generator, so threads may share it.
+// The order in which a loader takes items. Drawing changes no state of a sampler: an epoch's indices follow from the
+// generator, so threads may share one.
 #pragma once
 #include <cstdint>
 #include <memory>

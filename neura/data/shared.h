@@ -1,4 +1,4 @@
-// Shared memory: a worker process passes batches to its parent without copying them through a pipe.
+// Shared memory, in which a worker process passes batches to its parent without a copy through a pipe.
 #pragma once
 #include <cstddef>
 #include <cstdint>

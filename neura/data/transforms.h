@@ -25,21 +25,21 @@ struct Normalize {
   Tensor operator()(const Tensor& image) const;
 };
 
-// Left becomes right with probability p.
+// Mirrored horizontally with probability p.
 struct RandomHorizontalFlip {
   double p = 0.5;
   Generator* generator = nullptr;
   Tensor operator()(const Tensor& image) const;
 };
 
-// Top becomes bottom with probability p.
+// Mirrored vertically with probability p.
 struct RandomVerticalFlip {
   double p = 0.5;
   Generator* generator = nullptr;
   Tensor operator()(const Tensor& image) const;
 };
 
-// Gray, in as many channels, with probability p.
+// Greyscale, of the same number of channels, with probability p.
 struct RandomGrayscale {
   double p = 0.1;
   Generator* generator = nullptr;

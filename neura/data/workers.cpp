@@ -24,7 +24,7 @@ struct Epoch {
   std::shared_ptr<BatchSource> source;
   std::mutex drawing;  // around draw(): one at a time, in order
   std::int64_t drawn = 0, taken = 0;
-  bool ended = false;                               // draw() has nothing more
+  bool ended = false;                               // draw() is exhausted
   std::map<std::int64_t, Outcome> ready;            // by number of the batch
   std::vector<std::unique_ptr<Progress>> progress;  // by worker
   bool stopped = false;

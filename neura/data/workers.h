@@ -15,10 +15,10 @@ struct BuiltBatch {  // a batch
   virtual ~BuiltBatch() = default;
 };
 
-// What a worker is at, for the thread that waits for it.
+// What a worker is doing, for the error of a thread that waits for it.
 struct Progress {
   std::atomic<std::int64_t> item{-1};  // being fetched
-  std::atomic<bool> stopped{false};    // this epoch was abandoned
+  std::atomic<bool> stopped{false};    // the epoch was abandoned
 };
 
 struct BatchSource {

@@ -82,7 +82,7 @@ class Folder {
     return a.is_value() && p_.values[a.id].contiguous && p_.values[a.id].rank == 1 &&
            p_.values[a.id].numel == channels && p_.values[a.id].dtype == d;
   }
-  // The convolution whose result it normalizes, and that has no other reader.
+  // The convolution whose result it normalises, and that has no other reader.
   const Node* convolution_of(const Node& n) const {
     if (std::string_view(n.row->name) != "batch_norm_inference" || n.writes() || uses_[n.out[1]] || uses_[n.out[2]])
       return nullptr;

@@ -1,4 +1,4 @@
-// Programs of untrusted texts.
+// Programs read from untrusted text.
 #pragma once
 #include "neura/graph/program.h"
 
@@ -8,10 +8,10 @@ namespace neura::graph {
 // externals, and throws to refuse the program.
 Program parse(std::string_view text, const std::function<void(Program&)>& inspect);
 
-// An operation trusts its attributes: those of a dimension that is not there lead its kernel astray. So a program from
-// elsewhere may only call operations whose attributes and operands are checked here as the public functions check
-// them: pointwise ones, views, and what networks in evaluation mode are made of. NotImplementedError names any other
-// operation; ValueError says which call does not fit. Call it before verify().
+// Operations do not check their attributes: with a dimension that does not exist a kernel would access memory out of
+// bounds. So an untrusted program may only call operations whose attributes and operands are checked here as the public
+// functions check them: pointwise ones, views, and those of networks in evaluation mode. NotImplementedError names any
+// other operation; ValueError says which call is wrong. Call it before verify().
 void check_foreign(const Program&);
 bool is_checked(const Row&);  // an operation that such a program may call
 

@@ -34,8 +34,8 @@ template <int n> struct FusedOf : Fused {
     run_all(c, operands, {&y, std::size_t(n)});
   }
 };
-// What a call means in a program that is kept: made from the operation's name, so that it is the same in every
-// build. Null where no operation has that number.
+// The meaning of a call in a saved program: made from the operation's name, so that it is the same in every build.
+// Null where no operation has that number.
 std::int64_t row_number(const Row&);
 const Row* row_of_number(std::int64_t);
 

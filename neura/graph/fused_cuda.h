@@ -4,8 +4,8 @@
 
 namespace neura::graph {
 
-// By a kernel that is compiled when the first call of its kind comes, and kept. False where there is none: without
-// NVRTC, or for what a kernel cannot do; nothing is written then.
+// Runs the call by a kernel that is compiled at the first call of its kind, and cached. False where there is none:
+// without NVRTC, or for what a kernel cannot do; nothing is written then.
 bool run_compiled(const Fused&, Context&, std::span<const View> operands, std::span<const View> results);
 // Call by call, through memory.
 void run_apart(const Fused&, Context&, std::span<const View> operands, std::span<const View> results);

@@ -10,11 +10,11 @@ namespace neura::graph {
 
 struct FusedOperand {
   enum Access : std::uint8_t {
-    flat,    // as the result
+    flat,    // contiguous, as the result
     single,  // one element for all
-    line,    // elements of the innermost dimension side by side
-    same,    // or one for all of them
-    apart,   // or apart
+    line,    // contiguous along the innermost dimension
+    same,    // one element for all of the innermost dimension
+    apart,   // strided along the innermost dimension
   };
   DType dtype;
   Access access;
@@ -31,7 +31,8 @@ struct FusedLayout {  // of the result and what is read for it, with as few dime
 inline constexpr int kFusedThreads = 256;
 inline constexpr const char* kFusedName = "neura::fused::kernel";
 
-// False where a kernel could not tell its elements apart: run them one by one.
+// False where one kernel cannot do it: too many operands, or strided ones with more elements than 32 bits count. Run
+// the calls one by one then.
 bool lay_out(const Fused&, std::span<const Spec* const> operands, FusedLayout&);
 std::string text_of(const Fused&, const FusedLayout&);
 // data: of the results, then of the operands.

@@ -1,4 +1,4 @@
-// A program's parts, for the graph's own files: how they are written, and run alone.
+// Printing and single-node evaluation; private to graph/.
 #pragma once
 #include "neura/core/state.h"
 #include "neura/graph/program.h"

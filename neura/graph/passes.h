@@ -21,7 +21,7 @@ Program optimized(const Program&);
 
 // Memory that is not updated becomes constants with the values it has now.
 Program frozen(const Program&);
-// A convolution whose result batch normalization in evaluation mode scales gets filters and a bias that do it: the
+// A convolution whose result batch normalisation in evaluation mode scales gets filters and a bias that do it: the
 // same within rounding. They are computed in every run, unless they are frozen and folded.
 Program without_batch_norm(const Program&);
 

@@ -78,8 +78,8 @@ void verify(const Program&);
 
 // The text. with_values: also the bytes of captured memory, so that parse() gives a program that runs.
 std::string str(const Program&, bool with_values = false);
-// Reads what str() wrote, and verifies it. ValueError with the line. An operation trusts its attributes: read only
-// texts of your own.
+// Reads what str() wrote, and verifies it. ValueError with the line. Operations do not check their attributes: read
+// trusted text only (foreign.h has the other case).
 Program parse(std::string_view text);
 // For Graphviz: values as edges with dtype and sizes, devices on nodes.
 std::string to_dot(const Program&);

@@ -35,7 +35,7 @@ std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
 }
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Kernels run as in plain eager mode, whatever mode the caller is in.
+// Kernels run as in eager mode, independent of the caller's modes.
 struct Plain {
   const std::uint32_t active = state.active;
   Plain() { state.active = kNoGrad; }

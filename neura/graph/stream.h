@@ -8,7 +8,7 @@
 
 namespace neura::graph {
 
-// What waits for its bytes: the storage of a call's result. It outlives the window where its values could not be
+// The promise behind the storage of a delayed call's result. It outlives the window where its values could not be
 // computed.
 struct Waiting final : Promise {
   std::shared_ptr<Stream> stream;
@@ -33,7 +33,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   static std::shared_ptr<Stream> make();  // maybe one that was used before
   static void put_back(std::shared_ptr<Stream>);
   using Lock = std::unique_lock<std::recursive_mutex>;
-  Lock lock();  // lets go of the host's lock while it waits
+  Lock lock();  // releases the interpreter's lock while it waits
 
   // All under the lock. The operands of a call that is to wait: false if one of them cannot be kept as it is now.
   bool operands(const Call&);

@@ -1,5 +1,5 @@
-// A window lets pointwise calls wait until their values are read, and then makes of them calls that go over
-// memory once (passes.h). What a program sees is what it would see without: the same bits, errors, versions, records.
+// A window delays pointwise calls until their values are read, and then fuses them into calls that go over memory once
+// (passes.h). A program sees what it would see without: the same bits, errors, versions, records.
 //
 //   const auto step = graph::compile([&](const Tensor& x) { return gelu(x * w + b) * sigmoid(x); });
 //   Tensor y = step(x);
@@ -27,7 +27,7 @@ struct WindowOptions {
 class Window final : public Deferral {
  public:
   explicit Window(const WindowOptions& = {});
-  ~Window();  // what waits runs; an error of that is raised where a value is asked
+  ~Window();  // runs the calls that wait; an error of theirs is thrown where a value is read
   void take(Call&) override;
   void reads(const TensorImpl*) override;
   void flush(const char* why) override;

@@ -78,7 +78,7 @@ struct Threshold final : Module {
 };
 
 struct PReluOptions {
-  std::int64_t num_parameters = 1;  // or as many as channels
+  std::int64_t num_parameters = 1;  // or the number of channels
   double init = 0.25;
   Device device = default_device();
   std::optional<DType> dtype = {};
@@ -108,7 +108,7 @@ struct RReLU final : Module {
   NEURA_FORWARD("input")
 };
 
-// Along one dimension; without one, torch's old rule: 0 for inputs of 0, 1 or 3 dimensions, else 1.
+// Along `dim`; without it by torch's old rule: dimension 0 of inputs of 0, 1 or 3 dimensions, else 1.
 struct SoftmaxBase : Module {
   explicit SoftmaxBase(std::optional<int> dim) : dim(dim) {}
   std::string extra_repr() const override;

@@ -48,7 +48,7 @@ void check_classes(const Tensor& target, std::int64_t classes) {
   });
 }
 
-// The one thing that the host waits for: it must know the sizes of what each cluster computes.
+// The only wait for the device: the host must know the sizes of what each cluster computes.
 std::vector<std::int64_t> count_each(const Tensor& x, std::int64_t kinds) {
   const Tensor kind = arange(kinds, {.device = x.device()});
   return sum(eq(unsqueeze(x, 1), kind), 0).to(Device()).to_vector<std::int64_t>();
@@ -109,8 +109,8 @@ std::tuple<Tensor, Tensor> AdaptiveLogSoftmaxWithLoss::forward(const Tensor& inp
   check_classes(target, n_classes);
   const bool batched = target.dim() == 1;
   const Tensor x = batched ? input : unsqueeze(input, 0), classes = batched ? target : unsqueeze(target, 0);
-  // How many cutoffs a class reaches: none of the shortlist, i + 1 of cluster i. One beyond all classes then has a
-  // place beyond the head, which gather refuses.
+  // How many cutoffs a class reaches: 0 for the shortlist, i + 1 for cluster i. A class that does not exist thus gets
+  // an index outside the head, which gather refuses.
   const Tensor cluster = bucketize(classes, tensor(cutoffs, {.device = x.device()}), false, true);
   const Tensor place = where(lt(cluster, 1), classes, cluster + (shortlist_size - 1));
   const Tensor order = argsort(cluster, 0, false, true);
@@ -141,7 +141,7 @@ Tensor AdaptiveLogSoftmaxWithLoss::log_prob(const Tensor& input) {
   return all_log_probs(input, head(input));
 }
 
-// Clusters are evaluated only where one of them, as a whole, is likelier than each class of the head.
+// Evaluates clusters only for the samples for which one of them, as a whole, is likelier than every class of the head.
 Tensor AdaptiveLogSoftmaxWithLoss::predict(const Tensor& input) {
   check_members();
   const Tensor scores = head(input), best = argmax(scores, 1);

@@ -7,8 +7,8 @@
 namespace neura::nn {
 
 struct AdaptiveLogSoftmaxOptions {
-  double div_value = 4;    // cluster i sees the input in in_features / div_value^(i + 1) numbers
-  bool head_bias = false;  // of the first layer
+  double div_value = 4;    // cluster i projects the input to in_features / div_value^(i + 1) features
+  bool head_bias = false;  // of the head
   Device device = default_device();
   std::optional<DType> dtype = {};
 };

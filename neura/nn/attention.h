@@ -8,7 +8,7 @@ namespace neura::nn {
 struct MultiheadAttentionOptions {
   double dropout = 0;
   bool bias = true;
-  bool add_bias_kv = false, add_zero_attn = false;   // one learned, one zero key and value more
+  bool add_bias_kv = false, add_zero_attn = false;   // appends a learned, a zero key and value
   std::optional<std::int64_t> kdim = {}, vdim = {};  // widths of key and value; else embed_dim
   bool batch_first = false;
   Device device = default_device();

@@ -29,7 +29,7 @@ struct Crossing {
     grad_output = spread(grads, results, outputs);
     for (const auto& [id, f] : pre_hooks) f(*module, grad_output);
     const std::vector<Tensor> passed = pick(grad_output, results);
-    if (positions.empty()) run({});  // nothing will arrive at the arguments
+    if (positions.empty()) run({});  // no gradient will arrive at the arguments
     return passed;
   }
   static std::vector<Tensor> spread(const std::vector<Tensor>& some, const std::vector<std::size_t>& at,

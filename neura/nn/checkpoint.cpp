@@ -13,8 +13,8 @@ template <class F> void for_tensors(Args& args, F&& f) {
     if (auto* t = std::get_if<Tensor>(&v.v)) f(*t);
 }
 
-// The modules one after the other, as a checkpoint. What the first run gives is the result; nothing reads a later
-// one.
+// The modules one after the other, as one checkpoint. The result is that of the first run; those of later runs are not
+// read.
 Value checkpointed(std::vector<Ref<Module>> part, Args args, CheckpointOptions options) {
   std::vector<Tensor> inputs;
   for_tensors(args, [&](Tensor& t) { inputs.push_back(std::exchange(t, Tensor())); });

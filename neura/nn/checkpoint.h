@@ -1,11 +1,11 @@
-// Memory for time: a module that keeps its inputs alone, and computes again in backward what its parts would have kept.
+// Activation checkpointing: a module saves only its inputs, and recomputes in backward what its parts would have saved.
 #pragma once
 #include "neura/nn/container.h"
 
 namespace neura::nn {
 
 struct CheckpointModuleOptions {
-  std::int64_t segments = 1;    // parts of about equal length; each is a checkpoint
+  std::int64_t segments = 1;    // how many segments of about equal length; each is recomputed as a whole
   bool preserve_random = true;  // the second run draws the same random numbers, and so drops the same elements
 };
 
@@ -17,7 +17,7 @@ class CheckpointModule : public ModuleList {
   explicit CheckpointModule(const Ref<Module>& module, CheckpointModuleOptions o = {});  // ValueError
 
   Tensor forward(const Tensor& input) { return unbox<Tensor>(run({{input}, {}})); }
-  Value run(const Args& args);  // whatever the module takes, and what it gives
+  Value run(const Args& args);  // of any types
 
   std::int64_t segments = 1;
   bool preserve_random = true;

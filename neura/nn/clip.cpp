@@ -35,7 +35,7 @@ bool fit_together(const std::vector<Tensor>& tensors) {
     return t && differentiable(t.dtype()) && t.spec().dense() && t.device() == tensors[0].device();
   });
 }
-bool apart(const std::vector<Tensor>& tensors) {  // do no two share memory?
+bool apart(const std::vector<Tensor>& tensors) {  // true if no two share memory
   std::vector<std::pair<const char*, const char*>> ranges;
   for (const Tensor& t : tensors)
     if (const auto* data = static_cast<const char*>(t.const_raw_data()); t.numel())
@@ -51,7 +51,7 @@ void scale(std::vector<Tensor> grads, double max_norm, const Tensor& total) {
   all.push_back(total);
   if (fit_together(all) && total.dim() == 0 && is_floating(total.dtype()) && apart(all))
     return clip_gradients(grads, max_norm, total);
-  // Always multiplied, by 1 where nothing is to be done: that way no value has to be read.
+  // Always multiplies, if need be by 1: so the host never reads the norm.
   const Tensor factor = clamp(max_norm / (total + 1e-6), {.max = 1.0});
   for (Tensor& g : grads) mul_(g, factor.to(g.device()).to(to_real(g.dtype())));
 }

@@ -1,4 +1,4 @@
-// Clipping of gradients, in place, before an optimizer's step. Parameters without a gradient are passed over.
+// Clipping of gradients, in place, before an optimizer's step. Parameters without a gradient are skipped.
 #pragma once
 #include <vector>
 

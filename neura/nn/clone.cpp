@@ -1,8 +1,8 @@
 // clone(): a deep copy in which tensors and children that were one stay one.
 #include <unordered_map>
 
-#include "neura/nn/runtime_member.h"
 #include "neura/nn/blank_scope.h"
+#include "neura/nn/runtime_member.h"
 
 namespace neura::nn {
 

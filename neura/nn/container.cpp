@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "neura/nn/runtime_member.h"
 #include "neura/nn/recursion_guard.h"
+#include "neura/nn/runtime_member.h"
 
 namespace neura::nn {
 
@@ -75,7 +75,7 @@ void ModuleList::wrong_type(const Module& got, const char* expected) {
   throw ValueError(std::string("at: expected a module of type ") + expected + ", got " + got.type_name());
 }
 
-// Like neighbours are printed once: (0-3): 4 x Linear(...).
+// Equal neighbours are printed as one line: (0-3): 4 x Linear(...).
 std::string ModuleList::repr() const {
   std::vector<std::string> texts;
   for (const Ref<Module>& m : *this) texts.push_back(m ? m->str() : "None");

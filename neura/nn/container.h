@@ -38,9 +38,9 @@ class ModuleList : public Module {
   requires std::derived_from<M, Module>
   void append(M&& m) { append(detail::to_ref(std::forward<M>(m))); }
   void extend(const std::vector<Ref<Module>>&);
-  void insert(std::int64_t index, Ref<Module>);  // before the module that is there now
+  void insert(std::int64_t index, Ref<Module>);  // inserts before the module at that index
   void set(std::int64_t index, Ref<Module>);
-  void erase(std::int64_t index);  // the later ones move up
+  void erase(std::int64_t index);  // the later ones move down by one
   struct Iterator {
     const ModuleList* list;
     std::int64_t index;
@@ -62,7 +62,7 @@ class ModuleList : public Module {
   }
   [[noreturn]] static void wrong_type(const Module& got, const char* expected);
   std::size_t place(std::int64_t index, std::size_t bound) const;
-  std::size_t position(std::size_t index) const;  // in added_, which holds tensors too where a subclass has some
+  std::size_t position(std::size_t index) const;  // index into added_, which may hold a subclass's tensors as well
   void add_named(std::string name, Ref<Module>);
   void renumber();
 };
@@ -75,7 +75,7 @@ class Sequential : public ModuleList {
   // By name: Sequential({{"conv", nn::make<nn::Conv2d>(3, 8, 3)}, {"act", nn::make<nn::ReLU>()}})
   explicit Sequential(const std::vector<std::pair<std::string, Ref<Module>>>& named);
   Tensor forward(const Tensor& input);
-  Value forward_any(const Value& input);  // what is no tensor may go in, and come out
+  Value forward_any(const Value& input);  // inputs and results need not be tensors
   Value forward_one(const Tensor& input) override { return forward_any(input); }
 
   NEURA_LAYER(Sequential)

@@ -1,4 +1,4 @@
-// Dropout layers: in training, elements or whole channels become 0 with probability p and the rest grows to make up.
+// Dropout layers: in training, zero elements or whole channels with probability p and scale the others by 1 / (1 - p).
 #pragma once
 #include "neura/nn/module.h"
 

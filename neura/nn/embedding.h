@@ -1,4 +1,4 @@
-// Embedding: rows of a learned table by number.
+// Embedding: rows of a learned table, by index.
 #pragma once
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
@@ -6,7 +6,7 @@
 namespace neura::nn {
 
 struct EmbeddingOptions {
-  std::optional<std::int64_t> padding_idx = {};  // this row is zero at first and gets no gradient
+  std::optional<std::int64_t> padding_idx = {};  // this row is initialised to 0 and gets no gradient
   std::optional<Number> max_norm = {};
   Number norm_type = 2.0;
   bool scale_grad_by_freq = false;
@@ -14,10 +14,10 @@ struct EmbeddingOptions {
   Device device = default_device();
   std::optional<DType> dtype = {};
 };
-struct Embedding final : Module {  // numbers of any shape -> that shape and [embedding_dim]
+struct Embedding final : Module {  // indices [*] -> [*, embedding_dim]
   Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& = {});
   explicit Embedding(Blank) {}
-  // A table that is there already, [rows, width]; frozen: without gradient.
+  // From an existing table [num_embeddings, embedding_dim]; frozen: without gradient.
   static Ref<Embedding> from_pretrained(const Tensor& embeddings, bool freeze = true, const EmbeddingOptions& = {});
   Tensor forward(const Tensor& input) const;
   void reset_parameters();  // standard normal

@@ -12,14 +12,14 @@ struct EmbeddingBagOptions {
   std::string mode = "mean";  // or "sum", "max"
   bool sparse = false;
   bool include_last_offset = false;
-  std::optional<std::int64_t> padding_idx = {};  // this row is left out of its bags
+  std::optional<std::int64_t> padding_idx = {};  // this row does not count in its bags
   Device device = default_device();
   std::optional<DType> dtype = {};
 };
-struct EmbeddingBag final : Module {  // numbers [bags, n], or a vector and its offsets -> [bags, embedding_dim]
+struct EmbeddingBag final : Module {  // indices [bags, n], or a vector of indices with offsets -> [bags, embedding_dim]
   EmbeddingBag(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingBagOptions& = {});
   explicit EmbeddingBag(Blank) {}
-  // A table that is there already, [rows, width]; frozen: without gradient.
+  // From an existing table [num_embeddings, embedding_dim]; frozen: without gradient.
   static Ref<EmbeddingBag> from_pretrained(const Tensor& embeddings, bool freeze = true,
                                            const EmbeddingBagOptions& = {});
   Tensor forward(const Tensor& input, const Tensor& offsets = {}, const Tensor& per_sample_weights = {}) const;

@@ -44,13 +44,13 @@ struct Bilinear final : Module {
   NEURA_FORWARD("input1", "input2")
 };
 
-struct Identity final : Module {  // the very input; a placeholder
+struct Identity final : Module {  // returns its input; a placeholder
   Tensor forward(const Tensor& input) const { return input; }
   NEURA_LAYER(Identity)
   NEURA_FORWARD("input")
 };
 
-struct Flatten final : Module {  // the sizes from start_dim to end_dim become one
+struct Flatten final : Module {  // flattens dimensions start_dim to end_dim into one
   explicit Flatten(int start_dim = 1, int end_dim = -1) : start_dim(start_dim), end_dim(end_dim) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -60,7 +60,7 @@ struct Flatten final : Module {  // the sizes from start_dim to end_dim become o
   NEURA_FORWARD("input")
 };
 
-struct Unflatten final : Module {  // one size becomes several, of which one may be -1
+struct Unflatten final : Module {  // splits one dimension into several, of which one size may be -1
   Unflatten(int dim, const Shape& unflattened_size) : dim(dim), unflattened_size(unflattened_size) {}
   explicit Unflatten(Blank) : dim(0) {}
   Tensor forward(const Tensor& input) const;

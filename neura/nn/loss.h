@@ -6,13 +6,13 @@
 
 namespace neura::nn {
 
-template <> struct BoxedAs<Reduction> {  // its word, as in torch
+template <> struct BoxedAs<Reduction> {  // as text, as in torch
   static Value value(Reduction r) { return kReductions[int(r)]; }
   static Reduction back(const Value& v) { return to_reduction(unbox<std::string>(v)); }
 };
 
 #define FIELD(name) , name
-#define LOSS(Name, function, Taken, fields)                          \
+#define LOSS(Name, function, Taken, fields, ...)                     \
   using Name##Options = neura::Taken;                                \
   struct Name final : Module, Name##Options {                        \
     Name(const Name##Options& o = {}) : Name##Options(o) {}          \
@@ -20,7 +20,7 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
     NEURA_LAYER(Name fields)                                         \
     NEURA_FORWARD("input", "target")                                 \
   };
-#define LOSS3(Name, function, a, b, c, Taken, fields)                  \
+#define LOSS3(Name, function, a, b, c, Taken, fields, ...)             \
   using Name##Options = neura::Taken;                                  \
   struct Name final : Module, Name##Options {                          \
     Name(const Name##Options& o = {}) : Name##Options(o) {}            \
@@ -29,11 +29,8 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
     NEURA_FORWARD(a, b, c)                                             \
   };
 #include "neura/nn/losses.def"
-#undef FIELD
-#undef LOSS
-#undef LOSS3
 
-struct Lengths {  // of sequences: a tensor of integers, or just these
+struct Lengths {  // lengths of sequences: a tensor of integers, or numbers
   Tensor numbers;
   Lengths() = default;
   Lengths(const Tensor& t) : numbers(t) {}

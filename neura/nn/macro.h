@@ -35,8 +35,7 @@ template <class X> template <class... A> auto Child<X>::operator()(const A&... a
     return ::neura::nn::detail::visit_list(v, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);                   \
   }
 
-// For networks: class and members. Everything about them is known from here on. Not for a class inside a function: it
-// has templates.
+// For networks: class and members; it defines every walk over them. Not for a local class, which cannot have templates.
 #define NEURA_MODULE(T, ...)                                                                                          \
   NEURA_MEMBERS(T, __VA_ARGS__)                                                                                       \
   std::string type_name() const override { return #T; }                                                               \

@@ -7,13 +7,13 @@
 
 namespace neura::nn {
 
-struct Slot {  // holds a module that may be replaced
+struct ChildSlot {  // holds a module that may be replaced
   Ref<Module> module;
-  virtual ~Slot() = default;
+  virtual ~ChildSlot() = default;
   virtual void set(Ref<Module> m);
 };
 
-struct ValueType {  // how to treat a plain member; an entry is null where its C++ type does not allow it
+struct ValueType {  // how to read, write and print a plain member; null where its C++ type does not allow it
   Value (*get)(const void*) = nullptr;
   void (*set)(void*, const Value&) = nullptr;
   void (*copy)(void* to, const void* from) = nullptr;
@@ -23,12 +23,12 @@ struct Member {
   enum Kind : std::uint8_t { parameter, buffer, module, value };
   std::string_view name;
   Kind kind = value;
-  bool persistent = true;    // of a buffer
-  int index = -1;            // in NEURA_MODULE's list; -1 for a member added at run time
-  Tensor* tensor = nullptr;  // of a parameter or buffer; may be undefined
-  Module* child = nullptr;   // of a module; null for an empty slot
-  Slot* slot = nullptr;      // null for a module that is a C++ member by value
-  void* data = nullptr;      // the C++ member itself, where it is no module and not added at run time
+  bool persistent = true;     // of a buffer
+  int index = -1;             // in NEURA_MODULE's list; -1 for a member added at run time
+  Tensor* tensor = nullptr;   // of a parameter or buffer; may be undefined
+  Module* child = nullptr;    // of a module; null for an empty slot
+  ChildSlot* slot = nullptr;  // null for a module that is a C++ member by value
+  void* data = nullptr;       // the C++ member itself, where it is no module and not added at run time
   const ValueType* type = nullptr;
 };
 
@@ -50,7 +50,7 @@ class Visitor {
 };
 
 // A child that is typed when it can be and may be replaced by any module: block.fc1 = …
-template <class X> class Child : public Slot {
+template <class X> class Child : public ChildSlot {
  public:
   Child() = default;
   Child(Ref<X> x) { set(share(x)); }
@@ -90,7 +90,7 @@ template <class T> Member member(std::string_view name, int index, T& x) {
     m.kind = Member::buffer, m.tensor = &x, m.data = &x, m.type = &kValueType<T>, m.persistent = x.persistent;
   } else if constexpr (std::same_as<T, Tensor>) {  // a buffer that is always persistent
     m.kind = Member::buffer, m.tensor = &x, m.data = &x, m.type = &kValueType<T>;
-  } else if constexpr (std::derived_from<T, Slot>) {
+  } else if constexpr (std::derived_from<T, ChildSlot>) {
     m.kind = Member::module, m.slot = &x, m.child = x.module.get();
   } else if constexpr (std::derived_from<T, Module>) m.kind = Member::module, m.child = &x;
   else m.kind = Member::value, m.data = &x, m.type = &kValueType<T>;

@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include "neura/nn/runtime_member.h"
 #include "neura/nn/backward_hook.h"
 #include "neura/nn/recursion_guard.h"
+#include "neura/nn/runtime_member.h"
 
 namespace neura::nn {
 
@@ -15,7 +15,7 @@ Bridge bridge;
 
 std::uint32_t Count::load(std::memory_order order) const {
   if (Module* o = owner_) return o->count.load(order);
-  return object_ ? 2 : own_.load(order);  // never the last one: the other language decides
+  return object_ ? 2 : own_.load(order);  // never the last reference: the other language owns the module
 }
 
 std::uint32_t Count::fetch_add(std::uint32_t n, std::memory_order order) {
@@ -76,7 +76,7 @@ Module::~Module() = default;
 
 // ---- Members
 
-void Slot::set(Ref<Module> m) { module = std::move(m); }
+void ChildSlot::set(Ref<Module> m) { module = std::move(m); }
 
 static void empty(Member& m) {
   if (m.tensor) *m.tensor = Tensor();
@@ -148,7 +148,7 @@ Ref<Module> Module::register_module(std::string name, Ref<Module> m) {
 bool Module::remove_member(std::string_view name) {
   for (std::size_t i = 0; i < added_.size(); ++i)
     if (added_[i]->name == name) {
-      const auto last = std::move(added_[i]);  // what it owns dies after the list is whole again
+      const auto last = std::move(added_[i]);  // destroyed only when the list is consistent again
       added_.erase(added_.begin() + std::ptrdiff_t(i));
       ++structure_;
       if (last->listed < 0) return true;
@@ -170,7 +170,7 @@ bool Module::restore_member(std::string_view name, Member::Kind kind) {
   return visit_removed([&](Member& m) {
     if (m.name != name || m.kind != kind) return false;
     removed_ &= ~(std::uint64_t(1) << m.index);
-    moved_ |= std::uint64_t(1) << m.index;  // what is put back comes last, as in a dictionary
+    moved_ |= std::uint64_t(1) << m.index;  // a member that is put back comes last, as in a dictionary
     added_.push_back(std::make_unique<RuntimeMember>(std::string(name), kind, Tensor()));
     added_.back()->listed = m.index;
     ++structure_;

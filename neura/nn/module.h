@@ -43,7 +43,7 @@ class Module {
   Module& operator=(Module&&) = delete;
   virtual ~Module();
 
-  // What it has. Own parameters come first, then own buffers, then children, each in order of declaration; a tensor or
+  // Its members. Own parameters come first, then own buffers, then children, each in order of declaration; a tensor or
   // module that is met twice counts once.
   std::vector<Tensor> parameters(bool recurse = true) const;
   NamedTensors named_parameters(const std::string& prefix = "", bool recurse = true,
@@ -68,7 +68,7 @@ class Module {
   }
   Ref<Module> add_module(std::string name, Ref<Module> m) { return register_module(std::move(name), std::move(m)); }
   bool remove_member(std::string_view name);  // of either kind; false if there is none
-  void clear_members();                       // lets go of every tensor and module
+  void clear_members();                       // drops every tensor and module
 
   // For bindings: the very tensor (or none) under a name that is not checked; a listed member that was removed comes
   // back; the removed ones; a number that changes whenever members come or go.
@@ -79,7 +79,7 @@ class Module {
   bool has_removed() const { return removed_; }
   std::uint32_t structure() const { return structure_; }
 
-  // In place, once per tensor, gradients too; dtypes move floating (and complex) tensors only.
+  // In place, once per tensor, gradients included; a dtype converts floating (and complex) tensors only.
   Module& to(Device);
   Module& to(DType);
   Module& to(Device, DType);
@@ -117,14 +117,14 @@ class Module {
   std::uint64_t register_full_backward_pre_hook(BackwardPreHook);
   bool remove_hook(std::uint64_t id);
 
-  Value call(Args);                                                           // with hooks, whatever its forward takes
-  Value call_hooked(Args, const std::function<Value(const Args&)>& forward);  // the hooks here around that forward
+  Value call(Args);                                                           // runs hooks; of any signature
+  Value call_hooked(Args, const std::function<Value(const Args&)>& forward);  // runs the hooks around `forward`
   bool direct() const { return !hooked_ && !(overrides() & kForward); }
   bool hooked() const { return hooked_; }
   std::uint8_t overrides() const { return count.object() ? bridge.overrides(*this) : 0; }
   Ref<Module> clone() const;
   std::string str() const;                     // as PyTorch prints it
-  std::string text() const { return repr(); }  // the same, whatever another language says
+  std::string text() const { return repr(); }  // the same, without an override of another language
   // What NEURA_MODULE writes.
   virtual bool visit_members(const Visitor&) { return false; }
   virtual Value forward_boxed(const Args&);

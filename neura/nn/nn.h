@@ -1,4 +1,4 @@
-// Networks: modules, layers, losses, initialization, clipping.
+// Networks: modules, layers, losses, initialisation, clipping.
 #pragma once
 #include "neura/nn/activation.h"
 #include "neura/nn/adaptive_softmax.h"

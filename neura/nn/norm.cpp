@@ -44,7 +44,7 @@ void BatchNormNd::reset_parameters() {
   if (bias) bias.detach().zero_();
 }
 
-// The running statistics are the means of all batches' so far. Their number is the device's.
+// momentum none: the running statistics are the averages over all batches so far. Their count stays on the device.
 static Tensor averaged(const BatchNormNd& m, const Tensor& input, Tensor running_mean, Tensor running_var) {
   Tensor mean = zeros_like(running_mean), var = zeros_like(running_var);
   const Tensor y = batch_norm(input, mean, var, m.weight, m.bias, {.training = true, .momentum = 1, .eps = m.eps});
@@ -60,7 +60,7 @@ Tensor BatchNormNd::forward(const Tensor& input) {
            input.shape().str();
   });
   const double factor = momentum.value_or(0);
-  const bool again = training && is_recomputing();  // this batch has been counted: what is written now is discarded
+  const bool again = training && is_recomputing();  // this batch was counted already: its update is discarded
   const Tensor mean = again && running_mean ? running_mean.clone() : running_mean;
   const Tensor var = again && running_var ? running_var.clone() : running_var;
   if (per_sample_) {
@@ -151,7 +151,7 @@ Tensor CrossMapLRN2d::forward(const Tensor& input) const {
                     [&] { return "CrossMapLRN2d: expected an input [N, C, H, W], got " + input.shape().str(); });
   check<ValueError>(size >= 1,
                     [&] { return "CrossMapLRN2d: expected size of at least 1, got " + std::to_string(size); });
-  const std::int64_t window = (size - 1) / 2 * 2 + 1;  // of an even size, one less: it has a middle
+  const std::int64_t window = (size - 1) / 2 * 2 + 1;  // an even size becomes odd, so that the window has a middle
   return local_response_norm(input, int(window),
                              {.alpha = alpha * double(window) / double(size), .beta = beta, .k = k});
 }

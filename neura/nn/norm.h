@@ -7,13 +7,14 @@ namespace neura::nn {
 
 struct BatchNormOptions {
   double eps = 1e-5;
-  std::optional<double> momentum = 0.1;  // nothing: the plain average over all batches
+  std::optional<double> momentum = 0.1;  // none: the average over all batches
   bool affine = true;
   bool track_running_stats = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
 };
-// By the statistics of the batch in training, which the running ones follow; by the running ones in evaluation.
+// In training normalises by the statistics of the batch and updates the running ones; in evaluation by the running
+// ones.
 struct BatchNormNd : Module {
   Tensor forward(const Tensor& input);
   void reset_running_stats();
@@ -33,7 +34,7 @@ struct BatchNormNd : Module {
  protected:
   BatchNormNd(int least, int most, bool per_sample, std::int64_t num_features, const BatchNormOptions&);
   int least_, most_;  // dimensions of the input
-  bool per_sample_;   // instance norm: each sample by itself
+  bool per_sample_;   // true for instance norm: statistics per sample
 };
 struct InstanceNormOptions {
   double eps = 1e-5;

@@ -77,7 +77,7 @@ void check_lengths(const Tensor& input, const Numbers& lengths, std::int64_t seq
     });
 }
 
-// How many sequences there are at each time; they only get fewer.
+// How many sequences have an element at each time: descending.
 Numbers checked_sizes(const PackedSequence& s) {
   Numbers sizes = numbers_of("pad_packed_sequence", "batch_sizes", s.batch_sizes);
   check<ShapeError>(s.data && s.data.dim() > 0 && !sizes.empty() &&

@@ -13,13 +13,13 @@ namespace neura::nn::utils::rnn {
 // time 1, and so on. batch_sizes: int64 on the cpu, how many sequences have an element at each time.
 struct PackedSequence {
   Tensor data, batch_sizes;
-  Tensor sorted_indices, unsorted_indices;  // from the order given to that by length, and back; undefined: the same
+  Tensor sorted_indices, unsorted_indices;  // order by length, and back; undefined: the same
 };
 
 Tensor invert_permutation(const Tensor& permutation);  // int64 vector; ValueError if it is no permutation
 
-// [length, ...] each, all alike but for the length -> [longest, count, ...], or [count, longest, ...] with batch_first.
-// The dtype is that of the first. padding_side: "right" or "left".
+// Tensors [length, ...], which differ in length only -> [longest, count, ...], or [count, longest, ...] with
+// batch_first. The dtype is that of the first. padding_side: "right" or "left".
 Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first = false, Scalar padding_value = 0.0,
                     std::string_view padding_side = "right");
 // The first lengths[i] elements of each sequence, copied. lengths: integers, one for each sequence.

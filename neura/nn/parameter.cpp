@@ -32,12 +32,12 @@ void set_data(const Tensor& self, const Tensor& data) {
     return std::string("set_data: expected a floating or complex dtype for a tensor that requires a gradient, got ") +
            name(data.dtype());
   });
-  const Tensor fresh = data.detach();  // takes the old bytes with it when it goes
+  const Tensor fresh = data.detach();  // frees the old bytes when it goes out of scope
   TensorImpl &to = *self.impl(), &from = *fresh.impl();
   std::swap(to.storage, from.storage);
   std::swap(to.id, from.id);
   to.spec = from.spec;
-  if (History* h = to.history)  // gradients are from now on brought to the new shape and dtype
+  if (History* h = to.history)  // gradients must have the new shape and dtype from now on
     if (auto* node = static_cast<Node*>(h); node->leaf) static_cast<Leaf*>(node)->shape = Meta(to.spec);
 }
 

@@ -33,7 +33,8 @@ class Buffer : public Tensor {
   bool persistent = true;  // part of the state dict
 };
 
-// Replaces what a tensor is in place: every handle of `self` sees it, optimizers and ties stay valid.
+// Replaces bytes, shape and dtype of a tensor in place: every handle of `self` sees them, so optimizers and tied
+// weights stay valid.
 void set_data(const Tensor& self, const Tensor& data);
 
 namespace utils {

@@ -8,7 +8,7 @@ struct Module::RuntimeMember {
   std::string name;
   Member::Kind kind;
   Tensor tensor;
-  Slot slot;
+  ChildSlot slot;
   bool persistent = true;
   int listed = -1;  // refers to the listed member of this index, and holds nothing itself
 

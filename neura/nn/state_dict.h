@@ -16,7 +16,7 @@ class StateDict {
   const Tensor* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key); }
   const Tensor& at(std::string_view key) const;  // IndexError
-  void set(std::string key, const Tensor&);      // replaces, or adds at the end
+  void set(std::string key, const Tensor&);      // replaces the value of an existing key, else appends
   void append(std::string key, const Tensor& t) { items_.emplace_back(std::move(key), t); }
   bool erase(std::string_view key);
   std::vector<std::string> keys() const;

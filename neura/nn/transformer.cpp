@@ -57,7 +57,7 @@ Tensor call_of(const char* what, Module* m, std::vector<Value> positional, Named
 Tensor normalised(const Child<Module>& norm, const Tensor& x) {
   return norm.get() ? call_of("norm", norm.get(), {x}, {}) : x;
 }
-// Of their own: a layer written in another language may change the list.
+// Copies of the references: a layer of another language may change the list meanwhile.
 std::vector<Ref<Module>> layers_of(const char* op, const Child<ModuleList>& layers) {
   check<ValueError>(layers.get(), [&] { return std::string(op) + ": expected a ModuleList as layers, got none"; });
   std::vector<Ref<Module>> all;

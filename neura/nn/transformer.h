@@ -15,7 +15,7 @@ struct TransformerLayerOptions {
   std::string activation = "relu";  // or "gelu"
   double layer_norm_eps = 1e-5;
   bool batch_first = false;
-  bool norm_first = false;  // normalise what goes into a part, not what comes out
+  bool norm_first = false;  // pre-norm: normalises the input of each block, not its output
   bool bias = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
@@ -59,7 +59,7 @@ struct TransformerDecoderLayer final : Module {
                 arg{"memory_key_padding_mask"} = none, arg{"tgt_is_causal"} = false, arg{"memory_is_causal"} = false)
 };
 
-// Layers one after the other, and a norm at the end if there is one.
+// Layers one after the other, then the norm, if given.
 struct TransformerEncoder final : Module {
   explicit TransformerEncoder(const std::vector<Ref<Module>>& layers = {}, const Ref<Module>& norm = {});
   Tensor forward(const Tensor& src, const Tensor& mask = {}, const Tensor& src_key_padding_mask = {},

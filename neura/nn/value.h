@@ -16,11 +16,11 @@ namespace neura::nn {
 class Module;
 struct Value;
 
-struct ArgumentError : ValueError {  // a call whose arguments do not fit what is called
+struct ArgumentError : ValueError {  // the arguments of a call do not fit the callee
   using ValueError::ValueError;
 };
 
-struct Opaque {  // an object of another language that passes through untouched
+struct Opaque {  // an object of another language, passed through unchanged
   virtual ~Opaque() = default;
 };
 struct List {
@@ -31,7 +31,7 @@ struct Dict {
   std::vector<std::pair<std::string, Value>> items;  // in order of insertion
   Value* find(std::string_view key);
   const Value* find(std::string_view key) const { return const_cast<Dict*>(this)->find(key); }
-  Value& operator[](std::string_view key);  // inserts where there is none
+  Value& operator[](std::string_view key);  // inserts if absent
 };
 
 struct Value {

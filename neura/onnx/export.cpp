@@ -68,7 +68,7 @@ Symbols symbols_of(std::span<const Tensor> inputs, const ExportOptions& o, int a
   const auto changed = [&](std::int64_t n, int step) {
     return attempt == 0 ? n * (1 + step) : attempt == 1 ? n + step : std::max<std::int64_t>(n - step, 1);
   };
-  for (std::int64_t& n : sizes) n = std::max<std::int64_t>(n, 2);  // what has one element is often treated apart
+  for (std::int64_t& n : sizes) n = std::max<std::int64_t>(n, 2);  // sizes of 1 are often special cases
   s.values.push_back(sizes);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     s.values.push_back(sizes);

@@ -39,7 +39,7 @@ struct Program {
   std::vector<ValueInfoProto> inputs, outputs;
 };
 
-// NotImplementedError that lists all operators the table lacks; ValueError and FormatError for a graph that is none.
+// NotImplementedError that lists all operators the table lacks; ValueError and FormatError for an invalid graph.
 std::shared_ptr<const Program> compile(const ModelProto&);
 
 }  // namespace neura::onnx

@@ -98,7 +98,7 @@ class Node {
   [[noreturn]] void missing(const std::string& attribute, const char* kind) const;
 };
 
-// What an operator makes of element types that Neura has no dtype for.
+// How an operator treats element types that Neura has no dtype for.
 enum class Types : std::uint8_t {
   plain,    // it takes none
   any,      // it takes them and says itself what comes out

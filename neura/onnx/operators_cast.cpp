@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "neura/onnx/operators.h"
-#include "neura/ops/create/create.h"
-#include "neura/ops/create/copy.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
 
 namespace neura::onnx {
 namespace {

@@ -12,7 +12,7 @@ Tensor divided(const Tensor& a, const Tensor& b) {
   return is_integral(a.dtype()) ? neura::div(a, b, div_options{"trunc"}) : neura::div(a, b);
 }
 
-// The result has the type of the base, whatever the exponent's is.
+// The result has the type of the base, not of the exponent.
 Tensor power(const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype()) return pow(a, b);
   if (is_integral(a.dtype()) && is_floating(b.dtype())) return pow(a.to(float64), b.to(float64)).to(a.dtype());

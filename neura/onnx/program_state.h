@@ -1,4 +1,4 @@
-// What the writer of a program and its calls share.
+// The state that the writer of a program shares with the writers of its calls.
 #pragma once
 #include "neura/onnx/row_call.h"
 

@@ -1,4 +1,4 @@
-// A call of a traced program as the functions see it that write it as nodes; and the table of those functions.
+// A traced call, as handed to the functions that write ONNX nodes; and the table of those functions.
 #pragma once
 #include <span>
 

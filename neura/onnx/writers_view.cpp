@@ -61,7 +61,7 @@ void write_slice(RowCall& c) {
   if (c.integer("step") == 1 && c.size("start").fixed() && c.size("end").fixed() && c.size(0, int(dim)).fixed())
     return c.result(c.to.slice(c.name(0), dim, c.size("start").value, c.size("end").value, c.size(0, int(dim)).value));
   const Size end = c.size("end"), whole = c.size(0, int(dim));
-  // To the end, whatever the size is.
+  // To the end of a dimension of any size.
   const bool all = !whole.fixed() && end.known && end.symbols == whole.symbols && end.value == whole.value;
   c.result(part(c, c.name(0), dim, c.size("start"), all ? Size{kEnd} : end, c.integer("step")));
 }

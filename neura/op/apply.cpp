@@ -10,12 +10,12 @@
 #include "neura/core/pending.h"
 #include "neura/core/state.h"
 #include "neura/op/border.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/defer.h"
 #include "neura/op/extended.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/record.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura {
@@ -342,16 +342,6 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   top->call(call);
 }
 
-}  // namespace
-
-void apply(Call& call) {
-  if (!kOnlyPrograms && state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
-    return state.active & (kIntercepted | kAutocast) ? intercept(call) : deferral()->take(call);
-  proceed(call);
-}
-
-namespace {
-
 // Inlined: a call on small tensors takes some 30 ns.
 template <class F> [[gnu::always_inline]] inline auto described(const Call& call, const F& f) {
   try {
@@ -364,6 +354,12 @@ template <class F> [[gnu::always_inline]] inline auto described(const Call& call
 }
 
 }  // namespace
+
+void apply(Call& call) {
+  if (!kOnlyPrograms && state.active & (kIntercepted | kAutocast | kDeferred)) [[unlikely]]
+    return state.active & (kIntercepted | kAutocast) ? intercept(call) : deferral()->take(call);
+  proceed(call);
+}
 
 void proceed(Call& call) {
   described(call, [&] {

@@ -1,5 +1,5 @@
-// The door. Every operation of every kind is one call of `apply`, an ordinary function; templates only pack its
-// arguments.
+// The dispatcher: every operation of every kind is one call of `apply`, an ordinary function (the documentation calls
+// it the door). Templates only pack its arguments.
 #pragma once
 #include <array>
 #include <span>
@@ -17,14 +17,15 @@ struct Call {
   const void* op;  // attributes: a struct operation, or the doubles of a pointwise row
   Operand* in;
   int inputs;
-  Tensor* out;  // results; where the destination is not fresh, out[0] is it
+  Tensor* out;  // results; with Destination::out and in_place out[0] is the tensor to write
   Destination destination = Destination::fresh;
   Generator* generator = nullptr;  // of an operation that draws; null: the default one
 };
 
 void apply(Call&);
 
-// On a thread's stack while it lives; calls made inside `call` see only those beneath it.
+// Gets every call of its thread while it lives, the newest interceptor first; calls made inside `call` go to those that
+// were there before it.
 struct Interceptor {
   Interceptor();
   Interceptor(const Interceptor&) = delete;
@@ -33,7 +34,7 @@ struct Interceptor {
   Interceptor* const below;
 };
 
-// A list operation: `in` holds the operands of infer and run, as many as there are.
+// An operation on a list: infer and run get all of `in` as one span.
 template <class Op> Tensor apply_list(const Op& op, std::span<const Tensor> in) {
   std::vector<Operand> operands(in.begin(), in.end());
   Tensor out;

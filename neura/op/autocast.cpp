@@ -10,10 +10,10 @@
 #include "neura/core/graph_api.h"
 #include "neura/core/pending.h"
 #include "neura/core/stream_api.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/record.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::operations {

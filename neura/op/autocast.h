@@ -1,6 +1,6 @@
-// Mixed precision. Inside an autocast region the door casts operands first: those of products and convolutions to a
-// half, those of what loses too much in halves to float32. autocast.def lists which does what; all else takes its
-// operands as they come. Backward never casts: the engine lifts the mode.
+// Mixed precision. Inside an autocast region `apply` casts operands first: those of products and convolutions to a
+// half, those of operations that lose too much precision in halves to float32, as autocast.def lists them; the others
+// keep their dtypes. Backward never casts: the engine turns autocast off.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Autocast as the door and the functions of autocast.def meet it. For the library neura alone.
+// How `apply`, and the functions of autocast.def, cast operands inside an autocast region. For the library neura alone.
 #pragma once
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
@@ -12,14 +12,14 @@ enum class Name : std::uint8_t {  // the functions of autocast.def
 #define FUNCTION(name, cpu, cuda) name,
 #include "neura/op/autocast.def"
 };
-// Makes y, which has the values of x, its cast for autograd.
+// y holds the values of x in another dtype: records it as a cast of x, so that its gradient flows to x.
 void join_cast(const Tensor& x, Tensor& y);
 
-// A function of several operations that mixed precision takes as one. It begins with
+// For a function made of several operations, whose operands autocast casts once, at its beginning. Its first line is
 //
 //   if (const amp::CastScope cast{amp::Name::dist, input, other}) return dist(cast(input), cast(other), p);
 //
-// which holds where autocast is on; nothing inside is cast again.
+// whose condition is true where autocast is on. Until the function returns nothing is cast again.
 class CastScope {
  public:
   template <class... T> explicit CastScope(Name name, const T&... operands) {

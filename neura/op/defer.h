@@ -1,5 +1,6 @@
-// What is below the door: a deferral gets every call that runs a kernel or makes a view, after interceptors,
-// definitions and recording. A trace writes them down (graph/trace.h); a window lets some wait (graph/window.h).
+// Deferral: receives each call that runs a kernel or makes a view, instead of its being run; after interceptors,
+// definitions and recording. A trace writes the calls down (graph/trace.h), a window delays some of them
+// (graph/window.h).
 #pragma once
 #include <functional>
 
@@ -11,18 +12,18 @@ namespace neura {
 // Writes into an operation's attributes those numbers that differ from run to run of a program.
 using Renewal = std::function<void(void* op)>;
 
-// On its thread while it lives; one at a time, but a trace may begin inside a window.
+// Active on its thread while it lives. A thread has one at a time, but a trace may begin inside a window.
 struct Deferral : ReadObserver {
   explicit Deferral(bool traces);
   Deferral(const Deferral&) = delete;
   virtual ~Deferral();
   virtual void take(Call&) = 0;                                             // runs it by proceed()
-  virtual void copied(const TensorImpl* /*from*/, const Tensor& /*to*/) {}  // by the engine, no call
-  virtual void recomputes(bool /*begins*/) {}                               // what follows was computed before
-  // Of the next call that has such numbers; kept by the class that overrides it.
+  virtual void copied(const TensorImpl* /*from*/, const Tensor& /*to*/) {}  // the engine copied bytes without a call
+  virtual void recomputes(bool /*begins*/) {}                               // the calls of a Recomputation begin or end
+  // Renews the attributes of the next call that has varying ones; the class that overrides this keeps it.
   virtual void renews(Renewal) {}             // NOLINT(performance-unnecessary-value-param)
-  virtual void flush(const char* /*why*/) {}  // what waits is run
-  // In write_later(), after all checks and before the kernel: true if it waits. Raises the version then.
+  virtual void flush(const char* /*why*/) {}  // runs the calls that wait
+  // write_later() asks it after all checks: true if the write is delayed; the version is raised then.
   virtual bool rewrites(const Call&, const Spec& /*result*/) { return false; }
   const bool traces;
 
@@ -30,17 +31,18 @@ struct Deferral : ReadObserver {
   ReadObserver* const below_;
   const std::uint32_t before_;
 };
-void proceed(Call&);  // runs it; its parts, if it is run by its definition, are taken too
+void proceed(Call&);  // runs it; if it runs by its definition, take() gets the calls of that
 
-// Of a pointwise call or a slope with a fresh result, what comes before its kernel and after it: checks, the result's
-// sizes and whether it is recorded; then the record, when call.out[0] is there, whose bytes may follow.
+// The parts of apply() around the kernel of a pointwise call or a slope with a fresh result. prepare() checks, infers
+// the result and says whether the call is recorded; conclude() records it once call.out[0] exists, whose bytes may be
+// computed later.
 Spec prepare(Call&, bool& recorded);
 void conclude(Call&, bool recorded);
-void write_later(Call&);  // of a pointwise call in place: as proceed(), but the kernel may wait
+void write_later(Call&);  // proceed() for a pointwise call in place, whose kernel may be delayed
 
 inline Deferral* deferral() { return state.active & kDeferred ? static_cast<Deferral*>(state.reader) : nullptr; }
 inline bool is_traced() { return deferral() && deferral()->traces; }
-// What runs while it lives is no part of a program: an optimizer's own numbers.
+// Calls made while it lives are left out of a traced program, such as an optimizer's computation of its own numbers.
 class Untraced {
  public:
   explicit Untraced(bool is_on = true);
@@ -50,7 +52,7 @@ class Untraced {
  private:
   std::uint32_t before_;
 };
-// What runs while it lives was computed before, to save memory: a pass must not take it for a repeat.
+// Calls made while it lives compute again what a checkpoint did not keep: no pass may merge them with the first ones.
 struct Recomputation {
   Recomputation();
   Recomputation(const Recomputation&) = delete;
@@ -58,6 +60,6 @@ struct Recomputation {
 };
 bool is_deferred();  // for other libraries: is this thread traced?
 void renew_next_call(Renewal);
-void tell_read(const Tensor&);  // that a host language reads its values
+void tell_read(const Tensor&);  // a host language is about to read its values
 
 }  // namespace neura

@@ -11,13 +11,13 @@ template <class E> [[gnu::cold, gnu::noinline, noreturn]] void refuse(const Call
   throw E(std::string(call.row->name) + ": " + text + " (" + describe(call) + ")");
 }
 
-// What the form that writes is called: fill_. The rows of some have that name.
+// The name of the in-place form: fill_. Some rows are named so already.
 inline std::string in_place_name(const char* row) {
   const std::string name = row;
   return name.empty() || name.back() == '_' ? name : name + "_";
 }
 
-// For functions that read an operand's sizes before apply sees it; a module may have lost it.
+// For functions that read an operand's sizes before `apply` checks it; a module's parameter may be undefined.
 inline void check_given(const char* op, const char* what, const Tensor& t) {
   check<ValueError>(t.defined(), [&] { return std::string(op) + ": expected a tensor as " + what + ", got none"; });
 }

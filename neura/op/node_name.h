@@ -1,4 +1,4 @@
-// What a node is called where users see it.
+// The name of a node as users see it.
 #pragma once
 
 namespace neura {

@@ -1,4 +1,4 @@
-// What an operation is called with: a tensor (borrowed), a number that takes the dtype it meets, or nothing.
+// An operand of a call: a tensor (borrowed), a number that takes the dtype it meets, or nothing.
 #pragma once
 #include <type_traits>
 

@@ -11,8 +11,8 @@
 namespace neura {
 
 inline constexpr int kMaxInputs = 8, kMaxOutputs = 4;
-inline constexpr int kMaxRowInputs = 3;       // of a pointwise row
-inline constexpr int kMaxList = 30;           // parts of an operation on a list: its derivative reads none of them
+inline constexpr int kMaxRowInputs = 3;  // of a pointwise row
+inline constexpr int kMaxList = 30;  // most operands of a recorded call on a list; its derivative reads none of them
 inline constexpr std::uint8_t kAbsent = 255;  // rank of the Spec that `infer` gets for an operand that is not there
 
 struct ValueSet {  // operands (bits 0 to 7) and results (bits 8 to 11) of an operation
@@ -23,7 +23,7 @@ template <class... I> constexpr ValueSet in(I... i) { return {std::uint16_t((0u 
 template <class... I> constexpr ValueSet out(I... i) { return {std::uint16_t((0u | ... | (256u << i)))}; }
 
 enum class Precision : std::uint8_t {
-  any,  // under autocast: as it comes
+  any,  // under autocast: operands keep their dtypes
   low,  // in the low dtype: products and convolutions
 };
 inline constexpr int every_input = -1;
@@ -36,14 +36,14 @@ struct Operation {
   std::uint8_t first_of_list = 0;        // of a list: operands before it are single, the rest repeat in groups
   std::uint8_t group = 0;                // operands a member of a list has; 0: no list
   Precision under_autocast = Precision::any;
-  bool is_linear = false;        // in each operand: forward mode needs nothing else
-  bool draws_numbers = false;    // it has a field `numbers` of type PhiloxState, which the door reserves
+  bool is_linear = false;        // in each operand: forward mode applies it to the tangents
+  bool draws_numbers = false;    // it has a field `numbers` of type PhiloxState, which `apply` reserves
   bool writes_directly = false;  // its kernel may write into a destination of any strides, and over operands
   bool across_devices = false;   // its operands may be on different devices
   bool is_lazy = false;          // lazy_clone alone
-  bool is_dynamic = false;       // the size of what is made of its result depends on data
+  bool is_dynamic = false;       // the result's size depends on values, e.g. nonzero: vmap refuses it
   bool is_closed = false;        // its gradient is made of operations that have derivatives: define() is not needed
-  bool views_locked = false;     // a view of which several are made by one call: not to be written while recording
+  bool views_locked = false;     // one call makes several views (split, unbind): none may be written while recording
 
   constexpr Operation saves(int operand, ValueSet a, ValueSet b = {}) const {
     Operation o = *this;

@@ -1,5 +1,5 @@
-// self = source, converted and broadcast, as the last step of an operation that has no kernel in place. Errors and
-// records bear the operation's name.
+// self = source, converted and broadcast: the last step of in-place operations that have no in-place kernel. Errors and
+// records name that operation.
 #pragma once
 #include "neura/backend/view.h"
 #include "neura/core/scalar.h"

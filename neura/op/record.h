@@ -20,7 +20,7 @@ struct Edge {
 };
 
 struct Saved {
-  Tensor data;  // a handle of its own without history: no cycle is possible, whatever happens to the tensor later
+  Tensor data;  // a new handle without history: the graph cannot refer to itself through it
   std::uint32_t version = 0;
   int bit = 0;  // 0-7: which operand; 8-15: which result
 };
@@ -40,7 +40,7 @@ struct Hooks {
   using Done = std::function<void(Tensor& grad)>;
   List<Done> accumulated;                     // once per backward, for leaves
   std::vector<std::shared_ptr<Tensor>> keep;  // retain_grad, by output
-  std::shared_ptr<void> user;                 // whatever a host language wants to keep with the node
+  std::shared_ptr<void> user;                 // data of a host language, kept with the node
   Tensor retained(unsigned output) const { return output < keep.size() && keep[output] ? *keep[output] : Tensor(); }
 };
 
@@ -51,7 +51,7 @@ struct Node : History {
   Node* next_deferred = nullptr;
   std::uint16_t inputs = 0;
   bool leaf = false;
-  bool frozen = false;            // a leaf whose tensor requires no gradient (any more): it keeps .grad and hooks alone
+  bool frozen = false;            // a leaf whose tensor requires no gradient (any more): it only holds .grad and hooks
   bool wide = false;              // more than kMaxOutputs results
   std::atomic<bool> busy{false};  // held for a few loads while saved values are taken
 
@@ -70,7 +70,7 @@ struct Leaf final : Node {
   Meta shape;
   std::mutex mutex;  // of grad: several threads may run backward at once
   Tensor grad;
-  const TensorImpl* tensor = nullptr;  // whose it became first: maybe gone, to be compared and not followed
+  const TensorImpl* tensor = nullptr;  // the first tensor it belonged to; may dangle: compare it, never dereference it
   explicit Leaf(const Spec& s) : shape(s) { leaf = true; }
   const char* name() const override { return "leaf"; }
   const Meta& meta(unsigned) const override { return shape; }
@@ -100,7 +100,8 @@ struct Record final : Node {  // one block: Record, edges, saved values, metas, 
   void dispose() override;
 };
 
-// An in-place write to a view, as its root sees it: everything passes but the written part, which goes through `inner`.
+// The node that a base gets when a view of it is written in place: the gradient outside of the view passes unchanged,
+// the view's part goes through `inner`.
 struct CopySlices final : Node {
   Ref<Node> inner;
   Spec base, view;
@@ -113,21 +114,21 @@ struct CopySlices final : Node {
   void dispose() override;
 };
 
-Spec as_pairs(const Spec&);  // complex numbers as pairs; NotImplementedError without a dimension left for them
+Spec as_pairs(const Spec&);  // a complex tensor's Spec as pairs of reals; NotImplementedError at kMaxRank dimensions
 Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsigned output);  // an as_strided record
 
-// The node a tensor's gradient flows to. For a view whose base was rewritten since, a new one is made first.
+// The node a tensor's gradient flows to. For a view whose base was written in place since, a new node is made first.
 Edge edge_of(TensorImpl*);
 // The node behind a tensor's history, if a gradient is wanted of it.
 inline Node* wanted(History* h) {
   Node* n = static_cast<Node*>(h);
   return n && !n->frozen ? n : nullptr;
 }
-// A view's own history is not looked into: another thread may renew it (edge_of).
+// True too often for views: their own history is not read, as another thread may be renewing it (edge_of).
 inline bool may_need_gradient(const TensorImpl* t) {
   return t->base ? t->history || wanted(t->base->history) : wanted(t->history) != nullptr;
 }
-// Exactly: a view that merely keeps a .grad needs none.
+// The exact answer: a view whose history only holds a .grad needs no gradient.
 inline bool needs_gradient(TensorImpl* t) {
   return may_need_gradient(t) && (!t->base || wanted(t->base->history) || edge_of(t).node);
 }

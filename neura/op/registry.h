@@ -13,7 +13,7 @@ namespace neura {
 
 struct Row;
 
-// The library's in a fixed order, then the registered ones. What was returned stays valid.
+// The library's in a fixed order, then the registered ones. Returned pointers stay valid.
 std::span<const Row* const> all_operations();
 // By its name, which no other one has; null if there is none.
 const Row* find_operation(std::string_view name);

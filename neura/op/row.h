@@ -1,5 +1,5 @@
-// What an operation is: a constinit object whose address is its identity. The table rows, the struct operations and the
-// views all become one of these; `apply` knows nothing else.
+// An operation: a constinit object whose address is its identity. The table rows, the struct operations and the views
+// all become one of these; `apply` knows nothing else.
 #pragma once
 #include <type_traits>
 
@@ -27,7 +27,7 @@ struct Meta {  // what a gradient must look like
 
 struct Row;
 
-struct Gradient {  // what a derivative sees; views on the engine's own arrays
+struct Gradient {  // arguments and results of a derivative: pointers into the engine's arrays
   const void* op;
   const Row* row;
   bool create_graph;
@@ -46,7 +46,7 @@ struct Gradient {  // what a derivative sees; views on the engine's own arrays
 
 struct Slope {              // derivative of a pointwise row with respect to one operand
   bool exists = false;      // else the operand gets a zero gradient (round) or none (comparison)
-  bool passes = false;      // it is g itself
+  bool passes = false;      // the gradient is g itself (add)
   std::uint16_t reads = 0;  // bits 0-7: operands, bits 8-15: results
   bool reads_g = true;
   Tensor (*exact)(const Tensor* g_operands_result, const double* attributes) = nullptr;  // create_graph: over tensors
@@ -63,7 +63,7 @@ struct AttributeList {       // of a pointwise row: names and defaults, in order
   }
 };
 
-struct AttributeLimits {  // what must hold of each attribute, in words and as a test; null: nothing
+struct AttributeLimits {  // the condition on each attribute, as text and as a test; null: none
   const char* words[4] = {};
   bool (*holds[4])(double) = {};
   int count = 0;
@@ -80,7 +80,7 @@ struct Row : Operation {
   enum Kind : std::uint8_t { pointwise, slope, view, structured, lazy };
   Kind kind = structured;
   std::uint8_t inputs = 1, outputs = 1;
-  std::uint8_t cost = 1;  // of an element, against an addition: when do threads pay?
+  std::uint8_t cost = 1;  // of an element, in additions: from which size on threads are used
   bool differentiable = false;
 
   // pointwise and slope
@@ -93,14 +93,15 @@ struct Row : Operation {
   std::uint8_t operand = 0;          // and the operand
   AttributeList attributes;
   const char *formula = "", *text = "";
-  const void* (*own)(const Backend&) = nullptr;  // the kernels of a table that is no family of the back ends
+  // Gives the table that has the row's kernel, where no family of the back ends has it.
+  const void* (*own)(const Backend&) = nullptr;
 
   // view and structured; n: how many operands
   void (*infer)(const void* op, const Spec* const* in, int n, Spec* out) = nullptr;
   void (*run)(const void* op, Context&, const View* in, int n, const View* out) = nullptr;
   // True if the back end has a kernel for these operands; null: it has. If not, the definition runs.
   bool (*accepts)(const void* op, const Backend&, const Spec* const* in, int n) = nullptr;
-  // The same results made of other operations: where there is no kernel, and for derivatives of derivatives.
+  // Computes the same results by other operations: where there is no kernel, and for derivatives of derivatives.
   void (*define)(const void* op, const Tensor* in, int n, Tensor* out) = nullptr;
 
   void (*gradient)(Gradient&) = nullptr;
@@ -109,11 +110,11 @@ struct Row : Operation {
   void (*copy)(void* to, const void* from) = nullptr;
   void (*drop)(void*) = nullptr;
   void (*visit)(void* op, FieldVisitor&) = nullptr;  // its attributes; of a pointwise row: see `attributes`
-  PhiloxState* (*numbers)(void* op) = nullptr;       // of one that draws: what the door reserves
+  PhiloxState* (*numbers)(void* op) = nullptr;       // of an operation that draws: its field that `apply` reserves
   const AttributeLimits* limits = nullptr;           // of a pointwise row whose attributes are checked
 
   std::uint16_t reads_of(int i) const { return slopes ? slopes[i].reads : i < kMaxInputs ? reads[i] : 0; }
-  // Operand i of a list repeats what is said of its group.
+  // The operand whose properties operand i has: those of a list repeat the first group's.
   int place_of(int i) const { return !group || i < first_of_list ? i : first_of_list + (i - first_of_list) % group; }
   bool may_be_absent(int i) const { return kind == slope || optional_inputs >> place_of(i) & 1; }
   bool writes_input(int i) const { return written_inputs >> place_of(i) & 1; }

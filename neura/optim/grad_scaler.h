@@ -30,11 +30,11 @@ class GradScaler {
   Tensor scale(const Tensor& outputs);
   // Once before each step: ValueError the second time, and for gradients of float16.
   void unscale_(optim::Optimizer&);
-  bool step(optim::Optimizer&);                   // was it taken? ValueError for a second one before update()
+  bool step(optim::Optimizer&);                   // false: not taken. ValueError for a second one before update()
   void update(std::optional<double> scale = {});  // once after the steps of all optimizers
   double get_scale() const;                       // waits for the device, as state_dict does
   bool is_enabled() const { return options_.enabled; }
-  nn::Dict state_dict() const;  // PyTorch's entries; none if it is not enabled
+  nn::Dict state_dict() const;  // PyTorch's keys; empty if disabled
   void load_state_dict(const nn::Dict&);
 
  private:

@@ -69,7 +69,7 @@ class Variables {
   const std::function<Tensor()>& closure_;
 };
 
-// Where the cubic through two points with these slopes is least, within bounds.
+// The minimum, within bounds, of the cubic through two points with these slopes.
 double between(Point a, Point b, double low, double high) {
   if (a.t > b.t) std::swap(a, b);
   const double d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t);
@@ -147,7 +147,7 @@ struct Memory {  // of past steps; torch's names
     read("H_diag", diagonal), read("d", direction), read("prev_flat_grad", gradient);
     read("old_dirs", changes), read("old_stps", steps), read("ro", inverse);
   }
-  ~Memory() {  // after an error of the closure, too
+  ~Memory() {  // also after an error of the closure
     state_["func_evals"] = func_evals, state_["n_iter"] = n_iter;
     if (n_iter == 0) return;
     state_["d"] = direction, state_["t"] = t, state_["prev_flat_grad"] = gradient, state_["prev_loss"] = prev_loss;
@@ -244,7 +244,7 @@ Tensor detail::lbfgs_step(const std::vector<Tensor>& params, const LBFGSOptions&
       v.move(best.t, m.direction);
     } else {
       v.move(m.t, m.direction);
-      if (i == o.max_iter) break;  // what the closure computes would not be used
+      if (i == o.max_iter) break;  // the closure's result would not be used
       loss = v.evaluate().item<double>(), gradient = v.gradient();
     }
     evaluations += again, m.func_evals += again;

@@ -9,11 +9,11 @@
 namespace neura::optim::lr_scheduler {
 
 struct StepOptions {
-  std::optional<double> epoch = {};    // go there, instead of one further; a part of one for warm restarts alone
+  std::optional<double> epoch = {};    // jumps there instead of advancing by one; fractions for warm restarts alone
   std::optional<double> metrics = {};  // what ReduceLROnPlateau watches
 };
 
-class Fields {  // of a scheduler, saved to or loaded from a Dict: listed once
+class Fields {  // fields of a scheduler, saved to or loaded from a Dict
  public:
   Fields(Dict& d, bool load) : d_(d), load_(load) {}
   template <class T> void operator()(std::string_view name, T& x) {
@@ -46,10 +46,10 @@ class LRScheduler {
   virtual std::vector<double> get_lr() = 0;  // of every group, at last_epoch_
   // The same from the first rates alone, for a jump; nothing where there is no such form.
   virtual std::optional<std::vector<double>> closed_form() { return {}; }
-  virtual void update_lr(std::optional<double> epoch);  // what step() does, uncounted
+  virtual void update_lr(std::optional<double> epoch);  // what step() does, without counting a call
   virtual void undo() { --last_epoch_; }                // the step that the constructor took
   virtual void visit(Fields&);
-  virtual void admit(ParamGroup&);  // a group that was added later takes part from its own rate on
+  virtual void admit(ParamGroup&);  // a group added later starts from its own rate
   void admit_new();
   void write(const std::vector<double>& lr);
   template <class F> std::vector<double> each(const F& f) const {  // f(current rate, first rate)

@@ -4,7 +4,7 @@
 
 namespace neura::optim::lr_scheduler {
 
-// Down a cosine in T_0 epochs, then from the top in T_0 * T_mult, and so on. step takes parts of an epoch, too:
+// Cosine annealing over T_0 epochs, then restarted over T_0 * T_mult, and so on. step takes fractions of an epoch:
 // step({.epoch = 2.5}).
 class CosineAnnealingWarmRestarts : public LRScheduler {
  public:
@@ -18,7 +18,7 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
   Restarts o_;
 };
 
-class CyclicLR : public LRScheduler {  // up from base_lr to max_lr and down again, over and over
+class CyclicLR : public LRScheduler {  // cycles from base_lr to max_lr and back
  public:
   CyclicLR(Optimizer&, Values base_lr, Values max_lr, const CyclicOptions& = {}, std::int64_t last_epoch = -1);
   CyclicLR(Optimizer& o, double base_lr, double max_lr, const CyclicOptions& options = {}, std::int64_t last_epoch = -1)
@@ -35,7 +35,7 @@ class CyclicLR : public LRScheduler {  // up from base_lr to max_lr and down aga
   std::optional<double> new_base_lr_, new_max_lr_, new_base_momentum_, new_max_momentum_;  // of groups added later
 };
 
-class OneCycleLR : public LRScheduler {  // up to max_lr once, then down to almost nothing; step() after every batch
+class OneCycleLR : public LRScheduler {  // one cycle: up to max_lr, then down to almost 0; step() after every batch
  public:
   OneCycleLR(Optimizer&, Values max_lr, const OneCycleOptions& = {}, std::int64_t last_epoch = -1);
   OneCycleLR(Optimizer& o, double max_lr, const OneCycleOptions& options = {}, std::int64_t last_epoch = -1)
@@ -54,7 +54,8 @@ class OneCycleLR : public LRScheduler {  // up to max_lr once, then down to almo
   std::optional<double> new_max_lr_, new_base_momentum_, new_max_momentum_;  // of groups added later
 };
 
-// From each group's rate to swa_lr, one or one per group, in anneal_epochs along a cosine or a line; there it stays.
+// Anneals each group's rate to swa_lr (one, or one per group) over anneal_epochs by a cosine or linearly; then
+// constant.
 class SWALR : public LRScheduler {
  public:
   SWALR(Optimizer&, Values swa_lr, const SwaOptions& = {}, std::int64_t last_epoch = -1);
@@ -84,7 +85,7 @@ class ReduceLROnPlateau : public LRScheduler {  // times factor when the metric 
   std::optional<double> new_min_lr_;  // of groups added later
 };
 
-// One scheduler after the other: the next takes over, from its epoch 0, at each milestone.
+// Schedulers in sequence: at each milestone the next one takes over, from its epoch 0.
 class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer&, std::vector<std::shared_ptr<LRScheduler>>, std::vector<std::int64_t> milestones,
@@ -102,7 +103,7 @@ class SequentialLR : public LRScheduler {
   std::vector<std::shared_ptr<LRScheduler>> schedulers_;
   std::vector<std::int64_t> milestones_;
 };
-class ChainedScheduler : public LRScheduler {  // all of them at every step
+class ChainedScheduler : public LRScheduler {  // steps all of them together
  public:
   explicit ChainedScheduler(std::vector<std::shared_ptr<LRScheduler>>);
   void step(StepOptions = {}) override;

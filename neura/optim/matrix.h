@@ -1,4 +1,4 @@
-// Steps of the optimizers that look at a tensor as a whole, made of operations. Nothing waits for a device.
+// Steps of the optimizers that need a parameter as a matrix, made of operations. Nothing waits for a device.
 #pragma once
 #include "neura/optim/optimizers.h"
 

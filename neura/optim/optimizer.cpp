@@ -43,7 +43,7 @@ Pair ParamGroup::pair(std::string_view name) const {
   return out;
 }
 
-// A loaded state has tensors without dimensions where a number was saved.
+// In a loaded state, numbers are 0-d tensors.
 double& State::number(std::string_view name, double first) {
   Value* v = values.find(name);
   if (!v) v = &(values[name] = first);
@@ -166,7 +166,7 @@ void Optimizer::load_state_dict(const StateDict& from) {
           return "load_state_dict: expected state \"" + what + "\" of shape " + p.shape().str() + ", got " +
                  t->shape().str();
         });
-        const bool master = values.find(detail::kMaster);  // all of it is float32
+        const bool master = values.find(detail::kMaster);  // the whole formula is float32
         if (t->shape() != p.shape()) {
           const DType dtype = master ? DType::float32 : is_complex(p.dtype()) ? t->dtype() : p.dtype();
           state.values[name] = clone(t->detach().to(dtype).to(p.device()));

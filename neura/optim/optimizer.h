@@ -14,7 +14,7 @@ using nn::Value;
 using Pair = std::array<double, 2>;  // betas, etas
 
 // Parameters that share hyperparameters, which are held in double precision under PyTorch's names: "lr", "betas", ….
-// What a group does not give is the optimizer's default.
+// Those that a group lacks are the optimizer's defaults.
 struct ParamGroup {
   std::vector<Tensor> params;
   Dict options;
@@ -34,7 +34,7 @@ struct ParamGroup {
 class State {  // of one parameter: numbers and tensors by name, made when first asked for
  public:
   double& number(std::string_view name, double first = 0);
-  // With the shape, dtype, device and strides of `like`; filled with `first`, and following `like` where that was
+  // A state with the shape, dtype, device and strides of `like`, filled with `first`; it follows `like` if that was
   // moved.
   Tensor tensor(std::string_view name, const Tensor& like, double first = 0);
   bool has(std::string_view name) const { return values.find(name); }
@@ -62,13 +62,13 @@ class Optimizer {
   virtual Tensor step(
       const std::function<Tensor()>& closure);  // the closure computes loss and gradients again; its result
   void zero_grad(bool set_to_none = true);
-  // ValueError for a parameter that is there already, or is no leaf.
+  // ValueError for a parameter given twice, or one that is no leaf.
   virtual void add_param_group(ParamGroup);
   std::vector<ParamGroup>& param_groups() { return groups_; }
   const std::vector<ParamGroup>& param_groups() const { return groups_; }
   const Dict& defaults() const { return defaults_; }
   State& state(const Tensor& parameter) { return states_[parameter.impl()]; }
-  std::weak_ptr<const void> alive() const { return alive_; }  // expired where the optimizer is gone
+  std::weak_ptr<const void> alive() const { return alive_; }  // expired when the optimizer is destroyed
 
   StateDict state_dict() const;  // shares the state's tensors
   // Copies; dtype and device become the parameters'. ValueError, and nothing changed, where the groups do not fit.
@@ -82,7 +82,7 @@ class Optimizer {
   // One step of a group's parameters, with recording off. The gradient may be missing.
   virtual void update(ParamGroup&) = 0;
   virtual void check_group(const ParamGroup&) const {}  // ValueError for hyperparameters out of range
-  // Of a state that is loaded: may it have this shape?
+  // True if a loaded state may have this shape.
   virtual bool may_have_shape(const Shape& state, const Shape& parameter) const { return state == parameter; }
 
  private:

@@ -1,4 +1,4 @@
-// What the options of tables/optimizers.def are named and how they are refused.
+// Names and limits of the options of tables/optimizers.def.
 #pragma once
 #include "neura/optim/optimizers.h"
 
@@ -13,7 +13,7 @@ namespace neura::optim::detail {
 #define CLOSURE_OPTIMIZER OPTIMIZER
 #include "neura/tables/optimizers.def"
 
-// To groups and from them.
+// Conversion of options to groups and back.
 template <class T> Value to_value(const T& x) { return nn::box(x); }
 template <std::size_t N> Value to_value(const std::array<double, N>& x) {
   nn::List l;

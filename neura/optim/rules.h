@@ -11,7 +11,7 @@
 namespace neura::optim::detail {
 
 inline double sign_of(bool maximize) { return maximize ? -1 : 1; }
-// The decay of weights, either added to the gradient or taken off the parameter.
+// Weight decay, either added to the gradient or subtracted from the parameter (decoupled).
 template <class S, class O> void set_decay(S& s, const O& o) {
   s.decay = o.decoupled_weight_decay ? 1 - o.lr * o.weight_decay : 1;
   s.weight_decay = o.decoupled_weight_decay ? 0 : o.weight_decay;
@@ -105,7 +105,7 @@ template <class S> void step_of(const Tensor& p, const Tensor& g, S& state, cons
   const double power = std::pow(s.beta2, t), correction = 1 - power;
   s.step_size = o.lr / (1 - std::pow(s.beta1, t));
   const double longest = 2 / (1 - s.beta2) - 1, length = longest - 2 * t * power / correction;
-  if (length > 5)  // enough samples for the variance to be known
+  if (length > 5)  // enough samples for the variance to be tractable
     s.rectified = std::sqrt(correction) *
                   std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
   const Tensor average = state.tensor("exp_avg", p);

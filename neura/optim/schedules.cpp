@@ -204,7 +204,7 @@ void check_schedule(const SwaOptions& o) {
 }
 double next_rate(const SwaOptions& o, std::int64_t steps, double lr, double swa_lr) {
   if (o.anneal_epochs == 0) steps = std::max<std::int64_t>(1, steps);
-  const auto done = [&](std::int64_t n) {  // how much of the way
+  const auto done = [&](std::int64_t n) {  // the completed fraction
     const double part = std::clamp(double(n) / std::max<double>(1, o.anneal_epochs), 0.0, 1.0);
     return o.anneal_strategy == "linear" ? part : (1 - std::cos(pi * part)) / 2;
   };

@@ -63,14 +63,14 @@ struct Restarts {
   Count T_cur;
   void check_counts() const;
   void begin();                                      // ValueError unless T_0 and T_mult are positive integers
-  Count go(std::optional<Count> epoch, Count last);  // to an epoch, or one further; returns the epoch. ValueError
+  Count go(std::optional<Count> epoch, Count last);  // to an epoch, or to the next; returns the epoch. ValueError
   double rate(double base) const;
 };
 template <class F> void each_option(Restarts& o, F&& f) {
   f("T_0", o.T_0), f("T_i", o.T_i), f("T_mult", o.T_mult), f("eta_min", o.eta_min), f("T_cur", o.T_cur);
 }
 
-// Where a cycle of CyclicLR is.
+// The position within a cycle of CyclicLR.
 struct Cycle {
   double total_size = 0, step_ratio = 0, gamma = 0;
   std::string mode, scale_mode;
@@ -95,7 +95,7 @@ template <class F> void each_option(Phase& o, F&& f) {
 }
 std::int64_t total_steps_of(const OneCycleOptions&);  // ValueError for options out of range
 std::vector<Phase> phases_of(double total_steps, double pct_start, bool three_phase);
-struct Part {  // of a phase, that is over
+struct Part {  // the phase of an epoch, and which part of it is over
   std::size_t phase;
   double part;
 };
@@ -103,8 +103,8 @@ Part part_at(const std::vector<Phase>&, double total_steps, double epoch);  // V
 double between(const std::string& anneal_strategy, double start, double end, double part);
 
 void check_schedule(const SwaOptions&);  // ValueError
-// On the way to swa_lr; steps are those after the constructor's. What is left of the way starts from where the rate is:
-// others may have changed it.
+// Annealing to swa_lr; `steps` do not count the constructor's. The rest of the way starts from the present rate, which
+// others may have changed.
 double next_rate(const SwaOptions&, std::int64_t steps, double lr, double swa_lr);
 
 struct Plateau {  // of ReduceLROnPlateau
@@ -116,7 +116,7 @@ struct Plateau {  // of ReduceLROnPlateau
   void begin();  // ValueError
   void reset();
   bool is_better(double a, double than) const;
-  bool observe(double metric, bool better);  // are the rates to be reduced now?
+  bool observe(double metric, bool better);  // true if the rates are to be reduced now
   double reduced(double lr, double min_lr) const;
 };
 template <class F> void each_option(Plateau& o, F&& f) {

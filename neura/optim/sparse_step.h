@@ -1,5 +1,5 @@
-// Steps of sparse gradients, for the optimizers that take them: only the rows that a gradient stores are touched. Any
-// other optimizer's step is refused by the door.
+// Steps with sparse gradients, for the optimizers that take them: only the rows that a gradient stores are touched.
+// `apply` refuses the step of any other optimizer.
 #pragma once
 #include "neura/optim/rules.h"
 #include "neura/sparse/sparse.h"
@@ -9,9 +9,9 @@ namespace neura::optim::detail {
 void check_no_decay(const char* optimizer, double weight_decay);  // NotImplementedError
 // param += by * change, where change is stored.
 void move_sparsely(const Tensor& param, const Tensor& change, double by);
-// The gradient over the root of the sum of its squares so far, which is updated.
+// Adagrad: the gradient over the root of the sum of its squares so far, which is updated.
 Tensor adagrad_change(const Tensor& gradient, Tensor sum, double eps);
-// momentum * buffer + fresh * gradient; the gradient where there is no buffer.
+// momentum * buffer + fresh * gradient; just the gradient if there is no buffer yet.
 Tensor sparse_buffer(const Tensor& buffer, const Tensor& gradient, double momentum, double fresh);
 Tensor sparse_sum(const Tensor& gradient, const Tensor& buffer, double momentum);
 

@@ -22,8 +22,8 @@ Tensor empty_with_strides_of(const Tensor& like) {
 }
 
 namespace {
-// What is made while this thread captures a graph, and must be there when a replay begins: its memory must not be the
-// graph's, which earlier calls of the capture may write in every replay. A thread of its own captures nothing.
+// Memory that must keep its values between replays of a graph: it must not come from the graph's pool, which earlier
+// calls of the capture may write in every replay. A thread of its own captures nothing.
 template <class F> Tensor outside_capture(Device device, F make) {
   if (!is_captured(device)) return make();
   Tensor made;
@@ -79,8 +79,8 @@ Tensor copy_with_strides_of(const Tensor& state, const Tensor& like) {
 
 namespace {
 
-// True if it may wait for the next parameters: dense, of memory of its own, and nothing for the door to
-// refuse. On the cpu no copy of the gradient waits either.
+// True if this step may be batched with those of the next parameters: dense tensors that share no memory, which `apply`
+// will not refuse. On the cpu only if the gradient need not be copied.
 bool can_wait(const StepTensors& t) {
   const Tensor &param = t[0], &grad = t[1];
   if (!param.spec().dense() || !differentiable(param.dtype()) || grad.shape() != param.shape()) return false;
@@ -101,7 +101,7 @@ void match_strides(StepTensors& t) {
   };
   if (!param.spec().dense()) copy(t[0]);
   for (std::size_t k = 0; k < kStepOperands; ++k)
-    if (t[k] && k != 1) t[k].impl()->storage->own();  // memory of a lazy clone is parted before addresses are compared
+    if (t[k] && k != 1) t[k].impl()->storage->own();  // ends lazy cloning before addresses are compared
   if (t[1].shape() == param.shape() && !same_strides(t[1], t[0])) copy(t[1]);
   for (std::size_t k = 1; k < kStepOperands; ++k)
     if (t[k] && same_strides(t[k], t[0]) && may_overlap(t[0].impl(), t[k].impl()) &&
@@ -144,7 +144,7 @@ Order order_of(const std::vector<Tensor>& tensors, bool together) {
 Batch::~Batch() {
   try {
     run();
-  } catch (...) {  // the error that is on its way is the one to see
+  } catch (...) {  // the first error is the one to report
   }
 }
 
@@ -227,7 +227,7 @@ Tensor Batch::numbers_of_replays(Device device, const std::vector<char>& steps, 
     char* to = here.impl()->data();
     for (std::size_t i = 0; i < order.size(); ++i) std::memcpy(to + i * size, from.data() + order[i] * size, size);
     Tensor(there).copy_(here);
-    cuda::record_stream(there, cuda::current_stream(there.device()));  // of the replay that comes now
+    cuda::record_stream(there, cuda::current_stream(there.device()));  // of the next replay
   };
   cuda::on_replay([=, first = true, again = std::move(again), name = kind_->name]() mutable {
     if (std::exchange(first, false)) return send(steps);  // the capture has counted this step
@@ -246,7 +246,7 @@ std::vector<char> Batch::next_numbers(const char* name, std::size_t bytes, const
   return std::move(next.steps_);
 }
 
-// A traced program computes them as for a step outside of it, once for all calls of a run.
+// In a traced program they are computed as outside, once for all calls of a run.
 void Batch::renew_in_programs(std::vector<std::size_t> which, std::size_t bytes, bool first,
                               const std::shared_ptr<std::vector<char>>& numbers, const Again& again) const {
   renew_next_call([kind = kind_, which = std::move(which), bytes, first, numbers, again](void* op) {

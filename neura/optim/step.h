@@ -1,4 +1,4 @@
-// The steps of parameters on their way through the door: they wait in a batch, and each kind of them is one call.
+// Batches the optimizer steps of many parameters: those of one kind are one call of `apply`.
 #pragma once
 #include <array>
 #include <cstring>

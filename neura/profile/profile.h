@@ -1,4 +1,4 @@
-// What a program does and how long it takes: every operation of a thread, and ranges that the program names itself.
+// The profiler: records every operation of a thread with its time, and ranges that the program names.
 //     profiler::Profile profile({.shapes = true});
 //     { profiler::Range range("step"); model(x); }
 //     profile.stop();

@@ -30,7 +30,7 @@ class Batcher {
   Batcher(std::shared_ptr<const Model>, const BatchOptions&, std::shared_ptr<ModelMetrics>);
   Batcher(const Batcher&) = delete;
 
-  // Tells it, while it lives, that a request is on its way: worth waiting for, unless it has been for max_delay.
+  // While it lives, announces a request that is about to arrive: the batcher waits for it, for max_delay at most.
   class Arrival {
    public:
     explicit Arrival(Batcher&);

@@ -12,8 +12,8 @@
 
 namespace neura::serve {
 
-// Numbers of a JSON list, flat: integers until the first that is none, which makes all of them reals. In one memory of
-// 8 bytes each, since there may be many.
+// Numbers of a JSON list, flat: integers up to the first real number, which makes all of them reals. In one memory of 8
+// bytes each, since there may be many.
 class Numbers {
  public:
   bool truth = false, text = false;       // were there true or false; strings?

@@ -1,4 +1,4 @@
-// What the server counts, as Prometheus reads it.
+// The server's metrics, in Prometheus' format.
 #pragma once
 #include <array>
 #include <atomic>

@@ -24,7 +24,7 @@ class Model {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   virtual const char* platform() const = 0;
-  // What a log should say about its loading.
+  // Notes about its loading, for a log.
   const std::vector<std::string>& notes() const { return notes_; }
 
   // True if rows of several requests may be batched: only where the first size of every input is open, and

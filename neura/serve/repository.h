@@ -18,7 +18,7 @@ struct RepositoryOptions {
   BatchOptions batches = {};
 };
 
-// A version in service. The thread of a request holds it until the answer is written, whatever happens meanwhile.
+// A version in service. The thread of a request holds it until the answer is written, even if it is unloaded meanwhile.
 struct Served {
   Served(std::string n, std::string v, std::shared_ptr<const Model> m, const BatchOptions& o,
          std::shared_ptr<ModelMetrics> s);

@@ -1,6 +1,6 @@
-// What a sparse tensor is made of, for the sources of this folder. Everything is computed with ordinary operations on
-// the values: `values_of` joins them to the history of the tensor, and `assemble` joins a tensor to that of its values,
-// so that derivatives of every order follow from those of the operations between.
+// The parts of a sparse tensor, for the sources of this folder. Everything is computed with ordinary operations on the
+// values: `values_of` joins them to the history of the tensor, and `assemble` joins a tensor to that of its values, so
+// that derivatives of every order follow from those of the operations between.
 #pragma once
 #include "neura/autograd/custom.h"
 #include "neura/core/extension.h"
@@ -66,10 +66,10 @@ template <class N> Tensor joined(Ref<N> node, const Tensor& from, Tensor made) {
   return r.values[0];
 }
 
-// Calls of the door: the result, recorded; undefined where there is no rule.
+// Rules for calls of `apply`: the result, recorded; undefined where there is none.
 using Rule = Tensor (*)(const Call&);
 Rule find_rule(const Row&);
-Tensor operand(const Call&, int i);  // undefined if it is none
+Tensor operand(const Call&, int i);  // undefined if it is no tensor
 
 Tensor mul(const Tensor& a, const Operand& b);
 

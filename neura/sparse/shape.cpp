@@ -1,15 +1,15 @@
 // Dimensions in another order, slices by index, and several tensors in one.
 #include <string>
 
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
-#include "neura/ops/create/copy.h"
-#include "neura/ops/shape/join.h"
 #include "neura/ops/reduce/reduce.h"
-#include "neura/op/pointwise/rows.h"
+#include "neura/ops/shape/join.h"
 #include "neura/ops/shape/shape.h"
-#include "neura/ops/sort/sort.h"
 #include "neura/ops/shape/view.h"
+#include "neura/ops/sort/sort.h"
 #include "neura/sparse/rules.h"
 
 namespace neura::sparse {

@@ -1,4 +1,4 @@
-// What the arguments and results of a public function can be, and how they come from another language.
+// The types of arguments and results of public functions, and their conversion from another language.
 #pragma once
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ struct Sublists {  // einsum's tensors, each with the numbers of its dimensions
   std::vector<Integers> lists;  // one more where the result's are given
 };
 
-// What an argument can be, as signatures and as errors say it.
+// The types of arguments, as signatures and errors name them.
 #define NEURA_SURFACE_TYPES(TYPE)                                                 \
   TYPE(Tensor, "neura.Tensor", "a tensor")                                        \
   TYPE(Operand, "neura.Tensor | number", "a tensor or a number")                  \

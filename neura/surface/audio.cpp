@@ -41,7 +41,7 @@ void add_spectra(const List& s) {
       "inverse_spectrogram(spectrogram, length?, pad, window, n_fft, hop_length, win_length, "
       "normalized, center=True, pad_mode='reflect', onesided=True)";
   s.add(back, &inverse<bool>, function,
-        "The signals of complex spectrograms, [..., bins, frames] -> [..., time]: what spectrogram did, undone.");
+        "The signals of complex spectrograms, [..., bins, frames] -> [..., time]: the inverse of spectrogram.");
   s.add(back, &inverse<Word>, function);
   s.add(
       "griffinlim(specgram, window, n_fft, hop_length, win_length, power, n_iter, momentum, length?, rand_init, *, "
@@ -79,8 +79,9 @@ void add_features(const List& s) {
       "create_dct(n_mfcc, n_mels, norm?)",
       [](int64 mfcc, int64 mels, MaybeWord norm) { return audio::create_dct(mfcc, mels, view(norm)); }, function,
       "The discrete cosine transform (DCT-II) as a matrix [n_mels, n_mfcc]; norm='ortho' makes it orthonormal.");
-  s.add("amplitude_to_DB(x, multiplier, amin, db_multiplier, top_db=None)", &audio::amplitude_to_DB, function,
-        "multiplier (log10(max(x, amin)) - db_multiplier); with top_db at least so much below each one's largest.");
+  s.add(
+      "amplitude_to_DB(x, multiplier, amin, db_multiplier, top_db=None)", &audio::amplitude_to_DB, function,
+      "multiplier (log10(max(x, amin)) - db_multiplier); top_db bounds the values below by the largest minus top_db.");
   s.add("DB_to_amplitude(x, ref, power)", &audio::DB_to_amplitude, function, "ref (10^(x / 10))^power.");
   s.add("compute_deltas(specgram, win_length=5, mode='replicate')", &audio::compute_deltas, function,
         "Delta coefficients along time, [..., time]: slopes by regression over win_length frames; mode: how pad fills "

@@ -44,7 +44,7 @@ void add_moves(const List& s) {
       "Converted to the dtype and device of other; itself if nothing changes.");
   s.add(
       "cpu(input, memory_format=None)", [](T x, Format f) { return in_format(to(x, Device()), f); }, method,
-      "On the CPU; itself if it is there.");
+      "A copy on the CPU; input itself if it is there.");
   s.add(
       "cuda(input, device=None, non_blocking=False, memory_format=None)",
       [](T x, V device, bool non_blocking, Format f) {
@@ -52,10 +52,11 @@ void add_moves(const List& s) {
         check<ValueError>(d.is_cuda(), [&] { return "cuda: expected a device of CUDA, got " + d.str(); });
         return in_format(to(x, d, non_blocking), f);
       },
-      method, "On a CUDA device; itself if it is there. DeviceError without one.");
+      method, "A copy on a CUDA device; input itself if it is there. DeviceError without one.");
   s.add(
       "pin_memory(input, device=None)", [](T x, Ignored) { return pinned(true, x); }, method,
-      "In page-locked memory, from which a GPU copies by itself; itself if it is there. DeviceError without a GPU.");
+      "A copy in page-locked memory, for asynchronous copies to a GPU; input itself if it is there. DeviceError "
+      "without a GPU.");
 }
 void add_dtypes(const List& s) {
   add_dtype<DType::float32>(s, "float", "Converted to float32; itself if it is.");

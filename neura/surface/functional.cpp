@@ -100,7 +100,7 @@ void add_dropouts(const List& s) {
          return in_place ? x.copy_(y) : y;
        },
        function,
-       "Randomized leaky ReLU (Xu et al., 2015): x for x > 0, else a * x, with a drawn from [lower, upper) in training "
+       "Randomised leaky ReLU (Xu et al., 2015): x for x > 0, else a * x, with a drawn from [lower, upper) in training "
        "and (lower + upper) / 2 otherwise.")
       .also("neura");
   s.add(

@@ -79,7 +79,7 @@ void add_solvers(const List& s) {
                      {r.solution, r.residuals, r.rank, r.singular_values}};
       },
       function | out,
-      "Least squares: X that minimizes the norm of A X - B, with residuals, rank and singular values as far as the "
+      "Least squares: X that minimises the norm of A X - B, with residuals, rank and singular values as far as the "
       "driver computes them.");
 }
 
@@ -91,7 +91,7 @@ void add_factors(const List& s) {
         return Named{"linalg_lu_factor", {"LU", "pivots"}, {r.LU, r.pivots}};
       },
       function | out,
-      "LU factorization with partial pivoting, A = P L U: L and U in one matrix, and the pivots, counted from 1. "
+      "LU factorisation with partial pivoting, A = P L U: L and U in one matrix, and the pivots, counted from 1. "
       "LinAlgError where U has a 0 on its diagonal.");
   s.add(
       "lu_factor_ex(A, *, pivot=True, check_errors=False)",
@@ -108,7 +108,7 @@ void add_factors(const List& s) {
       },
       function | out, "A = P L U: a permutation, a lower triangle with a diagonal of ones, an upper triangle.");
   s.add("lu_solve(LU, pivots, B, *, left=True, adjoint=False)", &la::lu_solve, function | out,
-        "X with A X = B, from what lu_factor gives of A.");
+        "X with A X = B, from the result of lu_factor(A).");
   s.add("det(A)", &la::det, function | out, "The determinant of square matrices.");
   s.add(
       "slogdet(A)",
@@ -134,7 +134,7 @@ void add_factors(const List& s) {
       },
       function | out, "ldl_factor, and info instead of an error.");
   s.add("ldl_solve(LD, pivots, B, *, hermitian=False)", &la::ldl_solve, function | out,
-        "X with A X = B, from what ldl_factor gives of A.");
+        "X with A X = B, from the result of ldl_factor(A).");
 }
 
 void add_spectral(const List& s) {

@@ -1,8 +1,8 @@
 // Linear algebra under the older names, which are in neura and on Tensor.
-#include "neura/ops/create/create.h"
-#include "neura/ops/linalg/linalg.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/linalg/linalg.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/shape/view.h"
 #include "neura/surface/list.h"
@@ -64,14 +64,14 @@ void add_solvers(const List& s) {
       both | out, "(LU, pivots) of linalg.lu_factor; with get_infos, its info as well.");
   s.add(
       "lu_solve(input, LU_data, LU_pivots)", [](T b, T LU, T pivots) { return la::lu_solve(LU, pivots, b); },
-      both | out, "X with A X = B, from what lu_factor gives of A.");
+      both | out, "X with A X = B, from the result of lu_factor(A).");
   s.add(
       "lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)",
       [](T LU, T pivots, bool data, bool order) {
         const auto r = la::lu_unpack(LU, pivots, data, order);
         return Named{"lu_unpack", {"P", "L", "U"}, {r.P, r.L, r.U}};
       },
-      function | out, "P, L and U from what lu_factor gives.");
+      function | out, "P, L and U from the result of lu_factor.");
   s.add("triangular_solve(input, A, upper=True, transpose=False, unitriangular=False)", &triangular_solve, both | out,
         "X with A X = b for a triangular A, and a copy of A: linalg.solve_triangular in its older form.");
 }

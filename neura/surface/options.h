@@ -47,7 +47,7 @@ struct OptionsRandomLike : AllOptions {
 // of dimensions is another.
 Tensor in_format(const Tensor&, MemoryFormat);
 bool is_in_format(const Tensor&, MemoryFormat);
-// What was made, in pinned memory if that is asked for.
+// The new tensor, in pinned memory if that is asked for.
 Tensor pinned(bool pin_memory, const Tensor& made);
 // What f makes of the options, in the order in memory that they ask for: a leaf all the same.
 template <class F> Tensor make_like(const AllOptions& o, const F& f) {

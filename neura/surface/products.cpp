@@ -1,11 +1,11 @@
 // Products of matrices, vectors and batches of them; numbers as integers of few bits, and products of these.
-#include "neura/ops/product/einsum.h"
-#include "neura/ops/reduce/reduce.h"
-#include "neura/ops/shape/shape.h"
-#include "neura/ops/product/matmul.h"
 #include "neura/ops/linalg/matrix_functions.h"
+#include "neura/ops/product/einsum.h"
+#include "neura/ops/product/matmul.h"
 #include "neura/ops/quant/integer_product.h"
 #include "neura/ops/quant/quantize.h"
+#include "neura/ops/reduce/reduce.h"
+#include "neura/ops/shape/shape.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {

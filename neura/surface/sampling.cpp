@@ -12,13 +12,13 @@ using Flag = std::optional<bool>;
 void add_lower(const List& s) {
   const char* const arguments = "(input, grid, interpolation_mode, padding_mode, align_corners)";
   const char* const text =
-      "nn.functional.grid_sample with numbers for words: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 "
+      "nn.functional.grid_sample with integer codes: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 "
       "reflection.";
   s.add((std::string("grid_sampler") + arguments).c_str(), &grid_sampler, function, text);
   s.add((std::string("grid_sampler_2d") + arguments).c_str(), &grid_sampler_2d, function, text);
   s.add((std::string("grid_sampler_3d") + arguments).c_str(), &grid_sampler_3d, function, text);
   s.add("affine_grid_generator(theta, size, align_corners)", &affine_grid, function,
-        "nn.functional.affine_grid, by its lower name.");
+        "nn.functional.affine_grid under its internal name.");
 }
 
 }  // namespace

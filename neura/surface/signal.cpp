@@ -55,7 +55,7 @@ void add_windows(const List& s) {
       [](int64 M, std::optional<double> center, double tau, bool sym, D dtype, Ignored, V device, bool g) {
         return windows::exponential(M, center, tau, options(sym, dtype, device, g));
       },
-      "exp(-|n - center| / tau), M points; a centre of one's own for sym=False alone.");
+      "exp(-|n - center| / tau), M points; center may be given for sym=False only.");
   add_shaped(
       "general_cosine", "a",
       [](int64 M, const Numbers& a, bool sym, D dtype, Ignored, V device, bool g) {

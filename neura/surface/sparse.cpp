@@ -1,6 +1,6 @@
 // Sparse tensors: their parts, conversions, and the functions of neura.sparse.
-#include "neura/sparse/sparse.h"
 #include "neura/ops/create/copy.h"
+#include "neura/sparse/sparse.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -13,7 +13,7 @@ void add_parts(const List& s) {
   s.add("indices(input)", &sparse::indices, method,
         "The indices [sparse dimensions, elements] of a coalesced sparse_coo tensor. ValueError before coalesce().");
   s.add("values(input)", &sparse::values, method,
-        "The stored values of a sparse tensor, joined to its history; of a sparse_coo tensor that is coalesced.");
+        "The stored values of a sparse tensor, differentiable. A sparse_coo tensor has to be coalesced.");
   s.add("_indices(input)", &sparse::_indices, method, "The indices of a sparse_coo tensor as they are.");
   s.add("_values(input)", &sparse::_values, method, "The stored values as they are, without history.");
   s.add(
@@ -68,13 +68,13 @@ void add_conversions(const List& s) {
       [](Tensor& x, const Shape& size, int sparse_dim, int dense_dim) {
         sparse::resize_(x, size, sparse_dim, dense_dim, false);
       },
-      method, "Other sizes, none smaller where something is stored, in place.");
+      method, "Resizes a sparse tensor in place. A size must not shrink while elements are stored.");
   s.add(
       "sparse_resize_and_clear_(input, size, sparse_dim, dense_dim)",
       [](Tensor& x, const Shape& size, int sparse_dim, int dense_dim) {
         sparse::resize_(x, size, sparse_dim, dense_dim, true);
       },
-      method, "Other sizes, with nothing stored, in place.");
+      method, "Resizes a sparse tensor in place, and removes its elements.");
 }
 
 void add_functions(const List& s) {

@@ -46,7 +46,7 @@ void add_more(const List& s) {
       [](const Operand& e, const Operand& tests, bool, bool invert) {
         return isin(tensor_of(e, tests), tensor_of(tests, e), invert);
       },
-      function | out, "For each element, True if it is among test_elements: bool. One of both may be a number.");
+      function | out, "For each element, True if it is among test_elements: bool. Either may be a number.");
   s.add(
       "hash_tensor(input, dim=None, *, keepdim=False, mode=0)",
       [](T x, const Dims& dim, bool keepdim, std::int64_t mode) {

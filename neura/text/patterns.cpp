@@ -1,4 +1,4 @@
-// The patterns by which byte-level tokenisers cut text, written as scanners.
+// The patterns by which byte-level tokenizers cut text, written as scanners.
 #include <array>
 
 #include "neura/text/steps.h"

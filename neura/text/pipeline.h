@@ -1,4 +1,4 @@
-// All parts of a tokeniser, and one text's way through them.
+// All parts of a tokenizer, and one text's way through them.
 #pragma once
 #include <memory>
 #include <mutex>

@@ -1,4 +1,4 @@
-// What is added around the tokens of one or two texts.
+// Special tokens that are added around one or two texts.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

@@ -33,7 +33,7 @@ void join(const std::vector<Part>& parts, Behavior behavior, std::vector<Span>& 
     bool extend = false;
     if (behavior == Behavior::removed && match) continue;
     if (behavior == Behavior::merged_with_previous) extend = match && !before && started;
-    // A separator belongs to what follows: to a stretch that is none.
+    // A separator is merged with the next stretch that is no separator.
     if (behavior == Behavior::merged_with_next) extend = !match && before && started;
     if (behavior == Behavior::contiguous) extend = match == before && started;
     if (extend) pieces.back().end = span.end;

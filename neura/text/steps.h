@@ -1,4 +1,4 @@
-// The steps of a tokeniser that tokenizer.json names: normalisers, pre-tokenisers, decoders.
+// The steps of a tokenizer that tokenizer.json names: normalisers, pre-tokenizers, decoders.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ struct Span {
   std::uint32_t begin = 0, end = 0;
 };
 
-// A stretch of text on its way to the model, cut into pieces. It knows where in the source each byte came from.
+// Text being prepared for the model, cut into pieces, with the place in the source that each byte came from.
 struct Buffer {
   std::string bytes;
   std::vector<Span> from;  // for each byte; empty: the source's own bytes, from `base` on
@@ -58,6 +58,6 @@ Scanner scanner_of(const std::string& pattern);  // null where the pattern is no
 
 // The letters that represent bytes: GPT-2's alphabet.
 char32_t letter_of_byte(unsigned char b);
-int byte_of_letter(char32_t c);  // -1 where it is none
+int byte_of_letter(char32_t c);  // -1 if it stands for no byte
 
 }  // namespace neura::text

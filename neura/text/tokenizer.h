@@ -12,7 +12,7 @@
 
 namespace neura::text {
 
-// What a text became. All lists are of one length; offsets count characters of the text, special tokens have (0, 0).
+// An encoded text. All lists are of one length; offsets count characters of the text, special tokens have (0, 0).
 struct Encoding {
   std::vector<std::uint32_t> ids, type_ids;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> offsets;
@@ -36,7 +36,7 @@ struct Padding {
 
 class Tokenizer {
  public:
-  // The text of a tokenizer.json. FormatError where it is none; NotImplementedError for a part that is not there.
+  // The text of a tokenizer.json. FormatError if it is invalid; NotImplementedError for an unsupported part.
   static Tokenizer from_json(std::string_view json);
   static Tokenizer from_file(const std::string& path);  // IoError, too
   Tokenizer(Tokenizer&&) noexcept;
@@ -57,7 +57,7 @@ class Tokenizer {
   std::map<std::string, std::uint32_t> vocabulary(bool with_added_tokens = true) const;
   std::size_t vocabulary_size(bool with_added_tokens = true) const;
 
-  // ValueError where an option is none of those above. Not while others encode.
+  // ValueError for an unknown option. Not while others encode.
   void enable_truncation(const Truncation& options);
   void enable_padding(const Padding& options);
   void no_truncation();

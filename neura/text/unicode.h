@@ -1,4 +1,4 @@
-// What the tokenisers ask of Unicode: UTF-8, categories, normal forms, lower case.
+// Unicode for the tokenizers: UTF-8, categories, normal forms, lower case.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// A pass over a loader that counts.
+// A counted pass over a loader.
 #pragma once
 #include <cstdint>
 #include <iterator>

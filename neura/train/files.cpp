@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "neura/io/checkpoint.h"
 #include "neura/autograd/grad_mode.h"
+#include "neura/io/checkpoint.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/train/run.h"

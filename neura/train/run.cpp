@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "neura/autograd/autograd.h"
+#include "neura/autograd/grad_mode.h"
 #include "neura/nn/clip.h"
 #include "neura/op/autocast.h"
-#include "neura/autograd/grad_mode.h"
-#include "neura/ops/create/copy.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/train/files.h"
 

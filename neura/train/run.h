@@ -1,4 +1,4 @@
-// A run: what a training loop needs, around a loop that stays the program's own.
+// A training run: checkpoints, accumulation, clipping, averages and logs, around a loop that remains the program's own.
 //
 //   train::Run run({.model = &net, .optimizer = &adam, .scheduler = &cosine, .accumulate = 4, .clip_norm = 1,
 //                   .folder = "runs/a", .save_every = 500, .monitor = "val/loss"});
@@ -31,18 +31,18 @@ class Run;
 struct RunOptions {
   nn::Module* model = nullptr;
   optim::Optimizer* optimizer = nullptr;
-  optim::lr_scheduler::LRScheduler* scheduler = nullptr;  // moves once for each step that was really taken
+  optim::lr_scheduler::LRScheduler* scheduler = nullptr;  // advances once per optimizer step that was taken
   amp::GradScaler* scaler = nullptr;
   std::optional<DType> precision = {};  // what step() calls runs under autocast
-  int accumulate = 1;                   // calls of step() that make one step of the optimizer
+  int accumulate = 1;                   // gradients of so many calls of step() make one step of the optimizer
   std::optional<double> clip_norm = {}, clip_value = {};
   std::optional<double> ema = {};  // the decay of an average of the weights
-  std::string folder = {};         // of checkpoints, at the end of epochs; none if it is empty
-  std::int64_t save_every = 0;     // and every so many steps
+  std::string folder = {};         // where checkpoints are written, at the end of each epoch; empty: none
+  std::int64_t save_every = 0;     // also every so many steps; 0: not
   int keep = 2;                    // how many checkpoints stay
-  std::string monitor = {};        // the logged value whose best has its weights in best.safetensors
-  bool maximize = false;           // the largest is the best
-  std::int64_t patience = 0;       // ends after so many logged values that were no better; 0: never
+  std::string monitor = {};        // the logged value whose best weights are kept in best.safetensors
+  bool maximize = false;           // the largest value is the best
+  std::int64_t patience = 0;       // early stopping: after so many logged values without improvement; 0: never
   std::int64_t log_every = 50;     // "loss" and what tally() adds, means since the last time, and "lr"
   std::function<void(Run&)> on_step = {};
   std::function<void(Run&, const Values&)> on_log = {};
@@ -66,22 +66,23 @@ class Run : BatchCount {
   explicit Run(RunOptions);  // ValueError for options out of range
   Run(const Run&) = delete;
 
-  // True if an epoch of `count` is left. Ends the one before: the step of a group that is not full, a checkpoint.
+  // True if an epoch of `count` is left. First finishes the previous one: the step of an incomplete group, a
+  // checkpoint.
   bool next_epoch(std::int64_t count);
-  // The batches that are left of this epoch, as a range. Those that were done before a stop are read and left out.
-  // ValueError for a second pass in an epoch.
+  // The remaining batches of this epoch, as a range. Those done before a stop are read and skipped. ValueError for a
+  // second pass in an epoch.
   template <class Loader> Batches<Loader> batches(Loader& loader) {
     begin_pass();
     loader.set_epoch(epoch_);
     return Batches<Loader>(loader, *this, batch_);
   }
-  // Gradients of a batch, and every `accumulate` calls the optimizer's step: was it taken? Sums are added up and
-  // divided by the sum of their weights, so that a step over several batches is that of one large batch, whatever their
-  // lengths. Means count alike. A group of no weight is no step. ValueError for a negative weight, and for a norm that
-  // is not finite, unless a scaler leaves the step out.
+  // Gradients of a batch, and every `accumulate` calls the optimizer's step; true if that was taken. Sums are added up
+  // and divided by the sum of their weights, so that a step over several batches is that of one large batch, whatever
+  // their lengths. Means all count the same. A group of weight 0 makes no step. ValueError for a negative weight, and
+  // for a norm that is not finite, unless a scaler leaves the step out.
   bool step(const std::function<Loss()>& loss);
-  bool flush();  // the step of a group that is not full, where there is one
-  // What follows a step of the optimizer, for loops that take their own.
+  bool flush();  // the step of an incomplete group, if there is one
+  // The bookkeeping after an optimizer step, for loops that call it themselves.
   void advance();
   void log(const Values&);
   // A mean that is logged with the loss: of sums that the device computed, over their weights. ValueError for a weight
@@ -90,13 +91,13 @@ class Run : BatchCount {
   void stop(std::string reason) { stopped_ = std::move(reason); }
 
   std::string save();  // writes a checkpoint, complete or not at all; its path. ValueError without a folder
-  bool resume();       // from the newest checkpoint of the folder: was there one?
+  bool resume();       // from the newest checkpoint of the folder; false if there is none
   void resume(const std::string& path);  // the next save() removes checkpoints of later steps
 
   std::int64_t steps() const { return steps_; }  // of the optimizer, really taken
   std::int64_t epoch() const { return epoch_; }
   std::int64_t batch() const { return batch_; }            // of this epoch, done
-  const std::string& stopped() const { return stopped_; }  // why; empty while it goes on
+  const std::string& stopped() const { return stopped_; }  // the reason; empty while it goes on
   const Values& values() const { return values_; }         // the last of each name
   std::optional<double> best() const { return best_; }
   const nn::StateDict& average() const { return average_; }  // of the parameters; empty without `ema`

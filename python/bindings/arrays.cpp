@@ -200,7 +200,7 @@ nb::object array_of(const Tensor& t, nb::handle dtype, nb::handle copy) {
   return copy.ptr() == Py_True ? a.attr("copy")() : a;
 }
 
-struct Exported {  // what a buffer needs while somebody reads it, whatever becomes of the tensor
+struct Exported {  // keeps a buffer alive while it is exported, independent of the tensor
   Py_ssize_t shape[kMaxRank], strides[kMaxRank];
   Ref<Storage> storage;
 };
@@ -211,7 +211,7 @@ bool is_array(PyObject* o) {
   return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o);
 }
 Tensor copy_of_array(nb::handle o, const char* op) { return Array(o, op).copy(); }
-// A number of a dtype that tensors lack, such as uint16 or longdouble; false for what is none.
+// A number of a dtype that tensors lack, such as uint16 or longdouble; false for anything else.
 static bool to_foreign_number(PyObject* o, Scalar& s) {
   nb::object n = nb::steal(PyNumber_Index(o));
   if (!n.is_valid()) {

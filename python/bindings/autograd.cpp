@@ -1,8 +1,8 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
-#include "neura/core/meta.h"
-#include "neura/core/wrapped.h"
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/batch.h"
+#include "neura/core/meta.h"
+#include "neura/core/wrapped.h"
 #include "neura/nn/parameter.h"
 #include "neura/ops/shape/join.h"
 #include "nodes.h"

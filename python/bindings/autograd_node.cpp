@@ -85,7 +85,7 @@ int clear(PyObject* self) {
 }
 PyObject* show(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", Py_TYPE(self)->tp_name, self); }
 PyObject* name(PyObject* self, PyObject*) {
-  return guarded([&] {  // PyTorch's nodes that are no operation's bear the name of their C++ class; programs compare it
+  return guarded([&] {  // PyTorch's nodes of no operation are named as their C++ class; programs compare the name
     const std::string s = name_of(node_in(self));
     return PyUnicode_FromString(
         (s == "AccumulateGrad" || s == "CopySlices" || s == "CopyBackwards" ? "torch::autograd::" + s : s).c_str());

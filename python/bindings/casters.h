@@ -1,18 +1,28 @@
 // How each type of Neura crosses the border. Only common.h includes this, and every binding file includes that.
 #pragma once
 
+namespace neura::python {
+
+inline bool to_sizes(PyObject* o, Shape& s) { return to_shape(o, s); }
+inline bool to_dims(PyObject* o, Dims& d) { return to_shape(o, d); }
+inline bool to_per_dim(PyObject* o, PerDim& d) { return to_shape(o, d, true); }
+
+}  // namespace neura::python
+
 namespace nanobind::detail {
 
-#define NEURA_CASTER(T, NAME)                                          \
+#define NEURA_CASTER_OF(T)                                             \
   static constexpr bool IsClass = false;                               \
   using Value = T;                                                     \
-  static constexpr auto Name = const_name(NAME);                       \
   template <class U> using Cast = movable_cast_t<U>;                   \
   template <class U> static constexpr bool can_cast() { return true; } \
   T value{};                                                           \
   explicit operator T*() { return &value; }                            \
   explicit operator T&() { return value; }                             \
   explicit operator T&&() { return std::move(value); }
+#define NEURA_CASTER(T, NAME) \
+  NEURA_CASTER_OF(T)          \
+  static constexpr auto Name = const_name(NAME);
 
 template <> struct type_caster<neura::Tensor> {
   NEURA_CASTER(neura::Tensor, "neura.Tensor")
@@ -25,46 +35,54 @@ template <> struct type_caster<neura::Tensor> {
   static handle from_cpp(const neura::Tensor& t, rv_policy, cleanup_list*) noexcept { return neura::python::wrap(t); }
   static handle from_cpp(const neura::Tensor* t, rv_policy, cleanup_list*) noexcept { return neura::python::wrap(*t); }
 };
-#define NEURA_FROM_PYTHON(T, NAME, convert)                        \
-  template <> struct type_caster<T> {                              \
-    NEURA_CASTER(T, NAME)                                          \
-    bool from_python(handle h, uint32_t, cleanup_list*) noexcept { \
-      try {                                                        \
-        return neura::python::convert;                             \
-      } catch (...) {                                              \
-        PyErr_Clear();                                             \
-        return false;                                              \
-      }                                                            \
+// T as `convert` reads it, which answers false, or throws, for what is no T: then another overload is tried.
+template <class T, bool (*convert)(PyObject*, T&)> struct from_python_caster {
+  NEURA_CASTER_OF(T)
+  bool from_python(handle h, uint32_t, cleanup_list*) noexcept {
+    try {
+      return convert(h.ptr(), value);
+    } catch (...) {
+      PyErr_Clear();
+      return false;
     }
-#define NEURA_END \
-  }               \
-  ;
-NEURA_FROM_PYTHON(neura::Operand, "neura.Tensor | number", to_operand(h.ptr(), value))
-NEURA_END NEURA_FROM_PYTHON(neura::Dims, "int | tuple[int, ...]", to_shape(h.ptr(), value)) NEURA_END
-    NEURA_FROM_PYTHON(neura::PerDim, "int | tuple[int, ...]", to_shape(h.ptr(), value, true)) NEURA_END
-    NEURA_FROM_PYTHON(std::vector<std::int64_t>, "Sequence[int]", to_integers(h.ptr(), value)) NEURA_END
-    NEURA_FROM_PYTHON(neura::Scalar, "number", to_scalar(h.ptr(), value)) static handle
-    from_cpp(neura::Scalar s, rv_policy, cleanup_list*) noexcept {
-  return neura::python::from_scalar(s);
-}
-NEURA_END
-NEURA_FROM_PYTHON(neura::Shape, "tuple[int, ...]", to_shape(h.ptr(), value))
-static handle from_cpp(const neura::Shape& s, rv_policy, cleanup_list*) noexcept {
-  PyObject* t = PyTuple_New(s.size());
-  for (int i = 0; t && i < s.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(s[i]));
-  return t;
-}
-NEURA_END
-NEURA_FROM_PYTHON(std::vector<neura::Tensor>, "Sequence[neura.Tensor]", to_tensors(h.ptr(), value))
-static handle from_cpp(const std::vector<neura::Tensor>& v, rv_policy, cleanup_list*) noexcept {
-  return neura::python::tuple_of(v).release();
-}
-NEURA_END
-NEURA_FROM_PYTHON(neura::DType, "neura.dtype", to_dtype(h.ptr(), value))
-static handle from_cpp(neura::DType d, rv_policy, cleanup_list*) noexcept { return neura::python::from_dtype(d); }
-NEURA_END
-#undef NEURA_END
-#undef NEURA_FROM_PYTHON
+  }
+};
+template <> struct type_caster<neura::Operand> : from_python_caster<neura::Operand, neura::python::to_operand> {
+  static constexpr auto Name = const_name("neura.Tensor | number");
+};
+template <> struct type_caster<neura::Dims> : from_python_caster<neura::Dims, neura::python::to_dims> {
+  static constexpr auto Name = const_name("int | tuple[int, ...]");
+};
+template <> struct type_caster<neura::PerDim> : from_python_caster<neura::PerDim, neura::python::to_per_dim> {
+  static constexpr auto Name = const_name("int | tuple[int, ...]");
+};
+using Integers = std::vector<std::int64_t>;
+template <> struct type_caster<Integers> : from_python_caster<Integers, neura::python::to_integers> {
+  static constexpr auto Name = const_name("Sequence[int]");
+};
+template <> struct type_caster<neura::Scalar> : from_python_caster<neura::Scalar, neura::python::to_scalar> {
+  static constexpr auto Name = const_name("number");
+  static handle from_cpp(neura::Scalar s, rv_policy, cleanup_list*) noexcept { return neura::python::from_scalar(s); }
+};
+template <> struct type_caster<neura::Shape> : from_python_caster<neura::Shape, neura::python::to_sizes> {
+  static constexpr auto Name = const_name("tuple[int, ...]");
+  static handle from_cpp(const neura::Shape& s, rv_policy, cleanup_list*) noexcept {
+    PyObject* t = PyTuple_New(s.size());
+    for (int i = 0; t && i < s.size(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(s[i]));
+    return t;
+  }
+};
+using Tensors = std::vector<neura::Tensor>;
+template <> struct type_caster<Tensors> : from_python_caster<Tensors, neura::python::to_tensors> {
+  static constexpr auto Name = const_name("Sequence[neura.Tensor]");
+  static handle from_cpp(const Tensors& v, rv_policy, cleanup_list*) noexcept {
+    return neura::python::tuple_of(v).release();
+  }
+};
+template <> struct type_caster<neura::DType> : from_python_caster<neura::DType, neura::python::to_dtype> {
+  static constexpr auto Name = const_name("neura.dtype");
+  static handle from_cpp(neura::DType d, rv_policy, cleanup_list*) noexcept { return neura::python::from_dtype(d); }
+};
 
 // A text or a number that means no device is an error of its own. It waits here until the function takes its argument:
 // thrown before, it would be one more overload that does not fit.

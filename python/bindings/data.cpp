@@ -1,8 +1,8 @@
 // Values across the border: numbers, nested sequences, and back.
 #include "common.h"
-#include "neura/nn/value.h"
-#include "neura/core/wrapped.h"
 #include "neura/core/checked_int.h"
+#include "neura/core/wrapped.h"
+#include "neura/nn/value.h"
 #include "neura/op/defer.h"
 #include "neura/op/pointwise/promotion.h"
 

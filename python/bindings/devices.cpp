@@ -5,8 +5,8 @@
 #include "neura/backend/packages.h"
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
-#include "neura/cuda/memory.h"
 #include "neura/core/precision.h"
+#include "neura/cuda/memory.h"
 #include "neura/op/border.h"
 
 namespace neura::python {

@@ -86,7 +86,7 @@ std::vector<Index> to_indices(PyObject* key) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     add(at(i));
     if (at(i) != Py_Ellipsis) continue;
-    while (n > i + 1 && at(n - 1) == Py_Ellipsis) --n;  // behind all others, one more stands for nothing
+    while (n > i + 1 && at(n - 1) == Py_Ellipsis) --n;  // a second Ellipsis at the end selects nothing more
   }
   return out;
 }

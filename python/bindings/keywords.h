@@ -12,7 +12,7 @@ void watch_function(PyObject*);  // does nothing to what nanobind has not made
 // A keyword as UTF-8. UnicodeEncodeError where it has none: Python's texts may hold half of a surrogate pair.
 const char* keyword_text(PyObject* key);
 
-// The TypeError about a keyword that is none of these names; NumPy's keyword as one of them, or nothing.
+// The TypeError for an unknown keyword; the name that NumPy's keyword stands for, or nothing.
 [[noreturn]] void refuse_keyword(const char* op, const char* keyword, const nb::list& names);
 nb::object renamed_keyword(const char* keyword, const nb::list& names);
 

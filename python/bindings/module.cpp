@@ -8,6 +8,7 @@
 #include "modules.h"
 #include "neura/autograd/function.h"
 #include "neura/core/error_details.h"
+#include "neura/core/reduction.h"
 
 namespace neura::python {
 void bind_graph(nb::module_&);
@@ -198,6 +199,7 @@ NB_MODULE(_neura, m) {
   bind_tensor(m);
   const Names names{m, m.def_submodule("methods", "What is bound as methods of Tensor.")};
   m.def_submodule("special", "Special functions.");
+  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
   bind_rows(names);
   bind_data(names);
   bind_arrays(names);
@@ -224,7 +226,7 @@ NB_MODULE(_neura, m) {
   m.def_submodule("sparse", "Sparse tensors.");
   m.def_submodule("windows", "Windows for signals.");
   m.def_submodule("audio", "Functions of sound.");
-  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
+  m.attr("_reductions") = nb::make_tuple(neura::kReductions[0], neura::kReductions[1], neura::kReductions[2]);
   bind_surface(names);
   bind_more_functions(network);
   const Names utils{m.def_submodule("utils"), names.methods};

@@ -56,7 +56,7 @@ struct Cache {
 void drop_cache(PyModule*);
 Attribute* find_attribute(PyModule*, PyObject* name);
 PyObject* get_value(PyModule*, Attribute&);
-void fill(Attribute&, PyObject* value);  // whatever fits the kind; TypeError or AttributeError
+void fill(Attribute&, PyObject* value);  // a value that fits the kind; else TypeError or AttributeError
 PyObject* get_attribute(PyObject* self, PyObject* name);
 int set_attribute(PyObject* self, PyObject* name, PyObject* value);
 PyObject* list_names(PyObject* self, PyObject*);

@@ -1,4 +1,4 @@
-// Lists of numbers out of whatever Python can iterate over.
+// Lists of numbers from any Python iterable.
 #pragma once
 #include "common.h"
 

@@ -142,6 +142,6 @@ bool PyReader::read(int i, Sublists& to) {
   }
   return n >= 2;
 }
-bool PyReader::read(int i, Device& to) { return to_device(at(i), to); }  // a text that is none says so
+bool PyReader::read(int i, Device& to) { return to_device(at(i), to); }  // an invalid text is an error of its own
 
 }  // namespace neura::python

@@ -16,7 +16,7 @@ PyObject* of_tuple(PyObject* t) {  // takes the tuple over
   Py_DECREF(t);
   return s;
 }
-PyObject* of_indices(PyObject* t) {  // the same of whatever serves as integers
+PyObject* of_indices(PyObject* t) {  // the same of any objects with __index__
   if (!t) return nullptr;
   const Py_ssize_t n = PyTuple_GET_SIZE(t);
   PyObject* s = size_type->tp_alloc(size_type, n);

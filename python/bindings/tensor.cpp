@@ -80,7 +80,7 @@ void finalize(PyObject* self) {
   o->kept = true, t->hosted = true;
   Ref<TensorImpl>::drop(t);
 }
-// A kept object is as it was: its owner is whoever calls. It may be finalized again, which Python does only once.
+// A kept object is as it was: its owner is whoever calls. It may be finalised again, which Python does only once.
 void give_back(PyTensor* o) {
   o->kept = false;
 #if !defined(Py_GIL_DISABLED)

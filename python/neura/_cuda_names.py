@@ -1,4 +1,4 @@
-"""Names of torch.cuda that say in other words what neura.cuda and neura.random do."""
+"""Names of torch.cuda that are synonyms of functions of neura.cuda and neura.random."""
 
 from . import _neura
 from .random import get_rng_state as _state
@@ -26,7 +26,7 @@ AcceleratorError, OutOfMemoryError = _neura.errors.CudaError, _neura.errors.OutO
 
 
 def get_rng_state(device="cuda"):
-    """The state of the one generator, which serves all devices: neura.get_rng_state()."""
+    """neura.get_rng_state(): one generator serves all devices."""
     return _state()
 
 
@@ -43,13 +43,13 @@ def set_rng_state(new_state, device="cuda"):
 
 
 def set_rng_state_all(new_states):
-    """set_rng_state of each; they are of one generator, so that the last counts."""
+    """set_rng_state for each; one generator serves all devices, so the last state counts."""
     for state in new_states:
         _set_state(state)
 
 
 def seed():
-    """Seeds the one generator, which serves all devices, with a random number, where there is a device."""
+    """Seeds the generator, which serves all devices, with a random number; does nothing without a CUDA device."""
     from . import cuda
 
     if cuda.is_available():

@@ -5,15 +5,19 @@ import math
 from . import _arguments, _neura
 from ._neura import Tensor, errors
 
-for _name in "addmv_ clamp_ clip_ index_put_ ldexp_ nan_to_num_ round_ square_ unsafe_split_with_sizes".split():
-    globals()[_name] = getattr(Tensor, _name)
+
+def __getattr__(name):
+    """What neura's list of names says to be here, and is not, is a method: clamp_(x, 0)."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(Tensor, name)
 
 
 @_arguments.named
 def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """start, start + step, ... up to end, with end itself where it is met; of the default dtype unless one is given.
+    """start, start + step, ... up to end, including it if it is reached; in the default dtype unless one is given.
 
-    One number alone is the end. torch has deprecated it: arange leaves the end out, as Python's range does.
+    A single number is the end. Deprecated in torch: arange leaves the end out, as Python's range does.
 
     >>> neura.range(1, 4)
     tensor([1., 2., 3., 4.])
@@ -118,17 +122,17 @@ def compiled_with_cxx11_abi():
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """Would use_deterministic_algorithms only warn? Never: no operation lacks a deterministic way."""
+    """Always False: every operation has a deterministic algorithm, so nothing only warns."""
     return False
 
 
 def get_deterministic_debug_mode():
-    """2 where operations have to give the same bits each time, else 0; see use_deterministic_algorithms."""
+    """2 if deterministic algorithms are on, else 0; see use_deterministic_algorithms."""
     return 2 if _neura.are_deterministic_algorithms_enabled() else 0
 
 
 def set_deterministic_debug_mode(debug_mode):
-    """use_deterministic_algorithms by torch's other words: 0 or 'default', 1 or 'warn', 2 or 'error'."""
+    """use_deterministic_algorithms by torch's debug modes: 0 or 'default', 1 or 'warn', 2 or 'error'."""
     known = {0: False, "default": False, 1: True, "warn": True, 2: True, "error": True}
     if not isinstance(debug_mode, (int, str)) or isinstance(debug_mode, bool) or debug_mode not in known:
         raise errors.ValueError(
@@ -138,7 +142,7 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def set_default_tensor_type(t):
-    """set_default_dtype by a name of old: 'torch.FloatTensor', neura.DoubleTensor. ValueError for one of CUDA."""
+    """set_default_dtype by a tensor type: 'torch.FloatTensor', neura.DoubleTensor. ValueError for CUDA types."""
     from ._legacy import _wanted
 
     dtype, device = _wanted(t)
@@ -153,18 +157,18 @@ def get_num_interop_threads():
 
 
 def set_num_interop_threads(num):
-    """Accepts any count, and changes nothing: operations run one at a time. ValueError for less than 1."""
+    """Has no effect: operations run one at a time. ValueError for less than 1."""
     if _arguments.integer("set_num_interop_threads", "num", num) < 1:
         raise errors.ValueError(f"set_num_interop_threads: expected at least 1, got {num}")
 
 
 def set_flush_denormal(mode):
-    """False: Neura does not set the processor's mode, so that denormal numbers stay what they are."""
+    """Returns False: flushing of denormal numbers is not supported."""
     return False
 
 
 def get_device_module(device=None):
-    """neura.cpu, neura.cuda or another module of a device's functions; by default that of the device there is."""
+    """The module of a device type, neura.cpu or neura.cuda; by default that of the accelerator, if there is one."""
     import neura
 
     kind = neura.accelerator.current_accelerator() or "cpu" if device is None else device
@@ -206,20 +210,20 @@ sym_int, sym_float, sym_sum, sym_sqrt = int, float, sum, math.sqrt
 
 
 def sym_max(a, b):
-    """The greater of two numbers; PyTorch's name for sizes that it does not know yet."""
+    """The larger of two numbers; PyTorch's form for symbolic sizes."""
     _arguments.numbers("sym_max", a=a, b=b)
     return max(a, b)
 
 
 def sym_min(a, b):
-    """The smaller of two numbers; PyTorch's name for sizes that it does not know yet."""
+    """The smaller of two numbers; PyTorch's form for symbolic sizes."""
     _arguments.numbers("sym_min", a=a, b=b)
     return min(a, b)
 
 
 @_arguments.named
 def sym_not(a):
-    """not a, of a number; PyTorch's name for sizes that it does not know yet."""
+    """not a; PyTorch's form for symbolic sizes."""
     return not a
 
 

@@ -1,22 +1,9 @@
-"""Names from PyTorch's early days: LongTensor(2, 3) and its kin, Tensor.type(), tensors in shared memory."""
+"""Legacy names of PyTorch: LongTensor(2, 3) and the other tensor types, Tensor.type(), tensors in shared memory."""
 
-from . import _neura
+from . import _neura, _words
 from ._neura import Tensor, errors
 
-_DTYPES = {
-    "FloatTensor": "float32",
-    "DoubleTensor": "float64",
-    "HalfTensor": "float16",
-    "BFloat16Tensor": "bfloat16",
-    "ByteTensor": "uint8",
-    "CharTensor": "int8",
-    "ShortTensor": "int16",
-    "IntTensor": "int32",
-    "LongTensor": "int64",
-    "BoolTensor": "bool",
-    "ComplexFloatTensor": "complex64",
-    "ComplexDoubleTensor": "complex128",
-}
+_DTYPES = _words.kinds("Tensor")
 _NAMES = {getattr(_neura, dtype): name for name, dtype in _DTYPES.items()}
 
 
@@ -107,7 +94,7 @@ def type_of(tensor, dtype=None, non_blocking=False):
 
 
 def share_memory(tensor):
-    """Tensor.share_memory_: moves it to memory that processes which are forked from now on share with this one."""
+    """Tensor.share_memory_: moves the tensor to memory shared with processes forked from now on."""
     if is_shared(tensor) or not tensor.numel():
         return tensor
     if tensor.device.type != "cpu":
@@ -123,6 +110,6 @@ def share_memory(tensor):
 
 
 def is_shared(tensor):
-    """Tensor.is_shared: is it in shared memory? Memory of GPUs always is."""
+    """Tensor.is_shared: True if in shared memory. CUDA memory always counts as shared."""
     owner = tensor if tensor._base is None else tensor._base
     return tensor.device.type == "cuda" or getattr(owner, "_in_shared_memory", False)

@@ -1,4 +1,4 @@
-"""Approximations of low rank, and a few eigenvalues of large matrices: svd_lowrank, pca_lowrank, lobpcg."""
+"""Low-rank approximations, and extreme eigenvalues of large matrices: svd_lowrank, pca_lowrank, lobpcg."""
 
 from . import _neura
 from ._neura import errors
@@ -26,8 +26,8 @@ def _basis(a, q, niter):
 def svd_lowrank(A, q=6, niter=2, M=None):
     """U [..., m, q], S [..., q] and V [..., n, q] with A - M close to U diag(S) V^H, by random projections.
 
-    A [..., m, n], floating or complex; q: how many singular values, a little more than are wanted, and no more than
-    there are; niter: iterations, each of which makes them more exact; M: broadcasts with A. Halko, Martinsson and
+    A [..., m, n], floating or complex; q: the number of singular values, slightly more than are wanted, and at most
+    min(m, n); niter: iterations, more are more accurate; M: broadcasts with A. Halko, Martinsson and
     Tropp, arXiv 0909.4061. ShapeError, DTypeError; ValueError for q or niter below 0.
 
     >>> A = neura.outer(neura.arange(1.0, 5.0), neura.ones(3))

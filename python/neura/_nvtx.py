@@ -24,12 +24,12 @@ def _call(name, *args):
 
 
 def range_push(msg):
-    """Begins a range on this thread; returns how deep it is, from 0, or -1 without the library."""
+    """Begins a range on this thread; returns its depth, from 0, or -1 without the library."""
     return _call("nvtxRangePushA", str(msg).encode())
 
 
 def range_pop():
-    """Ends the last range that began on this thread; returns how deep it was, or -1 without the library."""
+    """Ends the innermost range of this thread; returns its depth, or -1 without the library."""
     return _call("nvtxRangePop")
 
 

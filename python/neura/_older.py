@@ -1,4 +1,4 @@
-"""Names of torch's top level that newer ones have replaced, and functions of sparse matrices that few programs call."""
+"""Deprecated names of torch's top level, and rarely used functions of sparse matrices."""
 
 from . import _arguments, _neura
 from ._formats import sparse_coo, strided
@@ -38,7 +38,7 @@ def set_autocast_gpu_dtype(dtype):
 
 
 def set_anomaly_enabled(mode, check_nan=True):
-    """Anomaly mode on or off from here on, for this thread: autograd.set_detect_anomaly as a function."""
+    """Turns anomaly mode on or off, for this thread: autograd.set_detect_anomaly as a function."""
     from .autograd.anomaly_mode import set_detect_anomaly
 
     set_detect_anomaly(mode, check_nan)

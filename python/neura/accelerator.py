@@ -1,4 +1,4 @@
-"""Whatever device there is beside the CPU: CUDA, or nothing. The names of torch.accelerator, over neura.cuda."""
+"""The accelerator, CUDA or none: the names of torch.accelerator, over neura.cuda."""
 
 from . import _neura, cuda
 
@@ -33,12 +33,12 @@ memory_reserved, max_memory_reserved = cuda.memory_reserved, cuda.max_memory_res
 
 
 def current_accelerator(check_available=False):
-    """The kind of device that there is, without an index; None without one. With check_available it must be usable."""
+    """The device type of the accelerator, without an index; None without one, or if check_available and unusable."""
     return _neura.device("cuda") if is_available() else None
 
 
 class device_index:
-    """`with device_index(1):` makes that device the present one; None changes nothing."""
+    """`with device_index(1):` makes that device current; None changes nothing."""
 
     def __init__(self, device):
         self._block = None if device is None else cuda.device(device)

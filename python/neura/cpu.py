@@ -64,12 +64,12 @@ def max_memory_allocated():
 
 
 def reset_peak_memory_stats():
-    """Lets the figure of max_memory_allocated start again."""
+    """Resets max_memory_allocated."""
     _neura._cpu.reset_peak_memory_stats()
 
 
 class Stream:
-    """Stands where a stream is asked for: work on the CPU is not queued."""
+    """A placeholder: work on the CPU is not queued."""
 
     def __init__(self, priority=-1):
         pass

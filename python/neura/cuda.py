@@ -1,7 +1,7 @@
-"""CUDA devices: what there are, their memory, streams and events, graphs, and waiting for them.
+"""CUDA devices: count and properties, memory, streams and events, graphs, synchronisation.
 
-Asking about a device that cannot be used raises neura.errors.DeviceError, which says why. What only looks or tidies up
-(`is_available`, `device_count`, `empty_cache`, the figures of memory) gives False or 0 there, or does nothing.
+Asking about a device that cannot be used raises neura.errors.DeviceError, which says why. Queries and clean-up
+(`is_available`, `device_count`, `empty_cache`, memory figures) return False or 0 there, or do nothing.
 """
 
 import collections
@@ -97,7 +97,7 @@ def current_device():
 
 
 def set_device(device):
-    """Lets "cuda" mean this device (an index, a text or a neura.device) to this thread."""
+    """Makes this device (an index, a text or a neura.device) the current one, "cuda", of this thread."""
     _neura._cuda.set_device(_device(device))
 
 
@@ -247,7 +247,7 @@ def max_memory_allocated(device=None):
 
 
 def memory_reserved(device=None):
-    """Bytes taken from a device: in tensors, and kept for the next ones."""
+    """Bytes taken from a device: in tensors and in the cache."""
     return _memory(device).reserved
 
 
@@ -263,7 +263,7 @@ def mem_get_info(device=None):
 
 
 def reset_peak_memory_stats(device=None):
-    """Lets the figures of max_memory_allocated and max_memory_reserved start again."""
+    """Resets max_memory_allocated and max_memory_reserved."""
     where = _device(device)
     if is_available():
         _neura._cuda.reset_peak(where)
@@ -284,7 +284,7 @@ def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unu
 
 
 def memory_stats(device=None):
-    """Figures of the allocator of a device, by name: bytes, and how often what happened. All 0 where there is none.
+    """Statistics of a device's allocator, by name: bytes and counts of events. All 0 where there is none.
 
     "allocated" (in tensors), "reserved" (taken from the device), and their "_peak"; "waiting" (released, but another
     stream is not done), "largest_free", "limit"; "allocations", "hits" (from what was kept) and "misses" (from the
@@ -310,7 +310,7 @@ def set_per_process_memory_fraction(fraction, device=None):
 
 
 def empty_cache():
-    """Gives memory that is kept for the next tensors, and is in no tensor, back to the device."""
+    """Returns cached memory that no tensor uses to the device."""
     if is_available():
         _neura._cuda.empty_cache()
 

@@ -1,4 +1,4 @@
-"""Work spread over several processes, which there is none of here: a program that asks runs as one process.
+"""Distributed training, which this build does not have: programs that check run as one process.
 
 As in a PyTorch that was built without it, `is_available()` is False, and what groups of processes need is not there.
 

@@ -1,4 +1,4 @@
-"""Programs: what a function computes, written down once and run again; printed, drawn, saved. See docs/graph.md.
+"""Programs: the operations of a function, traced once and run again; printed, drawn, saved. See docs/graph.md.
 
 Nothing here has a counterpart of the same name in PyTorch; the closest is `torch.jit.trace`.
 """
@@ -18,8 +18,8 @@ Node.__doc__ = "A call of a program: the operation's name, its operands (numbers
 class Explanation(
     collections.namedtuple("Explanation", "waited unread ran fused plans found planning running flushes")
 ):
-    """What compiled functions have done: how many calls `waited`, how many of them died `unread`, how many `ran` in
-    their place and how many of these are `fused` ones; how many `plans` were made and how many were `found` again;
+    """Statistics of compiled functions: how many calls `waited`, how many of them were never read (`unread`), how many
+    `ran` in their place and how many of these are `fused`; how many `plans` were made and how many were `found` again;
     seconds of `planning` and `running`; and by what each stretch ended, as a dict, `flushes`."""
 
     def __str__(self):

@@ -1,4 +1,4 @@
-"""Files of weights from the network, kept on disk, and models of a folder that has a hubconf.py.
+"""Weight files from URLs, cached on disk, and models of a folder with a hubconf.py.
 
 A folder's `hubconf.py` is Python code, which is run: load what you trust. PyTorch fetches such folders from GitHub by
 name; here only a local folder is read: source="local".
@@ -18,7 +18,7 @@ _dir = None
 
 
 def get_dir():
-    """Where files are kept: set_dir's, $NEURA_HOME/hub, or ~/.cache/neura/hub."""
+    """The cache folder: set_dir's, $NEURA_HOME/hub, or ~/.cache/neura/hub."""
     if _dir is not None:
         return _dir
     cache = os.environ.get("XDG_CACHE_HOME", os.path.join("~", ".cache"))
@@ -27,16 +27,16 @@ def get_dir():
 
 
 def set_dir(d):
-    """Lets files be kept in this folder."""
+    """Sets the cache folder."""
     global _dir
     _dir = os.path.expanduser(d)
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """Stores what is at a URL in the file dst, which appears complete or not at all.
+    """Downloads a URL to the file dst, which appears complete or not at all.
 
-    hash_prefix: how the SHA-256 of the content begins, else RuntimeError. progress: show how much has come, on a
-    terminal. OSError where the URL cannot be read.
+    hash_prefix: how the SHA-256 of the content begins, else RuntimeError. progress: a progress bar, on a terminal.
+    OSError where the URL cannot be read.
     """
     from urllib.request import Request, urlopen
 
@@ -65,7 +65,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
 def load_state_dict_from_url(
     url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=False
 ):
-    """neura.load of the file at a URL, which is fetched once and kept in model_dir, by default get_dir()/checkpoints.
+    """neura.load of the file at a URL, downloaded once and cached in model_dir, by default get_dir()/checkpoints.
 
     check_hash: the name ends with -<beginning of its SHA-256>, which has to be right. file_name: its name there.
     Raises what download_url_to_file and neura.load raise; weights_only is PyTorch's word: nothing is ever executed.

@@ -1,6 +1,6 @@
-"""Reductions and normalisations over the elements that a mask allows, under the names of torch.masked.
+"""Reductions and normalisations over the elements that a mask selects, under the names of torch.masked.
 
-`mask` is a bool tensor that broadcasts to the input; where it is False the element counts as absent. Without a mask all
+`mask` is a bool tensor that broadcasts to the input; elements where it is False are ignored. Without a mask all
 elements count. `dim` is one dimension, several, or None for all of them.
 """
 
@@ -88,13 +88,13 @@ def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """Where the greatest of the elements that count is, in the dtype of the input."""
+    """The index of the greatest of the elements that count, in the dtype of the input."""
     input = _cast(input, dtype)
     return _n.argmax(_filled("argmax", input, mask, _extreme(input.dtype, -1)), dim, keepdim).to(input.dtype)
 
 
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """Where the least of the elements that count is, in the dtype of the input."""
+    """The index of the least of the elements that count, in the dtype of the input."""
     input = _cast(input, dtype)
     return _n.argmin(_filled("argmin", input, mask, _extreme(input.dtype, 1)), dim, keepdim).to(input.dtype)
 

@@ -1,7 +1,6 @@
 """Python's multiprocessing, with spawn. Tensors that go to another process are copied, by pickling.
 
-What is to be shared lies in memory that processes forked afterwards see: `Tensor.share_memory_()`,
-`Module.share_memory()`.
+To share one, move it to memory that processes forked afterwards see: `Tensor.share_memory_()`, `Module.share_memory()`.
 """
 
 import multiprocessing as _python

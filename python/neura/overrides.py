@@ -1,4 +1,4 @@
-"""Classes that take the place of functions: the protocol of __torch_function__, under the names of torch.overrides.
+"""Overriding functions for a class: the __torch_function__ protocol, under the names of torch.overrides.
 
 A function of Neura that meets an object whose class has a `__torch_function__(func, types, args, kwargs)` calls that
 instead of computing. Classes that derive from Tensor have one: it computes, and gives the result their class. Functions
@@ -56,7 +56,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """While entered, nothing is asked for a __torch_function__, modes neither."""
+    """While entered, no __torch_function__ is called, of classes or modes."""
 
     _all = True
 

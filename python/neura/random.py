@@ -1,4 +1,4 @@
-"""Random numbers: the default generator, which everything draws from that is given no other."""
+"""Random numbers: the default generator, used where no other is given."""
 
 from ._neura import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
@@ -6,7 +6,7 @@ __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "ma
 
 
 class fork_rng:
-    """Whatever is drawn or seeded within, the default generator goes on afterwards where it was.
+    """Restores the state of the default generator at the end, whatever is drawn or seeded within.
 
     A context manager, and a decorator. ``devices`` beyond the CPU have no generators of their own. With
     ``enabled=False`` nothing is kept.

@@ -1,5 +1,5 @@
 """Safetensors files as they are, by the names of the safetensors package: `load_file`, `save_file`, `load`, `save`,
-`safe_open`. `neura.save` and `neura.load` are for whatever else belongs to a model.
+`safe_open`. `neura.save` and `neura.load` also handle the rest of a model's state.
 """
 
 import os

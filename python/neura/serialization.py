@@ -1,8 +1,7 @@
 """Saving and loading: `neura.save`, `neura.load`. Nothing that is read from a file is ever executed.
 
 A file is safetensors: the tensors by their path ("model.0.weight"), which every reader of that format sees, and the
-rest as JSON in its metadata, under "neura.value". In that JSON whatever JSON has no word for is an object with one key
-that says what it is.
+rest as JSON in its metadata, under "neura.value". Types that JSON lacks are objects with one key, which names the type.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What tests need: comparing tensors, numbers, and lists and dictionaries of them."""
+"""For tests: comparing tensors, numbers, and lists and dictionaries of them."""
 
 from collections.abc import Mapping, Sequence
 

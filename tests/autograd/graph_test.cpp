@@ -2,8 +2,8 @@
 #include <thread>
 
 #include "neura/autograd/grad_mode.h"
-#include "neura/ops/sort/sort.h"
 #include "neura/ops/shape/join.h"
+#include "neura/ops/sort/sort.h"
 #include "tests/support/engine.h"
 
 namespace neura {

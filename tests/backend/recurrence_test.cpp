@@ -41,7 +41,7 @@ template <class T> struct Layer {
     for (std::int64_t i = 0; i < to.numel(); ++i) to.at(i) = (to.at(i) + T(0.0391)) / T(3.7);
     return to;
   }
-  Recurrence form() const { return {cell, reverse, std::int64_t(sizes.size()), sizes.data()}; }
+  RecurrentShape form() const { return {cell, reverse, std::int64_t(sizes.size()), sizes.data()}; }
   std::string bytes() const {
     std::string all;
     for (const Array<T>* a : {&y, &last, &kept, &gx, &gh, &gfirst}) all += a->bytes();

@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream&, const RowCase&);
 const std::vector<RowCase>& row_cases();
 std::vector<RowCase> differentiable_row_cases();
 
-// Through the ordinary door.
+// By the ordinary call of `apply`.
 Tensor call(const RowCase&, std::vector<Operand> operands);
 Tensor call(const RowCase&, const std::vector<Tensor>& operands);
 Tensor& call_out(const RowCase&, Tensor& out, const std::vector<Tensor>& operands);

@@ -1,12 +1,12 @@
 // Optimizers on CUDA against the CPU: every rule, several steps, more tensors than one launch takes, of odd sizes.
 #include "neura/cuda/graph.h"
 #include "neura/nn/clip.h"
-#include "neura/ops/training/loss_scale.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/random/random.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/ops/shape/view.h"
+#include "neura/ops/training/loss_scale.h"
 #include "tests/cuda/device.h"
 #include "tests/optim/kinds.h"
 

@@ -5,9 +5,9 @@
 
 #include "neura/core/file.h"
 #include "neura/graph/trace.h"
+#include "neura/io/sha256.h"
 #include "neura/nn/nn.h"
 #include "neura/ops/reduce/scan.h"
-#include "neura/io/sha256.h"
 #include "tests/io/folder.h"
 #include "tests/io/mapping.h"
 #include "tests/support/close.h"

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "neura/autograd/grad_mode.h"
 #include "neura/core/random.h"
 #include "neura/cuda/memory.h"
 #include "neura/nn/init.h"
-#include "neura/autograd/grad_mode.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"

@@ -1,6 +1,6 @@
 // Indexing against plain loops, where the stored answers (tests/golden) do not look.
-#include "neura/ops/pointwise/composed.h"
 #include "neura/ops/index/index.h"
+#include "neura/ops/pointwise/composed.h"
 
 #include <gtest/gtest.h>
 

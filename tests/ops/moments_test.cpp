@@ -4,13 +4,13 @@
 
 #include <cmath>
 
+#include "neura/autograd/autograd.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/norm.h"
 #include "neura/ops/random/random.h"
 #include "neura/ops/reduce/reduce.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/ops/shape/view.h"
-#include "neura/autograd/autograd.h"
 
 namespace neura {
 namespace {

@@ -1,4 +1,4 @@
-// Rows whose attributes are checked (LIMITED): by the door, before anything is written, on the flat path and beside it.
+// Rows whose attributes are checked (LIMITED): by `apply`, before anything is written, on the flat path and beside it.
 #include <gtest/gtest.h>
 
 #include <limits>

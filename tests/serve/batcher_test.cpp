@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
-#include "neura/ops/create/create.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
 #include "neura/serve/refusal.h"
 
 namespace neura {

@@ -60,6 +60,53 @@ const Function& function(const char* name) {
   throw ValueError(std::string("no function ") + name);
 }
 
+// Of special.def, too, each row says so itself: SPECIAL, or SPECIAL_ALIAS where torch.special has another name for it.
+TEST(Surface, RareFunctionsAreInSpecial) {
+  int rare = 0;
+  for (const surface::RowFunction& f : surface::row_functions()) {
+    if (f.row->family != Family::special) continue;
+    ++rare;
+    bool there = f.special;
+    for (const surface::Alias& a : surface::row_aliases()) there |= a.special && a.of == std::string_view(f.row->name);
+    EXPECT_TRUE(there) << f.row->name;
+  }
+  EXPECT_GT(rare, 30);
+}
+
+// activations.def says of a layer whether it can write into its input: so can its function, and no other.
+TEST(Surface, FunctionsOfActivationsWriteInPlaceWhereTheirLayersDo) {
+  const struct {
+    const char* function;
+    bool in_place;
+  } activations[] = {
+#define ACTIVATION(Name, function) {#function, false},
+#define ACTIVATION_WITH(Name, function, fields) {#function, false},
+#define ACTIVATION_INPLACE(Name, function) {#function, true},
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) {#function, true},
+#include "neura/nn/activations.def"
+#undef ACTIVATION
+#undef ACTIVATION_WITH
+#undef ACTIVATION_INPLACE
+#undef ACTIVATION_INPLACE_WITH
+  };
+  int rows = 0, functions = 0;
+  for (const auto& a : activations) {
+    if (const surface::RowFunction* row = surface::find_row_function(a.function)) {
+      EXPECT_EQ(row->takes_inplace, a.in_place) << a.function;
+      EXPECT_TRUE(row->functional) << a.function;
+      ++rows;
+      continue;
+    }
+    for (const Function& f : surface::functions()) {
+      if (f.space != "functional" || f.name != a.function) continue;
+      EXPECT_EQ(f.place_of("inplace") >= 0, a.in_place) << a.function;
+      ++functions;
+    }
+  }
+  EXPECT_GT(rows, 10);
+  EXPECT_EQ(rows + functions, int(std::size(activations)));
+}
+
 struct Counter : Interceptor {
   std::vector<std::string> seen;
   void call(Call& c) override {

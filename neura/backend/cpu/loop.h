@@ -101,7 +101,7 @@ template <template <class> class Row, int K, int D> void slope_of(const Line& li
   slope_line<Row, K, typename NumberOf<DType(D)>::type, simd_padding(DType(D))>(line, operands<Row>());
 }
 
-// All kernels of one row; only those dtypes that its class computes in, and slopes that exist and are not g itself.
+// All kernels of one row: only for dtypes that its type rule computes in, and slopes that exist and are not g itself.
 template <template <class> class Row, int D = 0> constexpr void fill(RowKernel& k) {
   if constexpr (D < kDTypes) {
     if constexpr (Row<Probe>::kind.has_kernel(DType(D))) {

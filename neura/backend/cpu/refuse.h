@@ -1,4 +1,4 @@
-// What a kernel of the cpu answers to a dtype that it was not compiled for.
+// The error of a cpu kernel for a dtype that it was not compiled for.
 #pragma once
 #include <cstdio>
 #include <memory>

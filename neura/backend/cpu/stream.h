@@ -11,12 +11,13 @@
 
 namespace neura {
 
-// Of a result, in bytes: smaller ones are likely to be read from the cache by what comes next.
+// Results from this size on, in bytes, are written past the caches; smaller ones are likely to be read again from the
+// cache.
 inline constexpr std::int64_t kStreamFrom = std::int64_t{16} << 20;
 
 #if defined(__SSE2__)
-// Asks meanwhile for what is read next, as far as `size` from each of `next`: the processor's own guess stops where
-// reading pauses for a block of writing.
+// Meanwhile prefetches what is read next, `size` bytes from each of `next`: the hardware prefetcher stops where a block
+// of writes interrupts the reads.
 inline void stream_copy(char* to, const char* from, std::size_t size, const char* const* next, int count) {
   const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) & 63, lines = size > head ? (size - head) / 64 : 0;
   if (!lines) return void(std::memcpy(to, from, size));
@@ -30,7 +31,7 @@ inline void stream_copy(char* to, const char* from, std::size_t size, const char
   }
   std::memcpy(to, from, size - lines * 64);
 }
-// Before another thread may read what was written so.
+// Call it before another thread reads what was written past the caches.
 inline void stream_done() { _mm_sfence(); }
 #else
 inline void stream_copy(char* to, const char* from, std::size_t size, const char* const*, int) {

@@ -6,7 +6,7 @@
 
 namespace neura {
 
-// f.template operator()<T>() with T of the dtype; nothing for the others, which `infer` does not let through.
+// f.template operator()<T>() with T of the dtype; other dtypes do nothing, as `infer` refuses them.
 template <class F> void visit_integers(DType d, F f) {
   const auto of = [&]<class T, DType own>() {  // nothing in a library without it
     if constexpr (dtypes::compiled & bit(own)) f.template operator()<T>();

@@ -12,14 +12,15 @@ struct ScatterReduce {  // how a value is written over another
 };
 
 struct index_kernels {
-  // out = x along `dim`, at the vector `index`. x of any strides; out contiguous.
+  // index_select: out[i, j, k] = x[index[i], j, k] for dim 0, and so on. x of any strides; out contiguous.
   Entry<void(Context&, View x, View index, View out, int dim)> select;
   // out[index[i]] = source[i] along `dim`, in the order of i. out contiguous; source any strides, out's dtype.
   Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> write;
-  // out[i] = x[i, but index[i] along `dim`]; out contiguous, of index's shape; x of any strides.
+  // gather: out[i, j, k] = x[index[i, j, k], j, k] for dim 0, and so on. out contiguous, of index's shape; x of any
+  // strides.
   Entry<void(Context&, View x, View index, View out, int dim)> gather;
-  // out[i, but index[i] along `dim`] = source[i]; out contiguous; source as large as index at least, in every
-  // dimension.
+  // scatter: out[index[i, j, k], j, k] = source[i, j, k] for dim 0, and so on. out contiguous; source at least as large
+  // as index in every dimension.
   Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> scatter;
   // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
   // Coordinates have out's shape (any strides); out is int64, contiguous.

@@ -1,4 +1,4 @@
-// Products of matrices; recurrences, which are made of them; and 8-bit integers, which are there to be multiplied.
+// Matrix products, recurrent layers (built on them), sparse and 8-bit integer products.
 #pragma once
 #include <complex>
 
@@ -16,7 +16,7 @@ constexpr int gates_of(RecurrentCell c) { return c == RecurrentCell::lstm ? 4 : 
 // What a step keeps for its gradient: gru r, z, n and what h gives to n; lstm i, f, g, o and c.
 constexpr int kept_of(RecurrentCell c) { return c == RecurrentCell::lstm ? 5 : c == RecurrentCell::gru ? 4 : 0; }
 // One layer in one direction. Rows are those of one time after the other; shorter sequences end first.
-struct Recurrence {
+struct RecurrentShape {
   RecurrentCell cell;
   bool reverse;  // from the last time to the first
   std::int64_t times;
@@ -39,16 +39,16 @@ struct matmul_kernels {
   // batch, init (which may be absent) to all of it. All of one numeric dtype.
   Entry<void(Context&, View a, View b, View init, View y, const Product&)> matmul;
 
-  // Null where a back end has no kernels of recurrences: the operation composes the steps.
+  // One recurrent layer. Null where a back end has no such kernel: the operation composes the steps.
   // x [rows, gates * hidden] is what the input gives to the gates, in torch's order, with biases (gru: bias b apart, of
   // what h gives; else b is absent). h0, and c0 of an lstm, [batch, hidden]; w [gates * hidden, hidden]. y [rows,
   // hidden]; last [1 (lstm: 2), batch, hidden]: h and c after each sequence. kept [kept_of(cell), rows, hidden], of the
   // accumulating dtype: absent where no gradient follows. All contiguous, of one floating dtype.
-  Entry<void(Context&, View x, View h0, View c0, View w, View b, const Recurrence&, View y, View last, View kept)>
+  Entry<void(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last, View kept)>
       recurrence;
   // gy and glast may be absent. gx like x; gh like x for a gru alone, whose gates get another gradient from h; gfirst
   // like last.
-  Entry<void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const Recurrence&, View gx,
+  Entry<void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape&, View gx,
              View gh, View gfirst)>
       recurrence_backward;
 

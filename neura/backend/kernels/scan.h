@@ -10,7 +10,7 @@ struct scan_kernels {
   Entry<void(Context&, bool product, int dim, bool reverse, View x, View y)> cumulate;
   // y[k] = b[k] + a[k] y[k - 1]; reverse: y[k] = b[k] + a[k + 1] y[k + 1]. Floating and complex.
   Entry<void(Context&, int dim, bool reverse, View a, View b, View y)> recurrence;
-  // y[k] = x[k - 1], or x[k + 1] (back); `fill` at the end that is left. All five.
+  // y[k] = x[k - 1], or x[k + 1] (back); `fill` where there is no such element. All five.
   Entry<void(Context&, int dim, bool back, double fill, View x, View y)> shift;
   // Running extreme and the index of the last element that reached it. float32, float64, int64.
   Entry<void(Context&, bool largest, int dim, View x, View values, View indices)> extreme;

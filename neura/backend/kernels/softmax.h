@@ -24,8 +24,8 @@ struct softmax_kernels {
   // y = softmax(scale q kᵀ + mask) v, without a matrix of all scores. q [batch.., L, E], k [batch.., S, E],
   // v [batch.., S, V] of one floating dtype, of any strides and none empty; mask may be absent, or broadcasts to
   // [batch.., L, S] and has columns side by side, of the same dtype, or float32 where the others are halves. y
-  // [batch.., L, V] and the gradients are contiguous. Which dtypes and sizes: where `attends` does not say composed.
-  // `sums` [batch.., L] and, in the gradient, y are absent unless it says kept.
+  // [batch.., L, V] and the gradients are contiguous. Only for operands for which
+  // `attends` answered plain or kept; `sums` [batch.., L] and, in the gradient, y are given only for kept.
   Entry<AttentionUse(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&)> attends;
   Entry<void(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums)> attention;
   Entry<void(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&, View gq,

@@ -53,7 +53,7 @@ template <class N> struct adam : Moments<N> {
   }
 };
 
-// States: 1 plain, 2 with momentum, 3 centered (the momentum buffer, unless momentum is 0, in the middle).
+// States: 1 plain, 2 with momentum, 3 centred (the momentum buffer, unless momentum is 0, in the middle).
 template <class N> struct rmsprop {
   N lr, alpha, rest, eps, weight_decay, momentum, sign;
   bool inside, moving;

@@ -46,7 +46,7 @@ template <class N, class C> NEURA_HD void cubic(N t, N (&weight)[4], N (&slope)[
   slope[2] = c(0) - near_slope(one - t), slope[3] = c(0) - far_slope(two - t);
 }
 
-// The position of a normalized coordinate among the elements of its dimension.
+// The position of a normalised coordinate among the elements of its dimension.
 template <class T> NEURA_HD T position(T coordinate, int64_t size, bool align_corners) {
   return align_corners ? (coordinate + 1) / 2 * T(size - 1) : ((coordinate + 1) * T(size) - 1) / 2;
 }

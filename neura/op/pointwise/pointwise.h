@@ -18,7 +18,7 @@ void check_limits(const Call&);  // ValueError where an attribute of a row that 
 Dtypes infer_pointwise(const Call&, Spec& out);
 void run_pointwise(Call&, const Dtypes&);  // into call.out[0], which exists
 
-// What values and slopes share.
+// Shared by the rows' values and their slopes.
 const Backend& quick_backend(Device);               // backend_of, without a lookup for the cpu
 std::int64_t padded_to(std::int64_t n, DType);      // n, rounded up to simd_padding()
 bool room(const TensorImpl*, std::int64_t padded);  // may so many elements be touched without leaving its block?

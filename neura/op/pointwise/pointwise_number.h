@@ -1,4 +1,4 @@
-// Numbers among integers: a row meets one that the tensors' dtype does not hold.
+// Numbers among integer tensors: what a row does with a number that their dtype cannot represent.
 #pragma once
 #include "neura/op/pointwise/pointwise.h"
 

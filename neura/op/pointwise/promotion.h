@@ -1,4 +1,4 @@
-// Which dtype comes out where others meet, without computing anything.
+// Type promotion: the dtype of a result from those of its operands, without computing anything.
 #pragma once
 #include "neura/op/operand.h"
 

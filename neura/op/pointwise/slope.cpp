@@ -42,9 +42,6 @@ struct SlopeOperands {
   }
 };
 
-}  // namespace
-
-namespace {
 SlopeOperands operands_of(const Call& call) {
   const Row& row = *call.row->of;
   return {call, row, static_cast<const double*>(call.op)[row.attributes.count] != 0};

@@ -10,12 +10,12 @@
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/core/wrapped.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/defer.h"
 #include "neura/op/overwrite.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/record.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
@@ -57,7 +57,7 @@ struct LazyClone {
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
-// self = source, converted and broadcast: an operation of two operands, of which the first is only overwritten.
+// self = source, converted and broadcast. The first of the two operands is only written.
 struct Copy {
   static constexpr Operation op = operation("copy").direct().across();
   bool non_blocking = false;

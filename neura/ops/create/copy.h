@@ -27,6 +27,6 @@ bool may_overlap(const TensorImpl* a, const TensorImpl* b);  // by their first a
 Tensor number_of(Scalar value, DType, Device);               // without dimensions
 Tensor copy_of(const TensorImpl*);                           // dense, no history
 Tensor zero_gradient(const Meta& like);                      // zeros of that shape, one element expanded
-Tensor fit_gradient(Tensor g, const Meta& to);               // undoes broadcasting and promotion, for every formula
+Tensor fit_gradient(Tensor g, const Meta& to);               // undoes broadcasting and promotion of an operand
 
 }  // namespace neura

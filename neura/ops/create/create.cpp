@@ -47,7 +47,7 @@ Spec like(const Tensor& input, const TensorOptions& o) {
   return s;
 }
 
-// Operations without operands. What they are called is what the user called.
+// Operations without operands, named as the function that the user called.
 constexpr const char* kFilled[] = {"full", "zeros", "ones", "full_like", "zeros_like", "ones_like"};
 enum class Filled { full, zeros, ones, full_like, zeros_like, ones_like };
 template <Filled by> struct Full {
@@ -62,7 +62,7 @@ template <Filled by> struct Full {
   void run(Context&, View y) const { fill_memory(y, value); }
 };
 
-// As make(), but in a program no memory is without values.
+// As make(), but zeros while a program is traced, which has no uninitialised memory.
 Tensor unwritten(const char* op, const Shape& size, const TensorOptions& o) {
   const DType dtype = o.dtype.value_or(default_dtype());
   if (!is_traced()) [[likely]]

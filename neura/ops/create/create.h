@@ -10,7 +10,7 @@ struct TensorOptions {
   Device device = default_device();
   bool requires_grad = false;
 };
-struct LikeOptions {  // of *_like and new_*: what is not given is the given tensor's
+struct LikeOptions {  // of *_like and new_*: defaults are those of the given tensor
   std::optional<DType> dtype = {};
   std::optional<Device> device = {};
   bool requires_grad = false;
@@ -40,8 +40,8 @@ Tensor new_zeros(const Tensor& input, const Shape& size, const LikeOptions& = {}
 Tensor new_ones(const Tensor& input, const Shape& size, const LikeOptions& = {});
 Tensor new_full(const Tensor& input, const Shape& size, Scalar fill_value, const LikeOptions& = {});
 
-// [start, end) in steps, ceil((end - start) / step) of them; int64 if all three are integers, else the default dtype.
-// ValueError if step is 0 or leads away from end.
+// start, start + step, … below end: ceil((end - start) / step) values; int64 if all three are integers, else the
+// default dtype. ValueError if step is 0 or leads away from end.
 Tensor arange(Scalar end, const TensorOptions& = {});
 Tensor arange(Scalar start, Scalar end, const TensorOptions& = {});
 Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& = {});

@@ -1,4 +1,4 @@
-// What the functions share that make tensors.
+// Shared by the functions that create tensors.
 #pragma once
 #include "neura/op/apply.h"
 #include "neura/ops/create/create.h"

@@ -97,7 +97,7 @@ struct Linspace {
   }
 };
 
-// Powers are the cpu's on every device: other libraries' differ in the last digit, which an integer then loses.
+// Powers are computed on the cpu for every device: CUDA's differ in the last digit, so an integer could be one less.
 struct Logspace {
   static constexpr Operation op = operation("logspace");
   Scalar start, end;
@@ -141,7 +141,7 @@ template <bool upper> struct TriangleIndices {
   static std::int64_t within(Wide x, std::int64_t low, std::int64_t high) {
     return std::int64_t(std::clamp<Wide>(x, low, high));
   }
-  // Beyond these there is nothing new: every row has all columns, or none.
+  // Offsets are clamped: beyond these, every row has all columns, or none.
   std::int64_t shift() const { return std::clamp(offset, -rows, cols); }
   Part columns(std::int64_t row) const {
     const std::int64_t edge = within(Wide(row) + shift() + (upper ? 0 : 1), 0, cols);
@@ -152,7 +152,7 @@ template <bool upper> struct TriangleIndices {
     if (upper) return {0, within(Wide(cols) - shift(), 0, rows)};
     return {std::clamp<std::int64_t>(-shift(), 0, rows), rows};
   }
-  // Rows whose number of columns grows, or falls, by one each, and those with all columns; no loop over rows.
+  // Counts without a loop over rows: those whose number of columns changes by one each, and those with all columns.
   std::int64_t count() const {
     const Part some = rows_with_columns();
     if (some.begin == some.end) return 0;

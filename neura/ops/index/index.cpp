@@ -1,14 +1,14 @@
-#include "neura/backend/transfer.h"
 #include "neura/ops/index/index.h"
+#include "neura/backend/transfer.h"
 
 #include <cstring>
 
 #include "neura/backend/kernels/join.h"
 #include "neura/core/scalar_range.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
-#include "neura/ops/create/copy.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index_ops.h"
 #include "neura/ops/shape/view.h"
@@ -42,7 +42,7 @@ ScatterReduce::Mode mode_of(const char* op, std::string_view reduce, bool sum) {
                    "prod, mean, amax or amin, got " + std::string(reduce));
 }
 
-// One value at index: 0-d, expanded without being copied.
+// One value for all of index: a 0-d tensor, expanded without a copy.
 Tensor expanded(const Tensor& self, int dim, const Tensor& index, Tensor value) {
   Shape size = self.shape();
   if (size.empty()) return value;

@@ -85,8 +85,8 @@ struct Index {
   Index(const Tensor& t) : kind(Kind::tensor), array(t) {}
 };
 
-// With integers, slices, None and Ellipsis alone it is a view; masks and integer tensors copy. Dimensions of the latter
-// are where NumPy puts them.
+// With integers, slices, None and Ellipsis alone it is a view; masks and integer tensors copy. Their dimensions are
+// placed as in NumPy.
 Tensor index(const Tensor& input, const std::vector<Index>& indices);
 Tensor& index_put_(Tensor& self, const std::vector<Index>& indices, const Tensor& value, bool accumulate = false);
 Tensor& index_put_(Tensor& self, const std::vector<Index>& indices, Scalar value);

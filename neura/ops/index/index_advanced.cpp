@@ -1,14 +1,14 @@
-// Square brackets, flat positions, masks and what is found by them.
-#include "neura/ops/create/copy.h"
+// Indexing by square brackets, flat positions and masks; nonzero.
 #include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
+#include "neura/op/overwrite.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/reduce/expect.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/index/index_ops.h"
-#include "neura/op/overwrite.h"
-#include "neura/op/registry.h"
-#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/expect.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -60,7 +60,7 @@ Tensor flat_positions(By by, const Tensor& index, std::int64_t numel) {
   return by == By::take ? linear<By::take>({index}, {numel}) : linear<By::take_along_dim>({index}, {numel});
 }
 
-// How many rows the result has: a number of the host's, which the caller reads.
+// The number of rows of the result, read by the host.
 struct CountNonzero {
   static constexpr Operation op = operation("count_nonzero").dynamic();
   NEURA_FIELDS()
@@ -84,7 +84,7 @@ void check_mask(const char* op, const Tensor& mask) {
   });
 }
 
-// What square brackets mean: a view, and in some of its dimensions integer tensors.
+// A parsed index: a view, and integer tensors for some of its dimensions.
 struct Brackets {
   Tensor view;
   std::vector<int> dims;        // increasing
@@ -217,7 +217,7 @@ Tensor& write_positions(Write name, Tensor& target, int at, int n, const Tensor&
   return overwrite(by, target, reshape(changed, target.shape()));
 }
 
-// value, broadcast to `whole`, seen as `flat`; a single number stays one.
+// value broadcast to `whole` and reshaped to `flat`; a single number stays a single number.
 Tensor spread(const char* op, const Tensor& value, const Shape& whole, const Shape& flat) {
   Tensor v = value;
   while (v.dim() > whole.size() && v.size(0) == 1) v = squeeze(v, 0);
@@ -244,7 +244,7 @@ Tensor index(const Tensor& input, const std::vector<Index>& list) {
   return b.common.size() == 1 ? out : reshape(out, b.sizes(b.common));
 }
 
-// One element where a mask says so is a number, whatever its dtype: as in torch, which fills then.
+// A value of one element under a mask is filled in as a number of any dtype, as in torch.
 static bool fills_by_mask(const std::vector<Index>& list, const Tensor& value) {
   if (value.numel() != 1) return false;
   int masks = 0, others = 0;

@@ -26,7 +26,7 @@ struct Reduction {
 };
 
 void prod(const Reduction& r, const Tensor& g, Tensor& to_self, Tensor& to_source) {
-  // Without its zeros self does not change what the others multiply to; the zero itself is the missing factor.
+  // The gradient of self is the product of what was written to it: again() / self, with ones for the zeros of self.
   const Tensor self = masked_fill(r.self, eq(r.self, 0), 1);
   to_self = div(mul(g, r.again(self, r.source)), self);
   const Tensor zero = eq(r.source, 0);

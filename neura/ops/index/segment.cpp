@@ -32,7 +32,7 @@ void check_sizes(const Tensor& data, const Tensor& t, int axis) {
   });
 }
 
-// On the cpu: says which piece does not fit. `offsets`: [..., pieces + 1].
+// Checks on the cpu, and names the piece that does not fit. `offsets`: [..., pieces + 1].
 void check_pieces(const Tensor& offsets, std::int64_t size, bool whole) {
   const std::vector<std::int64_t> at = offsets.to_vector<std::int64_t>();
   const auto entries = std::size_t(offsets.size(-1));

@@ -1,4 +1,4 @@
-// Linear algebra: factorisations of matrices and what follows from them. Matrices are the last two dimensions, all
+// Linear algebra: factorisations of matrices, and solvers built on them. Matrices are the last two dimensions, all
 // others are batches. float32, float64, complex64 and complex128; integers and halves are a DTypeError. LinAlgError
 // where a matrix is singular, or not positive-definite, or an algorithm does not converge; a function `…_ex` says so in
 // its `info` (int32, 0 where all is well) instead. All are differentiable to any order where nothing else is said.
@@ -31,11 +31,12 @@ struct SolveResult {
 };
 Tensor solve(const Tensor& A, const Tensor& B, bool left = true);
 SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left = true, bool check_errors = false);
-// The same for a triangular A, of which only that triangle is read; unitriangular: and not the diagonal, which is ones.
+// The same for a triangular A, of which only that triangle is read; unitriangular: its diagonal is not read and counts
+// as ones.
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left = true, bool unitriangular = false);
 
-// A = P L U: in one matrix (L without its diagonal of ones) with the rows that changed places, counted from 1; or each
-// alone. pivot = false is a NotImplementedError.
+// A = P L U. lu_factor: L (without its diagonal of ones) and U in one matrix, and the pivots, counted from 1; lu: each
+// of the three. pivot = false is a NotImplementedError.
 struct LuFactorResult {
   Tensor LU, pivots, info;
 };
@@ -110,8 +111,9 @@ Tensor cond(const Tensor& A, std::optional<double> p = {});
 Tensor cond(const Tensor& A, std::string_view p);
 Tensor nuclear_norm(const Tensor& A, const Dims& dim = {-2, -1}, bool keepdim = false);
 
-// X that makes the norm of A X - B least. driver "gels" (A of full rank), "gelsy", "gelsd" or "gelss"; none: "gelsy".
-// What a driver does not say is empty, as in torch: residuals, rank (of all but gels), singular values (gelsd, gelss).
+// Least squares: X that minimises the norm of A X - B. driver "gels" (A of full rank), "gelsy", "gelsd" or "gelss";
+// none: "gelsy". Results that a driver does not compute are empty, as in torch: residuals, rank (of all but gels),
+// singular values (gelsd, gelss).
 struct LstsqResult {
   Tensor solution, residuals, rank, singular_values;
 };

@@ -1,4 +1,4 @@
-// What the files of linear algebra share.
+// Shared by the sources of linear algebra.
 #pragma once
 #include <string>
 
@@ -40,7 +40,7 @@ Tensor identity(const Tensor& like, std::int64_t n);          // [n, n]
 // True if B, beside square matrices A, is a batch of vectors.
 bool is_vector(const Tensor& A, const Tensor& B);
 
-// True if the result may be differentiated. If not, what only a derivative needs is left out.
+// True if the result may be differentiated; else values that only a derivative needs are not computed.
 inline bool recorded(const Tensor& x) {
   if (state.active & kIntercepted) return true;
   return !(state.active & (kNoGrad | kInference)) && may_need_gradient(x.impl());

@@ -1,6 +1,6 @@
 // Eigenvalues and eigenvectors.
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/reduce/expect.h"
 

@@ -1,6 +1,6 @@
-// LU, and what is solved by it: systems, inverses, determinants, triangles.
-#include "neura/op/registry.h"
+// LU, and what is computed from it: linear systems, inverses, determinants; triangular systems.
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/reduce/scan_common.h"
 #include "neura/ops/sort/sort.h"
@@ -101,14 +101,14 @@ struct Det {
   void gradient(Gradient& g) const;
 };
 
-// 1 or -1, as rows changed their places.
+// The sign of the permutation, 1 or -1.
 Tensor parity_of(const Tensor& pivots, DType d) {
   const Tensor still = arange(1, pivots.size(-1) + 1, {.dtype = DType::int32, .device = pivots.device()});
   const Tensor swaps = sum(to(ne(pivots, still), DType::int32), -1);
   return to(1 - 2 * remainder(swaps, 2), d);
 }
 
-// Of any matrix by its singular values. Their derivative asks that they differ.
+// The cofactors of any matrix, by its singular values, which must be distinct for the derivative.
 Tensor cofactors_by_values(const Tensor& a, const Tensor& g) {
   const auto [u, s, vh] = svd(a);
   const Tensor ones_of = ones(with_batch(batch_of(a.spec()), 1), {.dtype = s.dtype(), .device = s.device()});

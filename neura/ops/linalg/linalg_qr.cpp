@@ -1,6 +1,6 @@
 // QR, and Householder reflectors.
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {
@@ -76,7 +76,7 @@ struct Householder {
   void run(Context& c, View a, View tau, View q) const { c.backend.linalg->reflect(c, a, tau, q); }
 };
 
-// One reflector after the other, last first: what a derivative goes through.
+// The definition: reflectors applied one by one, last first. Derivatives go through it.
 Tensor reflect(const Tensor& A, const Tensor& tau, Tensor x) {
   const std::int64_t k = tau.size(-1), m = A.size(-2);
   const Tensor v = tril(narrow(A, -1, 0, k), -1) + eye(m, k, {.dtype = A.dtype(), .device = A.device()});

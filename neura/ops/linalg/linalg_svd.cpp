@@ -1,10 +1,10 @@
-// Singular values, and what they tell: rank, condition, the pseudo-inverse, least squares.
+// SVD, and what is computed from it: rank, condition number, pseudo-inverse, least squares.
 #include <cmath>
 #include <limits>
 
 #include "neura/backend/kernels/join.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 #include "neura/ops/linalg/matrix_functions.h"
 
@@ -62,7 +62,7 @@ void Svd::gradient(Gradient& g) const {
   g.result[0] = ga;
 }
 
-// The pseudo-inverse that was found by other means, with its derivative.
+// A pseudo-inverse that is already computed, with its derivative.
 struct Pinv {
   static constexpr Operation op = operation("pinv").saves(0, in(0), out(0));
   NEURA_FIELDS()
@@ -82,7 +82,7 @@ struct Pinv {
   }
 };
 
-// What counts as 0, [..., 1] beside values [..., k].
+// The threshold below which a singular value counts as 0, [..., 1] for values [..., k].
 Tensor threshold(const char* op, const Tensor& A, const Tensor& values, const Tolerance& t) {
   for (const Tensor* given : {&t.atol, &t.rtol})
     check<DTypeError>(!*given || !is_complex(given->dtype()),

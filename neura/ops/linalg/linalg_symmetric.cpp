@@ -1,7 +1,7 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
 #include "neura/backend/kernels/join.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
 
 namespace neura::linalg {
@@ -24,7 +24,7 @@ struct Cholesky {
   }
 };
 
-// What was solved by the triangles of L alone, with the derivative of (L L^H)^-1 B for all elements of L.
+// A solution by the triangles of L, with the derivative of (L L^H)^-1 B for all elements of L.
 struct CholeskySolve {
   static constexpr Operation op = operation("cholesky_solve").saves(0, in(1)).saves(1, in(1), out(0));
   bool upper;

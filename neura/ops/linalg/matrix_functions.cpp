@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/linalg/linalg.h"

@@ -6,10 +6,10 @@
 #include "neura/backend/kernels/loss.h"
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -24,7 +24,7 @@ namespace neura {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Instead of -inf, whose derivatives are NaN. Sums of many of these are still finite in float32.
+// Used instead of -inf, whose derivatives are NaN; sums of many of these stay finite in float32.
 constexpr double kNever = -1e30;
 
 // The definition: a row of [samples, states] per time.
@@ -62,7 +62,7 @@ struct Lattice {
   }
 };
 
-// Each sample's loss; at least -kNever / 2 where there is no path.
+// The loss of each sample; at least -kNever / 2 if no path exists.
 Tensor composed_losses(const Tensor& x, const Tensor& targets, const Tensor& times, const Tensor& labels,
                        std::int64_t blank) {
   const Lattice lattice(x, targets, labels, blank);
@@ -100,7 +100,7 @@ struct CtcLossBackward {
 struct CtcLoss {
   static constexpr Operation op = operation("ctc_loss").saves(0, in(0, 1, 2, 3), out(0, 1));
   std::int64_t blank;
-  bool zero_infinity, recorded;  // recorded: alpha is wanted
+  bool zero_infinity, recorded;  // alpha is needed: the call is recorded
   NEURA_FIELDS(blank, zero_infinity, recorded)
   void infer(const Spec& x, const Spec& targets, const Spec& times, const Spec& labels, Spec& loss, Spec& alpha) const {
     check<DTypeError>(x.dtype == DType::float32 || x.dtype == DType::float64, [&] {
@@ -140,7 +140,7 @@ struct CtcLoss {
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& targets, const Tensor& times,
                                const Tensor& labels) const {
     const Tensor losses = composed_losses(x, targets, times, labels, blank), found = losses < -kNever / 2;
-    // Without a path the gradient is not finite, unless it is to be 0.
+    // Without a path the gradient is not finite, or 0 with zero_infinity.
     const Tensor one = new_full(x, {}, 1), endless = new_full(x, {}, kInfinity);
     const Tensor shown = zero_infinity ? where(found, losses, endless) : losses * where(found, one, endless);
     return {shown + gradient_of_scores(x, times, found), Tensor()};

@@ -6,16 +6,16 @@
 namespace neura {
 
 struct CtcLossOptions {
-  std::int64_t blank = 0;                 // the class that is no label
+  std::int64_t blank = 0;                 // the class of the blank
   Reduction reduction = Reduction::mean;  // mean: of the losses, each divided by the length of its target
-  bool zero_infinity = false;             // 0 and no gradient where no path leads through the target
+  bool zero_infinity = false;             // an infinite loss (no alignment exists) counts as 0, with a gradient of 0
 };
 
 // -log of the probability that `log_probs`, float32 or float64 [T, N, C] or [T, C], spell the targets: repeated classes
 // count once, blanks nothing. targets: int64 or int32, [N, S], or all in a row, as long as target_lengths say;
 // input_lengths and target_lengths: integers [N], or one number for [T, C]. ValueError for lengths that do not fit,
-// IndexError for a label outside [0, C). As in torch the gradient is that of the scores log_softmax was given: it goes
-// with log_probs that come from there.
+// IndexError for a label outside [0, C). As in torch, the gradient is right for log_probs that are results of
+// log_softmax.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CtcLossOptions& = {});
 

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "neura/backend/kernels/loss.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/loss/loss_common.h"
@@ -80,7 +80,7 @@ struct CrossEntropyBackward {
   }
 };
 
-// What each class weighs at its samples, 0 where it is ignored: of target's sizes.
+// The weight of each sample's class, 0 for ignored ones: of target's shape.
 Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor& weight) {
   if (!weight) return valid;
   return reshape(embedding(target, unsqueeze(weight.detach(), 1)), target.shape()) * valid;
@@ -165,7 +165,7 @@ struct NllLoss {
                         g.input(2), g.output(1));
   }
 };
-void NllLossBackward::gradient(Gradient& g) const {  // linear in g: the loss itself, of what comes in
+void NllLossBackward::gradient(Gradient& g) const {  // linear in g: its derivative is the loss of the incoming gradient
   if (g.needs(0)) g.result[0] = apply(NllLoss{o}, g.g[0], g.input(1), g.input(2))[0];
 }
 

@@ -1,4 +1,4 @@
-// What the losses share.
+// Shared by the losses.
 #pragma once
 #include "neura/ops/loss/loss.h"
 

@@ -2,16 +2,16 @@
 #include <cmath>
 #include <limits>
 
-#include "neura/core/wrapped.h"
 #include "neura/backend/kernels/loss.h"
-#include "neura/ops/create/copy.h"
-#include "neura/ops/reduce/expect.h"
-#include "neura/ops/loss/loss_common.h"
-#include "neura/ops/reduce/reduce.h"
-#include "neura/op/registry.h"
-#include "neura/op/pointwise/rows.h"
-#include "neura/ops/pointwise/composed.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/op/registry.h"
+#include "neura/ops/create/copy.h"
+#include "neura/ops/loss/loss_common.h"
+#include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/expect.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -131,7 +131,7 @@ void check_weight(const char* op, const Tensor& weight, const Tensor& input) {
            weight.shape().str();
   });
 }
-// A weight that broadcasts to the input: a larger one would make the loss larger.
+// A weight must broadcast to the input: a larger one would enlarge the loss.
 void check_fits(const char* op, const char* what, const Tensor& weight, const Tensor& input) {
   const Shape w = weight.shape(), x = input.shape();
   bool fits = w.size() <= x.size();
@@ -252,7 +252,7 @@ Tensor kl_div(const Tensor& input, const Tensor& target, KlDivOptions o) {
   if (const amp::CastScope cast{amp::Name::kl_div, input, target}) return kl_div(cast(input), cast(target), o);
   check_pair("kl_div", input, target);
   Tensor loss;
-  if (o.log_target) {  // what has no probability adds nothing, where the formula is 0 * -inf
+  if (o.log_target) {  // targets of 0 add nothing, where the formula would be 0 * -inf
     const Tensor none = target == -std::numeric_limits<double>::infinity(), there = masked_fill(target, none, 0);
     loss = masked_fill(exp(there) * (there - input), none, 0);
   } else {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -35,8 +35,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim, double eps
     return x / (n + (clamp_min(n.detach(), eps) - n.detach()));
   };
   const Tensor cosine = sum(direction(a) * direction(b), dim), value = cosine.detach();
-  return cosine +
-         (clamp(value, {.min = -1, .max = 1}) - value);  // rounding goes beyond the ends, and has no derivative
+  return cosine + (clamp(value, {.min = -1, .max = 1}) - value);  // rounding may leave [-1, 1]; not differentiated
 }
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {

@@ -8,9 +8,9 @@
 
 #include "neura/backend/kernels/softmax.h"
 #include "neura/op/apply.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
@@ -53,7 +53,7 @@ void check_mask(const AttentionOptions& o) {
   });
 }
 
-// Every head of key or value as often as query has heads for it.
+// Repeats each head of key or value for the heads of query that share it.
 Tensor spread_heads(const Tensor& x, std::int64_t heads) {
   const Shape sizes = x.shape();
   const int dim = x.dim() - 3;
@@ -92,7 +92,7 @@ bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
   }
   return true;
 }
-// Sizes that one kernel could take; whether there is one is asked of the back end (accepts).
+// True if the sizes suit a fused kernel; `accepts` asks the back end whether it has one.
 bool lies_alike(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
   if (k.device() != q.device() || v.device() != q.device()) return false;
   if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return false;
@@ -117,7 +117,7 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, double scale, c
   return matmul(o.dropout_p > 0 ? dropout(weights, o.dropout_p, true) : weights, v);
 }
 
-// A block of queries sees no key behind its last one: nearly half of the products need not be made.
+// A block of queries sees no key after its last query: nearly half of the products are skipped.
 constexpr std::int64_t kQueries = 128, kBlocks = 16;
 Tensor attend_causal(const Tensor& q, const Tensor& k, const Tensor& v, double scale, const AttentionOptions& o) {
   const std::int64_t queries = q.size(-2), count = std::clamp<std::int64_t>(queries / kQueries, 1, kBlocks);
@@ -157,7 +157,8 @@ struct AttentionBackward {
   }
 };
 
-// In one kernel, of operands as softmax_kernels wants them. The mask has no gradient. `sums`: see AttentionUse::kept.
+// The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
+// AttentionUse::kept.
 struct Attention {
   static constexpr Operation op =
       operation("scaled_dot_product_attention").optional(in(3)).saves(every_input, in(0, 1, 2, 3), out(0, 1));

@@ -1,8 +1,8 @@
 #include "neura/ops/nn/bilinear.h"
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/product/einsum.h"
 #include "neura/ops/shape/view.h"
 

@@ -1,4 +1,4 @@
-// Products of two linear halves: compositions that layers use.
+// Gated linear unit and bilinear form, as compositions.
 #pragma once
 #include "neura/core/tensor.h"
 

@@ -73,7 +73,7 @@ struct EmbeddingDenseBackward {
   }
 };
 
-// The rows that are looked up, scaled down in the weight itself; not part of any derivative.
+// Scales the looked-up rows down to max_norm in the weight itself, unrecorded.
 struct EmbeddingRenorm {
   static constexpr Operation op = operation("embedding_renorm").writes(in(0));
   double max_norm, norm_type;

@@ -1,4 +1,4 @@
-// Rows of a table by number.
+// Embedding: rows of a table, by index.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@ namespace neura {
 
 struct EmbeddingOptions {
   std::optional<std::int64_t> padding_idx = {};  // this row gets no gradient; may be counted from the back
-  std::optional<double> max_norm = {};           // rows that are looked up are first scaled down to it, in place
+  std::optional<double> max_norm = {};           // rows above it are scaled down to it before look-up, in place
   double norm_type = 2;
   bool scale_grad_by_freq = false;  // gradients are divided by how often the row was looked up
   bool sparse = false;              // the gradient of weight is a sparse tensor of the rows that were looked up

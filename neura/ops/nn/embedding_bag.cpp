@@ -53,7 +53,7 @@ void check_offsets(const Tensor& ends, std::int64_t numbers) {
   });
 }
 
-// The bag of each number; `bags` for what belongs to none.
+// The bag of each index; `bags` for those that belong to none.
 Tensor owners(const Tensor& input, const Tensor& offsets, std::int64_t bags, Device device) {
   const Tensor bag = arange(bags, {.device = device});
   if (!offsets) return flatten(expand(unsqueeze(bag, 1), input.shape()));
@@ -73,7 +73,7 @@ Tensor embedding_bag(const Tensor& input, const Tensor& weight, const Tensor& of
   Tensor rows = embedding(flat, weight, o.table);
   if (o.per_sample_weights) rows = rows * o.per_sample_weights.flatten().unsqueeze(-1);
 
-  Tensor at = owners(input, offsets, bags, weight.device());  // one bag more takes what belongs to none
+  Tensor at = owners(input, offsets, bags, weight.device());  // an extra bag takes the indices of no bag
   if (o.table.padding_idx) {
     const std::int64_t padding = *o.table.padding_idx + (*o.table.padding_idx < 0 ? weight.size(0) : 0);
     at = where(eq(flat, padding), bags, at);

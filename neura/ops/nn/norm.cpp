@@ -15,7 +15,7 @@ Dims trailing(int first, int rank) {
   for (int i = first; i < rank; ++i) d.push_back(i);
   return d;
 }
-// The sum over what comes before the normalised dimensions; sum over no dimension would be over all.
+// The sum over the dimensions before the normalised ones. (sum over no dimension would be over all.)
 Tensor sum_leading(const Tensor& t, int first) { return first ? sum(t, trailing(0, first)) : t; }
 
 Spec statistics(const Spec& x, int first) {  // leading sizes, then ones

@@ -36,9 +36,9 @@ Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor
 // Of [N, C, *]: over each of `num_groups` groups of channels; weight and bias [C] may be absent.
 Tensor group_norm(const Tensor& input, int num_groups, const Tensor& weight = {}, const Tensor& bias = {},
                   NormOptions = {});
-// Of [N, C] or [N, C, *]: over all but the channels. In training with the statistics of the batch, which also move
-// running_mean and running_var (in place, where given); else with the running ones, which must then be there.
-// ValueError in training for a single value per channel.
+// Of [N, C] or [N, C, *]: over all but the channels. In training by the statistics of the batch, by which running_mean
+// and running_var, if given, are updated in place; else by the running ones, which are then required. ValueError in
+// training for a single value per channel.
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {},
                   const Tensor& bias = {}, BatchNormOptions = {});
 // Of [N, C, *]: batch_norm of each sample by itself.
@@ -47,7 +47,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean = {}, const
 // x / (k + alpha * mean of x² over `size` neighbouring channels)^beta, of [N, C, *].
 Tensor local_response_norm(const Tensor& input, int size, LocalResponseNormOptions = {});
 
-// torch's lower names: the result, the mean and 1 / deviation.
+// torch's native_ functions: the result, the mean and 1 / deviation.
 std::array<Tensor, 3> native_layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight,
                                         const Tensor& bias, double eps);
 std::array<Tensor, 3> native_group_norm(const Tensor& input, int num_groups, const Tensor& weight, const Tensor& bias,

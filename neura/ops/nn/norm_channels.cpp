@@ -153,7 +153,7 @@ template <bool training> struct BatchNorm {
     fused_gradients(g, BatchNormBackward{training, eps, wanted}, contiguous(g.g[0]), x,
                     training ? g.output(1) : g.input(3), training ? g.output(2) : g.input(4), w);
   }
-  // The results alone: it moves no running statistics.
+  // The results alone, without an update of the running statistics.
   std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& running_mean,
                                const Tensor& running_var) const {
     const Dims dims = all_but_channels(x.dim());
@@ -198,11 +198,11 @@ void move_towards(const Tensor& running, const Tensor& value, double momentum) {
   Tensor r = running;
   add_(mul_(r, 1 - momentum), to(value, r.dtype()) * momentum);
 }
-// True for a plain floating tensor without a history that a write could disturb.
+// True for a plain floating tensor without history, which may be written in place.
 bool kernel_may_move(const Tensor& t) {
   return !t || (is_floating(t.dtype()) && !t.requires_grad() && !t.impl()->inference && !t.spec().overlaps());
 }
-// What batch_norm and native_batch_norm do: the three results of the operation, running statistics moved.
+// Shared by batch_norm and native_batch_norm: the three results of the operation; updates the running statistics.
 std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                                     const Tensor& w, const Tensor& b, const BatchNormOptions& o) {
   check_channels("batch_norm", x,
@@ -212,7 +212,7 @@ std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean,
         "batch_norm: expected running_mean and running_var in evaluation, got none; pass training = true");
   });
   if (!o.training) return apply(BatchNorm<false>{o.eps}, contiguous(x), w, b, running_mean, running_var);
-  const bool moves = (running_mean || running_var) && x.numel() != 0;  // an empty batch says nothing
+  const bool moves = (running_mean || running_var) && x.numel() != 0;  // an empty batch has no statistics
   if (moves && kernel_may_move(running_mean) && kernel_may_move(running_var))
     return apply(BatchNorm<true>{o.eps, o.momentum}, contiguous(x), w, b, running_mean, running_var);
   auto r = apply(BatchNorm<true>{o.eps}, contiguous(x), w, b, Operand(), Operand());

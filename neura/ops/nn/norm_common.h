@@ -1,4 +1,4 @@
-// What the normalisations share, softmax among them.
+// Shared by the normalisations and softmax.
 #pragma once
 #include <string>
 
@@ -24,7 +24,7 @@ inline Tensor laid_out(const Tensor& x, int first) {
   return first >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x);
 }
 
-// Of weight or bias, whichever is wanted.
+// The dtype of weight or bias, whichever needs a gradient; else `otherwise`.
 inline DType parameter_dtype(const Gradient& g, DType otherwise) {
   for (int i = 1; i < 3; ++i)
     if (g.needs(i) && g.meta[i]) return g.meta[i]->dtype;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/nn/recurrent_layer.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/product/matmul.h"
@@ -18,7 +18,7 @@ namespace {
 struct State {
   Tensor h, c = {};  // c of an LSTM only
 };
-// `x` is what the input contributes to the gates, biases in it; GRU's b_hh, inside a product, comes by itself.
+// `x` is the input's contribution to the gates, with biases; GRU's b_hh is separate, since it is inside a product.
 struct Weights {
   Tensor w_hh, b_hh = {}, w_hr = {};
 };
@@ -197,7 +197,7 @@ std::vector<Layer> layers_of(const Cell& cell, const std::vector<Tensor>& params
   const std::size_t count = std::size_t(layers.of(cell.op));
   const std::size_t plain = o.has_biases ? 4 : 2, each = count ? params.size() / count : 0;
   const bool projects = cell.kind == RecurrentCell::lstm && each == plain + 1;
-  // Neither side leaves 64 bits: `each` parameters of every layer are there.
+  // Cannot overflow: `each` parameters of every layer exist.
   check<ValueError>(count && each == plain + projects && params.size() == count * each, [&] {
     return std::string(cell.op) + ": expected " + std::to_string(plain) + " parameters for each of " +
            std::to_string(count) + " layers and directions, got " + std::to_string(params.size());
@@ -309,7 +309,7 @@ RecurrentResult gru(const Tensor& input, const Tensor& hx, const std::vector<Ten
                     const RecurrentOptions& o) {
   const RecurrentResult r = without_cell(recurrent(kGru, input, {hx}, params, o));
   if (!(state.active & kAutocast) || !input.device().is_cpu()) return r;
-  return {r.first.to(hx.dtype()), r.second.to(hx.dtype())};  // torch, on the cpu: only products are of halves
+  return {r.first.to(hx.dtype()), r.second.to(hx.dtype())};  // (torch, cpu) only products are in halves
 }
 LstmResult lstm(const Tensor& input, const std::pair<Tensor, Tensor>& hx, const std::vector<Tensor>& params,
                 const RecurrentOptions& o) {

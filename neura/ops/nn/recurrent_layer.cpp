@@ -12,12 +12,12 @@
 namespace neura {
 namespace {
 
-Recurrence kernel_form(const Direction& d) {
+RecurrentShape kernel_form(const Direction& d) {
   return {d.cell, d.reverse, d.times, d.sizes.empty() ? nullptr : d.sizes.data()};
 }
 std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
 
-struct RecurrenceBackward {
+struct RecurrentLayerBackward {
   static constexpr Operation op = operation("recurrent_layer_backward").optional(in(0, 1, 3));
   Direction way;
   NEURA_FIELDS(way)
@@ -64,7 +64,7 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
   return cat(parts);
 }
 
-struct RecurrenceOp {
+struct RecurrentLayer {
   // The kernel's gradient reads neither x nor b; the definition's does.
   static constexpr Operation op =
       operation("recurrent_layer").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
@@ -96,7 +96,7 @@ struct RecurrenceOp {
   void gradient(Gradient& g) const {
     const Tensor gy = g.g[0] ? contiguous(g.g[0]) : Tensor(), glast = g.g[1] ? contiguous(g.g[1]) : Tensor();
     const auto [gx, gh, gfirst] =
-        apply(RecurrenceBackward{way}, gy, glast, g.input(1), g.input(2), g.input(3), g.output(0), g.output(2));
+        apply(RecurrentLayerBackward{way}, gy, glast, g.input(1), g.input(2), g.input(3), g.output(0), g.output(2));
     const Tensor& gates = way.cell == RecurrentCell::gru ? gh : gx;
     if (g.needs(0)) g.result[0] = gx;
     if (g.needs(1)) g.result[1] = select(gfirst, 0, 0);
@@ -114,7 +114,7 @@ StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, c
   for (const Tensor* t : {&x, &h, &c, &w, &b})
     training |= !(state.active & (kNoGrad | kInference)) && *t && t->requires_grad();
   const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
-  auto r = apply(RecurrenceOp{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
+  auto r = apply(RecurrentLayer{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
   // The gradient reads y. A lazy clone lets the caller write y in place, as where the cpu composes the steps.
   if (training && r[2] && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
   return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
@@ -122,5 +122,5 @@ StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, c
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(recurrent_layer_backward, RecurrenceBackward);
-NEURA_DEFINE_OPERATION(recurrent_layer, RecurrenceOp);
+NEURA_DEFINE_OPERATION(recurrent_layer_backward, RecurrentLayerBackward);
+NEURA_DEFINE_OPERATION(recurrent_layer, RecurrentLayer);

@@ -22,7 +22,7 @@ struct StepResults {
 // x [rows, gates * hidden], h and c [batch, hidden], w [gates * hidden, hidden]; b is a gru's of what h gives.
 StepResults compose_steps(const Direction&, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
                           const Tensor& b);  // of operations; recurrent.cpp
-// The same as one operation: a kernel where there is one, else composed.
+// The same as one operation: by the back end's kernel, or else its definition.
 StepResults recurrence(const Direction&, const Tensor& x, const Tensor& h, const Tensor& c, const Tensor& w,
                        const Tensor& b);
 

@@ -1,4 +1,4 @@
-// Softmax and its kin along one dimension, each one pass over memory.
+// Softmax, log_softmax and variants along one dimension, each in one pass over memory.
 #pragma once
 #include <optional>
 
@@ -10,7 +10,7 @@ namespace neura {
 // input is converted first. A line of -inf gives NaN. IndexError for a dimension that is not there, DTypeError for
 // complex.
 Tensor softmax(const Tensor& input, int dim, std::optional<DType> dtype = {});
-// log(softmax(x)), without its loss of digits.
+// log(softmax(x)), computed without overflow or loss of digits.
 Tensor log_softmax(const Tensor& input, int dim, std::optional<DType> dtype = {});
 // softmax(-x).
 Tensor softmin(const Tensor& input, int dim, std::optional<DType> dtype = {});

@@ -1,4 +1,4 @@
-// Functions whose names begin with an underscore in torch: its own code generators call them.
+// Functions with an underscore in torch, which its compiler emits.
 #pragma once
 #include <vector>
 

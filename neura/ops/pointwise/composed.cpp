@@ -96,14 +96,14 @@ Operand scaled(const char* name, const Operand& a, const Operand& b, const Scala
   kept = mul(b, alpha);
   return kept;
 }
-// The number as an element of integers has it. ValueError where none does.
+// The number as an element of an integer dtype. ValueError if it does not fit.
 Scalar held(const char* op, const Scalar& number, DType integers) {
   check_storable(op, number, integers);
   alignas(8) char element[8];
   number.store(integers, element);
   return Scalar::load(integers, element);
 }
-// What masked_fill puts in: another dtype may hold no such number, or an infinity in its place.
+// The value of masked_fill in the tensor's dtype, which may not hold it, or hold an infinity instead.
 void check_filler(const Scalar& value, DType d) {
   check_storable("masked_fill", value, d);
   const auto beyond = [d](double part) { return std::isfinite(part) && std::abs(part) > greatest(d); };
@@ -178,7 +178,7 @@ Tensor& hardtanh_(Tensor& self, hardtanh_options o) { return _hardtanh_(self, or
 Tensor softshrink(const Tensor& x, softshrink_options o) { return _softshrink(x, o); }
 Tensor celu(const Tensor& x, celu_options o) { return _celu(x, not_zero(o)); }
 Tensor& celu_(Tensor& self, celu_options o) { return _celu_(self, not_zero(o)); }
-// What is not holomorphic, or an integer, takes the long way.
+// Rows for floating dtypes; complex numbers and integers take the formula.
 Tensor softsign(const Tensor& x) { return is_floating(x.dtype()) ? _softsign(x) : div(x, add(abs(x), 1)); }
 Tensor tanhshrink(const Tensor& x) { return is_floating(x.dtype()) ? _tanhshrink(x) : sub(x, tanh(x)); }
 Tensor square(const Tensor& x) { return _square(x.dtype() == DType::boolean ? x.to(DType::int64) : x); }
@@ -256,7 +256,7 @@ Tensor ldexp(const Operand& a, const Operand& b) {
   const auto dtype = [](const Operand& o) { return o.tensor->spec.dtype; };
   if (!a.is_tensor() || !b.is_tensor() || !differentiable(dtype(a)) || !is_integral(dtype(b)))
     return mul(a, pow(2.0, b));
-  // In the dtype of a, and in two halves: the power alone may be too large or too small where the result is neither.
+  // In the dtype of a, in two factors: 2^b alone may overflow or underflow where the result does not.
   const Tensor x(Ref<TensorImpl>::share(a.tensor)), n = Tensor(Ref<TensorImpl>::share(b.tensor)).to(to_real(x.dtype()));
   const Tensor half = floor(n * 0.5);
   return mul(mul(x, pow(2.0, half)), pow(2.0, n - half));

@@ -1,4 +1,4 @@
-// Pointwise functions whose arguments are more than a row's: written by hand over rows.
+// Pointwise functions with arguments that a row cannot have, written by hand over rows.
 #pragma once
 #include <optional>
 
@@ -14,7 +14,8 @@ Tensor round(const Tensor& x, round_options = {});
 Tensor& round_(Tensor& self, round_options = {});
 Tensor& round_out(Tensor& out, const Tensor& x, round_options = {});
 
-// x within [min, max]; a bound may be a number, a tensor or left out, but not both. Where min > max the result is max.
+// x within [min, max]; each bound is a number, a tensor, or absent, but not both are absent. Where min > max the result
+// is max.
 struct clamp_options {
   Operand min = {}, max = {};
 };
@@ -106,8 +107,8 @@ struct isclose_options {
 };
 Tensor isclose(const Tensor& a, const Tensor& b, isclose_options = {});
 bool allclose(const Tensor& a, const Tensor& b, isclose_options = {});
-// The same sizes and the same values, whatever their dtypes? (== compares element by element, is_same tells whether two
-// handles mean one tensor.)
+// True if both have the same sizes and values, whatever their dtypes. (== compares element by element, is_same tells
+// whether two handles mean one tensor.)
 bool equal(const Tensor& a, const Tensor& b);
 
 // x where mask is false, value (a number or a tensor of one element) where it is true; the dtype stays x's.

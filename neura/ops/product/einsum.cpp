@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/shape/view.h"
 
@@ -179,7 +179,7 @@ Tensor with_labels(Term t, const Labels& wanted) {  // a dimension of size 1 for
 
 // The product of two terms, summed over the labels that are not kept.
 template <class Keep> Term contract(Term a, Term b, Keep keep) {
-  for (int label : Labels(a.labels))  // a size of 1 broadcasts: it is as if the label were the other's alone
+  for (int label : Labels(a.labels))  // a size of 1 broadcasts: the label counts as the other operand's alone
     if (b.has(label) && a.size(label) != b.size(label)) (a.size(label) == 1 ? a : b).drop(label);
   Labels batch, left, right, inner, gone_a, gone_b;
   for (int label : a.labels) {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"

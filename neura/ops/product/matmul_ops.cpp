@@ -1,5 +1,5 @@
-#include "neura/core/error_details.h"
 #include "neura/ops/product/matmul_ops.h"
+#include "neura/core/error_details.h"
 
 #include "neura/backend/kernels/matmul.h"
 #include "neura/op/pointwise/rows.h"

@@ -65,7 +65,7 @@ struct IntegerPack {
   }
   bool accepts(const Backend& backend, const Spec&) const { return backend.matmul->integer_pack.fn; }
   void run(Context& c, View b, View packed) const { c.backend.matmul->integer_pack(c, b, packed); }
-  // A back end without a kernel reads no packed operand: its bytes have no meaning.
+  // The definition does not read the packed operand, whose layout only the kernel knows.
   Tensor define(const Tensor& b) const {
     return zeros({packed_bytes(b.size(0), b.size(1))}, {.dtype = DType::uint8, .device = b.device()});
   }

@@ -27,19 +27,19 @@ void check_floating(const char* op, const Spec& x) {
     return std::string(op) + ": expected a floating dtype, got " + x.str() + "; convert it with .to()";
   });
 }
-// One number, or one for each place along the axis; zero may be absent.
+// One number, or one for each place along the axis.
 void check_parameters(const char* op, const Spec& x, const Spec& scale, const Spec& zero, const Quantization& q) {
   check<ShapeError>(q.axis < x.rank, [&] {
     return std::string(op) + ": expected an axis of the input, got " + std::to_string(q.axis) + " of " + x.str();
   });
   const std::int64_t places = q.axis < 0 ? 1 : x.shape[q.axis];
   const auto fits = [&](const Spec& s) { return s.rank == 1 && s.shape[0] == places && s.contiguous; };
-  check<ShapeError>(fits(scale) && (fits(zero)), [&] {
+  check<ShapeError>(fits(scale) && fits(zero), [&] {
     return std::string(op) + ": expected scale and zero_point to have " + std::to_string(places) +
            (q.axis < 0 ? " element" : " elements, one for each place along axis " + std::to_string(q.axis)) + ", got " +
            scale.str() + " and " + zero.str();
   });
-  check<DTypeError>(scale.dtype == DType::float32 && (zero.dtype == DType::int32), [&] {
+  check<DTypeError>(scale.dtype == DType::float32 && zero.dtype == DType::int32, [&] {
     return std::string(op) + ": expected scale of float32 and zero_point of int32, got " + scale.str() + " and " +
            zero.str();
   });
@@ -66,7 +66,7 @@ struct Steps {  // round(x / scale) and the bounds of it
   Tensor clamped() const { return minimum(where(ge(q, low), q, low), high); }  // a NaN becomes low
 };
 
-struct FakeQuantizeGradient {
+struct FakeQuantizeBackward {
   static constexpr Operation op = operation("fake_quantize_backward").saves(0, in(1, 2, 3)).closed();
   Quantization s;
   NEURA_FIELDS(s)
@@ -106,7 +106,7 @@ struct FakeQuantize {
   void run(Context& c, View x, View scale, View zero, View y) const {
     c.backend.matmul->fake_quantize(c, View(), x, scale, zero, s, y);
   }
-  // The second and third terms cancel, and give the gradient: that of the input where nothing was cut off.
+  // The second and third terms cancel in value; they give the straight-through gradient where nothing was clamped.
   Tensor define(const Tensor& x, const Tensor& scale, const Tensor& zero) const {
     const Steps steps(x, scale, zero, s);
     const Tensor passed = where(steps.inside(), x, Scalar(0));
@@ -114,7 +114,7 @@ struct FakeQuantize {
   }
   void gradient(Gradient& g) const {
     if (g.needs(0))
-      g.result[0] = apply(FakeQuantizeGradient{s}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2));
+      g.result[0] = apply(FakeQuantizeBackward{s}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2));
   }
 };
 
@@ -285,7 +285,7 @@ Tensor dequantize_affine(const Tensor& input, const Tensor& scale, const Tensor&
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(fake_quantize, FakeQuantize);
-NEURA_DEFINE_OPERATION(fake_quantize_backward, FakeQuantizeGradient);
+NEURA_DEFINE_OPERATION(fake_quantize_backward, FakeQuantizeBackward);
 NEURA_DEFINE_OPERATION(quantize_affine, Quantize);
 NEURA_DEFINE_OPERATION(requantize_affine, Requantize);
 NEURA_DEFINE_OPERATION(dequantize_affine, Dequantize);

@@ -1,4 +1,4 @@
-// Numbers as integers of few bits, and back. One rule everywhere:
+// Affine quantisation to integers of few bits, and back. One rule everywhere:
 //
 //   q = round(x / scale) + zero_point, to the nearest even one, within [quant_min, quant_max];  x ~ (q - zero_point)
 //   scale

@@ -1,4 +1,4 @@
-// Dropout: elements, or whole channels, become 0 with probability p; the others grow by 1 / (1 - p).
+// Dropout: elements, or whole channels, become 0 with probability p; the others are scaled by 1 / (1 - p).
 #pragma once
 #include "neura/core/tensor.h"
 
@@ -10,7 +10,7 @@ Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
 Tensor dropout1d(const Tensor& input, double p = 0.5, bool training = true);
 Tensor dropout2d(const Tensor& input, double p = 0.5, bool training = true);
 Tensor dropout3d(const Tensor& input, double p = 0.5, bool training = true);
-// Keeps mean and deviation of what selu gives: dropped elements become its negative saturation value.
+// Alpha dropout: dropped elements become SELU's negative saturation value, so that mean and deviation are kept.
 Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training = false);
 Tensor feature_alpha_dropout(const Tensor& input, double p = 0.5, bool training = false);
 

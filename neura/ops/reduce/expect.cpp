@@ -87,7 +87,7 @@ struct Expect {
 void hand_on(Context& call, const Context& told) {
   call.fail(told.failure);
   if (!told.failed) return;
-  // By reference: what a library keeps in each thread has to fit into a block of fixed size.
+  // On the heap: a library's thread-local data must fit into a block of fixed size.
   thread_local const auto kept = std::make_unique<DeviceFailure>();
   DeviceFailure& failure = *kept;
   failure.kind = DeviceFailure::index, failure.op[0] = '\0';

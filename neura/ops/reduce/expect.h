@@ -1,5 +1,5 @@
-// What values must fulfil. On the cpu a broken rule throws at once. On a device the host does not wait for the answer:
-// the next call that waits throws it, as for an index out of range.
+// Checks of values. On the cpu a broken rule throws at once. On a device the host does not wait for the answer: the
+// next call that waits throws it, as for an index out of range.
 #pragma once
 #include "neura/core/tensor.h"
 

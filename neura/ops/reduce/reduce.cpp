@@ -1,8 +1,8 @@
 #include "neura/ops/reduce/reduce.h"
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/reduce_common.h"
 #include "neura/ops/reduce/scan.h"
@@ -132,7 +132,7 @@ template <class Op> Op extreme_of(ReduceOp fold, const Tensor& x, const Dims& di
   check_not_empty(Op::op.name, x.spec(), op.dims);
   return op;
 }
-// Folds that leave NaN out are not computed in complex numbers, of neither side of a conversion.
+// nansum takes no complex numbers, neither as input nor as dtype.
 void check_real(const char* op, DType input, std::optional<DType> dtype) {
   const DType got = bit(input) & dtypes::floating ? dtype.value_or(input) : input;
   check<DTypeError>(bit(got) & dtypes::floating,
@@ -186,7 +186,7 @@ Tensor trace(const Tensor& input) {
 }
 
 Tensor sum_to_size(const Tensor& input, const Shape& size) {
-  if (size.empty()) return sum(input);  // in int64 for integers, which other sizes keep if they fit
+  if (size.empty()) return sum(input);  // integers become int64; below, an input of this size keeps its dtype
   const int extra = input.dim() - size.size();
   Dims dims;
   bool fits = extra >= 0;

@@ -68,7 +68,8 @@ Tensor vector_norm(const Tensor& input, double ord = 2, const Dims& dim = {}, bo
                    std::optional<DType> dtype = {});
 Tensor norm(const Tensor& input, double p = 2, const Dims& dim = {}, bool keepdim = false,
             std::optional<DType> dtype = {});
-// Sums what broadcasting from `size` would have repeated. ShapeError where input does not come from there.
+// Sums over the dimensions that broadcasting from `size` added or expanded. ShapeError if `size` does not broadcast to
+// input's shape.
 Tensor sum_to_size(const Tensor& input, const Shape& size);
 
 }  // namespace neura

@@ -1,4 +1,4 @@
-// What all reductions share: which dimensions, which sizes come out, and how a gradient gets its dimensions back.
+// Shared by all reductions: dimensions, sizes of the result, and the way back for a gradient.
 #pragma once
 #include <string>
 
@@ -17,7 +17,7 @@ std::int64_t reduced_count(const Shape& sizes, unsigned dims);
 inline Tensor restore(const Tensor& t, const Shape& full, unsigned dims) {
   return reshape(t, reduced_sizes(full, dims, true));
 }
-// IndexError where a reduction that has no value for nothing would meet nothing.
+// IndexError where a reduction without a value for no elements would reduce none.
 void check_not_empty(const char* op, const Spec& x, unsigned dims);
 // DTypeError unless the dtype is one of the set; `kinds` as words.
 void check_dtype(const char* op, const Spec& x, DTypeSet accepted, const char* kinds);

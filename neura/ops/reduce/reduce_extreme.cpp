@@ -1,4 +1,4 @@
-// Reductions whose results have places: max, min, argmax, argmin.
+// Reductions that return indices: max, min, argmax, argmin.
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/reduce.h"

@@ -1,4 +1,4 @@
-// Scans: along one dimension, each element becomes what those up to it give.
+// Scans: cumulative operations along one dimension.
 #pragma once
 #include <optional>
 
@@ -18,7 +18,7 @@ CumulativeResult cummin(const Tensor& input, int dim);
 // Running log(sum(exp(input))), of floating numbers.
 Tensor logcumsumexp(const Tensor& input, int dim);
 
-// n-th difference of neighbours; prepend and append are joined to the input first. For bool, which differ.
+// n-th difference of neighbours; prepend and append are concatenated to the input first. bool: not_equal.
 Tensor diff(const Tensor& input, int n = 1, int dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
 // Area under y by the trapezoidal rule, at steps dx or at points x; and the running area.
 Tensor trapezoid(const Tensor& y, double dx = 1, int dim = -1);

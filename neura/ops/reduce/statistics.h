@@ -29,8 +29,8 @@ FrexpResult frexp(const Tensor& input);
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool invert = false);
 Shape broadcast_shapes(const std::vector<Shape>& shapes);
 
-// Another size in place, over the same bytes where they suffice; what is new is uninitialised. Not while a gradient is
-// needed (AutogradError), nor beyond bytes that other tensors share (InplaceError).
+// Another size in place, over the same bytes where they suffice; what is new is uninitialised. AutogradError if the
+// tensor requires a gradient, InplaceError if bytes that other tensors share would not suffice.
 Tensor& resize_(Tensor& self, const Shape& size);
 Tensor& resize_as_(Tensor& self, const Tensor& other);
 

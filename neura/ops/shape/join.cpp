@@ -235,7 +235,7 @@ Tensor cartesian_prod(const TensorList& tensors) {
   if (tensors.size() == 1) return tensors[0];
   return stack(each(meshgrid(tensors), [](const Tensor& t) { return reshape(t, {-1}); }), 1);
 }
-// How many numbers the ways to choose r of n have in all, before one of them is written; at most about 2^62.
+// The number of elements of all combinations of r of n, clamped to about 2^62, before memory is asked for.
 static std::int64_t selections(std::int64_t n, std::int64_t r, bool with_replacement) {
   if (!with_replacement && r > n) return 0;
   const double most = double(INT64_MAX / 2), from = double(with_replacement ? n + r - 1 : n);

@@ -1,4 +1,4 @@
-// Several tensors into one, and one into several.
+// Concatenating and splitting.
 #pragma once
 #include <vector>
 
@@ -22,8 +22,8 @@ Tensor column_stack(const TensorList& tensors);
 Tensor block_diag(const TensorList& tensors);      // of at most two dimensions each
 Tensor cartesian_prod(const TensorList& tensors);  // of vectors: [n1 * n2 * …, count]
 Tensor combinations(const Tensor& input, std::int64_t r = 2, bool with_replacement = false);  // of a vector: [count, r]
-// Vectors (or numbers) expanded over the grid that they span. `indexing`: "ij", or "xy", which exchanges the first two
-// dimensions. ValueError otherwise.
+// Coordinates of the grid of vectors (or numbers), each expanded to its shape. `indexing`: "ij", or "xy", which
+// exchanges the first two dimensions. ValueError otherwise.
 TensorList meshgrid(const TensorList& tensors, const char* indexing = "ij");
 TensorList broadcast_tensors(const TensorList& tensors);  // views
 

@@ -193,7 +193,7 @@ Tensor pad(const Tensor& input, const std::vector<std::int64_t>& pad, std::strin
              " for size " + std::to_string(size) + " and a result that is not empty, got " + text(pad) + " for " +
              input.spec().str();
     });
-    if (circular && size < input.size(d)) {  // what is cut off does not come back on the other side
+    if (circular && size < input.size(d)) {  // elements that are cut off do not reappear on the other side
       x = narrow(x, d, std::max<std::int64_t>(-before, 0), size);
       before = std::max<std::int64_t>(before, 0), after = std::max<std::int64_t>(after, 0);
     }

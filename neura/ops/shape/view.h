@@ -1,4 +1,4 @@
-// Views: other sizes and strides over the same bytes. Writes are seen by all views of a storage; gradients flow back.
+// Views: other sizes and strides over the same bytes. All views of a storage see a write; gradients flow to the base.
 #pragma once
 #include <vector>
 

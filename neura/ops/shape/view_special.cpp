@@ -1,9 +1,9 @@
 // The views that are more than a choice and order of dimensions: diagonals, windows, complex numbers as pairs.
 #include <string>
 
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/expect.h"
 #include "neura/ops/reduce/reduce.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/expect.h"

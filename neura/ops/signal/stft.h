@@ -16,7 +16,7 @@ struct StftOptions {
   bool normalized = false;                   // divided by the root of n_fft
   std::optional<bool> onesided = {};         // n_fft / 2 + 1 bins; unless something is complex
   std::optional<bool> return_complex = {};   // false: a last dimension of two; must be given unless one is complex
-  std::optional<bool> align_to_window = {};  // true, without center: a window, not a frame, begins at t hop_length
+  std::optional<bool> align_to_window = {};  // without center: windows, not frames, begin at t hop_length
 };
 // Signals [length] or [batch, length], floating or complex, to [bins, frames] or [batch, bins, frames].
 Tensor stft(const Tensor& input, std::int64_t n_fft, const StftOptions& options = {});

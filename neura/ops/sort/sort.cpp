@@ -3,9 +3,9 @@
 #include "neura/core/wrapped.h"
 
 #include "neura/backend/kernels/sort.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"

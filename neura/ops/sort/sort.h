@@ -1,4 +1,4 @@
-// Order: sorting, selection, search, counting. NaN is greater than every number. Indices are int64.
+// Sorting, selection, search, counting. NaN is greater than every number. Indices are int64.
 #pragma once
 #include <optional>
 #include <vector>
@@ -43,7 +43,7 @@ struct UniqueResult {
 };
 UniqueResult unique(const Tensor& input, bool sorted = true, bool return_inverse = false, bool return_counts = false,
                     std::optional<int> dim = {});
-// Of neighbours that are equal only the first.
+// Removes consecutive duplicates.
 UniqueResult unique_consecutive(const Tensor& input, bool return_inverse = false, bool return_counts = false,
                                 std::optional<int> dim = {});
 

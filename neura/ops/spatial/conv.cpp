@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/cast_scope.h"
 #include "neura/ops/shape/view.h"
 #include "neura/ops/spatial/conv_ops.h"
 
@@ -106,7 +106,8 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
     const CheckedInt steps = (CheckedInt(x.size(d + 2)) - 1) * s.stride[d],
                      reach = s.dilation[d] * (CheckedInt(weight.size(d + 2)) - 1);
     sizes.push_back((steps - 2 * s.before[d] + reach + extra[d] + 1).of(op));
-    // So much after the input that a convolution of the result has exactly the input's size, whatever output_padding.
+    // Padding after the input such that a convolution of the result has exactly the input's size, for any
+    // output_padding.
     s.after[d] = (steps + reach + 1 - sizes[d] - s.before[d]).of(op);
     check<ShapeError>(x.size(d + 2) > 0 && weight.size(d + 2) > 0 && sizes[d] > 0, [&] {
       return std::string(op) + ": expected a result of at least one element in every dimension, got " +
@@ -117,7 +118,7 @@ Tensor convolve_transposed(const char* op, int dims, const Tensor& input, const 
     return std::string(op) + ": expected a bias of the result's dtype " + name(x.dtype()) + ", got " +
            bias.spec().str() + "; convert it with .to()";
   });
-  Tensor y = apply(ConvolutionInputGradientOp{s, sizes}, x.contiguous(), weight.contiguous());
+  Tensor y = apply(ConvolutionBackwardInput{s, sizes}, x.contiguous(), weight.contiguous());
   if (bias) {
     Shape shape = Shape::filled(dims + 1, 1);
     shape[0] = filters;

@@ -54,10 +54,10 @@ Tensor forward(const ConvolutionShape& s, const Tensor& x, const Tensor& w, Conj
   return apply(ConvolutionOp{s, c}, x.contiguous(), w.contiguous(), Operand());
 }
 Tensor input_gradient(const ConvolutionShape& s, const Shape& in, const Tensor& g, const Tensor& w, Conjugated c) {
-  return apply(ConvolutionInputGradientOp{s, in, c}, g.contiguous(), w.contiguous());
+  return apply(ConvolutionBackwardInput{s, in, c}, g.contiguous(), w.contiguous());
 }
 Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Tensor& x, const Tensor& g, Conjugated c) {
-  return apply(ConvolutionWeightGradientOp{s, kernel, c}, x.contiguous(), g.contiguous());
+  return apply(ConvolutionBackwardWeight{s, kernel, c}, x.contiguous(), g.contiguous());
 }
 
 }  // namespace
@@ -81,30 +81,30 @@ void ConvolutionOp::gradient(Gradient& g) const {
   }
 }
 
-void ConvolutionInputGradientOp::infer(const Spec& g, const Spec& w, Spec& x) const {
+void ConvolutionBackwardInput::infer(const Spec& g, const Spec& w, Spec& x) const {
   check_dtypes(op.name, g, w);
   Shape shape = {g.shape[0], (CheckedInt(w.shape[1]) * s.groups).of(op.name)};
   for (std::int64_t size : input) shape.push_back(size);
   x = Spec::dense(g.dtype, shape, g.device);
 }
-void ConvolutionInputGradientOp::run(Context& c, View g, View w, View x) const {
+void ConvolutionBackwardInput::run(Context& c, View g, View w, View x) const {
   c.backend.conv->input_gradient(c, g, w, x, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
-void ConvolutionInputGradientOp::gradient(Gradient& g) const {
+void ConvolutionBackwardInput::gradient(Gradient& g) const {
   if (g.needs(0)) g.result[0] = forward(s, g.g[0], g.input(1), left(conj));
   if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.g[0], g.input(0), right(conj));
 }
 
-void ConvolutionWeightGradientOp::infer(const Spec& x, const Spec& g, Spec& w) const {
+void ConvolutionBackwardWeight::infer(const Spec& x, const Spec& g, Spec& w) const {
   check_dtypes(op.name, x, g);
   Shape shape = {g.shape[1], x.shape[1] / s.groups};
   for (std::int64_t size : kernel) shape.push_back(size);
   w = Spec::dense(x.dtype, shape, x.device);
 }
-void ConvolutionWeightGradientOp::run(Context& c, View x, View g, View w) const {
+void ConvolutionBackwardWeight::run(Context& c, View x, View g, View w) const {
   c.backend.conv->weight_gradient(c, x, g, w, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
-void ConvolutionWeightGradientOp::gradient(Gradient& g) const {
+void ConvolutionBackwardWeight::gradient(Gradient& g) const {
   if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.input(1), g.g[0], swapped(left(conj)));
   if (g.needs(1)) g.result[1] = forward(s, g.input(0), g.g[0], swapped(right(conj)));
 }
@@ -141,7 +141,7 @@ void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kerne
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(convolution, ConvolutionOp);
-NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionInputGradientOp);
-NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionWeightGradientOp);
+NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionBackwardInput);
+NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionBackwardWeight);
 NEURA_DEFINE_OPERATION(unfold_patches, UnfoldOp);
 NEURA_DEFINE_OPERATION(fold_patches, FoldOp);

@@ -26,7 +26,7 @@ struct ConvolutionOp {
   void gradient(Gradient& g) const;
 };
 // Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
-struct ConvolutionInputGradientOp {
+struct ConvolutionBackwardInput {
   static constexpr Operation op = operation("convolution_backward_input").linear().saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape input;
@@ -37,7 +37,7 @@ struct ConvolutionInputGradientOp {
   void gradient(Gradient& g) const;
 };
 // Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
-struct ConvolutionWeightGradientOp {
+struct ConvolutionBackwardWeight {
   static constexpr Operation op = operation("convolution_backward_weight").linear().saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Shape kernel;

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "neura/core/checked_int.h"
-#include "neura/op/pointwise/rows.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"
@@ -113,7 +113,7 @@ Tensor weighted_bytes(const Tensor& x, int dim, Taps taps) {
   double greatest = 0;
   for (std::size_t i = 0; i < taps.index[0].size(); ++i)
     for (std::size_t k = 0; k < taps.index.size(); ++k) {
-      for (std::size_t j = 0; j < k; ++j)  // at the edges taps meet: theirs is one weight
+      for (std::size_t j = 0; j < k; ++j)  // at the edges several taps fall on one element: their weights add up
         if (taps.index[j][i] == taps.index[k][i]) taps.weight[j][i] += std::exchange(taps.weight[k][i], 0);
       for (std::size_t j = 0; j <= k; ++j) greatest = std::max(greatest, taps.weight[j][i]);
     }

@@ -3,8 +3,8 @@
 #include "neura/backend/kernels/pool.h"
 #include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
-#include "neura/op/registry.h"
 #include "neura/op/cast_scope.h"
+#include "neura/op/registry.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
@@ -20,7 +20,7 @@ Spec resized(const Spec& x, int dims, const std::int64_t* sizes, DType dtype) {
 
 // Each is linear in its floating operand; scatter and gather, and the mean and its gradient, are adjoint to one
 // another.
-struct PoolScatterOp {
+struct MaxPoolBackward {
   static constexpr Operation op = operation("max_pool_backward").saves(0, in(1));
   PoolShape s;
   int dims;
@@ -29,7 +29,7 @@ struct PoolScatterOp {
   void run(Context& c, View g, View places, View x) const { c.backend.pool->scatter(c, g, places, x, s); }
   void gradient(Gradient& g) const;
 };
-struct PoolGatherOp {
+struct MaxPoolGather {
   static constexpr Operation op = operation("max_pool_gather").saves(0, in(1));
   PoolShape s;
   int dims;
@@ -37,11 +37,11 @@ struct PoolGatherOp {
   void infer(const Spec& x, const Spec&, Spec& y) const { y = resized(x, dims, s.out, x.dtype); }
   void run(Context& c, View x, View places, View y) const { c.backend.pool->gather(c, x, places, y, s); }
   void gradient(Gradient& g) const {
-    if (g.needs(0)) g.result[0] = apply(PoolScatterOp{s, dims}, g.g[0].contiguous(), g.input(1));
+    if (g.needs(0)) g.result[0] = apply(MaxPoolBackward{s, dims}, g.g[0].contiguous(), g.input(1));
   }
 };
-void PoolScatterOp::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = apply(PoolGatherOp{s, dims}, g.g[0].contiguous(), g.input(1));
+void MaxPoolBackward::gradient(Gradient& g) const {
+  if (g.needs(0)) g.result[0] = apply(MaxPoolGather{s, dims}, g.g[0].contiguous(), g.input(1));
 }
 
 struct MaxPoolOp {  // values, places
@@ -58,11 +58,11 @@ struct MaxPoolOp {  // values, places
   }
   void run(Context& c, View x, View y, View places) const { c.backend.pool->max(c, x, y, places, s); }
   void gradient(Gradient& g) const {
-    if (g.g[0]) g.result[0] = apply(PoolScatterOp{s, dims}, g.g[0].contiguous(), g.output(1));
+    if (g.g[0]) g.result[0] = apply(MaxPoolBackward{s, dims}, g.g[0].contiguous(), g.output(1));
   }
 };
 
-struct AvgPoolGradientOp;
+struct AvgPoolBackward;
 struct AvgPoolOp {
   static constexpr Operation op = operation("avg_pool").linear();
   PoolShape s;
@@ -78,7 +78,7 @@ struct AvgPoolOp {
   void run(Context& c, View x, View y) const { c.backend.pool->mean(c, x, y, s); }
   void gradient(Gradient& g) const;
 };
-struct AvgPoolGradientOp {
+struct AvgPoolBackward {
   static constexpr Operation op = operation("avg_pool_backward").linear();
   PoolShape s;
   int dims;
@@ -87,7 +87,7 @@ struct AvgPoolGradientOp {
   void run(Context& c, View g, View x) const { c.backend.pool->mean_gradient(c, g, x, s); }
   void gradient(Gradient& g) const { g.result[0] = apply(AvgPoolOp{s, dims}, g.g[0].contiguous()); }
 };
-void AvgPoolOp::gradient(Gradient& g) const { g.result[0] = apply(AvgPoolGradientOp{s, dims}, g.g[0].contiguous()); }
+void AvgPoolOp::gradient(Gradient& g) const { g.result[0] = apply(AvgPoolBackward{s, dims}, g.g[0].contiguous()); }
 
 // [n, c, spatial..] or [c, spatial..]; only the batch may be empty.
 void check_input(const char* op, const Tensor& x, int dims) {
@@ -222,8 +222,8 @@ NEURA_POOL(3)
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(max_pool_backward, PoolScatterOp);
-NEURA_DEFINE_OPERATION(max_pool_gather, PoolGatherOp);
+NEURA_DEFINE_OPERATION(max_pool_backward, MaxPoolBackward);
+NEURA_DEFINE_OPERATION(max_pool_gather, MaxPoolGather);
 NEURA_DEFINE_OPERATION(max_pool, MaxPoolOp);
 NEURA_DEFINE_OPERATION(avg_pool, AvgPoolOp);
-NEURA_DEFINE_OPERATION(avg_pool_backward, AvgPoolGradientOp);
+NEURA_DEFINE_OPERATION(avg_pool_backward, AvgPoolBackward);

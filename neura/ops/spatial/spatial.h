@@ -15,7 +15,7 @@ struct PerDim : Shape {  // empty: the operation's default
   PerDim(const Shape& s) : Shape(s) {}
 };
 
-// So much fits a window's numbers and what is computed of them, as in torch.
+// The limit of a window's numbers, as in torch: what is computed from them cannot overflow.
 inline constexpr std::int64_t kMostPerDim = INT32_MAX;
 // `dims` numbers from one or as many given, each from `least` to kMostPerDim. ShapeError, ValueError, naming the
 // operation and the argument.

@@ -1,4 +1,4 @@
-// The norm of many gradients together, and their scaling by it: operations on a list.
+// The total norm of a list of gradients, and their scaling by it.
 #pragma once
 #include <span>
 

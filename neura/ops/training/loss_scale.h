@@ -1,4 +1,4 @@
-// The scale of a loss in mixed precision: taking it off the gradients, and its growth. Nothing here waits for a device.
+// Loss scaling of mixed precision: unscaling gradients, updating the scale. Nothing here waits for a device.
 #pragma once
 #include <span>
 

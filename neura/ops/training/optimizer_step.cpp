@@ -76,7 +76,7 @@ template <class Step> void OptimizerStep<Step>::run(Context& c, std::span<const 
     const View* v = &operands[1 + kStepOperands * i];
     tensors[i] = {v[0], v[1], {v[2], v[3], v[4]}};
   }
-  // Null where the steps are not there.
+  // Null if the steps are not in a device's memory.
   const Step* there = operands[0].template as<const Step>();
   (c.backend.optim->*OptimizerKernel<Step>::entry)(c, tensors, steps, there);
 }

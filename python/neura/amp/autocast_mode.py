@@ -48,7 +48,7 @@ def set_autocast_enabled(device_type, enabled=None):
 
 
 def get_autocast_dtype(device_type):
-    """The half dtype of autocast on this kind of device: at first bfloat16 on the cpu, float16 on cuda."""
+    """The half dtype of autocast on this device type: by default bfloat16 on the cpu, float16 on cuda."""
     return _neura._amp.get_dtype(_known(device_type))
 
 
@@ -63,7 +63,7 @@ def is_autocast_cache_enabled():
 
 
 def set_autocast_cache_enabled(enabled):
-    """Turns the cache of casts of parameters, which lasts until the outermost region is left, on or off."""
+    """Turns the cache of casts of parameters on or off; it is cleared when the outermost region is left."""
     _neura._amp.set_cache_enabled(enabled)
 
 
@@ -73,18 +73,18 @@ def clear_autocast_cache():
 
 
 def autocast_increment_nesting():
-    """One region deeper; how many there are now."""
+    """Enters a region; returns the new nesting depth."""
     return _neura._amp.enter()
 
 
 def autocast_decrement_nesting():
-    """Out of a region; how many are left. The casts of parameters go with the last."""
+    """Leaves a region; returns the new nesting depth. At 0 the cache of casts is cleared."""
     return _neura._amp.leave()
 
 
 class autocast(_Mode):
-    """A region, or the body of a function, in which products and convolutions compute in a half dtype, and what loses
-    too much in halves in float32; docs/amp.md has the lists. Backward computes in the dtypes of forward, and the
+    """A region, or a decorated function, in which matrix products and convolutions run in a half dtype, and operations
+    that need more precision in float32; docs/amp.md has the lists. Backward computes in the dtypes of forward, and the
     gradient of a float32 parameter is float32. Micikevicius et al., 2018.
 
     device_type: "cpu" or "cuda". dtype: float16 or bfloat16; without one, bfloat16 on the cpu and float16 on cuda.

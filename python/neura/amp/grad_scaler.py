@@ -17,15 +17,15 @@ class _Progress:
 
 
 class GradScaler:
-    """Multiplies the loss by a scale, and takes the scale off the gradients before the step. A step that meets a
-    gradient that is not finite is left out, and the scale falls by backoff_factor; after growth_interval steps without
-    one it grows by growth_factor. Micikevicius et al., 2018.
+    """Multiplies the loss by a scale, and takes the scale off the gradients before the step. A step with a gradient
+    that is not finite is skipped, and the scale is multiplied by backoff_factor; after growth_interval steps in a row
+    without one it is multiplied by growth_factor. Micikevicius et al., 2018.
 
     device: "cuda" or "cpu"; where there is no CUDA device, a warning, and the scaler is not enabled. A scaler that is
     not enabled changes nothing: `step` is the optimizer's. ValueError for factors on the wrong side of 1.
 
-    `step` waits for the device once, to hear whether all gradients are finite; `get_scale` and `state_dict` wait, too,
-    and nothing else does. To clip, or look at gradients, call `unscale_` before.
+    `step` synchronises with the device once, to learn whether all gradients are finite; so do `get_scale` and
+    `state_dict`, and nothing else. To clip or inspect gradients, call `unscale_` first.
 
     >>> w = neura.ones(2, requires_grad=True)
     >>> optimizer = neura.optim.SGD([w], lr=0.5)
@@ -90,8 +90,8 @@ class GradScaler:
     def unscale_(self, optimizer):
         """Divides the gradients of the optimizer's parameters by the scale, in place.
 
-        ValueError for a second call since the last `update`, for one after `step`, and for gradients of float16, which
-        do not hold what is left without the scale.
+        ValueError for a second call since the last `update`, for one after `step`, and for gradients of float16, in
+        which unscaled values would underflow.
         """
         if not self._enabled:
             return
@@ -153,7 +153,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale=None):
-        """Lets the scale fall, grow or stay; or sets it to new_scale, a number or a float32 tensor of one.
+        """Decreases, increases or keeps the scale; or sets it to new_scale, a number or a float32 tensor of one.
 
         ValueError without a step since the last call.
         """

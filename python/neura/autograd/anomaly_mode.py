@@ -7,10 +7,10 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class set_detect_anomaly(_Bits):
-    """Anomaly mode on or off, for this thread, from the call on; as a context manager, until it is left.
+    """Turns anomaly mode on or off for this thread, from the call on; as a context manager, within the block.
 
-    In the mode every recorded operation remembers the Python lines that called it. An error in its derivative names
-    them, and so does NaN in what the derivative gives, unless check_nan is False. All of it is slow: for debugging.
+    In anomaly mode every recorded operation remembers the Python lines that called it; an error in its derivative, or
+    NaN in its gradients unless check_nan is False, names them. Slow: for debugging.
 
     mode (bool), check_nan (bool).
     """
@@ -36,7 +36,7 @@ class set_detect_anomaly(_Bits):
 class detect_anomaly(_Bits):
     """A block, or a function decorated, in anomaly mode: set_detect_anomaly says what that is.
 
-    check_nan (bool): whether NaN that a derivative gives is an error.
+    check_nan (bool): whether NaN in a gradient is an error.
     """
 
     _mask = _ANOMALY | _TRACE_ONLY

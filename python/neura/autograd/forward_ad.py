@@ -24,13 +24,13 @@ def inside(level):
 
 
 def enter_dual_level():
-    """Opens a level, whose number it gives; dual_level does it as a block. They nest."""
+    """Opens a level and returns its number; dual_level is the context manager. Levels nest."""
     _levels.append(_neura._DualLevel())
     return len(_levels) - 1
 
 
 def exit_dual_level(*, level=None):
-    """Closes the innermost level; its dual tensors mean nothing afterwards."""
+    """Closes the innermost level; its dual tensors are invalid afterwards."""
     if not _levels:
         raise RuntimeError("exit_dual_level: expected an open level, got none; call enter_dual_level first")
     if level is not None and level != len(_levels) - 1:

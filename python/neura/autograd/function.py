@@ -116,7 +116,7 @@ class InplaceFunction(Function):
 
 
 def once_differentiable(function):
-    """Decorates a backward that does what cannot be recorded: its result is refused a derivative, loudly."""
+    """Decorates a backward that cannot be differentiated: differentiating its result raises an error."""
     import functools
 
     from .grad_mode import no_grad

@@ -1,4 +1,4 @@
-"""The graph of gradients: its nodes, and what becomes of values saved for backward."""
+"""The autograd graph: its nodes, and hooks for values saved for backward."""
 
 from _thread import _local, allocate_lock  # threading itself takes as long to import as everything else here
 from collections import deque, namedtuple
@@ -45,7 +45,7 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """Within the block, tensors saved for backward are offloaded to the CPU and copied back when needed.
 
-    pin_memory (bool): what comes from a GPU waits in page-locked memory, from which it returns without waiting.
+    pin_memory (bool): tensors from a GPU are offloaded to page-locked memory, from which copies back are asynchronous.
     device_type (str): only for PyTorch's signature.
     """
 
@@ -75,9 +75,9 @@ class disable_saved_tensors_hooks:
 
 
 class allow_mutation_on_saved_tensors:
-    """Within the block, what is saved for backward is saved as it is then, whatever is written in place later.
+    """Within the block, tensors saved for backward keep their values, even if they are written in place later.
 
-    Memory is taken where something is written, not before.
+    They are copied on such a write, not before.
     """
 
     def __init__(self):
@@ -106,7 +106,7 @@ def get_gradient_edge(tensor):
 
 
 def increment_version(tensor):
-    """Says that a tensor, or each of several, was written by what Neura does not see: backward then refuses old values.
+    """Marks tensors as written in place, by code that Neura does not see: backward then refuses their old values.
 
     >>> x = neura.ones(2)
     >>> neura.autograd.graph.increment_version(x)
@@ -156,7 +156,7 @@ class _OfAll:
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls fn when the gradients of several tensors are there. Returns a handle with remove().
+    """Calls fn when the gradients of several tensors have been computed. Returns a handle with remove().
 
     mode "all": once in each backward, with a list of the gradients, None for tensors that this backward does not reach.
     mode "any": once, with the first gradient. ValueError for another mode, or a tensor that requires no gradient.

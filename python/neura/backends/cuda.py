@@ -52,7 +52,7 @@ def is_flash_attention_available():
 
 
 def preferred_linalg_library(backend=None):
-    """'default': which library decomposes matrices is not a program's choice. ValueError for an unknown name."""
+    """Always 'default': the library for matrix decompositions cannot be chosen. ValueError for an unknown name."""
     if backend not in (None, "default", "cusolver", "magma"):
         raise ValueError(f"preferred_linalg_library: expected 'default', 'cusolver' or 'magma', got {backend!r}")
     return "default"

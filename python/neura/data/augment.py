@@ -66,8 +66,8 @@ class RandomAffine:
 
 
 class RandomErasing:
-    """With probability p, a window of a random area and shape gets ``value``: a number, one for each channel, or normal
-    noise ("random" or None). (Zhong et al., Random erasing data augmentation, 2017.)"""
+    """With probability p, fills a window of random area and aspect ratio with ``value``: a number, one per channel, or
+    normal noise ("random" or None). (Zhong et al., Random erasing data augmentation, 2017.)"""
 
     def __init__(self, p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0.0):
         self.p, self.scale, self.ratio = p, tuple(scale), tuple(ratio)
@@ -118,7 +118,7 @@ class AutoAugmentPolicy(str, enum.Enum):
 
 
 class AutoAugment:
-    """One of the pairs of changes that were found for a data set: ``policy`` "imagenet", "cifar10" or "svhn". (Cubuk et
+    """One of the pairs of changes of a learned policy: ``policy`` "imagenet", "cifar10" or "svhn". (Cubuk et
     al., AutoAugment, 2018.)"""
 
     def __init__(self, policy="imagenet", interpolation="nearest", fill=None):

@@ -1,4 +1,4 @@
-"""Changes to pictures, [..., channels, height, width], without chance; torchvision.transforms.v2.functional's names.
+"""Deterministic image operations on [..., channels, height, width], by torchvision.transforms.v2.functional's names.
 
 Computed in C++ by operations: on every device, and of batches. Integers stay integers of 0 to their largest; floats are
 taken as 0 to 1. All raise ShapeError for what is no picture, ValueError for arguments out of their range.
@@ -57,7 +57,7 @@ def resize(image, size, interpolation="bilinear", max_size=None, antialias=True)
 
 
 def crop(image, top, left, height, width):
-    """A window; what lies outside of the picture is 0."""
+    """A window; pixels outside of the picture are 0."""
     return _data.crop(image, top, left, height, width)
 
 
@@ -72,12 +72,12 @@ def resized_crop(image, top, left, height, width, size, interpolation="bilinear"
 
 
 def horizontal_flip(image):
-    """Left becomes right."""
+    """Mirrors left and right."""
     return image.flip(-1)
 
 
 def vertical_flip(image):
-    """Top becomes bottom."""
+    """Mirrors top and bottom."""
     return image.flip(-2)
 
 
@@ -132,7 +132,7 @@ def gaussian_blur(image, kernel_size, sigma=None):
 
 
 def rgb_to_grayscale(image, num_output_channels=1):
-    """The luma of 3 channels, in 1 or 3."""
+    """The luma of 3 channels, as 1 or 3 equal channels."""
     return _data.rgb_to_grayscale(image, num_output_channels)
 
 
@@ -142,7 +142,7 @@ def adjust_brightness(image, brightness_factor):
 
 
 def adjust_contrast(image, contrast_factor):
-    """0 is gray, 1 the picture itself."""
+    """0 is grey, 1 the picture itself."""
     return _data.adjust_contrast(image, contrast_factor)
 
 
@@ -152,7 +152,7 @@ def adjust_saturation(image, saturation_factor):
 
 
 def adjust_hue(image, hue_factor):
-    """Turned by -0.5 to 0.5 of the circle of colours."""
+    """Rotates the hue by -0.5 to 0.5 of the colour circle."""
     return _data.adjust_hue(image, hue_factor)
 
 
@@ -167,7 +167,7 @@ def adjust_sharpness(image, sharpness_factor):
 
 
 def invert(image):
-    """Dark becomes light."""
+    """Inverts the levels: the largest minus each."""
     return _data.invert(image)
 
 

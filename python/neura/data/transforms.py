@@ -1,7 +1,7 @@
 """Changes to pictures, [..., channels, height, width], on their way into a batch; torchvision.transforms.v2's names.
 
-Random ones draw their parameters first, from the default generator, which in a loader's worker is the worker's own, and
-apply the functions of neura.data.functional: one decision for each call, also for a batch.
+Random ones draw their parameters first, once per call also for a batch, from the default generator (in a loader's
+worker, that worker's), and then apply the functions of neura.data.functional.
 """
 
 import enum
@@ -148,7 +148,7 @@ class Grayscale:
 
 
 class RandomHorizontalFlip:
-    """Left becomes right with probability p."""
+    """Mirrors left and right with probability p."""
 
     def __init__(self, p=0.5):
         self.p = p
@@ -158,7 +158,7 @@ class RandomHorizontalFlip:
 
 
 class RandomVerticalFlip:
-    """Top becomes bottom with probability p."""
+    """Mirrors top and bottom with probability p."""
 
     def __init__(self, p=0.5):
         self.p = p
@@ -168,7 +168,7 @@ class RandomVerticalFlip:
 
 
 class RandomGrayscale:
-    """Gray, in as many channels, with probability p."""
+    """Greyscale, of the same number of channels, with probability p."""
 
     def __init__(self, p=0.1):
         self.p = p

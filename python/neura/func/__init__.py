@@ -1,4 +1,4 @@
-"""Functions of functions: vectorised, differentiated, called with other parameters."""
+"""Function transforms: vmap, derivatives, calls with other parameters."""
 
 from ..nn.utils.stateless import functional_call
 from ._forward import hessian, jacfwd, jvp, linearize

@@ -1,4 +1,4 @@
-"""Derivatives along directions: jvp, linearize, jacfwd, and hessian, which takes both modes."""
+"""Forward mode: jvp, linearize, jacfwd; and hessian, which uses both modes."""
 
 import functools
 
@@ -55,7 +55,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 
 def linearize(func, *primals):
-    """func(*primals), and its derivative there as a linear function of tangents, which computes func no more.
+    """func(*primals), and its derivative there as a linear function of tangents that does not evaluate func again.
 
     >>> y, f = neura.func.linearize(neura.sin, neura.tensor(0.))
     >>> f(neura.tensor(3.))

@@ -108,7 +108,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
 def grad(func, argnums=0, has_aux=False):
     """A function that gives the gradient of func, whose result is one tensor without dimensions.
 
-    argnums: by which arguments, one or a tuple; they are tensors or structures of them, and so is the gradient.
+    argnums: the arguments to differentiate by, one or a tuple: tensors or structures of them, as is the gradient.
     has_aux: func gives (output, aux), and the new function (gradient, aux). Applied again it gives higher derivatives;
     under vmap, a gradient for each sample. Raises RuntimeError for another result, TypeError for other arguments.
 
@@ -130,7 +130,7 @@ def grad(func, argnums=0, has_aux=False):
 def vjp(func, *primals, has_aux=False):
     """func(*primals), and a function that multiplies a vector with its Jacobian: (output, vjp_fn), or with aux third.
 
-    vjp_fn takes what is like the output, as one argument or several, and gives a tuple with a gradient for each primal.
+    vjp_fn takes cotangents like the output, as one argument or several, and gives a tuple: a gradient per primal.
     It may be called again, and under vmap. Raises TypeError for what is no tensor, RuntimeError for too few cotangents.
 
     >>> y, vjp_fn = neura.func.vjp(neura.sin, neura.tensor([0., 0.]))

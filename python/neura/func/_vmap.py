@@ -88,10 +88,10 @@ def _chunked(func, leaves, dims, build, size, out_dims, randomness, kwargs, chun
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """A function that does what func does to one sample for a batch of them, in one pass.
+    """Vectorises func, a function of one sample, over a batch of samples.
 
-    in_dims: which dimension of each input holds the samples, an int for all or a structure like the inputs', with None
-    for what all samples share. out_dims: where they stand in the results. randomness: whether drawing random numbers
+    in_dims: the batch dimension of each input, an int for all or a structure like the inputs', with None for inputs
+    that all samples share. out_dims: the batch dimension of each result. randomness: whether drawing random numbers
     inside is an 'error', gives all samples the 'same' ones, or 'different' ones. chunk_size: at most so many at a
     time. Inside, a tensor has the sizes of one sample; its values cannot be read, so Python's control flow cannot
     depend on them. Calls nest, and go together with grad, jvp and the others.

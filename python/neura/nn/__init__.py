@@ -1,4 +1,4 @@
-"""What networks are made of."""
+"""Modules, layers and losses: the building blocks of networks."""
 
 from .. import _lazy
 from .._neura import nn as _nn

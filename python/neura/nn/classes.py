@@ -1,4 +1,4 @@
-"""What classes of C++ have in Python alone."""
+"""Methods that C++ classes have in Python alone."""
 
 from collections import namedtuple
 

@@ -1,4 +1,4 @@
-"""Containers of modules and of parameters. They are C++ classes; what makes them lists and dictionaries is here."""
+"""Containers of modules and parameters. They are C++ classes; here are their list and dict methods."""
 
 import operator
 from collections import OrderedDict
@@ -282,7 +282,7 @@ class ParameterDict(Module):
         return type(self)(OrderedDict(self.items()))
 
     def setdefault(self, key, default=None):
-        """The parameter of that name; if there is none, `default` takes the place."""
+        """The parameter of that name; if there is none, inserts `default`."""
         if key not in self._keys:
             self[key] = default
         return self[key]

@@ -1,4 +1,4 @@
-"""The loss that takes a function of Python's."""
+"""The triplet loss with a Python distance function."""
 
 from .. import _neura
 from .._neura.nn import PairwiseDistance

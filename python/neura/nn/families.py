@@ -112,13 +112,13 @@ class _NormBase(NormMethods, Module, metaclass=_Family):
             self.running_mean.zero_(), self.running_var.fill_(1), self.num_batches_tracked.zero_()
 
     def reset_parameters(self):
-        """Weights 1, biases 0, and the running statistics of the start."""
+        """Weights 1, biases 0, and initial running statistics."""
         self.reset_running_stats()
         if self.affine:
             self.weight.detach().fill_(1), self.bias.detach().zero_()
 
     def _check_input_dim(self, input):
-        """Raises where input has not the dimensions that this layer takes."""
+        """Raises if input does not have the dimensions that this layer takes."""
         raise NotImplementedError(f"{type(self).__name__}: expected the class to define _check_input_dim")
 
     def extra_repr(self):
@@ -151,7 +151,7 @@ class _BatchNorm(_NormBase):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm of a batch that is spread over processes. In a single process, which is what there is: BatchNorm.
+    """BatchNorm of a batch distributed over processes; with a single process the same as BatchNorm.
 
     Inputs [batch, num_features, ...]. process_group: None, or NotImplementedError. `convert_sync_batchnorm` changes the
     layers of a network.
@@ -232,7 +232,7 @@ def _repeated(n):
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):
-    """Takes the prefix off the names in a state dict, in place: "module.", which DataParallel adds.
+    """Strips the prefix from the keys of a state dict, in place: "module.", which DataParallel adds.
 
     >>> from neura.nn.modules.utils import consume_prefix_in_state_dict_if_present
     >>> state = {"module.weight": neura.ones(1), "epoch": neura.zeros(1)}

@@ -1,4 +1,4 @@
-"""Hooks of modules: what a module does beside its forward. Each registration returns a handle that removes it."""
+"""Hooks of modules: functions called around forward, backward and state dicts. Registering returns a handle."""
 
 from collections import OrderedDict
 

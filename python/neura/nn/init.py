@@ -1,4 +1,4 @@
-"""Initialization of parameters: every function fills its tensor in place, records nothing, and returns the tensor.
+"""Initialisation of parameters: every function fills its tensor in place, records nothing, and returns the tensor.
 
 Random ones draw from the generator given, else from the default one.
 """

@@ -19,12 +19,12 @@ class _Uninitialized:
     @property
     def shape(self):
         raise RuntimeError(
-            "shape: expected an initialized parameter, got one without a shape; run the module once, or materialize it"
+            "shape: expected an initialised parameter, got one without a shape; run the module once, or materialise it"
         )
 
     def share_memory_(self):
         """RuntimeError: there is no memory yet."""
-        raise RuntimeError("share_memory_: expected an initialized parameter; run the module once")
+        raise RuntimeError("share_memory_: expected an initialised parameter; run the module once")
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
@@ -79,7 +79,7 @@ def is_lazy(tensor):
 class LazyModuleMixin:
     """For modules whose parameters get their shapes from the first input.
 
-    Define initialize_parameters(self, *args), which materializes them; cls_to_become is the class afterwards.
+    Define initialize_parameters(self, *args), which materialises them; cls_to_become is the class afterwards.
     """
 
     cls_to_become = None
@@ -102,7 +102,7 @@ class LazyModuleMixin:
                 tensor.materialize(given.shape)
 
     def initialize_parameters(self, *args, **kwargs):
-        """Materializes the parameters for this input."""
+        """Materialises the parameters for this input."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self):
@@ -129,7 +129,7 @@ class _LazyWeights(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self):
-        """Draws the parameters anew, once they are there."""
+        """Draws the parameters anew, once they have shapes."""
         if not self.has_uninitialized_params():
             super().reset_parameters()
 

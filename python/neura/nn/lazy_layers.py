@@ -1,4 +1,4 @@
-"""Convolutions and normalisations that learn their channels from the first input."""
+"""Convolutions and normalisations that take their number of channels from the first input."""
 
 from .._neura import nn as _nn
 from .lazy import LazyModuleMixin, UninitializedBuffer, UninitializedParameter, _LazyWeights

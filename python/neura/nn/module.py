@@ -16,7 +16,7 @@ _KINDS = {"_parameters": 0, "_buffers": 1, "_modules": 2}
 
 
 class Members(MutableMapping):
-    """A live view of the parameters, buffers or modules of one module: writing here writes there."""
+    """A live view of the parameters, buffers or modules of one module: writing to it changes the module."""
 
     __slots__ = ("_module", "_kind")
 
@@ -254,7 +254,7 @@ class ModuleMethods:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() and t.dtype != dtype else t)
 
     def share_memory(self):
-        """Moves parameters and buffers to memory that processes which are forked from now on share with this one."""
+        """Moves parameters and buffers to memory shared with processes forked from now on."""
         for tensor in (*self.parameters(), *self.buffers()):
             tensor.share_memory_()
         return self

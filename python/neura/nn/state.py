@@ -49,7 +49,7 @@ class ModuleState:
         )
 
     def set_extra_state(self, state):
-        """Takes what get_extra_state gave."""
+        """Restores what get_extra_state returned."""
         raise RuntimeError(f"set_extra_state: expected {type(self).__name__} to define it, got an extra state")
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):

@@ -1,4 +1,4 @@
-"""Models of ONNX files: `load` makes a module of one, `export` a file of a module. `neura.onnx.backend` runs them for
+"""ONNX: `load` makes a module from a file, `export` a file from a module. `neura.onnx.backend` runs them for
 ONNX's own tests."""
 
 import os

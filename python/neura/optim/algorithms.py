@@ -1,14 +1,14 @@
-"""The optimizers, with PyTorch's names, arguments and defaults, which stand in a list of C++. Each step is one pass of
-C++ over memory, but for Adafactor and Muon, which look at a tensor as a whole.
+"""The optimizers, with PyTorch's names, arguments and defaults, which stand in a list of C++. Each step is one fused
+pass over memory in C++, except for Adafactor and Muon, which use a parameter as a matrix.
 
 Common arguments: `params`, tensors, pairs (name, tensor) or groups (see `Optimizer`); `lr`, the learning rate;
 `weight_decay`, added to the gradient times the parameter; `maximize`, to go uphill. `foreach`, `fused` and `capturable`
-are taken for PyTorch's sake and change nothing: a step is fused anyway. `differentiable=True` raises
+are accepted for PyTorch's sake and have no effect: every step is fused. `differentiable=True` raises
 NotImplementedError. Values out of range raise ValueError.
 
 A group with `"master": True` keeps a float32 copy of each parameter that is a half, as its state `master_param`. Steps
-are taken on the copy, all of whose state is float32, and rounded to the parameter: what is too small to change a half
-adds up.
+are taken on the copy, all of whose state is float32, and rounded to the parameter: updates too small for a half thus
+accumulate.
 """
 
 from .._neura import _optim, full_like, tensor

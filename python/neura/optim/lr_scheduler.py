@@ -104,7 +104,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key not in self._not_saved}
 
     def load_state_dict(self, state_dict):
-        """Takes over what `state_dict` gave."""
+        """Restores what `state_dict` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self):
@@ -116,7 +116,7 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__}: expected a method get_lr, got none; define it")
 
     def step(self, epoch=None):
-        """Goes one epoch further, or to `epoch`."""
+        """Advances by one epoch, or jumps to `epoch`."""
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "lr_scheduler: step() before optimizer.step() skips the first rate", UserWarning, stacklevel=2

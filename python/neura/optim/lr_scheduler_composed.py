@@ -42,7 +42,7 @@ class _OfOthers(LRScheduler):
 
 
 class SequentialLR(_OfOthers):
-    """One scheduler after the other: the next takes over, from its epoch 0, at each of the `milestones`."""
+    """Schedulers in sequence: at each of the `milestones` the next one takes over, from its epoch 0."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self._check(schedulers, optimizer)
@@ -71,7 +71,7 @@ class SequentialLR(_OfOthers):
         self._schedulers[0]._initial_step()
 
     def step(self, epoch=None):
-        """Goes one epoch further."""
+        """Advances by one epoch."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         i = bisect_right(self._milestones, self.last_epoch)
         now = self._schedulers[i]
@@ -80,7 +80,7 @@ class SequentialLR(_OfOthers):
 
 
 class ChainedScheduler(_OfOthers):
-    """All schedulers at every step, each from the rate that the one before it left."""
+    """Steps all schedulers together, each from the rate that the one before it left."""
 
     def __init__(self, schedulers, optimizer=None):
         optimizer = optimizer or (schedulers[0].optimizer if schedulers else None)

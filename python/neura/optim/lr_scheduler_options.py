@@ -26,8 +26,8 @@ def _set_momentum(group, betas, momentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """A cosine down to `eta_min` in `T_0` epochs, then from the top in `T_0 * T_mult`, and so on. `step` takes parts of
-    an epoch: `step(epoch + batch / batches)`.
+    """Cosine annealing to `eta_min` over `T_0` epochs, then restarted over `T_0 * T_mult`, and so on. `step` takes
+    fractions of an epoch: `step(epoch + batch / batches)`.
     """
 
     def _begin(self, optimizer, T_0, T_mult, eta_min, last_epoch):
@@ -48,7 +48,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Up from `base_lr` to `max_lr` in `step_size_up` steps and down again, over and over; momentum goes the other way.
+    """Cycles from `base_lr` to `max_lr` in `step_size_up` steps and back; momentum goes the other way.
 
     `mode`: "triangular"; "triangular2", half as high every cycle; "exp_range", `gamma ** step` as high. `scale_fn`, in
     place of a mode, is a function of the number of the cycle or, with `scale_mode="iterations"`, of the step.
@@ -108,7 +108,7 @@ class CyclicLR(LRScheduler):
                 group["max_momentum"], group["base_momentum"] = self.max_momentums[i], self.base_momentums[i]
 
     def scale_fn(self, x):
-        """How high the cycle is, as a part of the whole."""
+        """The height of the cycle, as a fraction of the full one."""
         own = self._scale_fn_custom
         return _schedules.cycle_scale(self, x) if own is None else own(x)
 
@@ -242,7 +242,7 @@ class ReduceLROnPlateau(LRScheduler):
         return _schedules.is_better(self, a, best)
 
     def step(self, metrics, epoch=None):
-        """Takes the metric of an epoch, and lowers the rates if it is time to."""
+        """Takes the metric of an epoch, and reduces the rates if it has stopped improving."""
         current = float(metrics)
         self._extend("min_lr", self.min_lrs, "min_lrs")
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -17,7 +17,7 @@ _global_post_hooks = OrderedDict()
 
 
 class _Handle:
-    """What takes a hook away again; also as a context manager."""
+    """Removes a hook; also a context manager."""
 
     def __init__(self, hooks, hook, first=False):
         self._hooks, self.id = hooks, object()
@@ -26,7 +26,7 @@ class _Handle:
             hooks.move_to_end(self.id, last=False)
 
     def remove(self):
-        """Takes the hook away. A second call does nothing."""
+        """Removes the hook. A second call does nothing."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self):

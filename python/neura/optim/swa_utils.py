@@ -29,7 +29,7 @@ def _check_decay(decay):
 
 
 def get_ema_avg_fn(decay=0.999):
-    """The function that keeps `decay` of an average and takes the rest from the new weights, for avg_fn."""
+    """An exponential moving average of this decay, for avg_fn."""
     _check_decay(decay)
 
     @no_grad()
@@ -40,7 +40,7 @@ def get_ema_avg_fn(decay=0.999):
 
 
 def get_swa_avg_fn():
-    """The function of the mean of all weights so far, for avg_fn."""
+    """The mean of all weights so far, for avg_fn."""
 
     @no_grad()
     def swa_update(averaged, new, num_averaged):
@@ -104,7 +104,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model):
-        """Takes the weights of a model, of the same architecture, into the average."""
+        """Includes the weights of a model of the same architecture in the average."""
         ours, theirs = self._averaged(self.module), self._averaged(model)
         if [t.shape for t in ours] != [t.shape for t in theirs]:
             raise errors.ShapeError("update_parameters: expected a model with the parameters of the averaged one")
@@ -125,7 +125,7 @@ class AveragedModel(Module):
 
 
 class SWALR(LRScheduler):
-    """From each group's rate to `swa_lr` in `anneal_epochs`, along a cosine ("cos") or a line ("linear"); it stays."""
+    """Anneals each group's rate to `swa_lr` over `anneal_epochs`, by a cosine ("cos") or linearly; then constant."""
 
     def _begin(self, optimizer, swa_lr, anneal_epochs, anneal_strategy, last_epoch):
         self.anneal_epochs, self.anneal_strategy = anneal_epochs, anneal_strategy

@@ -1,4 +1,4 @@
-"""What a program does and how long it takes: operations, ranges and modules, as a table and as a trace."""
+"""The profiler: operations, ranges and modules with their times, as a table and as a trace."""
 
 from ._events import EventList, FunctionEvent, FunctionEventAvg
 from ._nan_tracker import NanFinding, NanTracker

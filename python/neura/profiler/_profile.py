@@ -1,4 +1,4 @@
-"""The profiler: when it records, and what of."""
+"""The profiler: its schedule and what it records."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""Models with integers instead of floats: smaller, and faster where the processor multiplies bytes.
+"""Quantised models, which compute with integers: smaller, and faster on processors that multiply bytes.
 
 prepare, run on data, convert; or prepare_qat, train, convert; or quantize_dynamic and quantize_weights, without data.
 Under PyTorch's name too: neura.ao.quantization.

@@ -1,4 +1,4 @@
-"""Modules that make of numbers what quantising and dequantising would make of them, while gradients pass.
+"""Fake quantisation: modules that quantise and dequantise, and pass gradients.
 
 >>> import neura
 >>> fake = neura.quantization.FakeQuantize(quant_min=0, quant_max=15)
@@ -55,17 +55,17 @@ class FakeQuantize(Module):
         return self.activation_post_process.quant_max
 
     def enable_fake_quant(self, enabled=True):
-        """Rounds from now on (or no longer). Returns the module."""
+        """Turns rounding on (or off). Returns the module."""
         self._fakes = bool(enabled)
         self.fake_quant_enabled.fill_(self._fakes)
         return self
 
     def disable_fake_quant(self):
-        """Lets x pass from now on. Returns the module."""
+        """Turns rounding off. Returns the module."""
         return self.enable_fake_quant(False)
 
     def enable_observer(self, enabled=True):
-        """Observes from now on (or no longer). Returns the module."""
+        """Turns observing on (or off). Returns the module."""
         self._observes = bool(enabled)
         self.observer_enabled.fill_(self._observes)
         return self

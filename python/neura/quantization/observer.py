@@ -1,4 +1,4 @@
-"""Observers: modules that let everything pass, remember the range of what they saw, and choose scales for it.
+"""Observers: modules that return their input, record its range, and choose scales for it.
 
 >>> import neura
 >>> observer = neura.quantization.MinMaxObserver()
@@ -131,7 +131,7 @@ class MinMaxObserver(ObserverBase):
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
-    """Averages of the extremes of each x that forget slowly: one step moves them by averaging_constant of the way."""
+    """Exponential moving averages of the extremes of each x; averaging_constant is the weight of a new one."""
 
     def __init__(self, averaging_constant=0.01, **arguments):
         super().__init__(**arguments)

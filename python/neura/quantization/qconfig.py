@@ -1,4 +1,4 @@
-"""Which grids activations and weights get."""
+"""The observers of activations and weights."""
 
 import collections
 

@@ -1,4 +1,4 @@
-"""What a training loop needs, around a loop that stays your own (`Run`), and a ready-made loop (`Trainer`).
+"""Checkpoints, logs and metrics around a training loop of your own (`Run`), and a ready-made loop (`Trainer`).
 
 >>> import neura
 >>> model = neura.nn.Linear(2, 1)

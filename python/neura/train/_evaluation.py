@@ -1,4 +1,4 @@
-"""A pass over a loader that measures."""
+"""Evaluation: a measured pass over a loader."""
 
 import contextlib
 

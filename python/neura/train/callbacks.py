@@ -1,4 +1,4 @@
-"""What is told of a run, and what it is told to: progress, logs, early stopping."""
+"""Callbacks of a run: progress, logs, early stopping."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ class Callback:
         """The loop over epochs begins."""
 
     def on_fit_end(self, run):
-        """It has ended by itself."""
+        """The loop has ended, without an exception."""
 
     def on_epoch_start(self, run):
         """An epoch begins; not told again where a run goes on within one."""

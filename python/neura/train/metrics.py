@@ -1,4 +1,4 @@
-"""What is measured over many batches: sums stay on the device, and are read when a value is asked for."""
+"""Metrics over many batches: sums stay on the device until a value is asked for."""
 
 from .. import _neura
 from .._neura import Tensor, errors
@@ -169,8 +169,8 @@ class _Counted(Metric):
 
 
 class Precision(_Counted):
-    """Of what was said to be of a class, the share that is. "binary": of class 1; "macro": the mean over the classes
-    that occur; "micro": over all items. 0 over nothing.
+    """The share of the items predicted to be of a class that are. "binary": of class 1; "macro": the mean over the
+    classes that occur; "micro": over all items. 0 over nothing.
 
     >>> precision = neura.train.Precision()
     >>> precision.update(neura.tensor([1, 1, 0]), neura.tensor([1, 0, 1]))
@@ -184,7 +184,7 @@ class Precision(_Counted):
 
 
 class Recall(_Counted):
-    """Of what is of a class, the share that was said to be. Averages as of `Precision`."""
+    """The share of the items of a class that were predicted to be. Averages as of `Precision`."""
 
     @staticmethod
     def _score(hits, said, there):

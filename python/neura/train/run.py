@@ -1,4 +1,4 @@
-"""A run: what a training loop needs, around a loop that stays the user's own."""
+"""A training run: checkpoints, accumulation, logs, around a loop of the user's own."""
 
 import itertools
 import os
@@ -250,7 +250,7 @@ class Run(Saved):
         loss: a function without arguments that returns the loss, a tensor of one element; or a pair of a sum and its
         weight, how many items or tokens it is the sum over. Of pairs the gradient is that of the sum of the sums
         divided by the sum of the weights, so that a step over several batches is that of one large batch, whatever
-        their lengths. Losses without a weight count alike. A step of no weight at all is not taken.
+        their lengths. Losses without a weight all count the same. A step of total weight 0 is not taken.
         ValueError for a negative weight.
         """
         if self._batch_start:
@@ -290,7 +290,7 @@ class Run(Saved):
         return pair[0], weight
 
     def flush(self):
-        """The step of a group that is not full, where there is one. Returns whether it was taken."""
+        """The step of an incomplete group, if there is one. Returns whether it was taken."""
         return self._update() if self._micro else False
 
     def _parameters(self):

@@ -1,4 +1,4 @@
-"""What goes around training: loading data, checkpoints."""
+"""Utilities around training: loading data, checkpoints."""
 
 from .. import _lazy
 

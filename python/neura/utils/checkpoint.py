@@ -119,7 +119,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 
 class CheckpointModule(_Sequential):
-    """A module that keeps its inputs alone, and computes again in backward what its parts would have kept.
+    """A module that saves only its inputs, and recomputes in backward what its parts would have saved.
 
     module: of an nn.Sequential the entries are held under their own names, so that parameters, states and files are the
     same as without; any other module is held as `module`. They stay shared with whoever else holds them. segments

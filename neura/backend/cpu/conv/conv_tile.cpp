@@ -28,7 +28,7 @@ void gather_vector(const T* image, const PatchRows<T>& p, const Segment*& s, int
     const int64_t first = s->to < at ? 0 : s->to - at, last = s->to + s->size - at;
     from[count] = image + s->from + (at - s->to);
     mask[count++] = hn::AndNot(hn::FirstN(d, std::size_t(first)), hn::FirstN(d, std::size_t(last < kL ? last : kL)));
-    if (last > kL) break;  // it goes on in the next vector
+    if (last > kL) break;  // continued in the next vector
   }
   const int64_t* const offsets = p.offsets;
   if (count == 1 && hn::AllTrue(d, mask[0])) {

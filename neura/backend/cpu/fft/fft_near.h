@@ -1,11 +1,11 @@
-// Lines of short and smooth length whose complex numbers are contiguous, or which are adjacent themselves.
+// Short transforms of smooth length whose lines are contiguous, or adjacent to one another.
 #pragma once
 #include "neura/backend/cpu/fft/fft_job.h"
 #include "neura/backend/cpu/fft/fft_short.h"
 
 namespace neura {
 
-// Cut into units, a line or as many as fill a vector, which do not know of one another.
+// A unit is a line, or as many as fill a vector; units are independent.
 template <class T> class FftNear {
  public:
   explicit FftNear(const FftJob<T>&);

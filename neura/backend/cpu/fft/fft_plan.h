@@ -1,4 +1,4 @@
-// What a Fourier transform of one length needs to know, computed once in float64 and kept for the next of that length.
+// The plan of Fourier transforms of one length, computed once in float64 and cached.
 #pragma once
 #include <complex>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the index kernels share: indices as checked int64 numbers, numbers of every dtype.
+// Shared by the index kernels: indices as checked int64 numbers, numbers of every dtype.
 #pragma once
 #include <complex>
 #include <limits>
@@ -92,7 +92,7 @@ template <ScatterReduce::Mode mode, class T> void put(T& to, T value) {
   else if (value != value || (mode == ScatterReduce::amax ? to < value : value < to)) to = value;  // NaN wins
 }
 
-// Elements that a mode without the old value starts from.
+// The start value of each mode where the old value does not count (include_self is false).
 template <ScatterReduce::Mode mode, class T> T identity() {
   if constexpr (mode == ScatterReduce::prod) return T(1);
   else if constexpr (mode == ScatterReduce::add || mode == ScatterReduce::mean || is_complex_number<T>) return T(0);

@@ -1,4 +1,4 @@
-// Kernels of the grid form, where the index has a number for every element.
+// Kernels of gather and scatter, whose index has a number for every element.
 #pragma once
 #include "neura/backend/kernels/index.h"
 

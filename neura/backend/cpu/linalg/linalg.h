@@ -1,4 +1,4 @@
-// What the kernels of linear algebra share: matrices of a batch, memory for one, failures.
+// Shared by the kernels of linear algebra: matrices of a batch, memory for one, failures.
 #pragma once
 #include <atomic>
 #include <cstdio>
@@ -56,7 +56,7 @@ template <class T> void copy_elements(const T* from, T* to, std::int64_t n) {
   if (n) std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), std::size_t(n) * sizeof(T));
 }
 
-// Lives as long as the context; what a thread keeps is scarce.
+// In the context's scratch memory and not thread_local: a shared library has little room for those.
 inline DeviceFailure& new_failure(Context& c, DeviceFailure::Kind kind) {
   auto* failure = new (c.scratch(sizeof(DeviceFailure))) DeviceFailure;
   failure->kind = kind;

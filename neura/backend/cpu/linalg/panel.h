@@ -1,4 +1,5 @@
-// Kernels of what a blocked factorisation leaves over when products have taken the rest, once per instruction set.
+// Kernels for the parts of a blocked factorisation that are not matrix products: panels and triangles. Once per
+// instruction set.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,14 @@
-// A tensor as rows for the kernels of softmax, normalisation and losses: contiguous float or double in, the same out;
-// rows that are strided, broadcast or of another dtype pass through a buffer that stays in the cache.
+// A tensor as rows, for the kernels of softmax, normalisation and losses. A kernel's inner loop sees contiguous float
+// or double; rows that are strided, broadcast or of another dtype pass through a buffer that stays in the cache.
+//
+//   Rows          which elements form row i: along an axis or the last dimensions, or pieces of a contiguous tensor
+//   Blocks        the rows cut for threads, in the same places for any number of them; each may have partial sums
+//   Slots         which of the scratch buffers a running thread has
+//   RowAccess<T>  row i as contiguous T, in place where it is that already, else by the buffer of the thread's slot
+//
+//   blocks.run([&](Blocks::Block b, std::int64_t row, std::int64_t end) {
+//     for (; row < end; ++row) f(x.read(b, row), y.target(b, row)), y.written(b, row);
+//   });
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -107,8 +116,8 @@ struct Blocks {
   }
 };
 
-// One operand's rows, read or written as T; each thread has its own buffer. A large result may pass through it on its
-// way past the caches.
+// One operand's rows, read or written as T through a buffer of each thread. A large result (streamed) is written past
+// the caches.
 enum class Large { ordinary, streamed };
 template <class T> class RowAccess {
  public:
@@ -167,7 +176,8 @@ template <class T> const T* flat(Context& c, const View& v) {
         rows.at(r), rows.stride, reinterpret_cast<char*>(copy + r * rows.length), sizeof(T), std::size_t(rows.length));
   return copy;
 }
-// The same of a result: where to write it, and the way home. A contiguous tensor of any floating dtype.
+// The same for a small result: flat_target() is where to write it as T, flat_written() converts it into the tensor,
+// which is contiguous and of any floating dtype.
 template <class T> T* flat_target(Context& c, const View& v) {
   const DType from = sizeof(T) == 4 ? DType::float32 : DType::float64;
   return !v || v.dtype() == from ? v.as<T>() : c.scratch_of<T>(v.numel());

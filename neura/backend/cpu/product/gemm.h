@@ -18,14 +18,14 @@ template <class T> struct GemmEpilogue {  // c = alpha * a b + init; init null: 
   int64_t init_row = 0, init_column = 0;  // strides
 };
 
-// Memory that is wanted soon: tiles ask for it line by line while they compute.
+// Memory to prefetch: the kernels of tiles prefetch its cache lines while they compute.
 struct GemmAhead {
   static constexpr int kRanges = 3;
   struct Range {
     const char* from = nullptr;
     int64_t lines = 0, step = 64;  // bytes from one to the next
   } range[kRanges];
-  int64_t asked = 0;  // lines so far
+  int64_t asked = 0;  // lines prefetched so far
 
   // The next `lines` lines, if some are left.
   void take(int64_t lines, const char** from, int64_t* step) {

@@ -22,7 +22,7 @@ constexpr int64_t kSums = kRows * 4 * 32;  // the most sums of some rows: of fou
 struct Place {
   int64_t row, count, before, kept;
 };
-std::vector<Place> places_of(const Recurrence& r, int64_t batch, int64_t rows) {  // in the order of steps
+std::vector<Place> places_of(const RecurrentShape& r, int64_t batch, int64_t rows) {  // in the order of steps
   const auto size = [&](int64_t t) { return r.sizes ? r.sizes[t] : batch; };
   std::vector<Place> places;
   places.reserve(std::size_t(r.times));
@@ -133,8 +133,8 @@ template <class T> T* copied(const T* from, int64_t count, T* to) {  // zeros wh
   return to;
 }
 
-template <class T> void forward(Context& context, View x, View h0, View c0, View w, View b, const Recurrence& r, View y,
-                                View last, View kept) {
+template <class T> void forward(Context& context, View x, View h0, View c0, View w, View b, const RecurrentShape& r,
+                                View y, View last, View kept) {
   const int64_t batch = h0.size(0), hidden = w.size(1), states = batch * hidden;
   const int gates = gates_of(r.cell);
   const bool gru = r.cell == RecurrentCell::gru;
@@ -200,7 +200,7 @@ template <class T> struct Backward {
 };
 
 template <class T> void backward(Context& context, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                                 const Recurrence& r, View gx, View gh, View gfirst) {
+                                 const RecurrentShape& r, View gx, View gh, View gfirst) {
   const int64_t batch = h0.size(0), hidden = w.size(1), states = batch * hidden, width = gates_of(r.cell) * hidden;
   const bool gru = r.cell == RecurrentCell::gru;
   T* const dh = gfirst.as<T>();
@@ -226,7 +226,7 @@ template <class T> void backward(Context& context, View gy, View glast, View h0,
 
 }  // namespace
 
-void cpu_recurrence(Context& c, View x, View h0, View c0, View w, View b, const Recurrence& r, View y, View last,
+void cpu_recurrence(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
                     View kept) {
   if (y.dtype() == DType::float64) return forward<double>(c, x, h0, c0, w, b, r, y, last, kept);
   if (y.dtype() == DType::float32) return forward<float>(c, x, h0, c0, w, b, r, y, last, kept);
@@ -236,7 +236,7 @@ void cpu_recurrence(Context& c, View x, View h0, View c0, View w, View b, const 
 }
 
 void cpu_recurrence_backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                             const Recurrence& r, View gx, View gh, View gfirst) {
+                             const RecurrentShape& r, View gx, View gh, View gfirst) {
   if (y.dtype() == DType::float64) return backward<double>(c, gy, glast, h0, c0, w, y, kept, r, gx, gh, gfirst);
   if (y.dtype() == DType::float32) return backward<float>(c, gy, glast, h0, c0, w, y, kept, r, gx, gh, gfirst);
   const FloatCopy fgy(c, gy), fglast(c, glast), fh(c, h0), fc(c, c0), fw(c, w), fy(c, y);

@@ -1,32 +1,32 @@
-// Recurrences on the cpu: their entries, and what an instruction set provides for them.
+// Recurrent layers on the cpu: the entries of the table, and the steps that each instruction set compiles.
 #pragma once
 #include "neura/backend/kernels/matmul.h"
 
 namespace neura {
 
-void cpu_recurrence(Context&, View x, View h0, View c0, View w, View b, const Recurrence&, View y, View last,
+void cpu_recurrence(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last,
                     View kept);
 void cpu_recurrence_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                             const Recurrence&, View gx, View gh, View gfirst);
+                             const RecurrentShape&, View gx, View gh, View gfirst);
 
-// A step of some rows and units, whose products are there. Rows of x are gates * hidden apart, of sums as said, all
-// others hidden; units and rows of each are those of the step from its first on.
+// One time step for a block of rows and units, after its matrix products. All pointers are at the block's first row and
+// unit. Row strides: x gates * hidden, sums as given by sums_row, all others hidden.
 template <class T> struct CellForward {
   std::int64_t rows, units, hidden;
-  const T* sums;  // of h and of what is added to it, gate after gate
+  const T* sums;  // h times its weights, plus what is added to it; gates are sums_gate apart
   std::int64_t sums_row, sums_gate;
-  const T* x;  // of a gru, whose sums are without it
-  T *h, *c;    // the states: of the step before, then of this one
+  const T* x;  // for a gru, whose sums do not include it
+  T *h, *c;    // the states: read of the step before, overwritten by this one's
   T *y, *kept;
-  std::int64_t slot;  // of `kept`: from one of its kinds to the next; kept may be null
+  std::int64_t slot;  // distance in `kept` between the values kept of one unit; kept may be null
 };
 template <class T> struct CellBackward {
   std::int64_t rows, units, hidden;
   const T *gy, *y;        // gy may be null
   const T *h, *c, *kept;  // states of the step before
   std::int64_t slot;
-  T* dh;  // of the state, without gy; a gru leaves what goes on without the product
-  T* dc;  // of the state, then of the one before
+  T* dh;  // gradient of h without gy; a gru leaves in it the part that passes no product
+  T* dc;  // gradient of c, replaced by that of the c before
   T *gx, *gh;
 };
 template <class T> struct CellLines {  // by RecurrentCell

@@ -44,7 +44,7 @@ struct Lines {
   Lines(View x, int dim) {
     for (int d = 0; d < x.rank(); ++d) (d < dim ? outer : d == dim ? n : inner) *= x.size(d);
   }
-  // f(offset of the first element, width): `width` neighbouring lines, whose elements are `inner` apart
+  // f(offset of the first element, width): `width` neighbouring lines, whose elements have stride `inner`
   template <class F> void each(F f) const {
     if (outer * n * inner == 0) return;
     const std::int64_t tiles = (inner + kTile - 1) / kTile, work = n * std::min(inner, kTile);

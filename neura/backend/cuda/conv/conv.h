@@ -11,8 +11,8 @@ struct ConvData {  // one of image, filter and result is made of the other two
   char* bias = nullptr;  // of forward
 };
 
-// By cuDNN, conv_cudnn.cpp. False: it has no way to do this, or is not there, and nothing was done; else it is under
-// way, or has failed. `biased` says whether the bias was added.
+// By cuDNN, conv_cudnn.cpp. False: cuDNN is missing or supports no such convolution, and nothing was launched. True:
+// launched, or failed (see Failed*). `biased` says whether the bias was added.
 bool by_cudnn(Convolve, int index, DType, const ConvShape&, const ConvData&, bool* biased, Failed*);
 
 // Where a filter sees one channel, and planes are small, by kernels of our own. conv_depthwise.cu

@@ -1,5 +1,5 @@
-// Sums by index in whatever order threads come: of integers, and of floats unless results have to be the same each
-// time.
+// Sums by index in an arbitrary order of threads, by atomics: of integers, and of floats unless results have to be the
+// same each time.
 #include "neura/backend/cuda/index/index_put.cuh"
 #include "neura/backend/cuda/runtime/precision.h"
 

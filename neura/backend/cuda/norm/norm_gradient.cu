@@ -147,7 +147,7 @@ struct FusedPlan {
   Affine affine;
   SumPlan sums;  // a chunk for each block
 };
-// What is loaded stays in whole registers: taken apart at once, halves would be waited for.
+// Loads stay in whole registers: unpacking halves at once would wait for them.
 template <class M, int V, int K> struct RowOnItsWay {
   using E = number_of<M>;
   using Raw = std::conditional_t<V * sizeof(M) == 16, uint4, PackOf<M, V>>;

@@ -18,7 +18,7 @@ namespace {
 struct Place {
   std::int64_t row, count, before, kept;
 };
-std::vector<Place> places_of(const Recurrence& r, std::int64_t batch, std::int64_t rows) {  // in the order of steps
+std::vector<Place> places_of(const RecurrentShape& r, std::int64_t batch, std::int64_t rows) {  // in the order of steps
   const auto size = [&](std::int64_t t) { return r.sizes ? r.sizes[t] : batch; };
   std::vector<Place> places;
   places.reserve(std::size_t(r.times));
@@ -119,7 +119,7 @@ struct Matrix {  // contiguous, or turned
 template <class M> class Steps {
  public:
   using E = number_of<M>;
-  Steps(Context& c, const Recurrence& r, const RecurrenceSizes& n, const RecurrenceData& d)
+  Steps(Context& c, const RecurrentShape& r, const RecurrenceSizes& n, const RecurrenceData& d)
       : context_(c),
         r_(r),
         n_(n),
@@ -209,7 +209,7 @@ template <class M> class Steps {
   }
 
   Context& context_;
-  const Recurrence& r_;
+  const RecurrentShape& r_;
   const RecurrenceSizes& n_;
   const RecurrenceData& d_;
   const std::int64_t width_;
@@ -218,7 +218,7 @@ template <class M> class Steps {
   Step<M> s_;
 };
 
-void run(Context& c, const Recurrence& r, const RecurrenceSizes& n, const RecurrenceData& d, bool back) {
+void run(Context& c, const RecurrentShape& r, const RecurrenceSizes& n, const RecurrenceData& d, bool back) {
   if (!n.batch || !n.hidden) return;
   const OnDevice on(c.device.index);
   if ((n.batch * n.hidden * gates_of(r.cell)) >> 31)
@@ -235,7 +235,8 @@ void run(Context& c, const Recurrence& r, const RecurrenceSizes& n, const Recurr
 
 }  // namespace
 
-void recur(Context& c, View x, View h0, View c0, View w, View b, const Recurrence& r, View y, View last, View kept) {
+void recur(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
+           View kept) {
   const RecurrenceSizes n{y.dtype(), h0.size(0), w.size(1), y.size(0)};
   const RecurrenceData d{.x = x.data,
                          .h0 = h0.data,
@@ -252,8 +253,8 @@ void recur(Context& c, View x, View h0, View c0, View w, View b, const Recurrenc
                          .gfirst = nullptr};
   run(c, r, n, d, false);
 }
-void recur_backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept, const Recurrence& r,
-                    View gx, View gh, View gfirst) {
+void recur_backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept,
+                    const RecurrentShape& r, View gx, View gh, View gfirst) {
   const RecurrenceSizes n{y.dtype(), h0.size(0), w.size(1), y.size(0)};
   const RecurrenceData d{.x = nullptr,
                          .h0 = h0.data,

@@ -6,8 +6,8 @@
 namespace neura::cuda {
 
 // recurrence.cu: a product and a kernel for each time.
-void recur(Context&, View x, View h0, View c0, View w, View b, const Recurrence&, View y, View last, View kept);
-void recur_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const Recurrence&,
+void recur(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last, View kept);
+void recur_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape&,
                     View gx, View gh, View gfirst);
 
 struct RecurrenceData {  // operands and results; null where one is absent. Forward: x to kept; backward: all but x, b
@@ -23,6 +23,7 @@ struct RecurrenceSizes {
 };
 // recurrence_grid.cu: all times in one launch, whose blocks keep their part of w and wait for each other. False where
 // it does not fit: nothing was done then.
-bool recur_at_once(int index, const Recurrence&, const RecurrenceSizes&, const RecurrenceData&, bool backward, Failed*);
+bool recur_at_once(int index, const RecurrentShape&, const RecurrenceSizes&, const RecurrenceData&, bool backward,
+                   Failed*);
 
 }  // namespace neura::cuda

@@ -350,7 +350,7 @@ bool aligned(const RecurrenceData& d) {
 
 }  // namespace
 
-bool recur_at_once(int index, const Recurrence& r, const RecurrenceSizes& n, const RecurrenceData& d, bool back,
+bool recur_at_once(int index, const RecurrentShape& r, const RecurrenceSizes& n, const RecurrenceData& d, bool back,
                    Failed* failure) {
   const bool fits = n.batch < 4096 && n.hidden < 4096 && n.hidden % 8 == 0 && r.times < kMost / 512;
   if (!wanted || r.sizes || !fits || n.dtype == DType::float64 || !aligned(d)) return false;

@@ -5,7 +5,7 @@ namespace neura::cuda {
 namespace {
 
 // Elements are maps of what came before: v -> b + a v.
-template <class Type> struct Recurrence {
+template <class Type> struct LinearRecurrence {
   using T = Type;
   struct State {
     Scaled<Wide<T>> a;
@@ -86,7 +86,7 @@ template <template <class> class Op> void scan_in(Context& c, Lines& l, DType d)
 void recurrence(Context& c, int dim, bool reverse, View a, View b, View y) {
   Lines l(y, dim);
   l.a = a.data, l.b = b.data, l.y = y.data, l.reverse = reverse;
-  scan_in<Recurrence>(c, l, y.dtype());
+  scan_in<LinearRecurrence>(c, l, y.dtype());
 }
 void logcumsumexp(Context& c, int dim, View x, View y) {
   Lines l(x, dim);

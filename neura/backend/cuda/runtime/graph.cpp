@@ -62,7 +62,7 @@ Failed begin(void* graph, std::uint64_t pool, int mode) {
   return f;
 }
 
-// Ends the recording, whatever became of it.
+// Ends the recording, also a failed one.
 cudaError_t finish(Graph& g, cudaGraph_t* made) {
   const OnDevice on(g.index);
   recording[g.index] = nullptr, memory::use(g.index, 0);

@@ -1,4 +1,4 @@
-// Memory of a kernel's own, given back when the call ends: in the stream's order nothing uses it after.
+// A kernel's scratch memory: freed in stream order when the call ends, so later work cannot see it.
 #pragma once
 #include "neura/backend/cuda/runtime/memory.h"
 #include "neura/backend/cuda/runtime/stream.h"

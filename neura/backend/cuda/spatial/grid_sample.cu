@@ -67,7 +67,7 @@ template <class T, int kDims, int kEach> __global__ void __launch_bounds__(kGrid
   }
 }
 
-// Adds to gx, in whatever order threads come.
+// Adds to gx by atomics, in an arbitrary order of threads.
 template <class T, int kDims, int kEach> __global__ void __launch_bounds__(kGridThreads)
     scatter_points(const __grid_constant__ Sizes z, const T* g, const T* grid, T* gx) {
   const int64_t i = int64_t(blockIdx.x) * kGridThreads + threadIdx.x;

@@ -1,4 +1,4 @@
-"""Which kernel computes scaled_dot_product_attention. Neura chooses by itself; the choice of a program is checked."""
+"""Which kernel computes scaled_dot_product_attention. Neura chooses the kernel; a program's choice is only checked."""
 
 import enum
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ class SDPBackend(enum.IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """Allows these kernels, one or a list, within a block. All compute the same: Neura goes on with its own.
+    """Allows these kernels, one or a list, within a block. Has no other effect: Neura has one kernel.
 
     ValueError for an empty list or anything else.
 

@@ -1,4 +1,4 @@
-"""Batch normalisation in evaluation is a factor and a term: a layer before it can take them over."""
+"""Folds batch normalisation in evaluation mode, a scale and a shift, into the layer before it."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Parametrizations that are made already."""
+"""Ready-made parametrizations: weight, spectral and orthogonal norms."""
 
 from ... import _neura
 from ..._limits import finfo

@@ -33,7 +33,7 @@ def _register(module, name, tensor):
 
 
 def _inverse(parametrizations, value, strict):
-    """What the originals must be for the parametrizations to give `value`."""
+    """The originals for which the parametrizations give `value`."""
     with no_grad():
         for p in reversed(list(parametrizations)):
             if hasattr(p, "right_inverse"):
@@ -211,7 +211,7 @@ def is_parametrized(module, tensor_name=None):
 
 
 def remove_parametrizations(module, tensor_name, leave_parametrized=True):
-    """An ordinary tensor again: with the value that was computed, or with the original; returns the module."""
+    """Makes it an ordinary tensor again, with the computed value or the original; returns the module."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"remove_parametrizations: expected a parametrized tensor, got {tensor_name!r}")
     parametrizations = module.parametrizations[tensor_name]

@@ -1,4 +1,4 @@
-"""Pruning: some elements of a parameter are 0, whatever training makes of them.
+"""Pruning: some elements of a parameter are held at 0 during training.
 
 A pruned parameter `name` becomes the parameter `name_orig` and the buffer `name_mask`, of 1 where an element is kept;
 `name` itself is their product, computed anew before each forward. Pruning again keeps what was pruned before.
@@ -61,7 +61,7 @@ def _check_dim(t, dim):
 
 
 class BasePruningMethod(abc.ABC):
-    """What ways of pruning derive from: they define PRUNING_TYPE and compute_mask.
+    """The base of pruning methods, which define PRUNING_TYPE and compute_mask.
 
     PRUNING_TYPE is 'unstructured', 'structured' or 'global': does an earlier pruning leave single elements or whole
     slices to choose from?
@@ -344,7 +344,7 @@ def custom_from_mask(module, name, mask):
 
 
 def remove(module, name):
-    """Makes a pruned parameter one of its own again; ValueError where it is not pruned. Returns the module."""
+    """Makes a pruned parameter an ordinary one again; ValueError where it is not pruned. Returns the module."""
     for key, hook in _hooks(module):
         if hook._tensor_name == name:
             hook.remove(module)

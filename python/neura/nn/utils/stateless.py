@@ -1,11 +1,11 @@
-"""Calls of a module with other tensors in the place of its own."""
+"""functional_call: calls of a module with other tensors instead of its own."""
 
 from ..._neura import nn as _nn
 from ..module import Module
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """What module(*args, **kwargs) gives with the named tensors instead of its own, which it has again afterwards.
+    """Calls module(*args, **kwargs) with the named tensors instead of its own, which are restored afterwards.
 
     parameter_and_buffer_dicts: a dict by names such as "layer.0.weight", or a sequence of such dicts without common
     names. With tie_weights, a tensor that the module holds under several names is replaced under all of them. Strict:

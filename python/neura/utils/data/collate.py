@@ -105,9 +105,9 @@ def _sequences(batch):
 
 
 def default_collate(batch):
-    """Puts a list of items together: tensors are stacked along a new first dimension, numbers become a tensor (float:
-    float64, int: int64, bool: bool), arrays become tensors and are stacked, text stays a list, and mappings, tuples and
-    sequences are put together part by part (a tuple gives a list, a named tuple one of its kind).
+    """Collates a list of items into a batch: tensors are stacked along a new first dimension, numbers become a tensor
+    (float: float64, int: int64, bool: bool), arrays become tensors and are stacked, text stays a list, and mappings,
+    tuples and sequences are collated part by part (a tuple gives a list, a named tuple one of its kind).
 
     Raises TypeError for other types, ShapeError for tensors and RuntimeError for sequences of unequal size.
 
@@ -146,7 +146,7 @@ def _numbers(batch, first):
 
 
 def collate(batch, *, collate_fn_map=None):
-    """default_collate, where collate_fn_map may say for a type how a list of its values becomes a batch.
+    """default_collate, where collate_fn_map defines for types how a list of values becomes a batch.
 
     collate_fn_map: {type or tuple of types: function(values, collate_fn_map=...)}; what it does not know, also inside
     of lists, tuples and dictionaries, becomes what default_collate makes of it.

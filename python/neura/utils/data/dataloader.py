@@ -42,13 +42,13 @@ class DataLoader:
         collate_fn: makes a batch of a list of items; ``default_collate`` if None.
         pin_memory: batches are put in pinned memory, from which copies to a GPU need no waiting; without CUDA it has no
             effect, which a warning says. Batches that go to a `device` always come from there.
-        drop_last: leave out a last batch that is not full.
+        drop_last: drop the last batch if it is not full.
         timeout: seconds to wait for a batch of a worker; 0: for ever.
         worker_init_fn: called in each worker with its number, after seeding, before its first item.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context; Python's own default if None.
         generator: where the order and the workers' seeds come from; the default generator if None.
-        prefetch_factor: batches per worker that are made ahead; 2 if None.
-        persistent_workers: workers stay from epoch to epoch.
+        prefetch_factor: batches that each worker prefetches; 2 if None.
+        persistent_workers: workers stay alive between epochs.
         in_order: batches come in the order of the sampler; False: as they are done.
 
     And Neura's own:

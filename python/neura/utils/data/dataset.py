@@ -1,4 +1,4 @@
-"""Data sets: what has items by index, or one after the other."""
+"""Data sets: map-style, with items by index, and iterable ones."""
 
 import bisect
 import itertools

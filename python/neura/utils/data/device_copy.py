@@ -1,4 +1,4 @@
-"""Batches on their way to a device."""
+"""Asynchronous copies of batches to a device."""
 
 from ... import _neura
 from .collate import walk

@@ -1,4 +1,4 @@
-"""Shares of a data set for processes that train together."""
+"""DistributedSampler: a share of a data set for each process."""
 
 from ... import _neura
 from .sampler import Sampler

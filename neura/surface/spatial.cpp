@@ -138,7 +138,7 @@ template <auto f> void add_fractional(const List& s, int rank, const std::string
 
 }  // namespace
 
-void add_window(std::deque<Function>& all) {
+void add_spatial(std::deque<Function>& all) {
   const List s(all, "functional");
   add_convolution<conv1d, conv_transpose1d>(
       s, 1,

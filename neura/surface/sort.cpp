@@ -140,7 +140,7 @@ void add_unique(const List& s) {
 
 }  // namespace
 
-void add_order(std::deque<Function>& all) {
+void add_sort(std::deque<Function>& all) {
   const List s(all, "");
   add_sorting(s);
   add_search(s);
