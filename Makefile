@@ -1,7 +1,7 @@
 # A thin face: every target calls a script of tools/ or a CMake preset. `make` lists them.
 SHELL := bash
 
-.PHONY: help build quick dev demo test bench wheel wheels wheel-cuda docs site format format-check lint checks asan tsan arm wasm web coverage install clean
+.PHONY: help build quick dev demo test bench wheel wheels wheel-cuda docs site format format-check lint checks asan tsan odr arm wasm web coverage install clean
 help:  ## lists these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -35,6 +35,8 @@ asan:  ## tests under the address and undefined-behaviour sanitizers
 	tools/build.sh asan && tools/test.sh build/asan -L unit
 tsan:  ## the threaded tests under the thread sanitizer
 	tools/tsan.sh
+odr:  ## links the libraries and the program as one, which finds two types of one name
+	tools/build.sh odr
 arm:  ## builds for 64-bit ARM and runs tests under emulation
 	tools/arm.sh
 wasm:  ## builds for WebAssembly and runs tests in node

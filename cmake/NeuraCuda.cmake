@@ -57,6 +57,9 @@ target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY
 # For the host's compiler behind nvcc. The structs of kernels' arguments are filled in parts.
 target_compile_options(neura_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
+if(NEURA_WERROR)
+  target_compile_options(neura_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")
+endif()
 target_link_libraries(neura_cuda PRIVATE CUDA::cudart_static)
 # NVIDIA's libraries are loaded when something first needs them: in the build tree, those of the toolkit that was found.
 if(TARGET CUDA::cublasLt)

@@ -5,6 +5,7 @@
 - an include by which neura/neura.h, at any depth, shows the engine to every program;
 - a way round the door: the engine alone asks for a back end, everything else is an operation;
 - a struct operation that is not in the list of all operations;
+- a variable of the environment that is read past the table of settings, or one in that table that nothing reads;
 - in CUDA's sources, an assignment of designated members: nvcc 13.0 writes those that follow a gap into the gap, in
   templates.
 
@@ -68,6 +69,12 @@ LISTED = re.compile(r"^(?:#define \w+\(.*?\) )?NEURA_OPERATION\(([\w#]+), (.*)\)
 ALL_OPS = "neura/op/all_ops.def"
 PUBLIC = re.compile(r"^OPERATION\((\w+), ([\w:<>]+),", re.MULTILINE)  # the list reads these tables as well
 TABLES = ("neura/tables/functions.def", "neura/tables/reduction.def")
+SETTINGS = "neura/tables/settings.def"
+READS = "neura/core/settings.h"
+SETTING = re.compile(r'^SETTING\((\w+),\s*"(\w+)"', re.MULTILINE)
+# In C++ the table's name of a variable alone, in Python the variable, which the table has to list.
+ENVIRONMENT = re.compile(r'\b(?:secure_)?getenv\(|"NEURA_[A-Z0-9_]+"')
+PYTHON_ENVIRONMENT = re.compile(r"(?:environ(?:\.get\(|\[)|getenv\()\s*([^,)\]]*)")
 
 
 def reach(floor):
@@ -143,21 +150,36 @@ def unlisted(texts):
                 yield f"{path}:{line}: end a source with NEURA_DEFINE_OPERATION(name, {struct}) and add it to {ALL_OPS}"
 
 
+def past_settings(texts):
+    """Variables of the environment past the table of settings."""
+    settings = dict(SETTING.findall(texts.get(SETTINGS, "")))
+    for path, text in texts.items():
+        pattern = PYTHON_ENVIRONMENT if path.endswith(".py") else ENVIRONMENT
+        for match in pattern.finditer(text) if path not in (SETTINGS, READS) else ():
+            if path.endswith(".py") and match[1].strip("\"'") in settings.values():
+                continue
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {match[0]} is no row of {SETTINGS}, or not read as one: see {READS}"
+    for name, variable in settings.items():
+        read = re.compile(rf"\bSetting::{name}\b|environ.*[\"']{variable}[\"']")
+        if not any(read.search(text) for path, text in texts.items() if path != SETTINGS):
+            yield f"{SETTINGS}: nothing reads {variable}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "neura"],
+        ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "neura", "cli", "python"],
         capture_output=True,
         text=True,
         check=True,
     )
-    paths = [
-        p for p in listed.stdout.split() if p.endswith((".h", ".cpp", ".def", ".cu", ".cuh")) and (root / p).exists()
-    ]
-    texts = {path: (root / path).read_text() for path in paths}
+    kinds = (".h", ".cpp", ".def", ".cu", ".cuh", ".py")
+    every = {p: (root / p).read_text() for p in listed.stdout.split() if p.endswith(kinds) and (root / p).exists()}
+    texts = {path: text for path, text in every.items() if path.startswith("neura/")}
     found = [p for path, text in texts.items() for p in problems(path, text)]
-    found += [*shown_engine(texts), *unlisted(texts)]
-    print("\n".join([*found, f"floors: {len(paths)} files, {len(found)} problems"]))
+    found += [*shown_engine(texts), *unlisted(texts), *past_settings(every)]
+    print("\n".join([*found, f"floors: {len(texts)} files, {len(found)} problems"]))
     return bool(found)
 
 

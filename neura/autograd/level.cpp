@@ -156,7 +156,7 @@ void Level::set_base(const Tensor& view, const TensorImpl* of) {
 
 void Level::written(const Call& c) {
   TensorImpl* out = c.out[0].impl();
-  out->storage->version = out->storage->version + 1, out->storage->writer = c.row, out->id = ++state.id;
+  out->storage->count_write(c.row, out->unversioned), out->id = ++state.id;
 }
 
 Level* top_level() { return dynamic_cast<Level*>(state.top); }

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "neura/core/error.h"
 #include "neura/core/memory.h"
+#include "neura/core/settings.h"
 
 namespace neura {
 namespace {
@@ -91,10 +90,7 @@ Counts& counts() {
   return all;
 }
 std::atomic<bool>& forbidden() {
-  static std::atomic<bool> on = [] {
-    const char* set = std::getenv("NEURA_FORBID_HOST_FALLBACK");
-    return set && std::strcmp(set, "1") == 0;
-  }();
+  static std::atomic<bool> on = setting_on(Setting::forbid_host_fallback, false);
   return on;
 }
 

@@ -1,9 +1,10 @@
 #include "neura/backend/packages.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
+
+#include "neura/core/settings.h"
 
 namespace neura {
 
@@ -23,8 +24,8 @@ std::vector<std::string> package_files(const std::string& path) {
 }
 
 std::string cuda_toolkit() {
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* path = std::getenv(variable); path && *path) return path;
+  for (const Setting s : {Setting::cuda_home, Setting::cuda_path})
+    if (const char* path = setting_given(s)) return path;
   return "/usr/local/cuda";
 }
 

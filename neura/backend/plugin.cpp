@@ -16,6 +16,7 @@
 #include "neura/core/memory_api.h"
 #include "neura/core/pinned_api.h"
 #include "neura/core/precision.h"
+#include "neura/core/settings.h"
 #include "neura/core/version.h"
 
 namespace neura {
@@ -39,7 +40,7 @@ std::string beside_this_library(const char* file) {
 
 // Where the back end may be, the best place first. The wheel neura-cuda13 is a package of its own.
 std::vector<std::string> cuda_files(const char* name) {
-  if (const char* chosen = std::getenv("NEURA_CUDA_LIBRARY")) return {chosen};
+  if (const char* chosen = setting(Setting::cuda_library)) return {chosen};
   std::vector<std::string> files = package_files(std::string("neura_cuda13/") + name);
   files.insert(files.begin(), beside_this_library(name));
   files.push_back(name);

@@ -14,6 +14,7 @@
 
 #include "neura/core/error.h"
 #include "neura/core/processors.h"
+#include "neura/core/settings.h"
 #include "neura/core/spin_guard.h"
 #include "neura/core/state.h"
 
@@ -27,7 +28,7 @@ std::atomic<int> wanted_threads{0};  // 0: not said; then by the affinity mask o
 int wanted() {
   if (const int n = wanted_threads.load(std::memory_order_relaxed)) return n;
   int n = 0;
-  if (const char* text = std::getenv("NEURA_NUM_THREADS")) n = std::atoi(text);
+  if (const char* text = setting(Setting::num_threads)) n = std::atoi(text);
   if (n < 1) n = Processors().count();
   int none = 0;
   return wanted_threads.compare_exchange_strong(none, n) ? n : none;

@@ -1,26 +1,21 @@
 #include "neura/core/precision.h"
 
-#include <cstdlib>
 #include <iterator>
 #include <string>
 
 #include "neura/core/error.h"
+#include "neura/core/settings.h"
 
 namespace neura {
 namespace {
 
 constexpr const char* kWords[] = {"highest", "high", "medium"};
 
-bool said(const char* variable, bool otherwise) {
-  const char* text = std::getenv(variable);
-  return text && *text ? *text != '0' : otherwise;
-}
-
 }  // namespace
 
 detail::Precision& detail::precision() {
-  static Precision state{said("NEURA_MATMUL_ALLOW_TF32", false), said("NEURA_CUDNN_ALLOW_TF32", true),
-                         said("NEURA_DETERMINISTIC", false)};
+  static Precision state{setting_on(Setting::matmul_allow_tf32, false), setting_on(Setting::cudnn_allow_tf32, true),
+                         setting_on(Setting::deterministic, false)};
   return state;
 }
 

@@ -4,4 +4,5 @@
 
 namespace neura {
 enum class Reduction : std::uint8_t { none, mean, sum };
-}
+inline constexpr const char* kReductions[] = {"none", "mean", "sum"};
+}  // namespace neura

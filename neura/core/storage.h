@@ -11,7 +11,9 @@ struct Row;
 
 struct alignas(64) Storage {
   std::atomic<std::uint32_t> count{1};
-  RelaxedAtomic<std::uint32_t> version = 0;    // raised by every write; no read-modify-write, it needs only to differ
+  // Raised by every write; no read-modify-write, it needs only to differ. Those of a tensor's `data` count in the upper
+  // bits, which saved values are not compared by.
+  RelaxedAtomic<std::uint32_t> version = 0;
   RelaxedAtomic<const Row*> writer = nullptr;  // the last writer, for the error that names it
   void* data;
   std::size_t bytes;     // asked for
@@ -36,10 +38,15 @@ struct alignas(64) Storage {
   // Call it before a write to the bytes. The first write after lazy_clone() moves this storage to bytes of its own: no
   // other thread may use any part of it meanwhile, but may use the clone. True if they moved.
   bool own() { return sharing.load(std::memory_order_acquire) != alone && part(); }
-  bool written(const Row* row) { return version = version + 1, writer = row, own(); }
+  bool written(const Row* row, bool unversioned = false) { return count_write(row, unversioned), own(); }
+  void count_write(const Row* row, bool unversioned) {
+    version = version + (unversioned ? kUnversioned : 1), writer = row;
+  }
+  std::uint32_t tracked() const { return version % kUnversioned; }
   void* expose() { return own(), exposed = true, data; }
 
  private:
+  static constexpr std::uint32_t kUnversioned = 1u << 22;
   bool part();
 };
 

@@ -135,7 +135,7 @@ DTYPE_ELEMENT(std::complex<double>)
 Tensor Tensor::detach() const {
   const TensorImpl& own = there();
   Ref<TensorImpl> t = Ref<TensorImpl>::adopt(TensorImpl::make(own.spec, Ref<Storage>::share(own.storage).leave()));
-  t->inference = own.inference;
+  t->inference = own.inference, t->unversioned = own.unversioned;
   return Tensor(std::move(t));
 }
 

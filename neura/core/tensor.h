@@ -28,6 +28,7 @@ struct TensorImpl {
   std::uint16_t output = 0;      // which output of `history` this is
   bool locked_view = false;      // one of several views of one call (split, unbind): no in-place while recording
   bool inference = false;        // made in inference mode: never recorded
+  bool unversioned = false;      // of Tensor.data and its views: a write is none that a saved value would miss
   bool hosted = false;           // never reset: the host's object may outlive the last handle (core/interpreter.h)
   Storage* storage;
   RelaxedAtomic<History*> history = nullptr;  // of a view: rewritten under a lock at the first query (edge_of)
@@ -40,6 +41,7 @@ struct TensorImpl {
   static void destroy(TensorImpl*);                // the last handle goes: the memory too, or the host decides
   static void free(TensorImpl*);
   static constexpr bool dies_counted = true;  // destroy() finds the last handle still counted
+  bool written(const Row* row) { return storage->written(row, unversioned); }
   char* data() const { return static_cast<char*>(storage->data) + spec.offset * size_of(spec.dtype); }
 };
 
@@ -90,7 +92,7 @@ class Tensor {
   bool is_contiguous() const { return there().spec.contiguous; }
   std::size_t nbytes() const { return there().spec.bytes(); }
   bool is_same(const Tensor& o) const { return impl() == o.impl(); }  // identity, not value
-  std::uint32_t version() const { return there().storage->version; }
+  std::uint32_t version() const { return there().storage->tracked(); }
   std::string str() const;        // values as PyTorch prints them
   std::string debug_str() const;  // also strides, offset, requires_grad, grad_fn, storage
 

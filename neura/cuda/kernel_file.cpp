@@ -1,13 +1,13 @@
 #include "neura/cuda/kernel_file.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include "neura/core/error.h"
 #include "neura/core/file.h"
+#include "neura/core/settings.h"
 
 namespace neura::cuda {
 namespace {
@@ -37,10 +37,10 @@ std::string_view take(std::string_view& file) {
 }
 
 std::string folder() {
-  if (const char* chosen = std::getenv("NEURA_CACHE_DIR")) return chosen;
-  if (const char* caches = std::getenv("XDG_CACHE_HOME"); caches && *caches) return std::string(caches) + "/neura";
-  const char* const home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache/neura" : "";
+  if (const char* chosen = setting(Setting::cache_dir)) return chosen;
+  if (const char* caches = setting_given(Setting::xdg_cache_home)) return std::string(caches) + "/neura";
+  const char* const home = setting_given(Setting::home);
+  return home ? std::string(home) + "/.cache/neura" : "";
 }
 
 }  // namespace

@@ -5,20 +5,12 @@
 
 #include "neura/backend/plugin.h"
 #include "neura/core/interpreter.h"
+#include "neura/core/size_text.h"
 #include "neura/cuda/tables.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::cuda {
 namespace {
-
-std::string in_words(std::size_t bytes) {
-  char text[32];
-  const double n = double(bytes);
-  if (bytes >= std::size_t{1} << 30) std::snprintf(text, sizeof text, "%.2f GiB", n / (1 << 30));
-  else if (bytes >= std::size_t{1} << 20) std::snprintf(text, sizeof text, "%.2f MiB", n / (1 << 20));
-  else std::snprintf(text, sizeof text, "%.2f KiB", n / (1 << 10));
-  return text;
-}
 
 // Without CUDA nothing is pinned: a query alone does not load it.
 std::atomic<bool> ever{false};
@@ -69,15 +61,15 @@ std::string memory_summary(Device d) {
     std::snprintf(row, sizeof row, "  %-34s %16s\n", what, value.c_str());
     text += row;
   };
-  line("in tensors", in_words(m.allocated));
-  line("  at most", in_words(m.allocated_peak));
-  line("taken from the device", in_words(m.reserved));
-  line("  at most", in_words(m.reserved_peak));
-  line("  largest block that is free", in_words(m.largest_free));
-  line("  released, still used by a stream", in_words(m.waiting));
-  line("limit of this process", in_words(m.limit));
-  line("free on the device", in_words(m.free));
-  line("total", in_words(m.total));
+  line("in tensors", size_text(m.allocated));
+  line("  at most", size_text(m.allocated_peak));
+  line("taken from the device", size_text(m.reserved));
+  line("  at most", size_text(m.reserved_peak));
+  line("  largest block that is free", size_text(m.largest_free));
+  line("  released, still used by a stream", size_text(m.waiting));
+  line("limit of this process", size_text(m.limit));
+  line("free on the device", size_text(m.free));
+  line("total", size_text(m.total));
   line("allocations", std::to_string(m.allocations));
   line("  from what was kept", std::to_string(m.hits));
   line("  from the device", std::to_string(m.misses));

@@ -5,11 +5,11 @@
 #include <unistd.h>
 #endif
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "neura/backend/packages.h"
+#include "neura/core/settings.h"
 
 namespace neura::cuda {
 
@@ -40,9 +40,10 @@ struct Nvrtc {
   Nvrtc() : why("a program of WebAssembly loads no libraries") {}
 #else
   Nvrtc() {
-    const char* const chosen = std::getenv("NEURA_NVRTC_LIBRARY");
     void* library = nullptr;
-    for (const std::string& file : chosen ? std::vector<std::string>{chosen} : nvidia_files("libnvrtc.so.13")) {
+    std::vector<std::string> files = nvidia_files("libnvrtc.so.13");
+    if (const char* const chosen = setting(Setting::nvrtc_library)) files.assign(1, chosen);
+    for (const std::string& file : files) {
       if (!library) library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (!library && why.empty()) why = dlerror();
     }

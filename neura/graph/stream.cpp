@@ -182,7 +182,7 @@ bool Stream::rewrite(const Call& c, const Spec& result) {
   Ref<Waiting> promise = std::move(calls_[before & ~kMade].promise);
   promise->call = calls_.size();
   push(c, result, std::move(promise));
-  out->storage->version = out->storage->version + 1, out->storage->writer = c.row;
+  out->storage->count_write(c.row, out->unversioned);
   return true;
 }
 

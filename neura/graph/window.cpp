@@ -1,9 +1,7 @@
 #include "neura/graph/window.h"
 
-#include <cstdlib>
-#include <string_view>
-
 #include "neura/core/error.h"
+#include "neura/core/settings.h"
 #include "neura/core/wrapped.h"
 #include "neura/graph/fused.h"
 #include "neura/graph/stream.h"
@@ -14,10 +12,7 @@ namespace {
 constexpr DTypeSet kTaken = bit(DType::float32) | bit(DType::float64) | bit(DType::float16) | bit(DType::bfloat16);
 
 bool is_enabled() {
-  static const bool enabled = [] {
-    const char* text = std::getenv("NEURA_COMPILE");
-    return !text || std::string_view(text) != "0";
-  }();
+  static const bool enabled = setting_on(Setting::compile, true);
   return enabled;
 }
 bool is_waiting(const Operand& o) { return o.is_tensor() && !has_bytes(o.tensor); }

@@ -6,8 +6,8 @@
 
 namespace neura::nn {
 
-template <> struct BoxedAs<Reduction> {  // "none", "mean", "sum", as in torch
-  static Value value(Reduction r) { return r == Reduction::none ? "none" : r == Reduction::mean ? "mean" : "sum"; }
+template <> struct BoxedAs<Reduction> {  // its word, as in torch
+  static Value value(Reduction r) { return kReductions[int(r)]; }
   static Reduction back(const Value& v) { return to_reduction(unbox<std::string>(v)); }
 };
 

@@ -92,7 +92,7 @@ void announce_writes(const Call& call) {
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
-    t->storage->written(call.row), t->id = ++state.id;
+    t->written(call.row), t->id = ++state.id;
   }
 }
 
@@ -101,7 +101,7 @@ void announce_writes(const Call& call) {
 bool run_kernel(Call& call, Device device, Tensor* results, const Tensor* copies = nullptr) {
   const Row& row = *call.row;
   if (row.written_inputs) announce_writes(call);
-  if (call.destination != Destination::fresh) call.out[0].impl()->storage->written(&row);
+  if (call.destination != Destination::fresh) call.out[0].impl()->written(&row);
   View few[kMaxInputs], out[kMaxOutputs], *in = few;
   std::vector<View> many;  // of a list
   if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
@@ -175,7 +175,7 @@ Tensor make_view(const Call& call, const Spec& spec) {
   v->base = Ref<TensorImpl>::share(x->base ? x->base : x).leave();  // the root: never a chain
   v->seen = v->base->generation;
   v->locked_view = call.row->views_locked || x->locked_view;
-  v->inference = x->inference;
+  v->inference = x->inference, v->unversioned = x->unversioned;
   return Tensor(Ref<TensorImpl>::adopt(v));
 }
 
@@ -308,7 +308,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   bool waits = false;
   if constexpr (may_wait) waits = deferral()->rewrites(call, spec[0]);
   if (!waits && (flat || call.row->kind == Row::pointwise)) {
-    const bool moved = out->storage->written(call.row);  // a kernel that fails has written too
+    const bool moved = out->written(call.row);  // a kernel that fails has written too
     if (moved && flat) [[unlikely]]
       flat->fits(call);
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -14,6 +12,7 @@
 
 #include "neura/core/error.h"
 #include "neura/core/meta.h"
+#include "neura/core/settings.h"
 #include "neura/op/attributes.h"
 #include "neura/op/message.h"
 
@@ -112,7 +111,7 @@ std::recursive_mutex& loading() {
 void load_named() {
   static bool done = false;  // under the lock
   const std::lock_guard hold(loading());
-  const char* named = std::getenv("NEURA_BACKENDS");
+  const char* named = setting(Setting::backends);
   if (std::exchange(done, true) || !named) return;
   std::string_view rest = named;
   while (!rest.empty()) {

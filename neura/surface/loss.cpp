@@ -6,6 +6,7 @@
 #include "neura/ops/nn/norm.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/surface/list.h"
+#include "neura/surface/reduction.h"
 
 namespace neura::surface {
 namespace {
@@ -14,19 +15,11 @@ using T = const Tensor&;
 using Flag = std::optional<bool>;
 using Word = std::string_view;
 
-// size_average and reduce came before reduction; where one of them is given, it counts.
-Word word_of(Flag size_average, Flag reduce, Word reduction) {
-  if (!size_average && !reduce) return reduction;
-  return !reduce.value_or(true) ? "none" : size_average.value_or(true) ? "mean" : "sum";
-}
-Reduction of(Flag size_average, Flag reduce, Word reduction) {
-  return to_reduction(word_of(size_average, reduce, reduction));
-}
 template <Tensor (*f)(T, T, ReductionOptions)> Tensor of_two(T x, T y, Flag average, Flag reduce, Word r) {
-  return f(x, y, {of(average, reduce, r)});
+  return f(x, y, {reduction_of(average, reduce, r)});
 }
 template <Tensor (*f)(T, T, ReductionOptions, T)> Tensor weighted(T x, T y, Flag average, Flag reduce, Word r, T w) {
-  return f(x, y, {of(average, reduce, r)}, w);
+  return f(x, y, {reduction_of(average, reduce, r)}, w);
 }
 
 void add_classes(const List& s) {
@@ -34,7 +27,7 @@ void add_classes(const List& s) {
       "cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', "
       "label_smoothing=0)",
       [](T x, T y, T w, Flag average, std::int64_t ignore, Flag reduce, Word r, double smoothing) {
-        return cross_entropy(x, y, {w, ignore, of(average, reduce, r), smoothing});
+        return cross_entropy(x, y, {w, ignore, reduction_of(average, reduce, r), smoothing});
       },
       function,
       "Cross entropy of logits: -log_softmax(input)[target]; input [C], [N, C] or [N, C, d1, ...], target class "
@@ -42,21 +35,21 @@ void add_classes(const List& s) {
   s.add(
       "nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, std::int64_t ignore, Flag reduce, Word r) {
-        return nll_loss(x, y, {w, ignore, of(average, reduce, r)});
+        return nll_loss(x, y, {w, ignore, reduction_of(average, reduce, r)});
       },
       function,
       "Negative log likelihood: -input[target] of log-probabilities and class indices. See neura.nn.NLLLoss.");
   s.add(
       "binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, Flag reduce, Word r) {
-        return binary_cross_entropy(x, y, {w, of(average, reduce, r)});
+        return binary_cross_entropy(x, y, {w, reduction_of(average, reduce, r)});
       },
       function, "Binary cross entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)).");
   s.add(
       "binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction='mean', "
       "pos_weight=None)",
       [](T x, T y, T w, Flag average, Flag reduce, Word r, T positive) {
-        return binary_cross_entropy_with_logits(x, y, {w, of(average, reduce, r), positive});
+        return binary_cross_entropy_with_logits(x, y, {w, reduction_of(average, reduce, r), positive});
       },
       function,
       "Binary cross entropy of sigmoid(input), computed without overflow; pos_weight multiplies the loss of positive "
@@ -64,14 +57,14 @@ void add_classes(const List& s) {
   s.add(
       "multi_margin_loss(input, target, p=1, margin=1, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, int p, double margin, T w, Flag average, Flag reduce, Word r) {
-        return multi_margin_loss(x, y, {p, margin, w, of(average, reduce, r)});
+        return multi_margin_loss(x, y, {p, margin, w, reduction_of(average, reduce, r)});
       },
       function,
       "Multi-class hinge loss: max(0, margin - input[target] + input[i])^p, the mean over the other classes i.");
   s.add(
       "multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, T w, Flag average, Flag reduce, Word r) {
-        return multilabel_soft_margin_loss(x, y, {w, of(average, reduce, r)});
+        return multilabel_soft_margin_loss(x, y, {w, reduction_of(average, reduce, r)});
       },
       function, "binary_cross_entropy_with_logits of each class, the mean over the classes.");
   s.add("multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction='mean')",
@@ -111,7 +104,7 @@ void add_pairs(const List& s) {
   s.add(
       "smooth_l1_loss(input, target, size_average=None, reduce=None, reduction='mean', beta=1)",
       [](T x, T y, Flag average, Flag reduce, Word r, double beta) {
-        return smooth_l1_loss(x, y, {of(average, reduce, r), beta});
+        return smooth_l1_loss(x, y, {reduction_of(average, reduce, r), beta});
       },
       function, "Smooth L1 loss: d^2 / (2 beta) where d = |input - target| < beta, else d - beta / 2.");
   s.add(
@@ -123,7 +116,7 @@ void add_pairs(const List& s) {
   s.add(
       "kl_div(input, target, size_average=None, reduce=None, reduction='mean', log_target=False)",
       [](T x, T y, Flag average, Flag reduce, Word word, bool log_target) {
-        const Word r = word_of(average, reduce, word);
+        const Word r = reduction_word(average, reduce, word);
         if (r == "batchmean") return kl_div(x, y, {.log_target = log_target, .batchmean = true});
         return kl_div(x, y, {to_reduction(r), log_target});
       },
@@ -133,7 +126,7 @@ void add_pairs(const List& s) {
   s.add(
       "hinge_embedding_loss(input, target, margin=1, size_average=None, reduce=None, reduction='mean')",
       [](T x, T y, double margin, Flag average, Flag reduce, Word r) {
-        return hinge_embedding_loss(x, y, {margin, of(average, reduce, r)});
+        return hinge_embedding_loss(x, y, {margin, reduction_of(average, reduce, r)});
       },
       function, "input where target is 1, max(0, margin - input) where it is -1.");
 }
@@ -143,7 +136,7 @@ void add_likelihoods(const List& s) {
       "poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, "
       "reduction='mean')",
       [](T x, T y, bool log_input, bool full, Flag average, double eps, Flag reduce, Word r) {
-        return poisson_nll_loss(x, y, {log_input, full, eps, of(average, reduce, r)});
+        return poisson_nll_loss(x, y, {log_input, full, eps, reduction_of(average, reduce, r)});
       },
       function,
       "Poisson negative log likelihood: exp(input) - target * input, or without log_input, input - target * log(input "
@@ -170,20 +163,20 @@ void add_triples(const List& s) {
   s.add(
       "margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean')",
       [](T a, T b, T y, double margin, Flag average, Flag reduce, Word r) {
-        return margin_ranking_loss(a, b, y, {margin, of(average, reduce, r)});
+        return margin_ranking_loss(a, b, y, {margin, reduction_of(average, reduce, r)});
       },
       function, "max(0, -target (input1 - input2) + margin).");
   s.add(
       "cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction='mean')",
       [](T a, T b, T y, double margin, Flag average, Flag reduce, Word r) {
-        return cosine_embedding_loss(a, b, y, {margin, of(average, reduce, r)});
+        return cosine_embedding_loss(a, b, y, {margin, reduction_of(average, reduce, r)});
       },
       function, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
   s.add(
       "triplet_margin_loss(anchor, positive, negative, margin=1, p=2, eps=1e-6, swap=False, size_average=None, "
       "reduce=None, reduction='mean')",
       [](T a, T p, T q, double margin, double power, double eps, bool swap, Flag average, Flag reduce, Word r) {
-        return triplet_margin_loss(a, p, q, {margin, power, eps, swap, of(average, reduce, r)});
+        return triplet_margin_loss(a, p, q, {margin, power, eps, swap, reduction_of(average, reduce, r)});
       },
       function, "Triplet loss: max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.");
   s.add("cosine_similarity(x1, x2, dim=1, eps=1e-8)", &cosine_similarity, function,

@@ -30,8 +30,11 @@ constexpr Operands kOperands[] = {
 };
 }  // namespace operand
 constexpr std::string_view kInPlace[] = {
-#define INPLACE(row) #row,
-#include "neura/tables/without_formulas.h"
+#define ACTIVATION(...)
+#define ACTIVATION_WITH(...)
+#define ACTIVATION_INPLACE(Name, function) #function,
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) #function,
+#include "neura/nn/activations.def"
 };
 constexpr std::string_view kSpecial[] = {
 #define SPECIAL(row) #row,
@@ -57,7 +60,7 @@ RowFunction function_of(const Row& row) {
       if (o.names[i]) f.operands[i] = o.names[i];
   }
   f.takes_inplace = holds(kInPlace, name);
-  f.special = (row.family == Family::special && name != "lgamma") || holds(kSpecial, name);  // there it is gammaln
+  f.special = holds(kSpecial, name);
   return f;
 }
 

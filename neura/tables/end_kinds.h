@@ -1,7 +1,6 @@
 #undef FAMILY
 #undef END_FAMILY
 #undef OPERANDS
-#undef INPLACE
 #undef SPECIAL
 #undef ALIAS
 #undef SPECIAL_ALIAS

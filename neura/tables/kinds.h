@@ -4,8 +4,8 @@
 // condition): a call whose attribute does not meet the condition is refused (ValueError) by the row.
 //
 // What is said of a row behind it, for the surface alone: OPERANDS(row, which operands may be numbers, names...), where
-// these are not the second one, and input, other; INPLACE(row): the function takes inplace=False; SPECIAL(row): it is
-// in neura.special, too; ALIAS(name, row), SPECIAL_ALIAS(name, row): another name of it, there as well.
+// these are not the second one, and input, other; SPECIAL(row): it is in neura.special, too; ALIAS(name, row),
+// SPECIAL_ALIAS(name, row): another name of it, there as well.
 #ifndef FAMILY
 #define FAMILY(name)
 #endif
@@ -14,9 +14,6 @@
 #endif
 #ifndef OPERANDS
 #define OPERANDS(...)
-#endif
-#ifndef INPLACE
-#define INPLACE(...)
 #endif
 #ifndef SPECIAL
 #define SPECIAL(...)

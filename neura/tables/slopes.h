@@ -18,17 +18,20 @@ template <class N> NEURA_HD constexpr Normal<N> normal_at(N x) {
   return {0.5_c * erfc(-0.7071067811865476_c * x), 0.3989422804014327_c * exp(-0.5_c * x * x)};
 }
 #ifdef __CUDA_ARCH__
-// exp(-x^2 / 2) is 2^s, and what rounding took from s and from the square is put right; erfc by batch_math.h's
+#include "neura/tables/coefficients.h"
+// exp(-x^2 / 2) is 2^s, and what rounding took from s and from the square is put right; erfc by coefficients.h's
 // polynomial. To 4e-7 of the true values down to -12.
+__device__ inline float polynomial(float, float last) { return last; }
+template <class... F> __device__ float polynomial(float t, float first, F... rest) {
+  return polynomial(t, rest...) * t + first;
+}
 __device__ inline Normal<float> normal_at(float x) {
   const float a = fabsf(x), c = a > 14.4f ? 14.4f : a, square = c * c, s = -0.7213475f * square;
   const float lost = fmaf(-0.7213475f, fmaf(c, c, -square), fmaf(-9.629815e-9f, square, fmaf(-0.7213475f, square, -s)));
   const float power = ::exp2f(s), e = fmaf(0.69314718f * power, lost, power);
-  float t, p = -0.1295409682f;
+  float t;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(0.21213203f, c, 1.f)));
-  p = p * t + 0.4856580207f, p = p * t - 0.5124914129f, p = p * t + 0.5479883697f, p = p * t - 0.09485680792f;
-  p = p * t + 0.2150248482f, p = p * t + 0.1483103484f, p = p * t + 0.170719899f, p = p * t + 0.1691876835f;
-  const float tail = 0.5f * t * p * e;
+  const float tail = 0.5f * t * polynomial(t, NEURA_ERFC_COEFFICIENTS(f)) * e;
   return {x < 0.f ? tail : 1.f - tail, 0.3989422804f * e};
 }
 #endif

@@ -149,7 +149,11 @@ void bind_attributes() {
 }
 
 void bind_computed_attributes() {
-  computed("data", detach_all,
+  const auto data = [](const Tensor& t) {
+    Tensor alias = detach_all(t);
+    return alias.impl()->unversioned = true, alias;
+  };
+  computed("data", data,
            nb::cpp_function([](const Tensor& t, const Tensor& data) { nn::set_data(t, data); }, "self"_a, "data"_a));
   computed("T", [](const Tensor& t) {
     Dims order;

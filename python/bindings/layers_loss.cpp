@@ -86,7 +86,7 @@ void bind_divergence(nb::module_& n) {
 
 reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, which is the divergence itself.)",
       [](Flag average, Flag reduce, Word word, bool log_target) {
-        const Word wanted = word_of(average, reduce, word);
+        const Word wanted = reduction_word(average, reduce, word);
         const bool batch = wanted == "batchmean";
         return nn::make<nn::KLDivLoss>(
             nn::KLDivLossOptions{batch ? Reduction::mean : to_reduction(wanted), log_target, batch});

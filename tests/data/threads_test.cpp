@@ -19,8 +19,8 @@
 namespace neura::data {
 namespace {
 
-// Threads of this process that run or could, but for the one that asks. The list is read while they go on: where one thread hands
-// its work to another, both may be seen running.
+// Threads of this process that run or could, but for the one that asks. The list is read while they go on: where one
+// thread hands its work to another, both may be seen running.
 int busy_threads() {
   int busy = 0;
   std::error_code gone;

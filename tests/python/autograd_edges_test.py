@@ -142,3 +142,36 @@ def test_a_gradient_of_nothing_is_a_mistake():
     x, _, z = leaves()
     with pytest.raises(errors.ValueError, match="grad: expected at least one tensor as inputs, got none"):
         neura.autograd.grad(z.sum(), [])
+
+
+def test_writes_through_data_are_not_missed_by_backward():
+    x = neura.ones(3, requires_grad=True)
+    y = x.exp()
+    y.data.mul_(2)
+    assert y._version == 0
+    y.sum().backward()
+    assert x.grad.tolist() == (2 * x.detach().exp()).tolist()  # with what is there now, as in PyTorch
+
+    w = neura.ones(2, requires_grad=True)
+    z = (w * w).sum()
+    w.data[0] = 5  # through views
+    w.data.view(2)[1] = 7
+    w.data.detach().add_(1)  # and what is detached
+    assert w._version == 0 and w.tolist() == [6, 8]
+    z.backward()
+    assert w.grad.tolist() == [12, 16]
+
+    z = (w * w).sum()
+    w.detach().mul_(2)  # detach() is not data
+    with pytest.raises(neura.errors.InplaceError, match="mul_ changed it in place"):
+        z.backward()
+
+
+def test_autocast_casts_anew_what_was_written_through_data():
+    w = neura.ones(4, 4, requires_grad=True)
+    x = neura.ones(4, 4)
+    with neura.autocast("cpu", dtype=neura.bfloat16):
+        first = x @ w
+        w.data.mul_(2)
+        second = x @ w
+    assert first[0, 0].item() == 4 and second[0, 0].item() == 8

@@ -2,11 +2,10 @@
 
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 
 #include "hwy/highway.h"
 #include "hwy/nanobenchmark.h"
+#include "neura/core/settings.h"
 
 // libhwy 1.0 measures how fine the processor's clock is whenever it is loaded, 5 ms of every program's start, for what
 // Measure() in it alone needs. Ours is found first.
@@ -46,8 +45,8 @@ const char* use_cpu_target(int i) {
 }
 
 void obey_cpu_variable() {
-  const char* wanted = std::getenv("NEURA_CPU");
-  if (!wanted || !*wanted) return;
+  const char* wanted = setting_given(Setting::cpu);
+  if (!wanted) return;
   for (int i = cpu_targets(); i-- > 0;) {
     const char* name = hwy::TargetName(nth(i));
     std::size_t k = 0;

@@ -3,9 +3,21 @@
 // counts them, from 1, and one more element: 0, or the number of the first pivot that is 0 (`info`). An algorithm that
 // does not converge, and an element that is not finite where it may not be, fail with DeviceFailure::singular.
 #pragma once
+#include <algorithm>
+
 #include "neura/backend/backend.h"
 
 namespace neura {
+
+struct MatrixSizes {  // an operand's
+  std::int64_t count = 1, rows, columns;
+  explicit MatrixSizes(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
+    for (int d = 0; d < a.rank() - 2; ++d) count *= a.size(d);
+  }
+  std::int64_t numel() const { return rows * columns; }
+  std::int64_t least() const { return std::min(rows, columns); }
+  std::int64_t most() const { return std::max(rows, columns); }
+};
 
 struct linalg_kernels {
   // a [m, n]: lu has U, and L without its diagonal of ones; pivots [min(m, n) + 1]

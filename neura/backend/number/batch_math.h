@@ -2,6 +2,7 @@
 // The rest of batch.h: what goes lane by lane, logarithms, trigonometry, powers, complex numbers.
 // Lists of macros change with every pass of the formatter.
 // clang-format off
+#include "neura/tables/coefficients.h"
 
 // One lane at a time: primitives, and what has no polynomial here.
 template <class T, class F> Batch<T> per_lane(F f, Batch<T> x) {
@@ -39,12 +40,11 @@ PER_LANE1(asinh) PER_LANE1(atanh) PER_LANE1(erfinv) PER_LANE2(atan2) PER_LANE2(n
              -1.45660718464996e-05_c);
   return within_bounds(y, -1_c, 1_c);
 }
-// exp(a^2) erfc(a) = t P(t), t = 1 / (1 + 0.3 a), to 2e-8 up to a = 10.2; what rounding the square took is put right.
+// By coefficients.h's polynomial; what rounding the square took is put right.
 template <class T> HWY_INLINE Batch<T> erfc(Batch<T> x) {
   if constexpr (sizeof(T) == 8) return per_lane(static_cast<T (*)(T)>(&erfc), x);
   const Batch<T> a = within_bounds(abs(x), 0_c, 12_c), square = a * a, rest = fma(a, a, -square);
-  const Batch<T> t = 1_c / (1_c + 0.3_c * a), p = horner(t, 0.1691876835_c, 0.170719899_c, 0.1483103484_c,
-      0.2150248482_c, -0.09485680792_c, 0.5479883697_c, -0.5124914129_c, 0.4856580207_c, -0.1295409682_c);
+  const Batch<T> t = 1_c / (1_c + 0.3_c * a), p = horner(t, NEURA_ERFC_COEFFICIENTS(_c));
   const Batch<T> y = t * p * (1_c - rest) * exp(-square);
   return where(x < 0_c, 2_c - y, y);
 }

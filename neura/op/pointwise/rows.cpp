@@ -17,7 +17,7 @@ struct Place {
     using Rows = name##_rows;  \
     constexpr Family family = Family::name;
 #define END_FAMILY }
-#define ROW1(name, ...) constexpr Place name{family, offsetof(Rows, name) / sizeof(Slot)};
+#define ROW1(name, ...) constexpr Place name{family, offsetof(Rows, name) / sizeof(KernelSlot)};
 #define ROW2 ROW1
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"

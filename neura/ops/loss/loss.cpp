@@ -1,6 +1,9 @@
 // Losses of classes: cross_entropy and nll_loss, forward and backward one pass each.
 #include "neura/ops/loss/loss.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "neura/backend/kernels/loss.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -16,12 +19,11 @@
 namespace neura {
 
 Reduction to_reduction(std::string_view text) {
-  if (text == "mean") return Reduction::mean;
-  if (text == "sum") return Reduction::sum;
-  check<ValueError>(text == "none", [&] {
+  const auto* found = std::find(std::begin(kReductions), std::end(kReductions), text);
+  check<ValueError>(found != std::end(kReductions), [&] {
     return "reduction: expected \"none\", \"mean\" or \"sum\", got \"" + std::string(text) + "\"";
   });
-  return Reduction::none;
+  return Reduction(found - kReductions);
 }
 
 Tensor reduced(const Tensor& loss, Reduction reduction) {

@@ -18,9 +18,6 @@ Dims trailing(int first, int rank) {
 // The sum over what comes before the normalised dimensions; sum over no dimension would be over all.
 Tensor sum_leading(const Tensor& t, int first) { return first ? sum(t, trailing(0, first)) : t; }
 
-// The kernels need the normalised dimensions to be mergeable into one.
-Tensor laid_out(const Tensor& x, int first) { return first >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x); }
-
 Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
   Shape sizes = x.sizes();
   for (int i = first; i < x.rank; ++i) sizes[i] = 1;

@@ -1,4 +1,4 @@
-// What the normalisations share.
+// What the normalisations share, softmax among them.
 #pragma once
 #include <string>
 
@@ -17,6 +17,12 @@ inline Spec absent() {
 }
 // A floating input; weight and bias of its dtype, or float32 where it is a half. DTypeError.
 void check_norm_dtypes(const char* op, const Spec& x, const Spec& w, const Spec& b);
+
+// What a kernel of the dimensions from `first` on takes, or of that one alone: the last one may be strided, for others
+// x is contiguous.
+inline Tensor laid_out(const Tensor& x, int first) {
+  return first >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x);
+}
 
 // Of weight or bias, whichever is wanted.
 inline DType parameter_dtype(const Gradient& g, DType otherwise) {

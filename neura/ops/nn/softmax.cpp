@@ -1,14 +1,14 @@
-#include "neura/core/error_details.h"
 #include "neura/ops/nn/softmax.h"
 
 #include <algorithm>
 
 #include "neura/backend/kernels/softmax.h"
+#include "neura/core/error_details.h"
 #include "neura/op/apply.h"
+#include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/op/cast_scope.h"
-#include "neura/ops/create/copy.h"
+#include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
 
 namespace neura {
@@ -19,8 +19,6 @@ void check_floating(const char* op, const Spec& x) {
     return std::string(op) + ": expected a floating dtype, got " + x.str() + "; give dtype = float32, or convert it";
   });
 }
-// The last dimension may be strided; softmax over any other needs a contiguous tensor.
-Tensor laid_out(const Tensor& x, int dim) { return dim >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x); }
 
 template <SoftmaxKind kind> struct Softmax {
   static constexpr bool logarithm = kind == SoftmaxKind::log_softmax;

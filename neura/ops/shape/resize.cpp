@@ -41,7 +41,7 @@ Tensor& resize_(Tensor& self, const Shape& size) {
     Ref<Storage>::drop(old);
   }
   t->spec = spec;
-  t->storage->written(nullptr);
+  t->written(nullptr);
   t->id = ++state.id;
   return self;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "neura/backend/view.h"
+#include "neura/backend/width.h"
 #include "neura/core/walk.h"
 
 namespace neura {
@@ -11,20 +12,6 @@ struct Bytes16 {
   std::uint64_t half[2];
 };
 
-// f(U()) with an unsigned type of so many bytes.
-template <class F> void visit_width(int bytes, const F& f) {
-  switch (bytes) {
-    case 1:
-      return f(std::uint8_t());
-    case 2:
-      return f(std::uint16_t());
-    case 4:
-      return f(std::uint32_t());
-    case 8:
-      return f(std::uint64_t());
-    default:
-      return f(Bytes16());
-  }
-}
+template <class F> void visit_width(int bytes, const F& f) { with_width<Bytes16>(bytes, f); }
 
 }  // namespace neura

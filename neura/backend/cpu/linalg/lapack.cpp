@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "neura/core/settings.h"
+
 #ifndef __EMSCRIPTEN__
 #include <dlfcn.h>
 
@@ -80,13 +82,12 @@ bool fill(void* handle, Library& l) {
 void* open(const char* name) {
   void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 #ifdef __x86_64__
-  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-  if (handle && !std::strcmp(core_of(handle), "Prescott") && __builtin_cpu_supports("avx2") &&
-      !std::getenv(kVariable)) {
+  constexpr Setting kCore = Setting::openblas_coretype;
+  if (handle && !std::strcmp(core_of(handle), "Prescott") && __builtin_cpu_supports("avx2") && !setting(kCore)) {
     dlclose(handle);
-    setenv(kVariable, __builtin_cpu_supports("avx512vl") ? "SkylakeX" : "Haswell", 1);
+    setenv(variable_of(kCore), __builtin_cpu_supports("avx512vl") ? "SkylakeX" : "Haswell", 1);
     handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    unsetenv(kVariable);
+    unsetenv(variable_of(kCore));
   }
 #endif
   return handle;
@@ -108,7 +109,7 @@ std::vector<std::string> neighbours() {
 
 const Library* load() {
   std::vector<std::string> names;
-  if (const char* asked = std::getenv("NEURA_LAPACK"); asked && *asked) names.push_back(asked);
+  if (const char* asked = setting_given(Setting::lapack)) names.push_back(asked);
   for (const char* name : {"libopenblas.so.0", "liblapack.so.3", "libopenblas.dylib"}) names.push_back(name);
   const auto first_of = [](const std::vector<std::string>& all) -> const Library* {
     for (const std::string& name : all) {

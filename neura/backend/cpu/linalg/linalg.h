@@ -14,15 +14,6 @@ namespace neura::batched {
 
 using lapack::Int;
 
-struct MatrixSizes {  // [..., rows, columns]
-  std::int64_t count = 1, rows, columns;
-  explicit MatrixSizes(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
-    for (int d = 0; d < a.rank() - 2; ++d) count *= a.size(d);
-  }
-  std::int64_t numel() const { return rows * columns; }
-  std::int64_t least() const { return std::min(rows, columns); }
-};
-
 // Memory of one thread, cut from the front.
 class Memory {
  public:

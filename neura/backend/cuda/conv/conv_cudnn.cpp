@@ -3,10 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "neura/backend/cuda/conv/conv.h"
+#include "neura/core/settings.h"
 
 #ifdef NEURA_CUDNN
 #include <memory>
@@ -24,12 +24,8 @@ namespace neura::cuda {
 namespace {
 std::atomic<std::int64_t> done{0};  // convolutions that cuDNN has computed
 
-bool switched_on(const char* variable, bool unset) {
-  const char* const value = std::getenv(variable);
-  return value && *value ? std::strcmp(value, "0") != 0 : unset;
-}
 std::atomic<bool>& wanted() {
-  static std::atomic<bool> on{switched_on("NEURA_CUDNN", true)};
+  static std::atomic<bool> on{setting_on(Setting::cudnn, true)};
   return on;
 }
 }  // namespace
@@ -274,7 +270,7 @@ float time_of(Session& session, Plan& p, int index, const ConvData& data) {
   return ms;
 }
 Plan best_plan(Session& session, const Key& k, int index, const ConvData& data, bool may_wait) {
-  static const bool timed = switched_on("NEURA_CUDNN_BENCHMARK", false);
+  static const bool timed = setting_on(Setting::cudnn_benchmark, false);
   const std::size_t most = timed && may_wait ? kTimed : 1;
   std::vector<Plan> plans;
   if (k.bias) plans = plans_of(session, k, true, most);

@@ -29,7 +29,7 @@ struct Library {
 
   Library() {
     cublas_lt();  // which cuDNN names without a folder: loaded, it is found
-    void* const library = open_library("NEURA_CUDNN_LIBRARY", "libcudnn.so.9");
+    void* const library = open_library(Setting::cudnn_library, "libcudnn.so.9");
     loaded = library;
 #define X(name) \
   if (loaded) name = reinterpret_cast<decltype(name)>(dlsym(library, #name)), loaded = name;

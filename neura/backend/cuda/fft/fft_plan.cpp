@@ -30,7 +30,7 @@ struct Library {
   bool loaded = false;
 
   Library() {
-    void* const library = open_library("NEURA_CUFFT_LIBRARY", "libcufft.so." NEURA_TEXT(CUFFT_VER_MAJOR));
+    void* const library = open_library(Setting::cufft_library, "libcufft.so." NEURA_TEXT(CUFFT_VER_MAJOR));
     loaded = library;
 #define X(name) \
   if (loaded) name = reinterpret_cast<decltype(name)>(dlsym(library, #name)), loaded = name;

@@ -6,6 +6,7 @@
 #include "neura/backend/cuda/runtime/report.h"
 #include "neura/backend/cuda/runtime/stream.h"
 #include "neura/backend/kernels/index.h"
+#include "neura/backend/width.h"
 
 namespace neura::cuda {
 
@@ -65,20 +66,7 @@ inline int rank_of(const View& v) { return v.rank() ? v.rank() : 1; }
 struct alignas(16) Sixteen {
   std::uint64_t half[2];
 };
-template <class F> void visit_width(int bytes, F&& f) {  // f(U()) with a type of so many bytes
-  switch (bytes) {
-    case 1:
-      return f(std::uint8_t());
-    case 2:
-      return f(std::uint16_t());
-    case 4:
-      return f(std::uint32_t());
-    case 8:
-      return f(std::uint64_t());
-    default:
-      return f(Sixteen());
-  }
-}
+template <class F> void visit_width(int bytes, const F& f) { with_width<Sixteen>(bytes, f); }
 
 // How many bytes may be moved at once: more than an element's where the innermost dimension has one index for all its
 // elements (no operand `index`: there is none), which are contiguous in the operands `moved` (a bit each), and

@@ -8,16 +8,6 @@
 
 namespace neura::cuda {
 
-struct MatrixSizes {  // [..., rows, columns]
-  std::int64_t count = 1, rows, columns;
-  explicit MatrixSizes(const View& a) : rows(a.size(a.rank() - 2)), columns(a.size(a.rank() - 1)) {
-    for (int d = 0; d < a.rank() - 2; ++d) count *= a.size(d);
-  }
-  std::int64_t numel() const { return rows * columns; }
-  std::int64_t least() const { return std::min(rows, columns); }
-  std::int64_t most() const { return std::max(rows, columns); }
-};
-
 // Kernels by a warp for each matrix, in place: worth it for small matrices, and for many. linalg_small.cu
 inline bool by_warps(const MatrixSizes& b) { return b.most() <= 32 || (b.most() <= 128 && b.count >= 16); }
 // LU of a [m, n]; pivots [min(m, n) + 1] with info

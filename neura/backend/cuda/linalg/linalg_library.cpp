@@ -12,14 +12,14 @@ namespace neura::cuda::solver {
 Library::Library() {
   constexpr const char *solver = "libcusolver.so." NEURA_TEXT(CUSOLVER_VER_MAJOR),
                        *blas = "libcublas.so." NEURA_TEXT(CUBLAS_VER_MAJOR);
-  void* at = open_library("NEURA_CUBLAS_LIBRARY", blas);
+  void* at = open_library(Setting::cublas_library, blas);
   if (!at) missing = blas;
 #define X(name) \
   if (!missing && !(name = reinterpret_cast<decltype(name)>(dlsym(at, #name)))) missing = blas;
   NEURA_BLAS_CALLS(X)
 #undef X
   if (missing) return;
-  at = open_library("NEURA_CUSOLVER_LIBRARY", solver);
+  at = open_library(Setting::cusolver_library, solver);
   if (!at) missing = solver;
 #define X(name) \
   if (!missing && !(name = reinterpret_cast<decltype(name)>(dlsym(at, #name)))) missing = solver;

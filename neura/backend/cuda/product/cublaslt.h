@@ -31,7 +31,7 @@ struct CublasLt {
   bool loaded = false;
 
   CublasLt() {
-    void* const library = open_library("NEURA_CUBLASLT_LIBRARY", file);
+    void* const library = open_library(Setting::cublaslt_library, file);
     loaded = library;
 #define X(name) \
   if (loaded) name = reinterpret_cast<decltype(name)>(dlsym(library, #name)), loaded = name;

@@ -2,16 +2,13 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "neura/backend/packages.h"
 
 namespace neura::cuda {
 
-void* open_library(const char* variable, const char* name) {
+void* open_library(Setting chosen, const char* name) {
   constexpr int how = RTLD_NOW | RTLD_LOCAL;
-  const char* const chosen = std::getenv(variable);
-  if (chosen && *chosen) return dlopen(chosen, how);
+  if (const char* file = setting_given(chosen)) return dlopen(file, how);
   for (const std::string& file : nvidia_files(name))
     if (void* library = dlopen(file.c_str(), how)) return library;
   return nullptr;

@@ -7,18 +7,11 @@
 #include "neura/backend/cuda/runtime/memory.h"
 #include "neura/backend/cuda/runtime/memory_pool.h"
 #include "neura/backend/cuda/runtime/stream.h"
+#include "neura/core/size_text.h"
 
 namespace neura::cuda::memory {
 namespace {
 
-std::string in_words(std::size_t bytes) {
-  char text[32];
-  const double n = double(bytes);
-  if (bytes >= std::size_t{1} << 30) std::snprintf(text, sizeof text, "%.2f GiB", n / (1 << 30));
-  else if (bytes >= std::size_t{1} << 20) std::snprintf(text, sizeof text, "%.2f MiB", n / (1 << 20));
-  else std::snprintf(text, sizeof text, "%zu bytes", bytes);
-  return text;
-}
 std::string largest(const Pool& p) {  // " (the largest: 2 of 1.00 GiB, 512.00 MiB)"
   std::map<std::size_t, int, std::greater<>> sizes;
   for (const auto& [data, b] : p.used) ++sizes[b->size];
@@ -26,7 +19,7 @@ std::string largest(const Pool& p) {  // " (the largest: 2 of 1.00 GiB, 512.00 M
   int shown = 0;
   for (const auto& [size, n] : sizes) {
     if (shown++ == 3) break;
-    text += (text.empty() ? " (the largest: " : ", ") + (n > 1 ? std::to_string(n) + " of " : "") + in_words(size);
+    text += (text.empty() ? " (the largest: " : ", ") + (n > 1 ? std::to_string(n) + " of " : "") + size_text(size);
   }
   return text.empty() ? text : text + ")";
 }
@@ -78,12 +71,12 @@ std::size_t limit_of(Pool& p) { return std::size_t(double(p.now.total) * p.fract
 Failed out_of_memory(Pool& p, int index, std::size_t bytes) {
   std::size_t free = 0, total = 0;
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
-  const std::string limit = p.fraction < 1 ? "; this process may take " + in_words(limit_of(p)) : "";
+  const std::string limit = p.fraction < 1 ? "; this process may take " + size_text(limit_of(p)) : "";
   return fail(DeviceFailure::memory,
               "expected %s on cuda:%d, got none; %s are in tensors%s, %s more are kept in caches, %s of %s are free%s; "
               "use smaller batches, or let go of tensors",
-              in_words(bytes).c_str(), index, in_words(p.now.allocated).c_str(), largest(p).c_str(),
-              in_words(p.now.reserved - p.now.allocated).c_str(), in_words(free).c_str(), in_words(total).c_str(),
+              size_text(bytes).c_str(), index, size_text(p.now.allocated).c_str(), largest(p).c_str(),
+              size_text(p.now.reserved - p.now.allocated).c_str(), size_text(free).c_str(), size_text(total).c_str(),
               limit.c_str());
 }
 

@@ -1,12 +1,12 @@
 #include "neura/backend/cuda/runtime/report.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
 #include "neura/backend/cuda/runtime/capture.h"
 #include "neura/backend/cuda/runtime/launch.h"
+#include "neura/core/settings.h"
 
 namespace neura::cuda {
 namespace {
@@ -62,10 +62,7 @@ Failed reported(int index) {
 }
 
 Failed launched(int index) {
-  static const bool blocking = [] {
-    const char* value = std::getenv("NEURA_CUDA_LAUNCH_BLOCKING");
-    return value && *value == '1';
-  }();
+  static const bool blocking = setting_on(Setting::cuda_launch_blocking, false);
   if (Failed f = not_started()) return f;
   if (Failed f = failed(cudaGetLastError(), "launch")) return f;
   if (!blocking || capturing(index)) return nullptr;

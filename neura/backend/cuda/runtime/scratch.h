@@ -13,6 +13,7 @@ class Scratch {
     for (int i = 0; i < count_; ++i) memory::release(index_, blocks_[i]);
   }
   template <class T> Failed take(std::size_t bytes, T** data) {
+    *data = nullptr;
     if (count_ == 8) return fail(DeviceFailure::device, "a kernel asked for more than eight blocks of scratch memory");
     void* p = nullptr;
     std::size_t capacity;
