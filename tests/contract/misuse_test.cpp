@@ -68,7 +68,7 @@ TEST(Misuse, Shapes) {
          [] {
            conv2d(floats({8, 3, 32, 32}), floats({16, 16, 3, 3}));
          },
-         {"conv2d", "got 3", "16 channels"}},
+         {"conv2d", "16 channels", "got 3"}},
         {"linear of another width",
          [] {
            linear(floats({2, 3}), floats({4, 5}));

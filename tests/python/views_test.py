@@ -52,7 +52,7 @@ def test_views_alias_their_base(name):
         assert y.tolist() == (numpy_view(a) + 1).tolist()
         version = x._version
         y[(0,) * y.dim()] = 40  # and the other way round
-        assert 40 in x and x._version > version
+        assert 40 in x and (x._version > version) == (name != "data")
 
 
 @pytest.mark.parametrize("name", [n for n in VIEWS if n not in ("detach", "data", "tensor_split")])
