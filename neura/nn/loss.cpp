@@ -5,11 +5,11 @@
 namespace neura::nn {
 
 #define FIELD(name) .name = name,
-#define LOSS(Name, function, Taken, fields) \
-  NEURA_LAYER_BODY(Name)                    \
+#define LOSS(Name, function, Taken, fields, ...) \
+  NEURA_LAYER_BODY(Name)                         \
   Tensor Name::forward(const Tensor& input, const Tensor& target) const { return function(input, target, {fields}); }
-#define LOSS3(Name, function, na, nb, nc, Taken, fields) \
-  NEURA_LAYER_BODY(Name)                                 \
+#define LOSS3(Name, function, na, nb, nc, Taken, fields, ...) \
+  NEURA_LAYER_BODY(Name)                                      \
   Tensor Name::forward(const Tensor& a, const Tensor& b, const Tensor& c) const { return function(a, b, c, {fields}); }
 #include "neura/nn/losses.def"
 

@@ -12,7 +12,7 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
 };
 
 #define FIELD(name) , name
-#define LOSS(Name, function, Taken, fields)                          \
+#define LOSS(Name, function, Taken, fields, ...)                     \
   using Name##Options = neura::Taken;                                \
   struct Name final : Module, Name##Options {                        \
     Name(const Name##Options& o = {}) : Name##Options(o) {}          \
@@ -20,7 +20,7 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
     NEURA_LAYER(Name fields)                                         \
     NEURA_FORWARD("input", "target")                                 \
   };
-#define LOSS3(Name, function, a, b, c, Taken, fields)                  \
+#define LOSS3(Name, function, a, b, c, Taken, fields, ...)             \
   using Name##Options = neura::Taken;                                  \
   struct Name final : Module, Name##Options {                          \
     Name(const Name##Options& o = {}) : Name##Options(o) {}            \
@@ -29,9 +29,6 @@ template <> struct BoxedAs<Reduction> {  // its word, as in torch
     NEURA_FORWARD(a, b, c)                                             \
   };
 #include "neura/nn/losses.def"
-#undef FIELD
-#undef LOSS
-#undef LOSS3
 
 struct Lengths {  // of sequences: a tensor of integers, or just these
   Tensor numbers;

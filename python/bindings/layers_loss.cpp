@@ -1,158 +1,70 @@
 // Losses and distances as Python classes.
 #include "layers.h"
 
+#include "neura/core/reduction.h"
 #include "neura/nn/loss.h"
-#include "reduction.h"
+#include "neura/surface/loss_arguments.h"
 
 namespace neura::python {
 namespace {
 
-using T = const Tensor&;
 using Integer = std::int64_t;
-#define NEURA_OLD "size_average"_a = nb::none(), "reduce"_a = nb::none()
 
-template <class M, class O> void bind_plain(nb::module_& n, const char* doc) {
-  bind_layer<M>(
-      n, doc, [](Flag average, Flag reduce, Word word) { return nn::make<M>(O{reduction_of(average, reduce, word)}); },
-      NEURA_OLD, NEURA_REDUCTION);
+template <class A> auto argument(const A& a) {
+  if constexpr (!requires { A::fallback(); }) return nb::arg(a.name) = nb::none();
+  else if constexpr (A::is_tensor) return nb::arg(a.name) = nb::none();
+  else if constexpr (A::is_reduction) return nb::arg(a.name) = kReductions[int(A::fallback())];
+  else return nb::arg(a.name) = A::fallback();
 }
-template <class M, class O> void bind_weighted(nb::module_& n, const char* doc) {
-  bind_layer<M>(
-      n, doc,
-      [](T weight, Flag average, Flag reduce, Word word) {
-        return nn::make<M>(O{weight, reduction_of(average, reduce, word)});
-      },
-      "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION);
-}
-template <class M, class O> void bind_margin(nb::module_& n, const char* doc) {
-  bind_layer<M>(
-      n, doc,
-      [](double m, Flag average, Flag reduce, Word word) {
-        return nn::make<M>(O{m, reduction_of(average, reduce, word)});
-      },
-      "margin"_a = O().margin, NEURA_OLD, NEURA_REDUCTION);
-}
+struct Keywords {};  // what follows is given by name alone
 
-void bind_of_pairs(nb::module_& n) {
-  const nn::PoissonNLLLossOptions poisson;
-  const nn::GaussianNLLLossOptions gaussian;
-  bind_plain<nn::L1Loss, nn::L1LossOptions>(n, "|input - target|.\n\nreduction: 'none', 'mean' or 'sum'.");
-  bind_plain<nn::MSELoss, nn::MSELossOptions>(n, "(input - target)².\n\nreduction: 'none', 'mean' or 'sum'.");
-  bind_layer<nn::SmoothL1Loss>(
-      n, "Smooth L1 loss: d² / (2 beta) where d = |input - target| < beta, else d - beta / 2.",
-      [](Flag average, Flag reduce, Word word, double beta) {
-        return nn::make<nn::SmoothL1Loss>(nn::SmoothL1LossOptions{reduction_of(average, reduce, word), beta});
-      },
-      NEURA_OLD, NEURA_REDUCTION, "beta"_a = nn::SmoothL1LossOptions().beta);
-  bind_layer<nn::HuberLoss>(
-      n, "Huber loss: d² / 2 where d = |input - target| < delta, else delta * (d - delta / 2).",
-      [](Word word, double delta) {
-        return nn::make<nn::HuberLoss>(nn::HuberLossOptions{to_reduction(word), delta});
-      },
-      NEURA_REDUCTION, "delta"_a = nn::HuberLossOptions().delta);
-  bind_layer<nn::PoissonNLLLoss>(
-      n,
-      R"(Poisson NLL: exp(input) - target * input, or without log_input, input - target * log(input + eps).
-
-full: adds Stirling's approximation of log(target!) where target > 1.)",
-      [](bool log_input, bool full, Flag average, double eps, Flag reduce, Word word) {
-        return nn::make<nn::PoissonNLLLoss>(
-            nn::PoissonNLLLossOptions{log_input, full, eps, reduction_of(average, reduce, word)});
-      },
-      "log_input"_a = poisson.log_input, "full"_a = poisson.full, "size_average"_a = nb::none(), "eps"_a = poisson.eps,
-      "reduce"_a = nb::none(), NEURA_REDUCTION);
-  bind_layer<nn::GaussianNLLLoss>(
-      n,
-      R"(Gaussian NLL: (log(var) + (input - target)² / var) / 2, with var at least eps: forward(input, target, var).
-
-full: adds log(2 pi) / 2.)",
-      [](bool full, double eps, Word word) {
-        return nn::make<nn::GaussianNLLLoss>(nn::GaussianNLLLossOptions{full, eps, to_reduction(word)});
-      },
-      nb::kw_only(), "full"_a = gaussian.full, "eps"_a = gaussian.eps, NEURA_REDUCTION);
-  bind_margin<nn::HingeEmbeddingLoss, nn::HingeEmbeddingLossOptions>(
-      n, "input where target is 1, max(0, margin - input) where it is -1.");
-  bind_plain<nn::SoftMarginLoss, nn::SoftMarginLossOptions>(
-      n, "Logistic loss: log(1 + exp(-target * input)), target 1 or -1.");
-  bind_plain<nn::MultiLabelMarginLoss, nn::MultiLabelMarginLossOptions>(
-      n,
-      "Multi-label hinge loss: max(0, 1 - input[t] + input[i]) for each target class t and each other class i; targets "
-      "[C] or [N, C] end at the first -1.");
-}
-
-void bind_divergence(nb::module_& n) {
-  const LayerType t = bind_layer<nn::KLDivLoss>(
-      n, R"(Kullback-Leibler divergence target * (log(target) - input), input log-probabilities; log_target: target too.
-
-reduction: 'none', 'mean', 'sum', or 'batchmean', the sum over the first size, which is the divergence itself.)",
-      [](Flag average, Flag reduce, Word word, bool log_target) {
-        const Word wanted = reduction_word(average, reduce, word);
-        const bool batch = wanted == "batchmean";
-        return nn::make<nn::KLDivLoss>(
-            nn::KLDivLossOptions{batch ? Reduction::mean : to_reduction(wanted), log_target, batch});
-      },
-      NEURA_OLD, NEURA_REDUCTION, "log_target"_a = nn::KLDivLossOptions().log_target);
+// Its word 'batchmean' is a member of its own in C++.
+void bind_reduction(const LayerType& t) {
   const nb::object set = nb::cpp_function(
-      [](nn::KLDivLoss& m, Word word) {
+      [](nn::KLDivLoss& m, std::string_view word) {
         m.batchmean = word == "batchmean";
         m.reduction = m.batchmean ? Reduction::mean : to_reduction(word);
       },
       nb::is_method());
   property(
-      t, "reduction",
-      [](nn::KLDivLoss& m) {
-        return m.batchmean ? std::string("batchmean") : nn::unbox<std::string>(nn::box(m.reduction));
-      },
-      set);
+      t, "reduction", [](nn::KLDivLoss& m) { return m.batchmean ? "batchmean" : kReductions[int(m.reduction)]; }, set);
+}
+template <class M, class O, class... E, class... A>
+void bind_with(nb::module_& n, const char* text, std::tuple<E...> before, A... a) {
+  const auto make = [](typename A::Argument... v) {
+    surface::LossGiven<O> given;
+    (A::put(given, v), ...);
+    return nn::make<M>(given.finish());
+  };
+  const LayerType t =
+      std::apply([&](const auto&... e) { return bind_layer<M>(n, text, make, e..., argument(a)...); }, before);
+  if constexpr (std::is_same_v<M, nn::KLDivLoss>) bind_reduction(t);
+}
+template <class M, class O, class... A> void bind_loss(nb::module_& n, const char* text, A... a) {
+  bind_with<M, O>(n, text, std::tuple(), a...);
+}
+template <class M, class O, class... A> void bind_loss(nb::module_& n, const char* text, Keywords, A... a) {
+  bind_with<M, O>(n, text, std::tuple(nb::kw_only()), a...);
 }
 
-void bind_of_classes(nb::module_& n) {
-  const nn::CrossEntropyLossOptions classes;
-  bind_layer<nn::CrossEntropyLoss>(
-      n, R"(Cross entropy of logits: -log_softmax(input)[target], the loss of a classifier.
-
-input: scores [C], [N, C] or [N, C, d1, ...]; target: classes [], [N] or [N, d1, ...], or probabilities of the input's
-shape. weight [C]: of each class; ignore_index: this class counts nothing; label_smoothing: this part of each target is
-spread over all classes. IndexError for a class outside [0, C).
-
->>> loss = neura.nn.CrossEntropyLoss()
->>> loss(neura.tensor([[2.0, 0.0]]), neura.tensor([0]))
-tensor(0.1269))",
-      [](T weight, Flag average, Integer ignore, Flag reduce, Word word, double smoothing) {
-        return nn::make<nn::CrossEntropyLoss>(
-            nn::CrossEntropyLossOptions{weight, ignore, reduction_of(average, reduce, word), smoothing});
-      },
-      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = classes.ignore_index,
-      "reduce"_a = nb::none(), NEURA_REDUCTION, "label_smoothing"_a = classes.label_smoothing);
-  bind_layer<nn::NLLLoss>(
-      n, "Negative log likelihood: -input[target] of log-probabilities and class indices; see CrossEntropyLoss.",
-      [](T weight, Flag average, Integer ignore, Flag reduce, Word word) {
-        return nn::make<nn::NLLLoss>(nn::NLLLossOptions{weight, ignore, reduction_of(average, reduce, word)});
-      },
-      "weight"_a = nb::none(), "size_average"_a = nb::none(), "ignore_index"_a = nn::NLLLossOptions().ignore_index,
-      "reduce"_a = nb::none(), NEURA_REDUCTION);
-  bind_weighted<nn::BCELoss, nn::BCELossOptions>(n,
-                                                 "Binary cross entropy of probabilities: -(target * log(input) + (1 - "
-                                                 "target) * log(1 - input)); logarithms are clamped to at least -100.");
-  bind_layer<nn::BCEWithLogitsLoss>(
-      n, "BCELoss of sigmoid(input), computed without overflow. pos_weight multiplies the loss of positive targets.",
-      [](T weight, Flag average, Flag reduce, Word word, T positive) {
-        return nn::make<nn::BCEWithLogitsLoss>(
-            nn::BCEWithLogitsLossOptions{weight, reduction_of(average, reduce, word), positive});
-      },
-      "weight"_a = nb::none(), NEURA_OLD, NEURA_REDUCTION, "pos_weight"_a = nb::none());
-  bind_layer<nn::MultiMarginLoss>(
-      n,
-      "Multi-class hinge loss: max(0, margin - input[target] + input[i])^p, the mean over the other classes i. p: 1 or "
-      "2.",
-      [](int p, double margin, T weight, Flag average, Flag reduce, Word word) {
-        return nn::make<nn::MultiMarginLoss>(
-            nn::MultiMarginLossOptions{p, margin, weight, reduction_of(average, reduce, word)});
-      },
-      "p"_a = nn::MultiMarginLossOptions().p, "margin"_a = nn::MultiMarginLossOptions().margin, "weight"_a = nb::none(),
-      NEURA_OLD, NEURA_REDUCTION);
-  bind_weighted<nn::MultiLabelSoftMarginLoss, nn::MultiLabelSoftMarginLossOptions>(
-      n, "BCEWithLogitsLoss of each class, the mean over the classes of [N, C].");
+void bind_table(nb::module_& n) {
+#define FIELD(name) \
+  , surface::LossField<&O::name> { #name }
+#define HIDDEN(name)
+#define SIZE_AVERAGE , surface::LossSizeAverage()
+#define REDUCE , surface::LossReduce()
+#define KEYWORDS , Keywords()
+#define LOSS(Name, function, Taken, arguments, text) \
+  {                                                  \
+    using O = Taken;                                 \
+    bind_loss<nn::Name, O>(n, text arguments);       \
+  }
+#define LOSS3(Name, function, a, b, c, Taken, arguments, text) \
+  {                                                            \
+    using O = Taken;                                           \
+    bind_loss<nn::Name, O>(n, text arguments);                 \
+  }
+#include "neura/nn/losses.def"
 }
 
 void bind_of_sequences(nb::module_& n) {
@@ -172,32 +84,17 @@ that do not fit.
 >>> log_probs = neura.zeros(4, 1, 3).log_softmax(2)
 >>> loss(log_probs, neura.tensor([[1, 2]]), [4], [2])
 tensor(0.8432))",
-      [](Integer blank, Word word, bool zero_infinity) {
+      [](Integer blank, std::string_view word, bool zero_infinity) {
         return nn::make<nn::CTCLoss>(CtcLossOptions{blank, to_reduction(word), zero_infinity});
       },
-      "blank"_a = CtcLossOptions().blank, NEURA_REDUCTION, "zero_infinity"_a = CtcLossOptions().zero_infinity);
+      "blank"_a = CtcLossOptions().blank, "reduction"_a = "mean", "zero_infinity"_a = CtcLossOptions().zero_infinity);
   const nb::object set =
       nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
   property(
       t, "blank", [](nn::CTCLoss& m) { return m.blank_class; }, set);
 }
 
-void bind_of_triples(nb::module_& n) {
-  const nn::TripletMarginLossOptions triplet;
-  bind_margin<nn::MarginRankingLoss, nn::MarginRankingLossOptions>(
-      n, "max(0, -target (input1 - input2) + margin): input1 is to be larger where target is 1, smaller where -1.");
-  bind_margin<nn::CosineEmbeddingLoss, nn::CosineEmbeddingLossOptions>(
-      n, "1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.");
-  bind_layer<nn::TripletMarginLoss>(
-      n, R"(Triplet loss: max(0, |anchor - positive| - |anchor - negative| + margin), with the p-norm.
-
-swap: the distance of positive and negative counts where it is smaller than that of anchor and negative.)",
-      [](double margin, double p, double eps, bool swap, Flag average, Flag reduce, Word word) {
-        return nn::make<nn::TripletMarginLoss>(
-            nn::TripletMarginLossOptions{margin, p, eps, swap, reduction_of(average, reduce, word)});
-      },
-      "margin"_a = triplet.margin, "p"_a = triplet.p, "eps"_a = triplet.eps, "swap"_a = triplet.swap, NEURA_OLD,
-      NEURA_REDUCTION);
+void bind_distances(nb::module_& n) {
   bind_layer<nn::CosineSimilarity>(
       n, "Cosine similarity x1 · x2 / max(|x1| |x2|, eps) along dim.",
       [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = 1, "eps"_a = 1e-8);
@@ -210,11 +107,9 @@ swap: the distance of positive and negative counts where it is smaller than that
 }  // namespace
 
 void bind_loss_layers(nb::module_& n) {
-  bind_of_pairs(n);
-  bind_divergence(n);
-  bind_of_classes(n);
+  bind_table(n);
   bind_of_sequences(n);
-  bind_of_triples(n);
+  bind_distances(n);
 }
 
 }  // namespace neura::python

@@ -163,8 +163,6 @@ inline void add_losses(std::vector<LayerCase>& all) {
       {#Name, [] { return Ref<Module>(make<Name>()); }, [](std::int64_t n) { return batch_of_loss(#Name, n); }});
 #define LOSS3(Name, ...) LOSS(Name, __VA_ARGS__)
 #include "neura/nn/losses.def"
-#undef LOSS
-#undef LOSS3
 }
 #undef ON
 #undef WITH

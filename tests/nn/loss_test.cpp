@@ -66,8 +66,6 @@ TEST(Losses, GiveWhatTheirFunctionsGive) {
     expect_same(nn::Name()(in[0], in[1], in[2]), function(in[0], in[1], in[2], Options{})); \
   }
 #include "neura/nn/losses.def"
-#undef LOSS
-#undef LOSS3
   const std::vector<Tensor> in = layers::batch_of_loss("TripletMarginLoss", 4);
   for (const bool swap : {false, true}) {
     const TripletMarginLossOptions o{.margin = 0.3, .p = 1, .eps = 1e-3, .swap = swap, .reduction = Reduction::sum};

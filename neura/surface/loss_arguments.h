@@ -1,0 +1,52 @@
+// The arguments of a loss beside its tensors, as losses.def lists them: of the function, and of the layer in a
+// language.
+#pragma once
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "neura/ops/loss/loss.h"
+
+namespace neura::surface {
+
+template <class Options> struct LossGiven {  // what a call gives
+  Options options;
+  std::optional<bool> size_average, reduce;  // PyTorch's words of old: where one of them is given, it counts
+  std::string_view reduction;
+
+  std::string_view word() const {
+    if (!size_average && !reduce) return reduction;
+    return !reduce.value_or(true) ? "none" : size_average.value_or(true) ? "mean" : "sum";
+  }
+  const Options& finish() {
+    bool batchmean = false;  // a word of one loss alone
+    if constexpr (requires { options.batchmean; }) batchmean = options.batchmean = word() == "batchmean";
+    options.reduction = batchmean ? Reduction::mean : to_reduction(word());
+    return options;
+  }
+};
+
+template <auto member> struct LossField;
+template <class Options, class T, T Options::*member> struct LossField<member> {
+  static constexpr bool is_tensor = std::is_same_v<T, Tensor>, is_reduction = std::is_same_v<T, Reduction>;
+  using Argument = std::conditional_t<is_tensor, const Tensor&, std::conditional_t<is_reduction, std::string_view, T>>;
+  const char* name;
+
+  static T fallback() { return Options().*member; }
+  static void put(auto& given, Argument value) {
+    if constexpr (is_reduction) given.reduction = value;
+    else given.options.*member = value;
+  }
+};
+struct LossSizeAverage {
+  using Argument = std::optional<bool>;
+  const char* name = "size_average";
+  static void put(auto& given, Argument value) { given.size_average = value; }
+};
+struct LossReduce {
+  using Argument = std::optional<bool>;
+  const char* name = "reduce";
+  static void put(auto& given, Argument value) { given.reduce = value; }
+};
+
+}  // namespace neura::surface
