@@ -9,7 +9,8 @@
 
 namespace neura::surface {
 
-enum Forms : unsigned { function = 1, method = 2, both = 3, in_place = 4, out = 8, direct = 16 };
+// network: it is in neura.nn.functional, too.
+enum Forms : unsigned { function = 1, method = 2, both = 3, in_place = 4, out = 8, direct = 16, network = 32 };
 constexpr Forms operator|(Forms a, Forms b) { return Forms(unsigned(a) | unsigned(b)); }
 
 struct Function {

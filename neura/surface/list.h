@@ -49,6 +49,7 @@ class List {  // where a family adds its functions, of one space
   template <class F> const List& add(const char* signature, F f, Forms forms, const char* text = "") const {
     Function& made = all_.emplace_back();
     made.space = space_, made.text = text, made.forms = forms;
+    if (forms & network) made.also = "functional";
     parse(signature, made);
     made.own_name = made.name;
     bind(made, f);

@@ -76,7 +76,7 @@ void add_arithmetic(const List& s) {
         "The logarithm of the multivariate gamma function of dimension p.")
       .alias("multigammaln", "mvlgamma")
       .also("special");
-  s.add("prelu(input, weight)", &prelu, both,
+  s.add("prelu(input, weight)", &prelu, both | network,
         "PReLU (He et al., 2015): x for x > 0, else weight * x; weight has one element, or one per channel.");
 }
 

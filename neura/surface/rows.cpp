@@ -29,11 +29,15 @@ constexpr Operands kOperands[] = {
 #include "neura/tables/without_formulas.h"
 };
 }  // namespace operand
-constexpr std::string_view kInPlace[] = {
-#define ACTIVATION(...)
-#define ACTIVATION_WITH(...)
-#define ACTIVATION_INPLACE(Name, function) #function,
-#define ACTIVATION_INPLACE_WITH(Name, function, fields) #function,
+struct Activation {
+  std::string_view function;
+  bool takes_inplace;
+};
+constexpr Activation kActivations[] = {
+#define ACTIVATION(Name, function) {#function, false},
+#define ACTIVATION_WITH(Name, function, fields) {#function, false},
+#define ACTIVATION_INPLACE(Name, function) {#function, true},
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) {#function, true},
 #include "neura/nn/activations.def"
 };
 constexpr std::string_view kSpecial[] = {
@@ -52,14 +56,15 @@ template <std::size_t n> bool holds(const std::string_view (&list)[n], std::stri
 
 RowFunction function_of(const Row& row) {
   const std::string_view name = row.name;
-  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? operand::none : operand::second, false, false};
+  RowFunction f{&row, {"input", "other", ""}, row.inputs == 1 ? operand::none : operand::second, false, false, false};
   for (const Operands& o : operand::kOperands) {
     if (o.row != name) continue;
     f.numbers = o.numbers;
     for (std::size_t i = 0; i < 3; ++i)
       if (o.names[i]) f.operands[i] = o.names[i];
   }
-  f.takes_inplace = holds(kInPlace, name);
+  for (const Activation& a : kActivations)
+    if (a.function == name) f.functional = true, f.takes_inplace = a.takes_inplace;
   f.special = holds(kSpecial, name);
   return f;
 }

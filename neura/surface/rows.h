@@ -15,6 +15,7 @@ struct RowFunction {
   unsigned numbers;                     // bit i: operand i may be a number
   bool takes_inplace;                   // its last argument is inplace=False
   bool special;                         // it is in neura.special, too
+  bool functional;                      // a layer calls it: it is in neura.nn.functional, too
 };
 const std::vector<RowFunction>& row_functions();
 const RowFunction* find_row_function(std::string_view name);  // null: no public row

@@ -198,6 +198,7 @@ NB_MODULE(_neura, m) {
   bind_tensor(m);
   const Names names{m, m.def_submodule("methods", "What is bound as methods of Tensor.")};
   m.def_submodule("special", "Special functions.");
+  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
   bind_rows(names);
   bind_data(names);
   bind_arrays(names);
@@ -224,7 +225,6 @@ NB_MODULE(_neura, m) {
   m.def_submodule("sparse", "Sparse tensors.");
   m.def_submodule("windows", "Windows for signals.");
   m.def_submodule("audio", "Functions of sound.");
-  const Names network{m.def_submodule("functional", "Functions of networks."), names.methods};
   bind_surface(names);
   bind_more_functions(network);
   const Names utils{m.def_submodule("utils"), names.methods};

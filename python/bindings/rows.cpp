@@ -60,7 +60,7 @@ struct Arguments {
     if (std::strcmp(key, "out") == 0 && !self.in_place) {
       if (value != Py_None && !is_tensor(value)) wrong("expected a tensor for out");
       out = value == Py_None ? nullptr : value;
-    } else if (std::strcmp(key, "inplace") == 0 && self.row().inputs == 1) {
+    } else if (std::strcmp(key, "inplace") == 0 && self.function->takes_inplace) {
       in_place = PyObject_IsTrue(value) == 1;
     } else unknown(key, value);
   }
@@ -153,20 +153,26 @@ void add(const Names& n, const surface::RowFunction& function, const std::string
   n.functions.attr(name.c_str()) = o;
   add_method(name.c_str(), o);
 }
+void share(const Names& n, const std::string& name, const char* space) {  // it is there, too
+  n.functions.attr(space).attr(name.c_str()) = n.functions.attr(name.c_str());
+}
 
 }  // namespace
 
 void bind_rows(const Names& n) {
   row_type = sealed_type(spec);
   for (const surface::RowFunction& f : surface::row_functions()) {
-    add(n, f, f.row->name, false);
-    if (f.special) n.functions.attr("special").attr(f.row->name) = n.functions.attr(f.row->name);
-    add(n, f, std::string(f.row->name) + "_", true);
+    const std::string name = f.row->name, written = name + "_";
+    add(n, f, name, false);
+    add(n, f, written, true);
+    if (f.special) share(n, name, "special");
+    if (f.functional) share(n, name, "functional");
+    if (f.functional && f.takes_inplace) share(n, written, "functional");
   }
   for (const auto& [name, of, special] : surface::row_aliases()) {
     n.alias(name, of);
     n.alias((std::string(name) + "_").c_str(), (std::string(of) + "_").c_str());
-    if (special) n.functions.attr("special").attr(name) = n.functions.attr(name);
+    if (special) share(n, name, "special");
   }
 }
 

@@ -60,6 +60,40 @@ const Function& function(const char* name) {
   throw ValueError(std::string("no function ") + name);
 }
 
+// activations.def says of a layer whether it can write into its input: so can its function, and no other.
+TEST(Surface, FunctionsOfActivationsWriteInPlaceWhereTheirLayersDo) {
+  const struct {
+    const char* function;
+    bool in_place;
+  } activations[] = {
+#define ACTIVATION(Name, function) {#function, false},
+#define ACTIVATION_WITH(Name, function, fields) {#function, false},
+#define ACTIVATION_INPLACE(Name, function) {#function, true},
+#define ACTIVATION_INPLACE_WITH(Name, function, fields) {#function, true},
+#include "neura/nn/activations.def"
+#undef ACTIVATION
+#undef ACTIVATION_WITH
+#undef ACTIVATION_INPLACE
+#undef ACTIVATION_INPLACE_WITH
+  };
+  int rows = 0, functions = 0;
+  for (const auto& a : activations) {
+    if (const surface::RowFunction* row = surface::find_row_function(a.function)) {
+      EXPECT_EQ(row->takes_inplace, a.in_place) << a.function;
+      EXPECT_TRUE(row->functional) << a.function;
+      ++rows;
+      continue;
+    }
+    for (const Function& f : surface::functions()) {
+      if (f.space != "functional" || f.name != a.function) continue;
+      EXPECT_EQ(f.place_of("inplace") >= 0, a.in_place) << a.function;
+      ++functions;
+    }
+  }
+  EXPECT_GT(rows, 10);
+  EXPECT_EQ(rows + functions, int(std::size(activations)));
+}
+
 struct Counter : Interceptor {
   std::vector<std::string> seen;
   void call(Call& c) override {

@@ -1,15 +1,8 @@
 """The functions that layers call."""
 
-from .. import _neura
 from .._neura.functional import *  # noqa: F401,F403
 from .._network import conv_tbc  # noqa: F401
 from .distance import triplet_margin_with_distance_loss  # noqa: F401
-
-for _name in (
-    "relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ selu selu_ silu mish softplus hardsigmoid hardswish hardshrink "
-    "logsigmoid sigmoid tanh prelu pdist"
-).split():
-    globals()[_name] = getattr(_neura, _name)
 
 # Of torch.overrides, where programs look for them too.
 from ..overrides import handle_torch_function  # noqa: E402,F401
