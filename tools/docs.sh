@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?usage: tools/docs.sh BUILD [--check]}
-for page in operations functions; do
+for page in operations functions settings; do
   cmake --build "$build" --target "${page}_page" >/dev/null
   if [ "${2:-}" = --check ]; then
     "$build/bin/${page}_page" | diff "docs/$page.md" - || { echo "docs/$page.md is out of date; run: make docs"; exit 1; }

@@ -211,7 +211,7 @@ def build(names, copy, options):
     wrong = run("configure", configure, copy)
     targets = (["test_sample_changes"] if cpp else []) + (["neura_python"] if python else [])
     if PAGES & set(names):
-        targets += ["neura_stubs", "test_surface", "operations_page", "functions_page"]
+        targets += ["neura_stubs", "test_surface", "operations_page", "functions_page", "settings_page"]
     ninja = ["ninja", "-C", build] + ([f"-j{options.jobs}"] if options.jobs else [])
     wrong = wrong or run(f"build {' '.join(targets)}", ninja + targets, copy)
     if wrong:
