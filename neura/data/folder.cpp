@@ -20,6 +20,13 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return all;
 }
 
+bool ends_in(const fs::path& file, std::span<const std::string> endings) {  // in small letters or in capitals
+  std::string ending = file.extension().string();
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
 }  // namespace
 
 Labelled files_by_class(const std::string& root, std::span<const std::string> endings,
@@ -31,8 +38,7 @@ Labelled files_by_class(const std::string& root, std::span<const std::string> en
       if (fs::is_directory(folder, ignored)) all.classes.push_back(folder.filename().string());
   for (std::size_t label = 0; label < all.classes.size(); ++label)
     for (const fs::path& file : entries(fs::path(root) / all.classes[label]))
-      if (std::find(endings.begin(), endings.end(), file.extension()) != endings.end())
-        all.files.emplace_back(file.string(), std::int64_t(label));
+      if (ends_in(file, endings)) all.files.emplace_back(file.string(), std::int64_t(label));
   check<IoError>(!all.files.empty(), [&] { return "no files CLASS/NAME" + endings[0] + " in \"" + root + "\""; });
   return all;
 }

@@ -7,8 +7,7 @@
 namespace neura::data {
 
 std::span<const std::string> picture_endings() {
-  static const std::vector<std::string> endings = {".jpg", ".jpeg", ".png", ".ppm", ".pgm",
-                                                   ".JPG", ".JPEG", ".PNG", ".PPM", ".PGM"};
+  static const std::vector<std::string> endings = {".jpg", ".jpeg", ".png", ".ppm", ".pgm"};
   return endings;
 }
 
