@@ -3,7 +3,7 @@
 import math as _math
 import sys as _sys
 
-from . import _lazy, _neura
+from . import _lazy, _neura, _words
 from ._neura import *  # noqa: F401,F403
 from ._neura import Tensor, device, dtype, errors  # noqa: F401
 from . import _methods, _signatures  # noqa: F401
@@ -24,13 +24,10 @@ pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 _sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 
-for _name in (
-    "_chunk_cat _int_mm _native_batch_norm_legit _safe_softmax _segment_reduce _softmax_backward_data "
-    "_unsafe_masked_index "
-    "_unsafe_masked_index_put_accumulate"
-).split():
-    globals()[_name] = getattr(_neura, _name)
-del _name
+for _name, _value in vars(_neura).items():  # PyTorch's own, which programs call all the same
+    if type(_value) is type(_neura.add) and _name[0] == "_":
+        globals()[_name] = _value
+del _name, _value
 
 _load, __dir__ = _lazy.names(
     __name__,
@@ -43,8 +40,7 @@ _load, __dir__ = _lazy.names(
         "set_num_interop_threads slice_copy split_copy square_ sym_float sym_int sym_ite sym_max "
         "sym_min sym_not sym_sqrt sym_sum typename unsafe_split_with_sizes view_as_complex_copy "
         "view_as_real_copy while_loop",
-        "_legacy": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
-        "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
+        "_legacy": " ".join(_words.kinds("Tensor")),
         "_limits": "finfo iinfo",
         "_lowrank": "lobpcg pca_lowrank svd_lowrank",
         "_network": "adaptive_max_pool1d alpha_dropout alpha_dropout_ batch_norm binary_cross_entropy_with_logits "
@@ -97,8 +93,7 @@ _load, __dir__ = _lazy.names(
         "safetensors": "",
         "serialization": "load save",
         "signal": "",
-        "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
-        "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage",
+        "storage": " ".join(["TypedStorage", *_words.kinds("Storage")]),
         "sparse": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
         "sparse_csr_tensor",
         "special": "",

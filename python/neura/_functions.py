@@ -5,8 +5,12 @@ import math
 from . import _arguments, _neura
 from ._neura import Tensor, errors
 
-for _name in "addmv_ clamp_ clip_ index_put_ ldexp_ nan_to_num_ round_ square_ unsafe_split_with_sizes".split():
-    globals()[_name] = getattr(Tensor, _name)
+
+def __getattr__(name):
+    """What neura's list of names says to be here, and is not, is a method: clamp_(x, 0)."""
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(Tensor, name)
 
 
 @_arguments.named

@@ -1,22 +1,9 @@
 """Names from PyTorch's early days: LongTensor(2, 3) and its kin, Tensor.type(), tensors in shared memory."""
 
-from . import _neura
+from . import _neura, _words
 from ._neura import Tensor, errors
 
-_DTYPES = {
-    "FloatTensor": "float32",
-    "DoubleTensor": "float64",
-    "HalfTensor": "float16",
-    "BFloat16Tensor": "bfloat16",
-    "ByteTensor": "uint8",
-    "CharTensor": "int8",
-    "ShortTensor": "int16",
-    "IntTensor": "int32",
-    "LongTensor": "int64",
-    "BoolTensor": "bool",
-    "ComplexFloatTensor": "complex64",
-    "ComplexDoubleTensor": "complex128",
-}
+_DTYPES = _words.kinds("Tensor")
 _NAMES = {getattr(_neura, dtype): name for name, dtype in _DTYPES.items()}
 
 

@@ -6,7 +6,7 @@ import collections
 import re
 import struct
 
-from . import _formats, _neura
+from . import _formats, _neura, _words
 from ._neura import errors
 
 _MARK = object()
@@ -31,10 +31,9 @@ class _Storage:
 
 def _storage_dtypes():
     """PyTorch's classes of storages, and their dtypes."""
-    words = "Double float64 Float float32 Half float16 BFloat16 bfloat16 Long int64 Int int32 Short int16 Char int8"
-    words += " Byte uint8 Bool bool ComplexFloat complex64 ComplexDouble complex128 Float8_e4m3fn float8_e4m3fn"
-    words = (words + " Float8_e5m2 float8_e5m2").split()
-    return {f"torch.{n}Storage": getattr(_neura, d, None) for n, d in zip(words[::2], words[1::2])}
+    names = _words.kinds("Storage")
+    names.update((f"{dtype.capitalize()}Storage", dtype) for dtype in ("float8_e4m3fn", "float8_e5m2"))
+    return {f"torch.{name}": getattr(_neura, dtype) for name, dtype in names.items()}
 
 
 _STORAGES = _storage_dtypes()

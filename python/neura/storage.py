@@ -5,11 +5,10 @@
 (6, 0.0, 3)
 """
 
-from . import _neura
-from ._legacy import _DTYPES
+from . import _neura, _words
 from ._neura import Tensor, UntypedStorage, errors
 
-__all__ = ["TypedStorage", "UntypedStorage", *(name.replace("Tensor", "Storage") for name in _DTYPES)]
+__all__ = ["TypedStorage", "UntypedStorage", *_words.kinds("Storage")]
 
 
 class TypedStorage:
@@ -118,8 +117,8 @@ class TypedStorage:
         return _wrap(self._flat.to(getattr(dtype, "dtype", dtype)))
 
     def _name(self):
-        kind = next(name for name, d in _DTYPES.items() if getattr(_neura, d) is self.dtype)
-        return f"neura.{'cuda.' if self.is_cuda else ''}{kind.replace('Tensor', 'Storage')}"
+        kind = next(name for name, d in _words.kinds("Storage").items() if getattr(_neura, d) is self.dtype)
+        return f"neura.{'cuda.' if self.is_cuda else ''}{kind}"
 
     def is_shared(self):
         """True if in shared memory."""
@@ -155,22 +154,11 @@ def _conversion(dtype):
     return convert
 
 
-for _name, _dtype in _DTYPES.items():
-    _kind = _name.replace("Tensor", "Storage")
+for _kind, _dtype in _words.kinds("Storage").items():
     _space = {"dtype": getattr(_neura, _dtype), "__module__": "neura", "__doc__": f"A TypedStorage of {_dtype}."}
     globals()[_kind] = _Kind(_kind, (TypedStorage,), _space)
-for _name, _dtype in {
-    "double": "float64",
-    "float": "float32",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "char": "int8",
-    "byte": "uint8",
-    "bool": "bool",
-}.items():
-    _convert = _conversion(getattr(_neura, _dtype))
-    _convert.__name__, _convert.__qualname__ = _name, f"TypedStorage.{_name}"
-    setattr(TypedStorage, _name, _convert)
+for _word, _dtype in _words.DTYPES.items():
+    if not _dtype.startswith("complex"):
+        _convert = _conversion(getattr(_neura, _dtype))
+        _convert.__name__, _convert.__qualname__ = _word.lower(), f"TypedStorage.{_word.lower()}"
+        setattr(TypedStorage, _word.lower(), _convert)
