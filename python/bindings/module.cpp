@@ -8,6 +8,7 @@
 #include "modules.h"
 #include "neura/autograd/function.h"
 #include "neura/core/error_details.h"
+#include "neura/core/reduction.h"
 
 namespace neura::python {
 void bind_graph(nb::module_&);
@@ -225,6 +226,7 @@ NB_MODULE(_neura, m) {
   m.def_submodule("sparse", "Sparse tensors.");
   m.def_submodule("windows", "Windows for signals.");
   m.def_submodule("audio", "Functions of sound.");
+  m.attr("_reductions") = nb::make_tuple(neura::kReductions[0], neura::kReductions[1], neura::kReductions[2]);
   bind_surface(names);
   bind_more_functions(network);
   const Names utils{m.def_submodule("utils"), names.methods};

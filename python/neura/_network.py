@@ -2,16 +2,14 @@
 
 from . import _arguments, _neura
 from ._neura import functional as F
-from ._neura import errors
-
-_REDUCTIONS = ("none", "mean", "sum")
+from ._neura import _reductions, errors
 
 
 def _reduction(op, number):
     number = _arguments.integer(op, "reduction", number)
     if number not in (0, 1, 2):
         raise errors.ValueError(f"{op}: expected reduction 0 (none), 1 (mean) or 2 (sum), got {number}")
-    return _REDUCTIONS[number]
+    return _reductions[number]
 
 
 @_arguments.named

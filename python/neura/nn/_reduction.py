@@ -1,14 +1,13 @@
 """How losses are put together, by PyTorch's words of old and by its numbers."""
 
-from .._neura import errors
+from .._neura import _reductions, errors
 
 
 def get_enum(reduction):
     """0, 1 or 2 for 'none', 'mean' or 'sum'."""
-    known = ("none", "mean", "sum")
-    if reduction not in known:
+    if reduction not in _reductions:
         raise errors.ValueError(f"reduction: expected 'none', 'mean' or 'sum', got {reduction!r}")
-    return known.index(reduction)
+    return _reductions.index(reduction)
 
 
 def legacy_get_string(size_average, reduce, emit_warning=True):

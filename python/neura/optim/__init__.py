@@ -10,7 +10,5 @@ from .sparse_adam import SparseAdam
 globals().update(_CLASSES)
 __all__ = ["LBFGS", "Optimizer", "SparseAdam", "lr_scheduler", "swa_utils", *_CLASSES]
 __all__.sort()
-_lazy.files(
-    __name__, "adadelta adafactor adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd", globals().__getitem__
-)
+_lazy.files(__name__, " ".join(map(str.lower, _CLASSES)), globals().__getitem__)
 __getattr__, __dir__ = _lazy.names(__name__, {"swa_utils": ""})
