@@ -60,6 +60,19 @@ const Function& function(const char* name) {
   throw ValueError(std::string("no function ") + name);
 }
 
+// Of special.def, too, each row says so itself: SPECIAL, or SPECIAL_ALIAS where torch.special has another name for it.
+TEST(Surface, RareFunctionsAreInSpecial) {
+  int rare = 0;
+  for (const surface::RowFunction& f : surface::row_functions()) {
+    if (f.row->family != Family::special) continue;
+    ++rare;
+    bool there = f.special;
+    for (const surface::Alias& a : surface::row_aliases()) there |= a.special && a.of == std::string_view(f.row->name);
+    EXPECT_TRUE(there) << f.row->name;
+  }
+  EXPECT_GT(rare, 30);
+}
+
 // activations.def says of a layer whether it can write into its input: so can its function, and no other.
 TEST(Surface, FunctionsOfActivationsWriteInPlaceWhereTheirLayersDo) {
   const struct {
