@@ -15,14 +15,14 @@ PARAMETER = re.compile(r"(?:const )?([\w:]+(?:<.*>)?)[ &*]*(\w+)?$")
 ROW = re.compile(r"^\w+_WITH\(_?(\w+),.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:FUNCTION|OPERATION)\((\w+), .*?(\(.*\)),$", re.MULTILINE)
 LOSS = re.compile(r"^LOSS3?\((\w+),.*?(\w+Options),", re.MULTILINE | re.DOTALL)
-OPTIMIZER = re.compile(r"^(?:MATRIX_|CLOSURE_)?OPTIMIZER\((\w+),", re.MULTILINE)
+OPTIMIZER = re.compile(r"^(?:MATRIX_|CLOSURE_)?OPTIMIZER\((\w+),|^SCHEDULE(?:_OPTIONS)?\((\w+),", re.MULTILINE)
 OPTION = re.compile(r"\b(?:OPTION|TAKEN)\(")
 
 
 def sources():
     """The text of each header and table, by its path, without comments."""
     paths = [path for floor in FLOORS for path in (ROOT / floor).rglob("*.h")]
-    paths += [*(ROOT / "tables").glob("*.def"), *(ROOT / "nn").glob("*.def")]
+    paths += [path for floor in ("tables", "nn", "optim") for path in (ROOT / floor).glob("*.def")]
     return {str(path.relative_to(ROOT)): re.sub(r"//.*", "", path.read_text()) for path in sorted(paths)}
 
 
@@ -30,7 +30,7 @@ def parts(text, separator=","):
     """What separators divide that stand in no brackets and no text."""
     depth, start, quoted = 0, 0, False
     for i, c in enumerate(text):
-        quoted ^= c == '"'
+        quoted ^= c in "\"'"
         depth += not quoted and (c in "([{<") - (c in ")]}" or (c == ">" and text[i - 1] != "-"))
         if c == separator and not depth and not quoted:
             yield text[start:i].strip()
@@ -72,7 +72,7 @@ def fields_of(body):
 
 
 class Defaults:
-    """structs: name -> {folder: {field: default}}. functions: name -> [(folder, {parameter: default})]."""
+    """structs: name -> {folder: {field: default}}. functions: name -> [{parameter: (default, its struct or None)}]."""
 
     def __init__(self, texts):
         self.structs, self.functions, bases = {}, {}, {}
@@ -93,7 +93,8 @@ class Defaults:
             for match in LOSS.finditer(text):
                 self._function("ops", match[1], [(match[2], "", "{}")])
             for match in OPTIMIZER.finditer(text):
-                self._function("optim", match[1], [(match[1] + "Options", "", "{}")])
+                name = match[1] or match[2]
+                self._function("optim", name, [(name + "Options", "", "{}")])
 
     def _struct(self, path, name, fields):
         self.structs.setdefault(name, {})[path.split("/")[0]] = fields
@@ -103,20 +104,26 @@ class Defaults:
             found = re.findall(r"(?:ATTR|LIMITED)\((\w+), ([^,)]*)", row[0])
             self._struct("ops", row[1] + "_options", {name: default.replace("_c", "") for name, default in found})
         for match in OPTIMIZER.finditer(text):
-            entry, fields = enclosed(text, match[0].index("(") + match.start()), {}
+            entry, fields = enclosed(text, match.start() + match[0].index("(")), {}
             for option in OPTION.finditer(entry):
                 given = [*parts(enclosed(entry, option.end() - 1))]  # OPTION(type, name, default), TAKEN(name, default)
                 fields[given[option[0][0] == "O"]] = given[-1]
-            self._struct("optim", match[1] + "Options", fields)
+            self._struct("optim", (match[1] or match[2]) + "Options", fields)
 
     def _function(self, path, name, parameters):
         folder, found = path.split("/")[0], {}
         for kind, parameter, default in parameters or ():
-            options = self.structs.get(kind.split("::")[-1])
+            struct = kind.split("::")[-1]
+            options = self.structs.get(struct)
             if options:
-                found.update(options.get(folder) or next(iter(options.values())))
-                self.functions.setdefault("struct " + kind.split("::")[-1], []).append((folder, name))
+                place = folder if folder in options else next(iter(options))
+                found.update((field, (value, (place, struct))) for field, value in options[place].items())
             elif parameter:
-                found[parameter] = default
+                found[parameter] = (self._of_struct(default), None)
         if parameters is not None:
-            self.functions.setdefault(name, []).append((folder, {n: d for n, d in found.items() if d}))
+            self.functions.setdefault(name, []).append({n: d for n, d in found.items() if d[0]})
+
+    def _of_struct(self, default):
+        """What StepOptions().gamma is."""
+        match = re.fullmatch(r"(\w+Options)\(\)\.(\w+)", default)
+        return next(iter(self.structs[match[1]].values()))[match[2]] if match else default

@@ -28,6 +28,16 @@ def test_inplace_may_stand_at_its_place():
         assert f(x, *rest, True) is x and not neura.equal(x, kept), f
     with pytest.raises(TypeError, match="exp: too many arguments"):
         neura.exp(neura.ones(1), True)
+    with pytest.raises(TypeError, match="exp: .*inplace"):
+        neura.exp(neura.ones(1), inplace=True)
+
+
+def test_functions_that_layers_call_are_here_and_in_neura():
+    for name in "relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ selu selu_ silu mish softplus hardsigmoid".split():
+        assert getattr(F, name) is getattr(neura, name)
+    for name in "hardswish hardshrink logsigmoid sigmoid tanh prelu pdist".split():
+        assert getattr(F, name) is getattr(neura, name)
+    assert not hasattr(F, "exp") and not hasattr(F, "sigmoid_")
 
 
 def test_functions_that_end_with_an_underscore_write_into_their_input():
