@@ -8,12 +8,12 @@ namespace neura::python {
 namespace {
 
 constexpr const char* kBatchNorm =
-    R"(Batch normalisation (Ioffe and Szegedy, 2015): (x - mean) / sqrt(var + eps) * weight + bias per channel.
+    R"(functional.batch_norm with statistics that it keeps: in training by those of the batch, in evaluation by
+running_mean and running_var, their average with factor momentum (None: the plain average over all batches).
 
-In training by statistics of the batch, whose average with factor momentum (None: the plain average over all batches)
-are running_mean and running_var; in evaluation by those. affine: weight and bias [num_features] are learned.)";
+affine: weight and bias [num_features] are learned. track_running_stats: False keeps none.)";
 constexpr const char* kInstanceNorm =
-    R"(Instance normalisation (Ulyanov et al., 2016): by mean and variance of each channel of each sample.
+    R"(functional.instance_norm with parameters.
 
 affine: weight and bias [num_features] are learned. track_running_stats: evaluation uses running statistics.)";
 
@@ -43,7 +43,7 @@ void bind_others(nb::module_& n) {
   const nn::GroupNormOptions group;
   bind_layer<nn::LayerNorm>(
       n,
-      R"(Layer normalisation (Ba et al., 2016): (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions.
+      R"(functional.layer_norm with parameters.
 
 elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       [](const Shape& shape, double eps, bool affine, bool bias, AnyDevice device, AnyDType dtype) {
@@ -55,7 +55,7 @@ elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       .def(
           "reset_parameters", [](nn::LayerNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
   bind_layer<nn::RMSNorm>(
-      n, R"(RMS normalisation (Zhang and Sennrich, 2019): x / sqrt(mean(x²) + eps) * weight over the last dimensions.
+      n, R"(functional.rms_norm with parameters.
 
 eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is learned.)",
       [](const Shape& shape, std::optional<double> eps, bool affine, AnyDevice device, AnyDType dtype) {
@@ -66,7 +66,7 @@ eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is
       .def(
           "reset_parameters", [](nn::RMSNorm& m) { m.reset_parameters(); }, "Weight 1.");
   bind_layer<nn::GroupNorm>(
-      n, R"(Group normalisation (Wu and He, 2018): by mean and variance of groups of channels of [N, num_channels, *].
+      n, R"(functional.group_norm of [N, num_channels, *] with parameters.
 
 affine: weight and bias [num_channels] are learned. ValueError unless num_groups divides num_channels.)",
       [](std::int64_t groups, std::int64_t channels, double eps, bool affine, AnyDevice device, AnyDType dtype) {
@@ -81,9 +81,7 @@ void bind_responses(nb::module_& n) {
   const nn::LocalResponseNorm local(1);
   const nn::CrossMapLRN2d across(1);
   bind_layer<nn::LocalResponseNorm>(
-      n,
-      "Local response normalisation (Krizhevsky et al., 2012) of [N, C, *]: x / (k + alpha * mean of x² over `size` "
-      "neighbouring channels) ** beta.",
+      n, "functional.local_response_norm of [N, C, *].",
       [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
         return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
       },
