@@ -86,9 +86,8 @@ void DualLevel::run(Call& c) {
   else if (row.kind == Row::slope) d.slope();
   else if (row.kind == Row::pointwise) d.pointwise();
   else if (row.is_linear && !row.written_inputs) d.linear();
-  else if (const std::string name = row.name; name == "linear" || name == "convolution") d.sum_of_parts(2);
-  else if (name == "addmm") d.sum_of_parts(0);
-  else if (name == "copy") d.copies();
+  else if (row.addend >= 0) d.sum_of_parts(row.addend);
+  else if (row.is_overwrite) d.copies();
   else d.by_gradient();
   if (c.destination != Destination::fresh) return write(c, d);
   for (int k = 0; k < row.outputs; ++k) {

@@ -42,7 +42,7 @@ struct DualCall {
   void slope();
   void linear();                  // of operations linear in each operand, or in all together
   void sum_of_parts(int addend);  // of a product to which operand `addend` is added
-  void copies();                  // of operations that copy the last operand over the first
+  void copies();                  // of an overwrite: the tangent of its second operand, if it has one
   void by_gradient();             // of any other: differentiates its gradient
 };
 

@@ -151,7 +151,7 @@ void DualCall::sum_of_parts(int addend) {
 
 void DualCall::copies() {
   primal();
-  if (tangent.back()) moved[0] = expand(to(tangent.back(), out[0].dtype()), out[0].shape());
+  if (tangent.size() > 1 && tangent.back()) moved[0] = expand(to(tangent.back(), out[0].dtype()), out[0].shape());
 }
 
 void DualCall::by_gradient() {

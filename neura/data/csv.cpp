@@ -23,12 +23,16 @@ std::vector<std::string_view> fields(std::string_view line, char delimiter) {
   }
 }
 
+void skip_mark(std::string_view& text) {  // UTF-8's byte order mark
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+}
+
 // One cell after the other.
 class CellReader {
  public:
   CellReader(std::string_view text, char delimiter, const std::string& name)
       : text_(text), delimiter_(delimiter), name_(name) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+    skip_mark(text_);
   }
   bool more() const { return at_ < text_.size(); }
   std::size_t line() const { return line_; }
@@ -110,6 +114,7 @@ Cells parse_cells(std::string_view text, CsvOptions o, const std::string& name) 
 Cells read_cells(const std::string& path, CsvOptions o) { return parse_cells(read_text(path), o, path); }
 
 Table parse_csv(std::string_view text, CsvOptions o, const std::string& name) {
+  skip_mark(text);
   Table table;
   std::vector<double> values;
   std::size_t columns = 0, rows = 0, number = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "neura/core/checked_int.h"
 #include "neura/core/error.h"
 #include "neura/data/combine.h"
 #include "neura/data/random.h"
@@ -25,6 +26,7 @@ SequentialSampler::SequentialSampler(std::int64_t size) : size_(size) {
 }
 
 std::vector<std::int64_t> SequentialSampler::indices(Generator&) const {
+  check_room("SequentialSampler", size_, sizeof(std::int64_t));
   std::vector<std::int64_t> all(static_cast<std::size_t>(size_));
   std::iota(all.begin(), all.end(), std::int64_t{0});
   return all;
@@ -39,6 +41,7 @@ RandomSampler::RandomSampler(std::int64_t size, RandomSamplerOptions o)
 
 std::vector<std::int64_t> RandomSampler::indices(Generator& generator) const {
   std::vector<std::int64_t> drawn;
+  check_room("RandomSampler", samples_, sizeof drawn[0]);
   drawn.reserve(std::size_t(samples_));
   if (replacement_) {
     Draws draws(generator);
@@ -83,6 +86,7 @@ WeightedRandomSampler::WeightedRandomSampler(std::vector<double> weights, std::i
 std::vector<std::int64_t> WeightedRandomSampler::indices(Generator& generator) const {
   Draws draws(generator);
   std::vector<std::int64_t> drawn;
+  check_room("WeightedRandomSampler", samples_, sizeof drawn[0]);
   drawn.reserve(std::size_t(samples_));
   if (replacement_) {
     std::vector<double> sums(weights_.size());

@@ -118,8 +118,7 @@ bool Tracer::is_overwrite(const Call& call) const {
   const TensorImpl* out = call.out[0].impl();
   const Spec& s = out->spec;
   if (memory_.count(out->storage) || !s.dense() || s.offset || s.bytes() != out->storage->bytes) return false;
-  const std::string_view name = call.row->name;
-  const bool ignores_self = name == "fill" || name == "zero" || name == "copy";
+  const bool ignores_self = call.row->is_overwrite;
   for (int i = ignores_self ? 1 : 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && call.in[i].tensor->storage == out->storage) return false;
   return ignores_self || call.destination == Destination::out;

@@ -80,13 +80,7 @@ int add(const neura_device_type* t, neura_error* error) {
 constexpr neura_host kHost{sizeof(neura_host), NEURA_BORDER_VERSION, add, integer, real, integers, text, number};
 
 // Of copies alone, which are each device's own: they run as they are.
-bool only_copies(const Row& row) {
-  if (row.across_devices) return true;
-  static constexpr std::string_view names[] = {
-      "to",        "fill", "zero",     "full",         "zeros",        "ones",           "full_like",   "zeros_like",
-      "ones_like", "eye",  "logspace", "tril_indices", "triu_indices", "strided_gather", "strided_sum", "strided_put"};
-  return std::find(std::begin(names), std::end(names), row.name) != std::end(names);
-}
+bool only_copies(const Row& row) { return row.across_devices || row.is_copy; }
 
 void run_on_host(const Call& call, Device device, const View* in, const View* out) {
   const Row& row = *call.row;

@@ -42,6 +42,9 @@ struct Operation {
   bool across_devices = false;   // its operands may be on different devices
   bool is_lazy = false;          // lazy_clone alone
   bool is_dynamic = false;       // the result's size depends on values, e.g. nonzero: vmap refuses it
+  bool is_copy = false;          // it moves or sets bytes, by `assign`, and computes nothing: no kernel is needed
+  bool is_overwrite = false;     // it sets operand 0, whose old values count no more, to its last operand or a value
+  std::int8_t addend = -1;       // linear in each operand but this one, which is added to the result; -1: no such sum
   bool is_closed = false;        // its gradient is made of operations that have derivatives: define() is not needed
   bool views_locked = false;     // one call makes several views (split, unbind): none may be written while recording
 
@@ -73,6 +76,12 @@ struct Operation {
   constexpr Operation across() const { return with(&Operation::across_devices); }
   constexpr Operation lazy() const { return with(&Operation::is_lazy); }
   constexpr Operation dynamic() const { return with(&Operation::is_dynamic); }
+  constexpr Operation copies() const { return with(&Operation::is_copy); }
+  constexpr Operation overwrites() const { return with(&Operation::is_overwrite); }
+  constexpr Operation sum_at(int operand) const {
+    Operation o = *this;
+    return o.addend = std::int8_t(operand), o;
+  }
   constexpr Operation closed() const { return with(&Operation::is_closed); }
   constexpr Operation locks_views() const { return with(&Operation::views_locked); }
 

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "neura/serve/listener.h"
 #include "neura/serve/message.h"
 #include "neura/serve/refusal.h"
 #include "neura/serve/wire.h"
@@ -25,7 +27,6 @@ namespace {
 
 constexpr std::uint64_t kHead = 65536;  // bytes of a request's line and headers
 constexpr std::size_t kPath = 1024;
-constexpr int kBacklog = 512;
 
 using Clock = std::chrono::steady_clock;
 
@@ -41,6 +42,7 @@ struct Current {
 };
 thread_local Current* current = nullptr;
 
+bool is_chunked(const std::string& coding) { return ::strcasecmp(coding.c_str(), "chunked") == 0; }
 bool is_number(const std::string& s) {
   return !s.empty() && s.size() < 19 && s.find_first_not_of("0123456789") == s.npos;
 }
@@ -166,7 +168,7 @@ class Parser final : public httplib::Server {
       request.set_header("Connection", "close");
     };
     state.chunked = request.has_header("Transfer-Encoding");
-    if (state.chunked && (request.get_header_value("Transfer-Encoding") != "chunked" || !length.empty()))
+    if (state.chunked && (!is_chunked(request.get_header_value("Transfer-Encoding")) || !length.empty()))
       refuse(400, "expected a Content-Length or the Transfer-Encoding chunked");
     if (request.get_header_value_count("Content-Length") > 1 || (!length.empty() && !is_number(length)))
       refuse(400, "expected one Content-Length, a number");
@@ -221,14 +223,10 @@ void Http::Parts::listen() {
   const std::string where = options.host + ":" + std::to_string(options.port);
   const int wrong = ::getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &hints, &found);
   check<IoError>(wrong == 0, [&] { return "serve: expected an address, got " + where + ": " + ::gai_strerror(wrong); });
-  listener = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const bool works =
-      listener >= 0 && ::bind(listener, found->ai_addr, found->ai_addrlen) == 0 && ::listen(listener, kBacklog) == 0;
+  listener = listener_at(found);
   const std::string why = std::strerror(errno);
   ::freeaddrinfo(found);
-  check<IoError>(works, [&] { return "serve: cannot listen at " + where + ": " + why; });
+  check<IoError>(listener >= 0, [&] { return "serve: cannot listen at " + where + ": " + why; });
   sockaddr_storage name{};
   socklen_t size = sizeof name;
   ::getsockname(listener, reinterpret_cast<sockaddr*>(&name), &size);

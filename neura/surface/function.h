@@ -9,8 +9,19 @@
 
 namespace neura::surface {
 
-// network: it is in neura.nn.functional, too.
-enum Forms : unsigned { function = 1, method = 2, both = 3, in_place = 4, out = 8, direct = 16, network = 32 };
+// direct: the operation of its name writes into `out` itself. strict: `out` must be of the result's dtype, as in torch
+// where elements are moved or indices come out; else any dtype that holds it. network: it is in neura.nn.functional,
+// too.
+enum Forms : unsigned {
+  function = 1,
+  method = 2,
+  both = 3,
+  in_place = 4,
+  out = 8,
+  direct = 16,
+  network = 32,
+  strict = 64
+};
 constexpr Forms operator|(Forms a, Forms b) { return Forms(unsigned(a) | unsigned(b)); }
 
 struct Function {

@@ -72,7 +72,7 @@ void add_distributions(const List& s) {
       "for a p outside of [0, 1].");
   s.add(
       "bernoulli(input, p, *, generator=None)", [](T x, double p, G g) { return bernoulli(x, p, g); }, both | out);
-  s.add("multinomial(input, num_samples, replacement=False, *, generator=None)", &multinomial, both | out,
+  s.add("multinomial(input, num_samples, replacement=False, *, generator=None)", &multinomial, both | out | strict,
         "num_samples indices per row of input (1-d or 2-d), drawn with probabilities in proportion to its values; "
         "int64. Without replacement, elements of value 0 come last. ValueError for negative values, for a row without "
         "one above 0, or for too few elements without replacement.");

@@ -91,9 +91,9 @@ void add_extremes(const List& s) {
   add_extreme<min, min, minimum>(s, "min",
                                  "The smallest element; with dim, (values, indices) along it; with another tensor, the "
                                  "smaller of both.");
-  s.add("argmax(input, dim=None, keepdim=False)", &argmax, both | out | direct,
+  s.add("argmax(input, dim=None, keepdim=False)", &argmax, both | out | strict,
         "The index of the largest element: int64, of the flattened tensor or along dim.");
-  s.add("argmin(input, dim=None, keepdim=False)", &argmin, both | out | direct,
+  s.add("argmin(input, dim=None, keepdim=False)", &argmin, both | out | strict,
         "The index of the smallest element: int64, of the flattened tensor or along dim.");
   s.add(
       "aminmax(input, *, dim=None, keepdim=False)",

@@ -45,8 +45,8 @@ void add_sorting(const List& s) {
       "Sorts along dim: (values, indices). NaN counts as the largest; stable keeps the order of equal elements.");
   s.add(
       "argsort(input, dim=-1, descending=False, stable=False)",
-      [](T x, int dim, bool descending, bool stable) { return argsort(x, dim, descending, stable); }, both | out,
-      "The indices that sort along dim: int64. stable keeps the order of equal elements.");
+      [](T x, int dim, bool descending, bool stable) { return argsort(x, dim, descending, stable); },
+      both | out | strict, "The indices that sort along dim: int64. stable keeps the order of equal elements.");
   s.add("msort(input)", &msort, both | out, "Sorts along dimension 0.");
   s.add(
       "topk(input, k, dim=-1, largest=True, sorted=True)",
@@ -79,7 +79,7 @@ void add_search(const List& s) {
       [](T s, T v, bool small, bool right, Side side, T sorter) {
         return searchsorted(s, v, small, to_the_right(right, side), sorter);
       },
-      function | out,
+      function | out | strict,
       "The indices at which values are inserted into sorted sequences (along the last dimension) so that they stay "
       "sorted: int64, or int32.");
   s.add(
@@ -87,13 +87,13 @@ void add_search(const List& s) {
       [](T s, Scalar v, bool small, bool right, Side side, T sorter) {
         return searchsorted(s, v, small, to_the_right(right, side), sorter);
       },
-      function | out);
+      function | out | strict);
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<T, T, bool, bool>(&bucketize),
-        function | out,
+        function | out | strict,
         "The bucket of each element among the sorted boundaries: i with boundaries[i - 1] < v <= boundaries[i], or for "
         "right=True boundaries[i - 1] <= v < boundaries[i].");
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<Scalar, T, bool, bool>(&bucketize),
-        function | out);
+        function | out | strict);
   s.add("bincount(input, weights=None, minlength=0)", &bincount, both,
         "The count of each integer 0, 1, ... in a 1-d tensor, or the sum of its weights: in float32 for float32 "
         "weights, else in float64, and without a gradient.");

@@ -43,7 +43,13 @@ const Value& entry(const Dict& d, std::string_view name) {
       v, [&] { return "resume: expected a checkpoint of a run, got one without \"" + std::string(name) + '"'; });
   return *v;
 }
-std::int64_t whole(const Dict& d, std::string_view name) { return std::int64_t(entry(d, name).number()); }
+std::int64_t whole(const Dict& d, std::string_view name) {
+  const Value& v = entry(d, name);
+  const std::int64_t* n = v.get<std::int64_t>();
+  check<FormatError>(
+      n, [&] { return "resume: expected an integer for \"" + std::string(name) + "\", got " + v.type_name(); });
+  return *n;
+}
 
 std::optional<GeneratorState> unboxed(const Value& v) {
   const List* l = v.get<List>();
@@ -172,8 +178,8 @@ void Run::resume(const std::string& path) {
   };
   demand("scaler", o_.scaler != nullptr);
   demand("ema", o_.ema.has_value());
-  for (const char* name : {"steps", "epoch", "batch", "waited", "stopped", "best", "values", "losses", "order"})
-    entry(at, name);
+  for (const char* name : {"steps", "epoch", "batch", "waited"}) whole(at, name);
+  for (const char* name : {"stopped", "best", "values", "losses", "order"}) entry(at, name);
   restore_checkpoint(file, path, {o_.model, o_.optimizer, o_.scheduler, &default_generator()});
   go_to(at);
   rewound_ = true;

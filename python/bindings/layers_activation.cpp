@@ -54,16 +54,19 @@ template <class M> void bind_softmax(nb::module_& n, const char* doc) {
 }
 
 void bind_others(nb::module_& n) {
+  const nn::PReluOptions prelu;
+  const nn::RReLU rrelu;
   bind_layer<nn::GELU>(
       n,
       "GELU (Hendrycks and Gimpel, 2016): x * Phi(x), Phi the standard normal CDF; approximate='tanh': its tanh "
       "approximation.\n\nInput and output: any shape, floating.",
-      [](std::string approximate) { return nn::make<nn::GELU>(std::move(approximate)); }, "approximate"_a = "none");
+      [](std::string approximate) { return nn::make<nn::GELU>(std::move(approximate)); },
+      "approximate"_a = nn::GELU().approximate);
   bind_layer<nn::GLU>(
       n,
       "Gated linear unit (Dauphin et al., 2017): a * sigmoid(b), a and b the first and second half of the input along "
       "dim.",
-      [](int dim) { return nn::make<nn::GLU>(dim); }, "dim"_a = -1);
+      [](int dim) { return nn::make<nn::GLU>(dim); }, "dim"_a = nn::GLU().dim);
   bind_layer<nn::Threshold>(
       n, "x where x > threshold, else value.\n\nInput and output: any shape.",
       [](nn::Number threshold, nn::Number value, bool inplace) {
@@ -77,13 +80,13 @@ void bind_others(nb::module_& n) {
       [](std::int64_t count, double init, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::PReLU>(nn::PReluOptions{count, init, device.value_or(default_device()), dtype});
       },
-      "num_parameters"_a = 1, "init"_a = 0.25, NEURA_PLACE);
+      "num_parameters"_a = prelu.num_parameters, "init"_a = prelu.init, NEURA_PLACE);
   bind_layer<nn::RReLU>(
       n,
       "Randomized leaky ReLU (Xu et al., 2015): x for x > 0, else a * x, with a drawn from [lower, upper) in training "
       "and (lower + upper) / 2 in evaluation.\n\nInput and output: any shape, floating.",
       [](nn::Number lower, nn::Number upper, bool inplace) { return nn::make<nn::RReLU>(lower, upper, inplace); },
-      "lower"_a = 1.0 / 8, "upper"_a = 1.0 / 3, "inplace"_a = false);
+      "lower"_a = rrelu.lower, "upper"_a = rrelu.upper, "inplace"_a = rrelu.inplace);
   bind_softmax<nn::Softmax>(n, "exp(x) / sum(exp(x)) along dim: values in [0, 1] that sum to 1.");
   bind_softmax<nn::LogSoftmax>(n, "log(softmax(x)) along dim, computed without overflow.");
   bind_softmax<nn::Softmin>(n, "Softmax of -x, along dim.");

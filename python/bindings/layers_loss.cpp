@@ -1,4 +1,6 @@
 // Losses and distances as Python classes.
+#include <nanobind/stl/string_view.h>
+
 #include "layers.h"
 
 #include "neura/core/reduction.h"
@@ -95,13 +97,16 @@ tensor(0.8432))",
 }
 
 void bind_distances(nb::module_& n) {
+  const nn::CosineSimilarity cosine;
+  const nn::PairwiseDistance pairs;
   bind_layer<nn::CosineSimilarity>(
       n, "Cosine similarity x1 · x2 / max(|x1| |x2|, eps) along dim.",
-      [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = 1, "eps"_a = 1e-8);
+      [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = cosine.dim,
+      "eps"_a = cosine.eps);
   bind_layer<nn::PairwiseDistance>(
       n, "The p-norm of x1 - x2 + eps over the last dimension.",
-      [](double p, double eps, bool keepdim) { return nn::make<nn::PairwiseDistance>(p, eps, keepdim); }, "p"_a = 2.0,
-      "eps"_a = 1e-6, "keepdim"_a = false);
+      [](double p, double eps, bool keepdim) { return nn::make<nn::PairwiseDistance>(p, eps, keepdim); },
+      "p"_a = pairs.norm, "eps"_a = pairs.eps, "keepdim"_a = pairs.keepdim);
 }
 
 }  // namespace

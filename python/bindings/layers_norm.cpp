@@ -8,12 +8,12 @@ namespace neura::python {
 namespace {
 
 constexpr const char* kBatchNorm =
-    R"(Batch normalisation (Ioffe and Szegedy, 2015): (x - mean) / sqrt(var + eps) * weight + bias per channel.
+    R"(functional.batch_norm with statistics that it keeps: in training by those of the batch, in evaluation by
+running_mean and running_var, their average with factor momentum (None: the plain average over all batches).
 
-In training by statistics of the batch, whose average with factor momentum (None: the plain average over all batches)
-are running_mean and running_var; in evaluation by those. affine: weight and bias [num_features] are learned.)";
+affine: weight and bias [num_features] are learned. track_running_stats: False keeps none.)";
 constexpr const char* kInstanceNorm =
-    R"(Instance normalisation (Ulyanov et al., 2016): by mean and variance of each channel of each sample.
+    R"(functional.instance_norm with parameters.
 
 affine: weight and bias [num_features] are learned. track_running_stats: evaluation uses running statistics.)";
 
@@ -25,7 +25,7 @@ template <class M, class O> void bind_statistics(nb::module_& n, const char* inp
          AnyDType dtype) {
         return nn::make<M>(features, O{eps, momentum, affine, track, device.value_or(default_device()), dtype});
       },
-      "num_features"_a, "eps"_a = o.eps, "momentum"_a = 0.1, "affine"_a = o.affine,
+      "num_features"_a, "eps"_a = o.eps, "momentum"_a = o.momentum, "affine"_a = o.affine,
       "track_running_stats"_a = o.track_running_stats, NEURA_PLACE);
   t.def(
       "reset_running_stats", [](M& m) { m.reset_running_stats(); },
@@ -38,48 +38,54 @@ template <class M, class O> void bind_statistics(nb::module_& n, const char* inp
 Dims dims_of(const Shape& s) { return Dims(s); }
 
 void bind_others(nb::module_& n) {
+  const nn::LayerNormOptions layer;
+  const nn::RmsNormOptions rms;
+  const nn::GroupNormOptions group;
   bind_layer<nn::LayerNorm>(
       n,
-      R"(Layer normalisation (Ba et al., 2016): (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions.
+      R"(functional.layer_norm with parameters.
 
 elementwise_affine: weight and bias, of normalized_shape, are learned.)",
       [](const Shape& shape, double eps, bool affine, bool bias, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::LayerNorm>(
             dims_of(shape), nn::LayerNormOptions{eps, affine, bias, device.value_or(default_device()), dtype});
       },
-      "normalized_shape"_a, "eps"_a = 1e-5, "elementwise_affine"_a = true, "bias"_a = true, NEURA_PLACE)
+      "normalized_shape"_a, "eps"_a = layer.eps, "elementwise_affine"_a = layer.elementwise_affine,
+      "bias"_a = layer.bias, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::LayerNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
   bind_layer<nn::RMSNorm>(
-      n, R"(RMS normalisation (Zhang and Sennrich, 2019): x / sqrt(mean(x²) + eps) * weight over the last dimensions.
+      n, R"(functional.rms_norm with parameters.
 
 eps: the dtype's where None. elementwise_affine: weight, of normalized_shape, is learned.)",
       [](const Shape& shape, std::optional<double> eps, bool affine, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::RMSNorm>(dims_of(shape),
                                      nn::RmsNormOptions{eps, affine, device.value_or(default_device()), dtype});
       },
-      "normalized_shape"_a, "eps"_a = nb::none(), "elementwise_affine"_a = true, NEURA_PLACE)
+      "normalized_shape"_a, "eps"_a = rms.eps, "elementwise_affine"_a = rms.elementwise_affine, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::RMSNorm& m) { m.reset_parameters(); }, "Weight 1.");
   bind_layer<nn::GroupNorm>(
-      n, R"(Group normalisation (Wu and He, 2018): by mean and variance of groups of channels of [N, num_channels, *].
+      n, R"(functional.group_norm of [N, num_channels, *] with parameters.
 
 affine: weight and bias [num_channels] are learned. ValueError unless num_groups divides num_channels.)",
       [](std::int64_t groups, std::int64_t channels, double eps, bool affine, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::GroupNorm>(groups, channels,
                                        nn::GroupNormOptions{eps, affine, device.value_or(default_device()), dtype});
       },
-      "num_groups"_a, "num_channels"_a, "eps"_a = 1e-5, "affine"_a = true, NEURA_PLACE)
+      "num_groups"_a, "num_channels"_a, "eps"_a = group.eps, "affine"_a = group.affine, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::GroupNorm& m) { m.reset_parameters(); }, "Weight 1, bias 0.");
+}
+void bind_responses(nb::module_& n) {
+  const nn::LocalResponseNorm local(1);
+  const nn::CrossMapLRN2d across(1);
   bind_layer<nn::LocalResponseNorm>(
-      n,
-      "Local response normalisation (Krizhevsky et al., 2012) of [N, C, *]: x / (k + alpha * mean of x² over `size` "
-      "neighbouring channels) ** beta.",
+      n, "functional.local_response_norm of [N, C, *].",
       [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
         return nn::make<nn::LocalResponseNorm>(size, alpha, beta, k);
       },
-      "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1.0);
+      "size"_a, "alpha"_a = local.alpha, "beta"_a = local.beta, "k"_a = local.k);
   bind_layer<nn::CrossMapLRN2d>(
       n,
       "x / (k + alpha / size * the sum of squares over (size - 1) // 2 channels on each side) ** beta, of [N, C, H, "
@@ -87,7 +93,7 @@ affine: weight and bias [num_channels] are learned. ValueError unless num_groups
       [](std::int64_t size, nn::Number alpha, nn::Number beta, nn::Number k) {
         return nn::make<nn::CrossMapLRN2d>(size, alpha, beta, k);
       },
-      "size"_a, "alpha"_a = 1e-4, "beta"_a = 0.75, "k"_a = 1);
+      "size"_a, "alpha"_a = across.alpha, "beta"_a = across.beta, "k"_a = across.k);
 }
 
 template <class M> void bind_pad(nb::module_& n, const char* doc) {
@@ -119,6 +125,7 @@ void bind_norm_layers(nb::module_& n) {
   bind_statistics<nn::InstanceNorm2d, nn::InstanceNormOptions>(n, "[N, C, H, W] or [C, H, W]", kInstanceNorm);
   bind_statistics<nn::InstanceNorm3d, nn::InstanceNormOptions>(n, "[N, C, D, H, W] or [C, D, H, W]", kInstanceNorm);
   bind_others(n);
+  bind_responses(n);
   bind_pads(n);
 }
 

@@ -29,6 +29,7 @@ Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::E
 }
 
 void bind_bag(nb::module_& n) {
+  const nn::EmbeddingBagOptions o;
   bind_layer<nn::EmbeddingBag>(
       n, R"(Sums, means or maxima of embeddings: indices [bags, n] -> [bags, embedding_dim].
 
@@ -52,9 +53,9 @@ neura.Size([2, 3]))",
                        device.value_or(default_device()), dtype},
                       weight);
       },
-      "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
-      "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "_weight"_a = nb::none(),
-      "include_last_offset"_a = false, "padding_idx"_a = nb::none(), NEURA_PLACE)
+      "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = o.norm_type,
+      "scale_grad_by_freq"_a = o.scale_grad_by_freq, "mode"_a = o.mode, "sparse"_a = o.sparse, "_weight"_a = nb::none(),
+      "include_last_offset"_a = o.include_last_offset, "padding_idx"_a = o.padding_idx, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
           "Initializes the embeddings anew; the row of padding_idx is zero.");
@@ -73,8 +74,8 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
       [](const PerDim& kernel, const PerDim& size, nb::handle ratio, bool indices, T random_samples) {
         return nn::make<M>(kernel, nn::FractionalMaxPoolOptions{size, factors_of(ratio), indices, random_samples});
       },
-      "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(), "return_indices"_a = false,
-      "_random_samples"_a = nb::none());
+      "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(),
+      "return_indices"_a = nn::FractionalMaxPoolOptions().return_indices, "_random_samples"_a = nb::none());
   property(t, "output_ratio", [](M& m) -> nb::object {
     if (!m.output_ratio) return nb::none();
     nb::list l;
@@ -84,6 +85,7 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
 }
 
 void bind_adaptive_softmax(nb::module_& n) {
+  const nn::AdaptiveLogSoftmaxOptions o;
   bind_layer<nn::AdaptiveLogSoftmaxWithLoss>(
       n, R"(Adaptive softmax (Grave et al., 2017) for many classes: forward(input, target) -> (output, loss).
 
@@ -104,7 +106,8 @@ neura.Size([3]))",
             in, classes, cutoffs,
             nn::AdaptiveLogSoftmaxOptions{div_value, bias, device.value_or(default_device()), dtype});
       },
-      "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = 4.0, "head_bias"_a = false, NEURA_PLACE)
+      "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = o.div_value, "head_bias"_a = o.head_bias,
+      NEURA_PLACE)
       .def(
           "log_prob", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.log_prob(input); }, "input"_a,
           "The log-probabilities of all classes, [N, n_classes].")
@@ -126,6 +129,7 @@ void bind_more_layers(nb::module_& n) {
 }
 
 void bind_more_functions(const Names& n) {
+  const EmbeddingBagOptions o;
   nb::module_(n.functions)
       .def(
           "embedding_bag",
@@ -141,9 +145,10 @@ void bind_more_functions(const Names& n) {
           },
           "Sums, means or maxima of rows of weight [num_embeddings, embedding_dim]: indices [bags, n], or a vector of "
           "indices with the offsets at which bags begin -> [bags, embedding_dim]. See neura.nn.EmbeddingBag.",
-          "input"_a, "weight"_a, "offsets"_a = nb::none(), "max_norm"_a = nb::none(), "norm_type"_a = 2.0,
-          "scale_grad_by_freq"_a = false, "mode"_a = "mean", "sparse"_a = false, "per_sample_weights"_a = nb::none(),
-          "include_last_offset"_a = false, "padding_idx"_a = nb::none());
+          "input"_a, "weight"_a, "offsets"_a = nb::none(), "max_norm"_a = nb::none(), "norm_type"_a = o.table.norm_type,
+          "scale_grad_by_freq"_a = o.table.scale_grad_by_freq, "mode"_a = std::string(o.mode),
+          "sparse"_a = o.table.sparse, "per_sample_weights"_a = nb::none(),
+          "include_last_offset"_a = o.include_last_offset, "padding_idx"_a = nb::none());
 }
 
 }  // namespace neura::python

@@ -29,7 +29,7 @@ neura.Size([128, 30]))",
       [](std::int64_t in, std::int64_t out, bool bias, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::Linear>(in, out, linear_options(bias, device, dtype));
       },
-      "in_features"_a, "out_features"_a, "bias"_a = true, NEURA_PLACE)
+      "in_features"_a, "out_features"_a, "bias"_a = nn::LinearOptions().bias, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::Linear& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
   bind_layer<nn::NonDynamicallyQuantizableLinear, nn::Linear>(
@@ -37,7 +37,7 @@ neura.Size([128, 30]))",
       [](std::int64_t in, std::int64_t out, bool bias, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::NonDynamicallyQuantizableLinear>(in, out, linear_options(bias, device, dtype));
       },
-      "in_features"_a, "out_features"_a, "bias"_a = true, NEURA_PLACE);
+      "in_features"_a, "out_features"_a, "bias"_a = nn::LinearOptions().bias, NEURA_PLACE);
   bind_layer<nn::Bilinear>(
       n, R"(y = x1ᵀ weight x2 + bias.
 
@@ -45,7 +45,7 @@ Inputs [..., in1_features] and [..., in2_features], output [..., out_features]; 
       [](std::int64_t in1, std::int64_t in2, std::int64_t out, bool bias, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::Bilinear>(in1, in2, out, linear_options(bias, device, dtype));
       },
-      "in1_features"_a, "in2_features"_a, "out_features"_a, "bias"_a = true, NEURA_PLACE)
+      "in1_features"_a, "in2_features"_a, "out_features"_a, "bias"_a = nn::LinearOptions().bias, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::Bilinear& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
 }
@@ -56,7 +56,8 @@ void bind_shapes(nb::module_& n) {
       [](nb::args, nb::kwargs) { return nn::make<nn::Identity>(); }, "args"_a, "kwargs"_a);
   bind_layer<nn::Flatten>(
       n, "Flattens dimensions start_dim to end_dim into one; by default all but the first.",
-      [](int start, int end) { return nn::make<nn::Flatten>(start, end); }, "start_dim"_a = 1, "end_dim"_a = -1);
+      [](int start, int end) { return nn::make<nn::Flatten>(start, end); }, "start_dim"_a = nn::Flatten().start_dim,
+      "end_dim"_a = nn::Flatten().end_dim);
   bind_layer<nn::Unflatten>(
       n, "Splits dimension dim into unflattened_size, of which one size may be -1: the inverse of Flatten.",
       [](int dim, const Shape& sizes) { return nn::make<nn::Unflatten>(dim, sizes); }, "dim"_a, "unflattened_size"_a);
@@ -73,7 +74,8 @@ void bind_shapes(nb::module_& n) {
 
 template <class M> void bind_dropout(nb::module_& n, const char* doc) {
   bind_layer<M>(
-      n, doc, [](nn::Number p, bool inplace) { return nn::make<M>(p, inplace); }, "p"_a = 0.5, "inplace"_a = false);
+      n, doc, [](nn::Number p, bool inplace) { return nn::make<M>(p, inplace); }, "p"_a = M().p,
+      "inplace"_a = M().inplace);
 }
 void bind_dropouts(nb::module_& n) {
   bind_dropout<nn::Dropout>(
@@ -97,6 +99,7 @@ Ref<nn::Embedding> table_of(std::int64_t count, std::int64_t width, const nn::Em
   return nn::Embedding::from_pretrained(weight, freeze, o);
 }
 void bind_embedding(nb::module_& n) {
+  const nn::EmbeddingOptions o;
   const LayerType t = bind_layer<nn::Embedding>(
       n, R"(Looks up learned embeddings: indices [*] -> [*, embedding_dim].
 
@@ -116,13 +119,14 @@ neura.Size([2, 2, 3]))",
                         weight, freeze);
       },
       "num_embeddings"_a, "embedding_dim"_a, "padding_idx"_a = nb::none(), "max_norm"_a = nb::none(),
-      "norm_type"_a = 2.0, "scale_grad_by_freq"_a = false, "sparse"_a = false, "_weight"_a = nb::none(),
-      "_freeze"_a = false, NEURA_PLACE);
+      "norm_type"_a = o.norm_type, "scale_grad_by_freq"_a = o.scale_grad_by_freq, "sparse"_a = o.sparse,
+      "_weight"_a = nb::none(), "_freeze"_a = false, NEURA_PLACE);
   t.def(
       "reset_parameters", [](nn::Embedding& m) { m.reset_parameters(); }, "Initializes the embeddings anew.");
 }
 
 void bind_attention(nb::module_& n) {
+  const nn::MultiheadAttentionOptions o;
   const LayerType t = bind_layer<nn::MultiheadAttention>(
       n, R"(Multi-head attention (Vaswani et al., 2017): forward(query, key, value, ...) -> (result, weights).
 
@@ -140,8 +144,9 @@ add_bias_kv, add_zero_attn: one key and value more, learned or zero. ValueError 
             nn::MultiheadAttentionOptions{dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first,
                                           device.value_or(default_device()), dtype});
       },
-      "embed_dim"_a, "num_heads"_a, "dropout"_a = 0.0, "bias"_a = true, "add_bias_kv"_a = false,
-      "add_zero_attn"_a = false, "kdim"_a = nb::none(), "vdim"_a = nb::none(), "batch_first"_a = false, NEURA_PLACE);
+      "embed_dim"_a, "num_heads"_a, "dropout"_a = o.dropout, "bias"_a = o.bias, "add_bias_kv"_a = o.add_bias_kv,
+      "add_zero_attn"_a = o.add_zero_attn, "kdim"_a = o.kdim, "vdim"_a = o.vdim, "batch_first"_a = o.batch_first,
+      NEURA_PLACE);
   t.def(
       "_reset_parameters", [](nn::MultiheadAttention& m) { m.reset_parameters(); }, "Draws the parameters anew.");
   property(t, "head_dim", [](nn::MultiheadAttention& m) { return m.embed_dim / m.num_heads; });

@@ -57,11 +57,12 @@ nn::RNNOptions options_of(Integer layers, nb::bool_ bias, nb::bool_ batch_first,
           .device = device.value_or(default_device()),
           .dtype = dtype};
 }
-#define OPTIONS                                                                                                    \
-  "input_size"_a, "hidden_size"_a, "num_layers"_a = 1, "bias"_a = true, "batch_first"_a = false, "dropout"_a = 0., \
-                                   "bidirectional"_a = false
+#define OPTIONS                                                                                                       \
+  "input_size"_a, "hidden_size"_a, "num_layers"_a = o.num_layers, "bias"_a = o.bias, "batch_first"_a = o.batch_first, \
+                                   "dropout"_a = o.dropout, "bidirectional"_a = o.bidirectional
 
 void bind_sequences(nb::module_& n) {
+  const nn::RNNOptions o;
   bind_base<nn::RNNBase>(n, "RNNBase", "What RNN, GRU and LSTM share.");
   more<nn::RNN, MaybeTensor>(bind_layer<nn::RNN, nn::RNNBase>(
       n, (std::string("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.") + kArguments).c_str(),
@@ -71,8 +72,9 @@ void bind_sequences(nb::module_& n) {
         o.nonlinearity = nonlinearity;
         return nn::make<nn::RNN>(in, hidden, o);
       },
-      "input_size"_a, "hidden_size"_a, "num_layers"_a = 1, "nonlinearity"_a = "tanh", "bias"_a = true,
-      "batch_first"_a = false, "dropout"_a = 0., "bidirectional"_a = false, NEURA_PLACE));
+      "input_size"_a, "hidden_size"_a, "num_layers"_a = o.num_layers, "nonlinearity"_a = o.nonlinearity,
+      "bias"_a = o.bias, "batch_first"_a = o.batch_first, "dropout"_a = o.dropout, "bidirectional"_a = o.bidirectional,
+      NEURA_PLACE));
   more<nn::GRU, MaybeTensor>(bind_layer<nn::GRU, nn::RNNBase>(
       n, (std::string("Gated recurrent units (Cho et al., 2014): gates r, z, n.") + kArguments).c_str(),
       [](Integer in, Integer hidden, Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout,
@@ -94,7 +96,7 @@ void bind_sequences(nb::module_& n) {
         o.proj_size = proj_size;
         return nn::make<nn::LSTM>(in, hidden, o);
       },
-      OPTIONS, "proj_size"_a = 0, NEURA_PLACE));
+      OPTIONS, "proj_size"_a = o.proj_size, NEURA_PLACE));
 }
 
 template <class M> void bind_cell(nb::module_& n, const char* doc) {
@@ -104,18 +106,19 @@ template <class M> void bind_cell(nb::module_& n, const char* doc) {
         return nn::make<M>(
             in, hidden, nn::RNNCellOptions{.bias = bias, .device = device.value_or(default_device()), .dtype = dtype});
       },
-      "input_size"_a, "hidden_size"_a, "bias"_a = true, NEURA_PLACE)
+      "input_size"_a, "hidden_size"_a, "bias"_a = nn::RNNCellOptions().bias, NEURA_PLACE)
       .def(
           "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
 }
 void bind_cells(nb::module_& n) {
+  const nn::RNNCellOptions o;
   bind_layer<nn::RNNCell>(
       n, "One step of an RNN: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.",
       [](Integer in, Integer hidden, bool bias, const std::string& nonlinearity, AnyDevice device, AnyDType dtype) {
         return nn::make<nn::RNNCell>(in, hidden,
                                      nn::RNNCellOptions{bias, nonlinearity, device.value_or(default_device()), dtype});
       },
-      "input_size"_a, "hidden_size"_a, "bias"_a = true, "nonlinearity"_a = "tanh", NEURA_PLACE)
+      "input_size"_a, "hidden_size"_a, "bias"_a = o.bias, "nonlinearity"_a = o.nonlinearity, NEURA_PLACE)
       .def(
           "reset_parameters", [](nn::RNNCell& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
   bind_cell<nn::GRUCell>(

@@ -30,6 +30,7 @@ batch_first: [N, L, d_model] instead of [L, N, d_model]
 norm_first: normalise what goes into a part, not what comes out)";
 
 template <class M> void bind_block(nb::module_& n, const char* doc) {
+  const nn::TransformerLayerOptions o;
   bind_layer<M>(
       n, (std::string(doc) + kLayerArguments).c_str(),
       [](Integer d_model, Integer nhead, Integer dim_feedforward, double dropout, nb::handle activation, double eps,
@@ -39,8 +40,9 @@ template <class M> void bind_block(nb::module_& n, const char* doc) {
             nn::TransformerLayerOptions{dim_feedforward, dropout, activation_of(M::class_name(), activation), eps,
                                         batch_first, norm_first, bias, device.value_or(default_device()), dtype});
       },
-      "d_model"_a, "nhead"_a, "dim_feedforward"_a = 2048, "dropout"_a = 0.1, "activation"_a = "relu",
-      "layer_norm_eps"_a = 1e-5, "batch_first"_a = false, "norm_first"_a = false, "bias"_a = true, NEURA_PLACE);
+      "d_model"_a, "nhead"_a, "dim_feedforward"_a = o.dim_feedforward, "dropout"_a = o.dropout,
+      "activation"_a = o.activation, "layer_norm_eps"_a = o.layer_norm_eps, "batch_first"_a = o.batch_first,
+      "norm_first"_a = o.norm_first, "bias"_a = o.bias, NEURA_PLACE);
 }
 
 std::vector<Ref<nn::Module>> copies(const Ref<nn::Module>& layer, Integer count) {
@@ -73,6 +75,7 @@ forward(tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
 }
 
 void bind_whole(nb::module_& n) {
+  const nn::TransformerOptions given;
   const LayerType t = bind_layer<nn::Transformer>(
       n,
       (std::string("Encoder and decoder (Vaswani et al., 2017): forward(src, tgt, ...) -> like tgt.") + kLayerArguments)
@@ -86,10 +89,11 @@ void bind_whole(nb::module_& n) {
         return nn::make<nn::Transformer>(d_model, nhead,
                                          nn::TransformerOptions{o, encoders, decoders, encoder, decoder});
       },
-      "d_model"_a = 512, "nhead"_a = 8, "num_encoder_layers"_a = 6, "num_decoder_layers"_a = 6,
-      "dim_feedforward"_a = 2048, "dropout"_a = 0.1, "activation"_a = "relu", "custom_encoder"_a = nb::none(),
-      "custom_decoder"_a = nb::none(), "layer_norm_eps"_a = 1e-5, "batch_first"_a = false, "norm_first"_a = false,
-      "bias"_a = true, NEURA_PLACE);
+      "d_model"_a = 512, "nhead"_a = 8, "num_encoder_layers"_a = given.num_encoder_layers,
+      "num_decoder_layers"_a = given.num_decoder_layers, "dim_feedforward"_a = given.dim_feedforward,
+      "dropout"_a = given.dropout, "activation"_a = given.activation, "custom_encoder"_a = nb::none(),
+      "custom_decoder"_a = nb::none(), "layer_norm_eps"_a = given.layer_norm_eps, "batch_first"_a = given.batch_first,
+      "norm_first"_a = given.norm_first, "bias"_a = given.bias, NEURA_PLACE);
   const nb::object f = nb::cpp_function(
       [](Integer size, AnyDevice device, AnyDType dtype) {
         return nn::Transformer::generate_square_subsequent_mask(size, device.value_or(default_device()), dtype);
@@ -101,6 +105,7 @@ void bind_whole(nb::module_& n) {
 }
 
 void bind_positions(nb::module_& n) {
+  const nn::PositionalEncodingOptions o;
   bind_layer<nn::PositionalEncoding>(
       n, R"(Adds sinusoidal positional encodings (Vaswani et al., 2017), then applies dropout.
 
@@ -111,7 +116,7 @@ Channel 2i of element t gets sin(t / 10000^(2i / d_model)), channel 2i + 1 the c
             d_model,
             nn::PositionalEncodingOptions{dropout, max_len, batch_first, device.value_or(default_device()), dtype});
       },
-      "d_model"_a, "dropout"_a = 0.1, "max_len"_a = 5000, "batch_first"_a = false, NEURA_PLACE);
+      "d_model"_a, "dropout"_a = o.dropout, "max_len"_a = o.max_len, "batch_first"_a = o.batch_first, NEURA_PLACE);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 using Count = std::optional<std::int64_t>;
 
 template <class M> void bind_convolution(nb::module_& n, const char* spatial) {
+  const nn::ConvOptions o;
   const std::string doc =
       std::string("Convolution: [N, in_channels, ") + spatial + R"(] or without N -> [N, out_channels, …].
 
@@ -31,14 +32,16 @@ padding_mode: 'zeros', 'reflect', 'replicate' or 'circular')";
                            nn::ConvOptions{stride, padding_of(padding), dilation, groups, bias, std::move(mode),
                                            device.value_or(default_device()), dtype});
       },
-      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1,
-      "groups"_a = 1, "bias"_a = true, "padding_mode"_a = "zeros", NEURA_PLACE);
+      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = o.stride[0], "padding"_a = o.padding.amount[0],
+      "dilation"_a = o.dilation[0], "groups"_a = o.groups, "bias"_a = o.bias, "padding_mode"_a = o.padding_mode,
+      NEURA_PLACE);
   t.def(
       "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
   property(t, "output_padding", [](M& m) { return Shape::filled(m.kernel_size.size(), 0); });
 }
 
 template <class M> void bind_transposed(nb::module_& n, const char* spatial) {
+  const nn::ConvTransposeOptions o;
   const std::string doc = std::string("Transposed convolution: [N, in_channels, ") + spatial + R"(] or without N.
 
 weight [in_channels, out_channels / groups, kernel_size..] and bias [out_channels]; output_padding grows one side of the
@@ -54,22 +57,24 @@ result, and forward(input, output_size) chooses it so that the result has that s
                            nn::ConvTransposeOptions{stride, padding, output_padding, groups, bias, dilation,
                                                     device.value_or(default_device()), dtype});
       },
-      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = 1, "padding"_a = 0, "output_padding"_a = 0,
-      "groups"_a = 1, "bias"_a = true, "dilation"_a = 1, "padding_mode"_a = "zeros", NEURA_PLACE);
+      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a = o.stride[0], "padding"_a = o.padding[0],
+      "output_padding"_a = o.output_padding[0], "groups"_a = o.groups, "bias"_a = o.bias, "dilation"_a = o.dilation[0],
+      "padding_mode"_a = "zeros", NEURA_PLACE);
   t.def(
       "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
   property(t, "padding_mode", [](M&) { return "zeros"; });
 }
 
 template <class M> void bind_max_pool(nb::module_& n, const char* doc) {
+  const nn::MaxPoolOptions o;
   bind_layer<M>(
       n, doc,
       [](const PerDim& kernel, const PerDim& stride, const PerDim& padding, const PerDim& dilation, bool indices,
          bool ceil) {
         return nn::make<M>(kernel, nn::MaxPoolOptions{stride, padding, dilation, indices, ceil});
       },
-      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = 0, "dilation"_a = 1, "return_indices"_a = false,
-      "ceil_mode"_a = false);
+      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = o.padding[0], "dilation"_a = o.dilation[0],
+      "return_indices"_a = o.return_indices, "ceil_mode"_a = o.ceil_mode);
 }
 void bind_max_pools(nb::module_& n) {
   const char* doc = R"(Max pooling over the last dimension(s); NaN counts as the largest value.
@@ -88,21 +93,24 @@ stride: kernel_size where None
 count_include_pad: zeros of the padding count as elements)";
 Shape tuple_of_all(const PerDim& s) { return s; }
 template <class M> void bind_average_pool(nb::module_& n) {
+  const nn::AvgPoolOptions o;
   bind_layer<M>(
       n, kAveragePool,
       [](const PerDim& kernel, const PerDim& stride, const PerDim& padding, bool ceil, bool include, Count divisor) {
         return nn::make<M>(kernel, nn::AvgPoolOptions{stride, padding, ceil, include, divisor});
       },
-      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = 0, "ceil_mode"_a = false, "count_include_pad"_a = true,
-      "divisor_override"_a = nb::none());
+      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = o.padding[0], "ceil_mode"_a = o.ceil_mode,
+      "count_include_pad"_a = o.count_include_pad, "divisor_override"_a = o.divisor_override);
 }
 void bind_average_pools(nb::module_& n) {
+  const nn::AvgPoolOptions o;
   const LayerType t = bind_layer<nn::AvgPool1d>(
       n, kAveragePool,
       [](const PerDim& kernel, const PerDim& stride, const PerDim& padding, bool ceil, bool include) {
         return nn::make<nn::AvgPool1d>(kernel, nn::AvgPoolOptions{stride, padding, ceil, include});
       },
-      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = 0, "ceil_mode"_a = false, "count_include_pad"_a = true);
+      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = o.padding[0], "ceil_mode"_a = o.ceil_mode,
+      "count_include_pad"_a = o.count_include_pad);
   property(t, "kernel_size", [](nn::AvgPool1d& m) { return tuple_of_all(m.kernel_size); });  // as torch has them
   property(t, "stride", [](nn::AvgPool1d& m) { return tuple_of_all(m.stride); });
   property(t, "padding", [](nn::AvgPool1d& m) { return tuple_of_all(m.padding); });
@@ -128,7 +136,7 @@ template <class Lp, class Unpool> void bind_more(nb::module_& n) {
       [](nn::Number p, const PerDim& kernel, const PerDim& stride, bool ceil) {
         return nn::make<Lp>(p, kernel, LpPoolOptions{stride, ceil});
       },
-      "norm_type"_a, "kernel_size"_a, "stride"_a = nb::none(), "ceil_mode"_a = false);
+      "norm_type"_a, "kernel_size"_a, "stride"_a = nb::none(), "ceil_mode"_a = LpPoolOptions().ceil_mode);
   bind_layer<Unpool>(
       n,
       "Partial inverse of max pooling: writes each value at its index, 0 elsewhere: forward(input, indices, "
@@ -136,16 +144,17 @@ template <class Lp, class Unpool> void bind_more(nb::module_& n) {
       [](const PerDim& kernel, const PerDim& stride, const PerDim& padding) {
         return nn::make<Unpool>(kernel, nn::UnpoolOptions{stride, padding});
       },
-      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = 0);
+      "kernel_size"_a, "stride"_a = nb::none(), "padding"_a = nn::UnpoolOptions().padding[0]);
 }
 
 void bind_patches(nb::module_& n) {
+  const UnfoldOptions o;
   bind_layer<nn::Unfold>(
       n, "Sliding patches (im2col): [N, C, H, W] -> [N, C * kh * kw, L], L the number of windows.",
       [](const PerDim& kernel, const PerDim& dilation, const PerDim& padding, const PerDim& stride) {
         return nn::make<nn::Unfold>(kernel, UnfoldOptions{dilation, padding, stride});
       },
-      "kernel_size"_a, "dilation"_a = 1, "padding"_a = 0, "stride"_a = 1);
+      "kernel_size"_a, "dilation"_a = o.dilation[0], "padding"_a = o.padding[0], "stride"_a = o.stride[0]);
   bind_layer<nn::Fold>(
       n,
       "Sums patches into an image of output_size (col2im), the adjoint of Unfold: [N, C * kh * kw, L] -> [N, C, H, W].",
@@ -153,7 +162,8 @@ void bind_patches(nb::module_& n) {
          const PerDim& stride) {
         return nn::make<nn::Fold>(size, kernel, UnfoldOptions{dilation, padding, stride});
       },
-      "output_size"_a, "kernel_size"_a, "dilation"_a = 1, "padding"_a = 0, "stride"_a = 1);
+      "output_size"_a, "kernel_size"_a, "dilation"_a = o.dilation[0], "padding"_a = o.padding[0],
+      "stride"_a = o.stride[0]);
 }
 
 std::vector<double> checked(const char* name, const PerDim& size, nb::handle factor) {
@@ -185,8 +195,8 @@ void bind_upsampling(nb::module_& n) {
         return nn::make<nn::Upsample>(
             nn::UpsampleOptions{size, checked("Upsample", size, factor), std::move(mode), corners, recompute});
       },
-      "size"_a = nb::none(), "scale_factor"_a = nb::none(), "mode"_a = "nearest", "align_corners"_a = nb::none(),
-      "recompute_scale_factor"_a = nb::none()));
+      "size"_a = nb::none(), "scale_factor"_a = nb::none(), "mode"_a = nn::UpsampleOptions().mode,
+      "align_corners"_a = nb::none(), "recompute_scale_factor"_a = nb::none()));
   bind_upsampling2d<nn::UpsamplingNearest2d>(n, "Upsample with mode='nearest'.");
   bind_upsampling2d<nn::UpsamplingBilinear2d>(n, "Upsample with mode='bilinear', align_corners=True.");
 }

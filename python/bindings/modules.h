@@ -139,6 +139,9 @@ template <> struct type_caster<neura::nn::Number> {  // an int of Python's stays
       return false;
     }
   }
+  static handle from_cpp(const neura::nn::Number& n, rv_policy, cleanup_list*) noexcept {
+    return n.whole ? PyLong_FromDouble(n.value) : PyFloat_FromDouble(n.value);
+  }
 };
 
 template <class M> struct type_caster<M, enable_if_t<std::is_base_of_v<neura::nn::Module, M>>> {

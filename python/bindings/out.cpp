@@ -1,31 +1,12 @@
 // Results written into out=.
 #include "out.h"
 
-#include <algorithm>
-
 #include "neura/autograd/grad_mode.h"
 #include "neura/op/apply.h"
 
 namespace neura::python {
 
-bool gives_indices(std::string_view op) {
-  constexpr std::string_view all[] = {"argmax",      "argmin",  "argsort",     "bucketize",
-                                      "multinomial", "nonzero", "searchsorted"};
-  return std::find(std::begin(all), std::end(all), op) != std::end(all);
-}
-
-namespace {
-
-// Does this function want a destination of the result's own dtype? As in torch, what moves elements does, and what
-// gives indices.
-bool is_strict(std::string_view op) {
-  return op.starts_with("index_") || op.starts_with("scatter") || op == "gather" || op == "take" ||
-         op == "masked_select" || op == "take_along_dim" || gives_indices(op);
-}
-
-}  // namespace
-
-nb::object into(nb::handle out, const Tensor& value, const char* op) {
+nb::object into(nb::handle out, const Tensor& value, const char* op, bool strict) {
   if (out.is_none()) return nb::steal(wrap(value));
   if (!is_tensor(out.ptr())) throw nb::type_error((std::string(op) + ": expected a tensor for out").c_str());
   Tensor target = tensor_in(out.ptr());
@@ -34,8 +15,7 @@ nb::object into(nb::handle out, const Tensor& value, const char* op) {
            ": expected no gradient to be needed with out=, which has none; use the form that returns "
            "a new tensor";
   });
-  const bool holds =
-      is_strict(op) ? value.dtype() == target.dtype() : category(value.dtype()) <= category(target.dtype());
+  const bool holds = strict ? value.dtype() == target.dtype() : category(value.dtype()) <= category(target.dtype());
   check<DTypeError>(holds, [&] {
     return std::string(op) + ": expected a destination that holds " + name(value.dtype()) + ", got " +
            target.spec().str();
@@ -46,8 +26,8 @@ nb::object into(nb::handle out, const Tensor& value, const char* op) {
   return nb::borrow(out);
 }
 
-nb::object into_each(nb::handle out, nb::handle result, const char* op) {
-  if (is_tensor(result.ptr())) return into(out, tensor_in(result.ptr()), op);
+nb::object into_each(nb::handle out, nb::handle result, const char* op, bool strict) {
+  if (is_tensor(result.ptr())) return into(out, tensor_in(result.ptr()), op, strict);
   if (!PyTuple_Check(result.ptr()) || !PySequence_Check(out.ptr()) || is_tensor(out.ptr()) ||
       nb::len(out) != nb::len(result))
     throw nb::type_error((std::string(op) + ": expected out to be a tensor for each result").c_str());
@@ -59,7 +39,7 @@ nb::object into_each(nb::handle out, nb::handle result, const char* op) {
       check<DTypeError>(tensor_in(o.ptr()).dtype() == DType::int64, [&] {
         return std::string(op) + ": expected a destination that holds int64, got " + tensor_in(o.ptr()).spec().str();
       });
-    written.append(into(o, tensor_in(r.ptr()), op));
+    written.append(into(o, tensor_in(r.ptr()), op, strict));
   }
   nb::tuple t(written);
   if (PyTuple_CheckExact(result.ptr())) return t;

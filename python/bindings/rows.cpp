@@ -30,6 +30,7 @@ struct Arguments {
   PyObject* out = nullptr;
   PyObject* first = nullptr;
   bool in_place = false;
+  unsigned given = 0;  // bit i: attribute i; the bit behind the last one: inplace
 
   [[noreturn]] void wrong(const std::string& text) const {
     throw nb::type_error((std::string(self.row().name) + ": " + text).c_str());
@@ -40,7 +41,15 @@ struct Arguments {
     if (operands[i].is_scalar() && !(self.function->numbers >> i & 1)) wrong("expected a tensor, got a number");
     if (i == 0) first = value;
   }
+  void mark(int i, const char* name) {
+    if (given >> i & 1) twice(name);
+    given |= 1u << i;
+  }
+  [[noreturn]] void twice(const char* name) const {
+    wrong(std::string("got multiple values for argument '") + name + "'");
+  }
   void attribute(int i, PyObject* value) {
+    mark(i, self.row().attributes.name[i]);
     Scalar s;
     if (value == Py_None) return;  // the default
     if (!to_scalar(value, s) || s.is_complex())
@@ -48,11 +57,18 @@ struct Arguments {
             Py_TYPE(value)->tp_name);
     attributes[i] = s.real();
   }
+  bool takes_inplace() const { return self.function->takes_inplace && !self.in_place; }
+  void inplace(PyObject* value) {
+    mark(self.row().attributes.count, "inplace");
+    const int truth = PyObject_IsTrue(value);
+    if (truth < 0) throw nb::python_error();
+    in_place = truth;
+  }
   void keyword(const char* key, PyObject* value) {
     const auto& words = self.function->operands;
     for (int i = 0; i < self.row().inputs; ++i)
       if (std::strcmp(words[std::size_t(i)], key) == 0 || (i == 0 && std::strcmp(key, "self") == 0)) {
-        if (operands[i].kind != Operand::absent) wrong(std::string("got two values for ") + key);
+        if (operands[i].kind != Operand::absent) twice(key);
         return operand(i, value);
       }
     for (int i = 0; i < self.row().attributes.count; ++i)
@@ -60,8 +76,8 @@ struct Arguments {
     if (std::strcmp(key, "out") == 0 && !self.in_place) {
       if (value != Py_None && !is_tensor(value)) wrong("expected a tensor for out");
       out = value == Py_None ? nullptr : value;
-    } else if (std::strcmp(key, "inplace") == 0 && self.function->takes_inplace) {
-      in_place = PyObject_IsTrue(value) == 1;
+    } else if (std::strcmp(key, "inplace") == 0 && takes_inplace()) {
+      inplace(value);
     } else unknown(key, value);
   }
   void unknown(const char* key, PyObject* value) {
@@ -70,7 +86,7 @@ struct Arguments {
     for (int i = 0; i < self.row().inputs; ++i) names.append(words[std::size_t(i)]);
     for (int i = 0; i < self.row().attributes.count; ++i) names.append(self.row().attributes.name[i]);
     if (!self.in_place) names.append("out");
-    if (self.function->takes_inplace) names.append("inplace");
+    if (takes_inplace()) names.append("inplace");
     const nb::object name = renamed_keyword(key, names);
     if (name.is_none()) refuse_keyword(self.row().name, key, names);
     keyword(nb::cast<std::string>(name).c_str(), value);
@@ -85,11 +101,11 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
     std::copy(row.attributes.fallback, row.attributes.fallback + 4, a.attributes);
     const std::size_t n = std::size_t(PyVectorcall_NARGS(flagged));
     const std::size_t most = std::size_t(row.inputs + row.attributes.count);
-    const bool more = n == most + 1 && f.function->takes_inplace && PyBool_Check(args[most]);
+    const bool more = n == most + 1 && a.takes_inplace() && PyBool_Check(args[most]);
     if (n > most && !more) a.wrong("too many arguments");
     for (std::size_t i = 0; i < n; ++i) {
       if (i < row.inputs) a.operand(int(i), args[i]);
-      else if (i == most) a.in_place = args[i] == Py_True;
+      else if (i == most) a.inplace(args[i]);
       else a.attribute(int(i) - row.inputs, args[i]);
     }
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
@@ -101,6 +117,7 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
       any_tensor |= a.operands[i].is_tensor();
     }
     if (!any_tensor) a.wrong("expected at least one tensor, got numbers");
+    if (a.in_place && a.out) a.wrong("expected out or inplace=True, got both");
     const bool in_place = f.in_place || a.in_place;
     PyObject* target = in_place ? a.first : a.out;
     if (target && !is_tensor(target)) a.wrong("expected a tensor to write to, got a number");

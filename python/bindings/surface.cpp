@@ -228,7 +228,7 @@ class Calling {
     std::optional<amp::ModesScope> uncast;  // autocast leaves what is written alone
     if (f_.in_place || out_) uncast.emplace();
     if (f_.in_place) return written(function, value);
-    if (out_ && (function.forms & surface::direct) && is_tensor(out_) && !gives_indices(function.name)) {
+    if (out_ && (function.forms & surface::direct) && is_tensor(out_)) {
       const surface::WriteInto scope(function, tensor_in(out_));
       if (!function.call(function, reader_, value)) return {};
       if (std::get<Tensor>(value).is_same(tensor_in(out_))) return nb::borrow(out_);
@@ -236,7 +236,7 @@ class Calling {
     if (const Tensor* t = std::get_if<Tensor>(&value); t && !out_) [[likely]]
       return nb::steal(wrap(*t));
     const nb::object result = object_of(value, reader_.given_to[0]);
-    return out_ ? into_each(out_, result, function.name.c_str()) : result;
+    return out_ ? into_each(out_, result, function.name.c_str(), function.forms & surface::strict) : result;
   }
   // In place: the result of the function, in the tensor's own dtype.
   nb::object written(const Function& function, surface::Value& value) {

@@ -50,7 +50,7 @@ TEST_F(RandomKernels, AnElementDependsOnItsPlaceAlone) {  // not on strides, nor
   }
 }
 TEST_F(RandomKernels, IntegersLieInTheirRange) {
-  Draw d = draw_of(Draw::integers, 0, 0);
+  Draw d = draw_of(Draw::random, 0, 0);
   d.low = -3, d.range = 5;
   Array<std::int32_t> x({5000});
   run(&random_kernels::draw, d, View{}, x);

@@ -54,6 +54,18 @@ TEST(RandomSampler, IsUniform) {
   for (int c : counts) EXPECT_NEAR(c, 1000, 150);
 }
 
+TEST(RandomSampler, SaysThatThereIsNoRoomForSoMany) {
+  Generator g(1);
+  for (const bool replacement : {false, true}) {
+    const RandomSampler s(10, {.replacement = replacement, .num_samples = std::int64_t{1} << 60});
+    EXPECT_NE(error_of<OutOfMemoryError>([&] { s.indices(g); }).find("RandomSampler"), std::string::npos);
+  }
+  const WeightedRandomSampler weighted({1, 2}, std::int64_t{1} << 60, true);
+  EXPECT_NE(error_of<OutOfMemoryError>([&] { weighted.indices(g); }).find("WeightedRandomSampler"), std::string::npos);
+  const SequentialSampler all(std::int64_t{1} << 60);
+  EXPECT_NE(error_of<OutOfMemoryError>([&] { all.indices(g); }).find("SequentialSampler"), std::string::npos);
+}
+
 TEST(RandomSampler, DrawsAnyNumberWithAndWithoutReplacement) {
   const Indices seven = draw(RandomSampler(3, {.num_samples = 7}));
   EXPECT_EQ(sorted(Indices(seven.begin(), seven.begin() + 3)), range(3));

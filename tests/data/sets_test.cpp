@@ -26,6 +26,9 @@ TEST(Csv, ReadsNumbersAndNames) {
   EXPECT_EQ(t.values.data<double>()[2], 300);
   expect_close(parse_csv("1;2\n3;4", {.delimiter = ';'}).values, std::vector<double>{1, 2, 3, 4});
   EXPECT_EQ(parse_csv("").values.shape(), (Shape{0, 0}));
+  const Table marked = parse_csv("\xef\xbb\xbfrent,m2\n1,2", {.header = true});  // a byte order mark
+  EXPECT_EQ(marked.names, (std::vector<std::string>{"rent", "m2"}));
+  expect_close(parse_csv("\xef\xbb\xbf 1,2").values, std::vector<double>{1, 2});
 }
 
 TEST(Csv, SaysWhereItIsWrong) {

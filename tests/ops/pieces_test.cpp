@@ -185,6 +185,10 @@ TEST(FractionalPool, WindowsBeginWhereTheSamplesSay) {
       error_of<ValueError>([&] { fractional_max_pool2d_with_indices(x, 3, {.output_size = 6}); }),
       "fractional_max_pool2d: expected output_size + kernel_size - 1 to be at most the input's size, got [6, 6] and "
       "[3, 3] for [7, 7]");
+  EXPECT_EQ(error_of<ValueError>([&] { fractional_max_pool2d_with_indices(x, INT64_MAX, {.output_size = 2}); }),
+            "fractional_max_pool2d: expected kernel_size of at most 2147483647, got [9223372036854775807]");
+  EXPECT_EQ(error_of<ValueError>([&] { fractional_max_pool2d_with_indices(x, 2, {.output_size = INT64_MAX}); }),
+            "fractional_max_pool2d: expected output_size of at most 2147483647, got [9223372036854775807]");
   EXPECT_EQ(error_of<ValueError>([&] { fractional_max_pool2d_with_indices(x, 3, {}); }),
             "fractional_max_pool2d: expected either output_size or output_ratio");
 }

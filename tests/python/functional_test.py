@@ -40,6 +40,42 @@ def test_functions_that_layers_call_are_here_and_in_neura():
     assert not hasattr(F, "exp") and not hasattr(F, "sigmoid_")
 
 
+def test_inplace_is_refused_where_it_says_nothing():
+    x = neura.zeros(2)
+    for f in (neura.exp, neura.Tensor.sin_, neura.relu_, F.elu_):
+        with pytest.raises(TypeError, match="unknown argument 'inplace'"):
+            f(x, inplace=True)
+    with pytest.raises(TypeError, match="relu: too many arguments"):
+        neura.relu_(x, True)
+    with pytest.raises(TypeError, match="relu: expected out or inplace=True, got both"):
+        neura.relu(x, inplace=True, out=neura.ones(2))
+    assert x.tolist() == [0, 0]
+    y = neura.ones(2)
+    assert neura.relu(x, inplace=False, out=y) is y and y.tolist() == [0, 0]
+
+
+def test_an_error_of_a_truth_value_is_raised():
+    class Neither:
+        def __bool__(self):
+            raise LookupError("neither")
+
+    with pytest.raises(LookupError, match="neither"):
+        F.relu(neura.ones(2), inplace=Neither())
+
+
+def test_no_argument_is_given_twice():
+    x = neura.ones(2)
+    for name, call in {
+        "alpha": lambda: F.elu(x, 1.0, alpha=2.0),
+        "input": lambda: F.elu(x, input=x),
+        "inplace": lambda: F.relu(x, True, inplace=False),
+        "negative_slope": lambda: F.leaky_relu(x, None, negative_slope=0.1),
+    }.items():
+        with pytest.raises(TypeError, match=f"got multiple values for argument '{name}'"):
+            call()
+    assert F.elu(-x, inplace=False, alpha=0.0).tolist() == [0, 0]
+
+
 def test_functions_that_end_with_an_underscore_write_into_their_input():
     x = neura.tensor([-2.0, 0.25])
     assert F.threshold_(x, 0.5, 9.0) is x and x.tolist() == [9, 9]

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
+#include "neura/serve/listener.h"
 #include "neura/serve/message.h"
 #include "neura/serve/refusal.h"
 #include "tests/serve/client.h"
@@ -208,6 +211,32 @@ TEST(Server, RefusesAnAddressThatIsTaken) {
   serve::ServerOptions o = options_of(models);
   o.http.port = server.port();
   EXPECT_THROW(Running{o}, IoError);
+}
+
+// As of a name whose first address is another's, or is of a family that is off.
+TEST(Server, TriesEveryAddressOfAName) {
+  sockaddr_in here{}, free{};
+  here.sin_family = free.sin_family = AF_INET;
+  here.sin_addr.s_addr = free.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto entry = [](sockaddr_in& a, addrinfo* next) {
+    addrinfo e{};
+    e.ai_family = AF_INET, e.ai_addr = reinterpret_cast<sockaddr*>(&a), e.ai_addrlen = sizeof a, e.ai_next = next;
+    return e;
+  };
+  const addrinfo any = entry(here, nullptr);
+  const int taken = serve::listener_at(&any);
+  socklen_t size = sizeof here;
+  ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&here), &size), 0);
+  addrinfo second = entry(free, nullptr), off = entry(here, &second);
+  off.ai_family = -1;
+  const addrinfo first = entry(here, &off);
+  const int got = serve::listener_at(&first);
+  EXPECT_GE(got, 0);
+  ::close(got);
+  off.ai_next = nullptr;
+  EXPECT_EQ(serve::listener_at(&first), -1);
+  EXPECT_EQ(errno, EADDRINUSE);  // of the first one
+  ::close(taken);
 }
 
 TEST(ServedNumbers, BecomeRealsInTheirPlace) {

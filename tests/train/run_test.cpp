@@ -275,5 +275,25 @@ TEST(Run, RefusesWhatCannotBe) {
             "resume: expected a checkpoint of a run, got another file: " + (folder / "x"));
 }
 
+TEST(Run, RefusesACheckpointWhoseCountsAreNoIntegers) {
+  const Folder folder;
+  nn::Linear net(3, 1);
+  optim::SGD sgd(net.parameters(), {.lr = 0.1});
+  train::Run run({.model = &net, .optimizer = &sgd, .folder = folder.path()});
+  const std::string path = run.save();
+  const Tensor before = net.weight.clone();
+  for (const nn::Value& wrong : {nn::Value(std::nan("")), nn::Value(1e300), nn::Value(2.0)}) {
+    nn::Value file = load_value(path, MapLocation(Device()));
+    nn::Dict all = *file.get<nn::Dict>(), extra = *all.find("extra")->get<nn::Dict>();
+    nn::Dict position = *extra.find("run")->get<nn::Dict>(), model = *all.find("model")->get<nn::Dict>();
+    position["steps"] = wrong, extra["run"] = position, all["extra"] = extra;
+    model["weight"] = nn::Value(zeros({1, 3})), all["model"] = model;
+    neura::save(folder / "wrong", all);
+    EXPECT_EQ(error_of<FormatError>([&] { run.resume(folder / "wrong"); }),
+              "resume: expected an integer for \"steps\", got float");
+    EXPECT_TRUE(equal(net.weight, before));  // nothing was read into the model
+  }
+}
+
 }  // namespace
 }  // namespace neura

@@ -4,22 +4,29 @@
 
 namespace neura {
 
+#define NEURA_DRAWS(DRAW) \
+  DRAW(uniform)           \
+  DRAW(normal)            \
+  DRAW(log_normal)        \
+  DRAW(cauchy)            \
+  DRAW(exponential)       \
+  DRAW(geometric)         \
+  DRAW(bernoulli)         \
+  DRAW(poisson)           \
+  DRAW(random) /* integers */
+
 struct Draw {
-  enum Kind : std::uint8_t {
-    uniform,
-    normal,
-    log_normal,
-    cauchy,
-    exponential,
-    geometric,
-    bernoulli,
-    poisson,
-    integers
-  };
+#define DRAW(name) name,
+  enum Kind : std::uint8_t { NEURA_DRAWS(DRAW) };
+#undef DRAW
+#define DRAW(name) #name,
+  static constexpr const char* kNames[] = {NEURA_DRAWS(DRAW)};  // of the operations
+#undef DRAW
+#undef NEURA_DRAWS
   Kind kind = uniform;
   std::uint64_t seed = 0, offset = 0;
   double a = 0, b = 1;   // from, extent; mean, std; median, sigma; lambd; p
-  std::int64_t low = 0;  // integers: low + [0, range); a range of 0 is all 2^64
+  std::int64_t low = 0;  // random: low + [0, range); a range of 0 is all 2^64
   std::uint64_t range = 0;
 };
 

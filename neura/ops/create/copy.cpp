@@ -24,7 +24,7 @@ namespace neura {
 namespace {
 
 struct Cast {  // and clone, to the same dtype
-  static constexpr Operation op = operation("to").linear();
+  static constexpr Operation op = operation("to").linear().copies();
   DType dtype;
   bool keep_order;  // of dimensions, where the tensor is dense
   NEURA_FIELDS(dtype, keep_order)
@@ -59,7 +59,7 @@ struct LazyClone {
 
 // self = source, converted and broadcast. The first of the two operands is only written.
 struct Copy {
-  static constexpr Operation op = operation("copy").direct().across();
+  static constexpr Operation op = operation("copy").direct().across().overwrites();
   bool non_blocking = false;
   NEURA_FIELDS(non_blocking)
   void infer(const Spec& self, const Spec& source, Spec& y) const {
@@ -76,11 +76,11 @@ struct Copy {
   }
 };
 struct FillFrom : Copy {
-  static constexpr Operation op = operation("fill_").direct().across();
+  static constexpr Operation op = operation("fill_").direct().across().overwrites();
 };
 
 struct Fill {
-  static constexpr Operation op = operation("fill").direct();
+  static constexpr Operation op = operation("fill").direct().copies().overwrites();
   Scalar value;
   NEURA_FIELDS(value)
   void infer(const Spec& self, Spec& y) const {
@@ -91,12 +91,12 @@ struct Fill {
   void gradient(Gradient& g) const { g.result[0] = zero_gradient(*g.meta[0]); }
 };
 struct Zero : Fill {
-  static constexpr Operation op = operation("zero").direct();
+  static constexpr Operation op = operation("zero").direct().copies().overwrites();
 };
 
 constexpr const char* kOverwriters[] = {"masked_fill_", "put_", "masked_scatter_", "index_put_"};
 template <Overwriter by> struct OverwriteBy : Copy {
-  static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across();
+  static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across().overwrites();
 };
 constexpr const Row* kOverwriteRows[] = {
     &row_of<OverwriteBy<Overwriter::masked_fill>>, &row_of<OverwriteBy<Overwriter::put>>,

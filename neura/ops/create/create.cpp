@@ -51,7 +51,7 @@ Spec like(const Tensor& input, const TensorOptions& o) {
 constexpr const char* kFilled[] = {"full", "zeros", "ones", "full_like", "zeros_like", "ones_like"};
 enum class Filled { full, zeros, ones, full_like, zeros_like, ones_like };
 template <Filled by> struct Full {
-  static constexpr Operation op = operation(kFilled[int(by)]).direct();
+  static constexpr Operation op = operation(kFilled[int(by)]).direct().copies();
   Spec spec;
   Scalar value;
   NEURA_FIELDS(spec, value)
@@ -72,7 +72,7 @@ Tensor unwritten(const char* op, const Shape& size, const TensorOptions& o) {
 }
 
 struct Eye {
-  static constexpr Operation op = operation("eye");
+  static constexpr Operation op = operation("eye").copies();
   std::int64_t n, m;
   DType dtype;
   Device device;

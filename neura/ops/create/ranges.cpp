@@ -99,7 +99,7 @@ struct Linspace {
 
 // Powers are computed on the cpu for every device: CUDA's differ in the last digit, so an integer could be one less.
 struct Logspace {
-  static constexpr Operation op = operation("logspace");
+  static constexpr Operation op = operation("logspace").copies();
   Scalar start, end;
   std::int64_t steps;
   double base;
@@ -129,7 +129,7 @@ struct Logspace {
 
 constexpr const char* kTriangles[] = {"tril_indices", "triu_indices"};
 template <bool upper> struct TriangleIndices {
-  static constexpr Operation op = operation(kTriangles[upper]);
+  static constexpr Operation op = operation(kTriangles[upper]).copies();
   std::int64_t rows, cols, offset;
   DType dtype;
   Device device;

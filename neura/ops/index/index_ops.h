@@ -44,21 +44,24 @@ struct WriteAttributes {
 };
 
 // The last three are made of these writes, and are named as they were called.
-enum class Write {
-  index_add,
-  index_copy,
-  index_fill,
-  index_reduce,
-  scatter,
-  scatter_add,
-  scatter_reduce,
-  put,
-  masked_scatter,
-  index_put
-};
-inline constexpr const char* kWriteNames[] = {"index_add",      "index_copy",  "index_fill",     "index_reduce",
-                                              "scatter",        "scatter_add", "scatter_reduce", "put",
-                                              "masked_scatter", "index_put"};
+#define NEURA_WRITES(WRITE) \
+  WRITE(index_add)          \
+  WRITE(index_copy)         \
+  WRITE(index_fill)         \
+  WRITE(index_reduce)       \
+  WRITE(scatter)            \
+  WRITE(scatter_add)        \
+  WRITE(scatter_reduce)     \
+  WRITE(put)                \
+  WRITE(masked_scatter)     \
+  WRITE(index_put)
+#define WRITE(name) name,
+enum class Write { NEURA_WRITES(WRITE) };
+#undef WRITE
+#define WRITE(name) #name,
+inline constexpr const char* kWriteNames[] = {NEURA_WRITES(WRITE)};
+#undef WRITE
+#undef NEURA_WRITES
 
 template <Write w> struct IndexWrite : WriteAttributes {
   static constexpr Operation op =

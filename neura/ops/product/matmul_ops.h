@@ -16,7 +16,7 @@ struct MatmulOp {
 };
 // beta * input + alpha * a b, in one pass; input broadcasts to the product, and may be absent.
 struct AddmmOp {
-  static constexpr Operation op = operation("addmm").optional(in(0)).saves(1, in(2)).saves(2, in(1));
+  static constexpr Operation op = operation("addmm").optional(in(0)).sum_at(0).saves(1, in(2)).saves(2, in(1));
   Scalar beta = 1, alpha = 1;
   bool conj_a = false, conj_b = false;
   NEURA_FIELDS(beta, alpha, conj_a, conj_b)
@@ -26,7 +26,8 @@ struct AddmmOp {
 };
 // x w^T + bias: [.., k] x [n, k] -> [.., n].
 struct LinearOp {
-  static constexpr Operation op = operation("linear").optional(in(2)).saves(0, in(1)).saves(1, in(0)).closed();
+  static constexpr Operation op =
+      operation("linear").optional(in(2)).sum_at(2).saves(0, in(1)).saves(1, in(0)).closed();
   bool conj_x = false, conj_w = false;
   NEURA_FIELDS(conj_x, conj_w)
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;

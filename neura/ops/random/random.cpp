@@ -16,20 +16,17 @@
 namespace neura {
 namespace {
 
-constexpr const char* kNames[] = {"uniform",   "normal",    "log_normal", "cauchy", "exponential",
-                                  "geometric", "bernoulli", "poisson",    "random"};
-
 DTypeSet accepted(Draw::Kind kind) {
   using namespace dtypes;
   if (kind == Draw::uniform || kind == Draw::normal) return floating | complexes;
-  if (kind == Draw::bernoulli || kind == Draw::integers || kind == Draw::poisson) return ordered;
+  if (kind == Draw::bernoulli || kind == Draw::random || kind == Draw::poisson) return ordered;
   return kind == Draw::geometric ? ordered & ~booleans : floating;
 }
 
 // Fresh: a tensor `like` what is given or, absent, described. In place: x is the destination, whose values count no
 // more. a, b, low, range and p: see kernels/random.h.
 template <Draw::Kind kind> struct Random {
-  static constexpr Operation op = operation(kNames[int(kind)]).optional(in(0, 1)).direct().draws();
+  static constexpr Operation op = operation(Draw::kNames[kind]).optional(in(0, 1)).direct().draws();
   PhiloxState numbers = {};
   double a = 0, b = 1;
   std::int64_t low = 0;
@@ -80,7 +77,7 @@ void check_std(double std) {
   check<ValueError>(std >= 0, [&] { return "normal: expected std of at least 0, got " + std::to_string(std); });
 }
 
-Random<Draw::integers> integers(std::int64_t low, std::int64_t high) {
+Random<Draw::random> integers(std::int64_t low, std::int64_t high) {
   return {.low = low, .range = std::uint64_t(high) - std::uint64_t(low)};
 }
 void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtype) {
@@ -110,7 +107,7 @@ struct Permutation {
     y = Spec::dense(DType::int64, Shape{n}, device);
   }
   void run(Context& c, View y) const {
-    c.backend.random->permutation(c, {.kind = Draw::integers, .seed = numbers.seed, .offset = numbers.offset}, y);
+    c.backend.random->permutation(c, {.kind = Draw::random, .seed = numbers.seed, .offset = numbers.offset}, y);
   }
 };
 struct Multinomial {
@@ -329,6 +326,6 @@ NEURA_DEFINE_OPERATION(exponential, Random<Draw::exponential>);
 NEURA_DEFINE_OPERATION(geometric, Random<Draw::geometric>);
 NEURA_DEFINE_OPERATION(bernoulli, Random<Draw::bernoulli>);
 NEURA_DEFINE_OPERATION(poisson, Random<Draw::poisson>);
-NEURA_DEFINE_OPERATION(random, Random<Draw::integers>);
+NEURA_DEFINE_OPERATION(random, Random<Draw::random>);
 NEURA_DEFINE_OPERATION(randperm, Permutation);
 NEURA_DEFINE_OPERATION(multinomial, Multinomial);

@@ -14,7 +14,7 @@ struct AsStrided {  // a view: a window on what has the layout of `base`
   void gradient(Gradient& g) const;
 };
 struct StridedGather {  // y = the window of x, as a new tensor
-  static constexpr Operation op = operation("strided_gather").linear();
+  static constexpr Operation op = operation("strided_gather").linear().copies();
   Spec base, view;
   NEURA_FIELDS(base, view)
   void infer(const Spec& x, Spec& y) const;
@@ -22,7 +22,7 @@ struct StridedGather {  // y = the window of x, as a new tensor
   void gradient(Gradient& g) const;
 };
 struct StridedSum {  // y = zeros like base, plus x at the window; overlapping elements are added
-  static constexpr Operation op = operation("strided_sum").linear();
+  static constexpr Operation op = operation("strided_sum").linear().copies();
   Spec base, view;
   NEURA_FIELDS(base, view)
   void infer(const Spec& x, Spec& y) const;
@@ -32,7 +32,7 @@ struct StridedSum {  // y = zeros like base, plus x at the window; overlapping e
   void gradient(Gradient& g) const;
 };
 struct StridedPut {  // y = x with the window replaced by `part` (absent: by zeros)
-  static constexpr Operation op = operation("strided_put").optional(in(1));
+  static constexpr Operation op = operation("strided_put").optional(in(1)).copies();
   Spec base, view;
   NEURA_FIELDS(base, view)
   void infer(const Spec& x, const Spec& part, Spec& y) const;

@@ -17,7 +17,7 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
-  static constexpr Operation op = operation("convolution").optional(in(2)).saves(0, in(1)).saves(1, in(0));
+  static constexpr Operation op = operation("convolution").optional(in(2)).sum_at(2).saves(0, in(1)).saves(1, in(0));
   ConvolutionShape s;
   Conjugated conj = {};
   NEURA_FIELDS(s, conj)

@@ -16,20 +16,10 @@ namespace {
 
 std::string name_of(int rank) { return "fractional_max_pool" + std::to_string(rank) + "d"; }
 
-Shape per_dimension(int rank, const char* what, const PerDim& given) {
-  check<ValueError>(given.size() == 1 || given.size() == rank, [&] {
-    return name_of(rank) + ": expected " + what + " to be one number or " + std::to_string(rank) + ", got " +
-           given.str();
-  });
-  Shape s;
-  for (int d = 0; d < rank; ++d) s.push_back(given[given.size() == 1 ? 0 : d]);
-  return s;
-}
-
 Shape result_size(int rank, const Shape& input, const FractionalPoolOptions& o) {
   check<ValueError>(o.output_size.empty() != o.output_ratio.empty(),
                     [&] { return name_of(rank) + ": expected either output_size or output_ratio"; });
-  if (!o.output_size.empty()) return per_dimension(rank, "output_size", o.output_size);
+  if (!o.output_size.empty()) return per_dim(name_of(rank).c_str(), "output_size", o.output_size, rank, 1);
   check<ValueError>(o.output_ratio.size() == 1 || o.output_ratio.size() == std::size_t(rank), [&] {
     return name_of(rank) + ": expected one output_ratio or " + std::to_string(rank) + ", got " +
            std::to_string(o.output_ratio.size());
@@ -91,11 +81,11 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
                     [&] { return name_of(rank) + ": expected a floating input, got " + input.spec().str(); });
   const bool batched = input.dim() == rank + 2;
   const std::int64_t n = batched ? input.size(0) : 1, c = input.size(batched ? 1 : 0);
-  Windows w{rank, {}, {}, per_dimension(rank, "kernel_size", kernel_size)};
+  Windows w{rank, {}, {}, per_dim(name_of(rank).c_str(), "kernel_size", kernel_size, rank, 1)};
   for (int d = 0; d < rank; ++d) w.input.push_back(input.size(input.dim() - rank + d));
   w.output = result_size(rank, w.input, o);
   for (int d = 0; d < rank; ++d)
-    check<ValueError>(w.kernel[d] > 0 && w.output[d] > 0 && w.output[d] + w.kernel[d] - 1 <= w.input[d], [&] {
+    check<ValueError>(w.output[d] > 0 && w.output[d] + w.kernel[d] - 1 <= w.input[d], [&] {
       return name_of(rank) + ": expected output_size + kernel_size - 1 to be at most the input's size, got " +
              w.output.str() + " and " + w.kernel.str() + " for " + w.input.str();
     });

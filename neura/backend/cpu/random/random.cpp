@@ -155,7 +155,7 @@ void draw_numbers(Context& c, const Draw& draw, View p, View out) {
     if (d.kind == Draw::normal) d.b *= 0.70710678118654752440;
   }
   const DType dtype = to.dtype();
-  const bool integers = d.kind == Draw::integers;
+  const bool integers = d.kind == Draw::random;
   const bool wide = integers ? d.range == 0 || d.range > (1u << 24) : dtype == DType::float64;
   const bool lines = !wide && !p && (d.kind == Draw::uniform || d.kind == Draw::normal || d.kind == Draw::exponential);
   const std::int64_t per = wide ? kWords / 2 : kWords, n = to.numel();

@@ -285,7 +285,7 @@ void draw(Context& c, const Draw& asked, View p, View out) {
   const Target t = target_of(out);
   if (neura::is_complex(out.dtype()) && d.kind == Draw::normal)
     d.b *= 0.70710678118654752440;  // half the variance in each
-  const bool integers = d.kind == Draw::integers;
+  const bool integers = d.kind == Draw::random;
   const bool wide = integers ? d.range == 0 || d.range > (1u << 24) : t.dtype == DType::float64;
   const int index = c.device.index, each = d.kind == Draw::poisson ? 1 : wide ? 2 : 4;
   const OnDevice on(index);
