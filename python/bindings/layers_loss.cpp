@@ -1,4 +1,6 @@
 // Losses and distances as Python classes.
+#include <nanobind/stl/string_view.h>
+
 #include "layers.h"
 
 #include "neura/core/reduction.h"
