@@ -25,7 +25,7 @@ newaxis = None
 _sys.modules[__name__ + ".errors"] = errors  # where pickle looks for them
 
 for _name, _value in vars(_neura).items():  # PyTorch's own, which programs call all the same
-    if type(_value) is type(_neura.add) and _name[0] == "_":
+    if isinstance(_value, type(_neura.add)) and _name[0] == "_":
         globals()[_name] = _value
 del _name, _value
 

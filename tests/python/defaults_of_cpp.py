@@ -16,6 +16,7 @@ ROW = re.compile(r"^\w+_WITH\(_?(\w+),.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:FUNCTION|OPERATION)\((\w+), .*?(\(.*\)),$", re.MULTILINE)
 LOSS = re.compile(r"^LOSS3?\((\w+),.*?(\w+Options),", re.MULTILINE | re.DOTALL)
 OPTIMIZER = re.compile(r"^(?:MATRIX_|CLOSURE_)?OPTIMIZER\((\w+),|^SCHEDULE(?:_OPTIONS)?\((\w+),", re.MULTILINE)
+MADE = re.compile(r"^[A-Z_]+\((\w+), (\w+Options)\b", re.MULTILINE)  # a class of a macro, which takes these
 OPTION = re.compile(r"\b(?:OPTION|TAKEN)\(")
 
 
@@ -94,7 +95,10 @@ class Defaults:
                 self._function("ops", match[1], [(match[2], "", "{}")])
             for match in OPTIMIZER.finditer(text):
                 name = match[1] or match[2]
-                self._function("optim", name, [(name + "Options", "", "{}")])
+                if not match[0].startswith("SCHEDULE_OPTIONS"):  # of a class that is declared
+                    self._function("optim", name, [(name + "Options", "", "{}")])
+            for match in MADE.finditer(text):
+                self._function(path, match[1], [(match[2], "", "{}")])
 
     def _struct(self, path, name, fields):
         self.structs.setdefault(name, {})[path.split("/")[0]] = fields
