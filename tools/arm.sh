@@ -45,7 +45,7 @@ fetch_libraries() {
 
 cmake --preset arm64 >build/arm64-configure.log || { cat build/arm64-configure.log; exit 1; }
 floors=(core backend ops autograd)
-cmake --build build/arm64 -j "${JOBS:-$(nproc)}" --target neura neura_nn neura_optim neura_data neura_io train_circle "${floors[@]/#/test_}"
+cmake --build build/arm64 -j "${JOBS:-$(nproc)}" --target neura neura_nn neura_optim neura_data neura_io train_circle example_edge_inference_example_rpi "${floors[@]/#/test_}"
 # QEMU 7 ends by an assertion of its own when a process of several threads forks.
 export GTEST_FILTER=${GTEST_FILTER:-*:-Parallel.AForkedChild*}
-tools/test.sh build/arm64 -R "^(train_circle|$(IFS='|'; echo "${floors[*]}"))$"
+tools/test.sh build/arm64 -R "^(train_circle|example_edge_inference_example_rpi|$(IFS='|'; echo "${floors[*]}"))$"

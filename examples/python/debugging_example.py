@@ -1,5 +1,5 @@
-"""Three models that do not train, and the tool that finds out why: the first NaN, gradients that vanish, and memory
-that grows from step to step.
+"""Models that do not train, and the tool that finds out why: the first NaN, gradients that vanish or explode, and
+memory that grows from step to step.
 
 python examples/python/debugging_example.py
 """
@@ -37,7 +37,7 @@ print(f"   {tracker.found}")
 assert tracker.found.backward
 
 
-# %% 2. Lower layers do not learn. How large are the gradients, layer by layer?
+# %% 2. Lower layers do not learn, or nothing stays what it was. How large are the gradients, layer by layer?
 def gradient_flow(net):
     """The norm of each weight's gradient relative to the weight, from the first layer to the last."""
     loss = net(x).square().mean()
@@ -51,17 +51,30 @@ def deep(activation):
     return nn.Sequential(*layers, nn.Linear(16, 1)).to(args.device)
 
 
-def fix(m):
-    if isinstance(m, nn.Linear):
-        nn.init.kaiming_uniform_(m.weight, nonlinearity="relu")
-        nn.init.zeros_(m.bias)
+def scaled(factor):
+    def initialize(m):
+        if isinstance(m, nn.Linear):
+            nn.init.kaiming_uniform_(m.weight, nonlinearity="relu")
+            m.weight.data *= factor
+            nn.init.zeros_(m.bias)
+
+    return initialize
 
 
-vanishing, healthy = gradient_flow(deep(nn.Sigmoid)), gradient_flow(deep(nn.ReLU).apply(fix))
-for name, net in (("sigmoid", vanishing), ("relu, kaiming", healthy)):
-    print(f"2. {name}: " + " ".join(f"{ratio:.0e}" for ratio in net.values()))
-assert min(vanishing.values()) < 1e-6 * max(vanishing.values()), "the first layers' gradients vanish"
-assert min(healthy.values()) > 1e-3 * max(healthy.values())
+def verdict(flow):
+    first, last = list(flow.values())[0], list(flow.values())[-1]
+    if max(flow.values()) > 1e3:  # a step of rate 0.001 would replace the weights
+        return "explodes"
+    return "vanishes" if first < 1e-6 * last else "fine"
+
+
+deep_ones = (deep(nn.Sigmoid), deep(nn.ReLU).apply(scaled(8)), deep(nn.ReLU).apply(scaled(1)))
+for name, net, expected in zip(
+    ("sigmoid", "weights 8 times too large", "relu, kaiming"), deep_ones, ("vanishes", "explodes", "fine")
+):
+    flow = gradient_flow(net)
+    print(f"2. {name}: {verdict(flow)} " + " ".join(f"{ratio:.0e}" for ratio in flow.values()))
+    assert verdict(flow) == expected
 
 
 # %% 3. Memory grows from batch to batch of an evaluation. How much is in use after each?

@@ -22,6 +22,8 @@ using test::expect_same;
 using test::farthest;
 using test::sample;
 
+Tensor picture(const Shape& sizes) { return sample(sizes, uint8, {.low = 0, .high = 256}); }
+
 TEST(ImageOps, CropsBeyondTheEdge) {
   const Tensor x = test::from_loop({1, 2, 3}, uint8, [](const Shape& i) { return 1 + 3 * i[1] + i[2]; });
   const Tensor want = test::from_loop(
@@ -37,7 +39,7 @@ TEST(ImageOps, CropsBeyondTheEdge) {
 }
 
 TEST(ImageOps, RotateByRightAnglesExactly) {
-  const Tensor square = sample({2, 3, 5, 5}, uint8), wide = sample({3, 4, 6});
+  const Tensor square = picture({2, 3, 5, 5}), wide = sample({3, 4, 6});
   expect_same(rotate(square, 90), rot90(square, 1, {-2, -1}));
   expect_same(rotate(square, -270), rot90(square, 1, {-2, -1}));
   expect_same(rotate(wide, 180), flip(wide, {1, 2}));
@@ -47,7 +49,7 @@ TEST(ImageOps, RotateByRightAnglesExactly) {
 }
 
 TEST(ImageOps, AffineMovesAndScales) {
-  const Tensor x = sample({3, 6, 8}, uint8);
+  const Tensor x = picture({3, 6, 8});
   const Tensor moved = affine(x, 0, {2, -1}, 1, {0, 0}, {.fill = {5}});
   expect_same(moved.narrow(1, 0, 5).narrow(2, 2, 6), x.narrow(1, 1, 5).narrow(2, 0, 6));
   EXPECT_EQ(at(moved, {0, 5, 4}), 5);
@@ -77,7 +79,7 @@ TEST(ImageOps, ColoursOfKnownPixels) {
 
 TEST(ColorJitter, DrawsFirstAndThenApplies) {
   const ColorJitter jitter{{0.6, 1.4}, {0.6, 1.4}, {0.6, 1.4}, {-0.1, 0.1}};
-  const Tensor x = sample({3, 8, 8}, uint8);
+  const Tensor x = picture({3, 8, 8});
   Generator a(2), b(2);
   Draws draws(a);
   const ColorJitter::Drawn drawn = jitter.draw(draws);
@@ -118,7 +120,7 @@ TEST(Draws, NormalAndBetaHaveTheirMoments) {
 }
 
 TEST(Augmentations, RepeatWithTheirGenerator) {
-  const Tensor x = sample({3, 12, 14}, uint8);
+  const Tensor x = picture({3, 12, 14});
   const auto repeats = [&](auto transform) {
     std::vector<Tensor> rounds[2];
     for (auto& round : rounds) {

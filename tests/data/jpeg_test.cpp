@@ -67,7 +67,7 @@ TEST(Jpeg, AWindowIsThatPartOfTheWhole) {
   test::Dice dice{3};
   for (std::int64_t channels : {1, 3})
     for (const int denominator : {1, 2, 4, 8}) {
-      const std::string file = encode_jpeg(sample({channels, 203, 301}, uint8), 80);
+      const std::string file = encode_jpeg(sample({channels, 203, 301}, uint8, {.low = 0, .high = 256}), 80);
       const std::int64_t h = (203 + denominator - 1) / denominator, w = (301 + denominator - 1) / denominator;
       Pixels whole, part;
       JpegReader(bytes_of(file)).decode({0, 0, h, w}, denominator, ImageMode::unchanged, whole);

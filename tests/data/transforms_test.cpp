@@ -4,7 +4,9 @@
 
 #include <set>
 
+#include "neura/data/augment.h"
 #include "neura/data/random.h"
+#include "neura/ops/pointwise/composed.h"
 #include "tests/support/close.h"
 #include "tests/support/loop.h"
 #include "tests/support/sample.h"
@@ -76,6 +78,39 @@ TEST(Compose, AppliesOneAfterTheOther) {
   const Tensor x = test::from_loop({1, 1, 1}, uint8, [](const Shape&) { return 255; });
   const auto both = Compose(ToFloat(), Normalize{{0.5}, {0.25}});
   expect_close(both(x), std::vector<double>{2});
+}
+
+TEST(Compose, OfRandomTransformsRepeatsWithItsSeed) {
+  const Tensor x =
+      test::from_loop({3, 12, 14}, uint8, [](const Shape& i) { return (i[0] * 90 + i[1] * 17 + i[2] * 5) % 251; });
+  Generator own(0);
+  const auto compose = [&](Generator* g) {
+    return Compose(RandomCrop{12, 14, 3, -1, g}, RandomHorizontalFlip{0.5, g}, RandomVerticalFlip{0.5, g},
+                   ColorJitter{.brightness = {0.5, 1.5}, .contrast = {0.5, 1.5}, .generator = g}, ToFloat(),
+                   Normalize{{0.5}, {0.25}});
+  };
+  const auto run = [&](std::uint64_t seed, bool given) {
+    Generator scoped(seed);
+    const GeneratorScope scope(scoped);
+    own.manual_seed(seed);
+    const auto pipeline = compose(given ? &own : nullptr);
+    std::vector<Tensor> all;
+    for (int i = 0; i < 8; ++i) all.push_back(pipeline(x));
+    return all;
+  };
+  for (const bool given : {false, true}) {
+    SCOPED_TRACE(given ? "a generator of its own" : "that of the scope");
+    const std::vector<Tensor> once = run(5, given), again = run(5, given), other = run(6, given);
+    int different = 0, changing = 0;
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      ASSERT_EQ(once[i].shape(), x.shape());
+      EXPECT_EQ(once[i].dtype(), float32);
+      expect_same(once[i], again[i]);
+      different += !equal(once[i], other[i]), changing += !equal(once[i], once[0]);
+    }
+    EXPECT_EQ(different, 8) << "another seed, the same pictures";
+    EXPECT_EQ(changing, 7) << "each call draws anew";
+  }
 }
 
 TEST(Transforms, DrawFromTheGeneratorOfTheScope) {

@@ -2,6 +2,7 @@
 #include "tests/on_device/on_device.h"
 
 #include "tests/device/device.h"
+#include "tests/on_device/memory.h"
 #include "tests/on_device/random.h"
 #include "tests/optim/stored.h"
 
@@ -17,8 +18,10 @@ TEST_P(OnDevice, InitialisersFillInPlace) { expect_initialised(GetParam()); }
 TEST_P(OnDevice, OperationsWriteInPlaceAndLazyClonesKeepTheirNumbers) { expect_written_in_place(GetParam()); }
 TEST_P(OnDevice, RandomNumbersFollowTheirDistributions) { expect_distributed(GetParam()); }
 TEST_P(OnDevice, WhatIsMissingIsNamed) { expect_refused_dtypes(GetParam()); }
+TEST_P(OnDevice, StepsReturnToTheirBase) { expect_steps_return_to_their_base(GetParam()); }
 
 TEST(PinnedBlocks, AreAligned) { expect_pinned_alignment(); }
+TEST(Checkpoints, TakeLess) { expect_checkpoints_take_less(kDevice); }  // of the cpu: tests/nn/checkpoint_test.cpp
 
 class OptimizersOnDevice : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Stored, OptimizersOnDevice, ::testing::ValuesIn(optim::kStored),

@@ -10,8 +10,10 @@ namespace {
 
 using namespace data;
 
+Tensor picture(const Shape& sizes) { return sample(sizes, uint8, {.low = 0, .high = 256}); }
+
 template <class T> void expect_the_same(const char* name, T transform, DType dtype) {
-  const Tensor x = dtype == uint8 ? sample({2, 3, 12, 14}, uint8) : ToFloat()(sample({2, 3, 12, 14}, uint8));
+  const Tensor x = dtype == uint8 ? picture({2, 3, 12, 14}) : ToFloat()(picture({2, 3, 12, 14}));
   Generator here(9), there(9);
   bool changed = false;
   for (int i = 0; i < 12; ++i) {

@@ -14,7 +14,7 @@ for static in "${linkages[@]}"; do
   cmake -S "$here" -B "$work/build-$static" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$2" \
     -DCMAKE_PREFIX_PATH="$work/installed" -DSTATIC="$static" >"$work/log" || { cat "$work/log"; exit 1; }
   cmake --build "$work/build-$static" >"$work/log" || { cat "$work/log"; exit 1; }
-  for program in "$work/build-$static"/only_* "$work/build-$static/consumer"; do
+  for program in "$work/build-$static"/only_* "$work/build-$static"/{consumer,use_extension}; do
     echo "$(basename "$program"), static libraries $static"
     "$program"
   done

@@ -13,8 +13,24 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md"]
 NAMES = "python tensors loop optimizers autograd distributions graph amp sparse profiler text training data images"
-NAMES += " audio networks files pruning deployment web aids"
+NAMES += " audio networks files pruning deployment web aids quantization onnx"
 PAGES += [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
+
+
+GIVEN = {  # what the programs of a page find: the ONNX file that its first one reads
+    "onnx.md": """
+import neura
+x, mask = neura.randn(2, 8), neura.ones(2, 4)
+class Model(neura.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = neura.nn.Linear(8, 4)
+    def forward(self, x, mask=None):
+        return self.layer(x) if mask is None else self.layer(x) * mask
+model = Model()
+neura.onnx.export(neura.nn.Linear(8, 4), x, "net.onnx", input_names=["x"], output_names=["y"])
+"""
+}
 
 
 def blocks(page):
@@ -25,8 +41,10 @@ def blocks(page):
 def test_programs_on_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert blocks(page)
+    given = {"__name__": "__main__"}
+    exec(GIVEN.get(page.name, ""), given)
     for program in blocks(page):
-        exec(compile(program, str(page), "exec"), {"__name__": "__main__"})
+        exec(compile(program, str(page), "exec"), dict(given))
 
 
 def resolve(name):

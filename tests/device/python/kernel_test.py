@@ -1,6 +1,8 @@
 """neura.cuda.compile_kernel. Runs on the device for tests, which does what it knows by a kernel's name, and on CUDA."""
 
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -102,3 +104,11 @@ def test_without_the_compiler_it_says_what_to_do():
     said = run(SOURCE, NEURA_NVRTC_LIBRARY="/nothing.so").stderr
     assert "scale: expected NVRTC, which compiles kernels, got none (/nothing.so: cannot open shared object" in said
     assert "let NEURA_NVRTC_LIBRARY name libnvrtc.so.13" in said
+
+
+def test_the_kernel_on_the_page_runs():
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "cuda.md").read_text()
+    [block] = [b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "compile_kernel" in b]
+    names = {}
+    exec(block.replace('"scale")', f'"scale", {OPTIONS})'), names)
+    assert names["x"].tolist() == [2.5] * 1000
