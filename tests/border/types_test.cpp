@@ -1,6 +1,8 @@
 // Device types that are registered while the program runs: their names, what is refused, and libraries that are none.
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "neura/backend/plugin.h"
 #include "neura/core/memory.h"
 #include "neura/op/pointwise/rows.h"
@@ -17,15 +19,18 @@ TEST(DeviceType, IsFoundByNameThroughTheEnvironment) {
   EXPECT_NE(Device("npu"), Device("fpga"));
   EXPECT_FALSE(Device("npu").is_cuda() || Device("npu").is_cpu());
   const std::vector<std::string> all = device_types();
-  EXPECT_EQ(std::vector<std::string>(all.begin(), all.begin() + 5),
-            (std::vector<std::string>{"cpu", "cuda", "meta", "npu", "fpga"}));
+  EXPECT_EQ(std::vector<std::string>(all.begin(), all.begin() + 3), (std::vector<std::string>{"cpu", "cuda", "meta"}));
+  const auto npu = std::ranges::find(all, "npu");  // others may be there already
+  ASSERT_LT(npu + 1, all.end());
+  EXPECT_EQ(npu[1], "fpga");
   EXPECT_EQ(unavailable(Device("npu").type), "");
 }
 
 TEST(DeviceType, NamesAreListedInTheErrorAboutAnother) {
   (void)Device("npu");
   const std::string said = error_of<DeviceError>([] { (void)Device("tpu"); });
-  EXPECT_EQ(said.find("device: expected \"cpu\", \"cuda\", \"meta\", \"npu\", \"fpga\", "), 0u) << said;
+  EXPECT_EQ(said.find("device: expected \"cpu\", \"cuda\", \"meta\", "), 0u) << said;
+  EXPECT_NE(said.find("\"npu\", \"fpga\", "), said.npos) << said;
   EXPECT_NE(said.find("or one of them with \":<index>\", got \"tpu\""), said.npos) << said;
   for (const char* text : {"npu:", "npu:x", "npu:-1", "npu:255", "npus", "npu:1x", "", ":1", "cpu:1"})
     EXPECT_THROW((void)Device(text), DeviceError) << text;
