@@ -9,6 +9,7 @@
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/runner/appended.h"
+#include "cli/small/plain.h"
 #include "neura/autograd/grad_mode.h"
 
 namespace neura::cli {
@@ -52,15 +53,16 @@ std::string found_runner(const std::string& given) {
   return path;
 }
 std::string write_executable(const Deployed& d, const DeployOptions& o) {  // gives what to say
-  const std::string path = found_runner(o.runner), runner = io::read_file(path);
+  const std::string path = o.small ? build_small(d, o) : found_runner(o.runner), runner = io::read_file(path);
   Appended there{};
   check<ValueError>(runner.compare(0, 4,
                                    "\x7f"
                                    "ELF") == 0 &&
                         !read_appended(io::Source(std::as_bytes(std::span(runner)), path), there),
                     [&] { return "deploy: expected a neura-runner without a model, got " + path; });
+  const std::string plain = o.small ? plain_bytes(d.file) : "", &model = o.small ? plain : d.bytes;
   io::AtomicFile file(o.output);
-  file.write(runner), file.write(behind(runner.size(), d.bytes, d.trusted));
+  file.write(runner), file.write(behind(runner.size(), model, d.trusted));
   file.commit();
   using fs::perms;
   perms may = fs::status(o.output).permissions();  // who may read it may run it
@@ -69,9 +71,10 @@ std::string write_executable(const Deployed& d, const DeployOptions& o) {  // gi
         std::pair{perms::others_read, perms::others_exec}})
     if ((may & reads) != perms::none) may |= runs;
   fs::permissions(o.output, may);
+  if (o.small) check_small(d, o);
   const auto size = [](std::size_t n) { return thousands(std::int64_t(n)); };
   return o.output + ", " + size(fs::file_size(o.output)) + " bytes: " + size(runner.size()) + " of the program, " +
-         size(d.bytes.size()) + " of the model";
+         size(model.size()) + " of the model";
 }
 
 }  // namespace

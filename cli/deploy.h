@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "cli/commands.h"
 #include "neura/io/program.h"
 
 namespace neura::cli {
@@ -16,5 +17,10 @@ struct Deployed {
 // Writes NAME.c, NAME.h, example.c, CMakeLists.txt and a Makefile into the folder, whose name is NAME; gives what to
 // say.
 std::string write_c(const Deployed&, const std::string& folder);
+
+// Compiles what the model calls, from Neura's sources, and gives the program that the model is to be put behind.
+std::string build_small(const Deployed&, const DeployOptions&);
+// Runs the program of DeployOptions::output on some inputs; ValueError where its answers are not the library's.
+void check_small(const Deployed&, const DeployOptions&);
 
 }  // namespace neura::cli

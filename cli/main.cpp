@@ -148,8 +148,24 @@ void add_deploy(CLI::App& app, Commands& c) {
   deploy->add_flag("--c", o.c, "A folder: the model as a C file, a header with a function that runs it, an example")
       ->excludes(executable);
   deploy->add_option("--size", o.sizes, "NAME=N: an open size of an ONNX model, such as batch=8 (default 1)");
-  deploy->add_option("--runner", o.runner,
-                     "Another neura-runner, such as one for other machines (default: this Neura's)");
+  auto* runner = deploy->add_option("--runner", o.runner,
+                                    "Another neura-runner, such as one for other machines (default: this Neura's)");
+  auto* small = deploy->add_flag(
+      "--small", o.small, "The program has what the model calls and nothing more: compiled for it, from --source");
+  small->excludes(runner)->excludes("--c");
+  deploy->add_option("--source", o.source, "With --small: the folder of Neura's sources, of this version")
+      ->needs(small);
+  deploy
+      ->add_option("--build", o.build,
+                   "With --small: where to compile; what lies there is used again (default: OUTPUT.build)")
+      ->needs(small);
+  deploy
+      ->add_option(
+          "--cpu", o.cpu,
+          "With --small: avx2, for every x86-64 and, faster, those with AVX2 (default); baseline; native, this "
+          "machine's alone")
+      ->check(CLI::IsMember({"avx2", "baseline", "native"}).description(""))
+      ->needs(small);
   add_trust(deploy, o.trusted);
 }
 

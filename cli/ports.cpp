@@ -1,10 +1,12 @@
 #include "cli/ports.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <cstring>
 
 #include "cli/npy.h"
 #include "cli/progress.h"
@@ -12,7 +14,6 @@
 #include "neura/core/parallel.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/random/random.h"
 
 namespace neura::cli {
 
@@ -58,12 +59,46 @@ void check_given(const std::vector<std::string>& names, const std::vector<Tensor
     });
 }
 Tensor sample(const Shape& shape, DType dtype) {
-  return is_floating(dtype) ? randn(shape).to(dtype) : zeros(shape, {.dtype = dtype});
+  Tensor t = zeros(shape, {.dtype = is_floating(dtype) ? DType::float32 : dtype});
+  if (!is_floating(dtype)) return t;
+  std::uint32_t state = 1;
+  float* const to = t.data<float>();
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    state = state * 1664525 + 1013904223;
+    to[i] = float(std::int32_t(state)) * 0x1p-31f;
+  }
+  return t.to(dtype);
+}
+
+// With those above it.
+static void make_folder(const std::string& path) {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const std::string folder = path.substr(0, end);
+    check<IoError>(::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST,
+                   [&] { return "cannot make the folder \"" + folder + "\": " + std::strerror(errno); });
+  }
+}
+
+static void print_tensor(const Tensor& t) {
+#ifdef NEURA_WANTED  // what prints tensors as Neura does would be a thirtieth of the program
+  const Tensor all = contiguous(t);
+  const auto* at = static_cast<const char*>(all.const_raw_data());
+  for (std::int64_t i = 0; i < all.numel(); ++i, at += size_of(all.dtype())) {
+    const Scalar x = Scalar::load(all.dtype(), at);
+    if (is_integral(all.dtype())) std::printf("%lld ", static_cast<long long>(x.integer()));
+    else std::printf("%.9g ", x.real());
+    if (is_complex(all.dtype())) std::printf("%+.9gj ", x.imag());
+  }
+  std::printf("\n");
+#else
+  std::printf("%s\n", t.str().c_str());
+#endif
 }
 
 void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
-  const bool one = outputs.size() == 1 && std::filesystem::path(to).extension() == ".npy";
-  if (!one && !to.empty()) std::filesystem::create_directories(to);
+  const bool one = outputs.size() == 1 && to.ends_with(".npy");
+  if (!one && !to.empty()) make_folder(to);
   for (const Output& o : outputs) {
     check<NotImplementedError>(o.tensor.defined(), [&] {
       return "run: expected tensors as outputs, got another value as \"" + o.name + "\"; use neura.onnx of Python";
@@ -76,7 +111,7 @@ void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
     }
     if (!to.empty()) write_npy(file, o.tensor);
     std::printf("%-16s %s%s\n", o.name.c_str(), o.text.c_str(), to.empty() ? "" : (", written to " + file).c_str());
-    if (to.empty()) std::printf("%s\n", o.tensor.to(Device()).str().c_str());
+    if (to.empty()) print_tensor(o.tensor.to(Device()));
   }
 }
 

@@ -34,7 +34,7 @@ std::vector<Tensor> read_inputs(const std::vector<std::string>& names, const std
 
 // ValueError where one is undefined.
 void check_given(const std::vector<std::string>& names, const std::vector<Tensor>& inputs);
-// To run with where nothing is given: of floating-point numbers random ones, else zeros.
+// To run with where nothing is given: of floating-point numbers some from -1 to 1, else zeros.
 Tensor sample(const Shape&, DType);
 
 struct Output {

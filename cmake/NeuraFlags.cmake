@@ -66,10 +66,12 @@ if(EMSCRIPTEN)  # Highway 1.0.3 has no vectors of doubles here: the compiler mak
 elseif(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 else()
-  if(NOT NEURA_SIMD_TARGETS STREQUAL "baseline")  # the baseline, AVX2 and AVX3
+  if(NEURA_SIMD_TARGETS STREQUAL "avx2")
+    add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL)")
+  elseif(NOT NEURA_SIMD_TARGETS STREQUAL "baseline")  # the baseline, AVX2 and AVX3
     add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
   endif()
-  if(NOT NEURA_SIMD_TARGETS STREQUAL "all")
+  if(NEURA_SIMD_TARGETS MATCHES "^(baseline|native)$")
     add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
   endif()
   if(NEURA_SIMD_TARGETS STREQUAL "native")  # the best of them that this machine has

@@ -2,8 +2,8 @@
 
 #include "cli/npy.h"
 #include "cli/ports.h"
+#include "cli/runner/within.h"
 #include "neura/core/number_text.h"
-#include "neura/io/safetensors.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::cli {
@@ -11,7 +11,7 @@ namespace {
 
 bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
 
-// As the input has it: integers come through int64, so that none is rounded.
+// As the input has it; integers are read as such, so that none is rounded.
 Tensor numbers(const std::string& name, const Spec& s, const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text)
@@ -25,7 +25,8 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
          std::to_string(s.numel) + " numbers (or one, or a file .npy or .safetensors)",
          words.empty() ? "none" : std::to_string(words.size()) + " numbers");
   const bool integral = is_integral(s.dtype);
-  Tensor t = Tensor::empty(Spec::dense(integral ? DType::int64 : DType::float64, s.sizes()));
+  Tensor t = Tensor::empty(Spec::dense(s.dtype, s.sizes()));
+  char* to = static_cast<char*>(t.raw_data());
   for (std::int64_t i = 0; i < s.numel; ++i) {
     const std::string& word = words[words.size() == 1 ? 0 : std::size_t(i)];
     double real = 0;
@@ -34,10 +35,9 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     expect(integral ? !*end && end != word.c_str() : parse_number(word, real),
            integral ? "whole numbers (or a file .npy or .safetensors)" : "numbers (or a file .npy or .safetensors)",
            "\"" + word + "\"");
-    if (integral) t.data<std::int64_t>()[i] = whole;
-    else t.data<double>()[i] = real;
+    (integral ? Scalar(std::int64_t(whole)) : Scalar(real)).store(s.dtype, to + i * size_of(s.dtype));
   }
-  return t.to(s.dtype);
+  return t;
 }
 
 Tensor checked(const std::string& name, const Spec& s, const Tensor& t, const std::string& from) {
@@ -50,9 +50,10 @@ Tensor checked(const std::string& name, const Spec& s, const Tensor& t, const st
 }
 Tensor of_file(const std::string& name, const Spec& s, const std::string& path) {
   if (ends_with(path, ".npy")) return checked(name, s, read_npy(path), path);
-  const nn::StateDict all = load(path, Device());
-  const Tensor* t = all.find(name);
-  if (!t && all.size() == 1) t = &all.begin()->second;
+  const auto all = tensors_in(path);
+  const Tensor* t = all.size() == 1 ? &all[0].second : nullptr;
+  for (const auto& item : all)
+    if (item.first == name) t = &item.second;
   check<ValueError>(t, [&] { return path + ": expected a tensor \"" + name + "\", got none of that name"; });
   return checked(name, s, *t, path);
 }
@@ -65,10 +66,10 @@ std::vector<Tensor> given(const std::vector<std::string>& names, const std::vect
   for (const std::string& word : values) {
     const auto [name, value] = parted(word);
     if (name.empty() && ends_with(value, ".safetensors")) {
-      const nn::StateDict file = load(value, Device());
       bool used = false;
-      for (std::size_t i = 0; i < names.size(); ++i)
-        if (const Tensor* t = file.find(names[i])) all[i] = checked(names[i], specs[i], *t, value), used = true;
+      for (const auto& [own, tensor] : tensors_in(value))
+        for (std::size_t i = 0; i < names.size(); ++i)
+          if (own == names[i]) all[i] = checked(own, specs[i], tensor, value), used = true;
       if (used) continue;
     }
     const std::size_t at = place_of(name, names, all);

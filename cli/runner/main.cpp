@@ -2,18 +2,16 @@
 // file. What goes wrong is one sentence on stderr: exit code 2 for a wrong command line, 1 for everything else.
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 #include <new>
 
 #include "cli/ports.h"
 #include "cli/progress.h"
 #include "cli/npy.h"
-#include "cli/runner/appended.h"
 #include "cli/runner/given.h"
+#include "cli/runner/within.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/parallel.h"
 #include "neura/core/version.h"
-#include "neura/io/program.h"
 
 namespace neura::cli {
 namespace {
@@ -75,7 +73,7 @@ struct Model {
     check<FormatError>(there, [] {
       return std::string("expected a model behind this program, got none; neura deploy --executable puts one there");
     });
-    file = load_program(io::Source(self, a.offset, a.size, true), a.trusted);
+    file = load_within(self, a);
     inputs = file.program.input_specs(), outputs = file.program.output_specs();
     bytes = a.size;
   }
@@ -149,7 +147,7 @@ int run(const std::string& name, const Line& line) {
 
 int main(int argc, char** argv) {
   using namespace neura::cli;
-  const std::string name = argc ? std::filesystem::path(argv[0]).filename().string() : "model";
+  const std::string path = argc ? argv[0] : "model", name = path.substr(path.rfind('/') + 1);
   try {
     return run(name, read_line({argv + (argc ? 1 : 0), argv + argc}));
   } catch (const std::invalid_argument& e) {

@@ -2,16 +2,26 @@
 #pragma once
 #include "neura/backend/context.h"
 #include "neura/backend/plan.h"
+#include "neura/backend/wanted.h"
 
 namespace neura {
 
-// A kernel by name in a family's table. It has no default, so an aggregate that forgets one does not compile.
-template <class Fn> struct Entry;
-template <class R, class... A> struct Entry<R(A...)> {
+// A kernel by name in a family's table. It has no default, so an aggregate that forgets one does not compile. One that
+// is not wanted is left out, whatever the table gives.
+template <class Fn, bool is_wanted = true> struct Entry;
+template <class R, class... A> struct Entry<R(A...), true> {
   R (*fn)(A...);
   constexpr Entry(R (*f)(A...)) : fn(f) {}
   R operator()(A... a) const { return fn(static_cast<A&&>(a)...); }
 };
+#ifdef NEURA_INFERENCE
+template <class R, class... A> struct Entry<R(A...), false> : Entry<R(A...)> {
+  constexpr Entry(R (*)(A...)) : Entry<R(A...)>(&missing) {}
+  [[gnu::cold]] static R missing(A...) { refuse_missing_kernel(); }
+};
+#endif
+// An entry of <table>_kernels that not every program calls.
+#define NEURA_KERNEL(table, name, ...) Entry<__VA_ARGS__, in_build::kernel(#table, #name)> name
 
 enum class Family : unsigned char {  // files of tables/ with pointwise rows
 #define FAMILY(name) name,

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "neura/core/dtype.h"
+#include "neura/backend/wanted.h"
 
 namespace neura {
 
@@ -14,22 +14,11 @@ struct Line {  // contiguous operands of the computing dtype
 };
 using LineFn = void(const Line&);
 
-// A library that only runs programs (CMake's NEURA_INFERENCE) has no derivatives: no slopes of rows, no gradients of
-// operations, no records; null where a table of kernels has one that no operation of op/inference_ops.def calls. Nor
-// has it interceptors, autocast and the rows' texts.
+// Of a row, for people: a library that only runs programs has no such texts.
 #ifdef NEURA_INFERENCE
-inline constexpr bool kOnlyPrograms = true;
-#define NEURA_UNLESS_INFERENCE(kernel) nullptr
 #define NEURA_ROW_TEXT(text) ""
 #else
-inline constexpr bool kOnlyPrograms = false;
-#define NEURA_UNLESS_INFERENCE(kernel) kernel
 #define NEURA_ROW_TEXT(text) text
-#endif
-#ifdef NEURA_INFERENCE_SMALL
-#define NEURA_UNLESS_SMALL(kernel) nullptr
-#else
-#define NEURA_UNLESS_SMALL(kernel) kernel
 #endif
 
 // Elements that are whole vectors of every instruction set: 64 bytes, and for complex numbers two such vectors.

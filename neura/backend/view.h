@@ -10,7 +10,7 @@ struct View {
 
   explicit operator bool() const { return data; }
   template <class T> T* as() const { return reinterpret_cast<T*>(data); }
-#ifdef NEURA_INFERENCE_SMALL
+#if defined(NEURA_WANTED) || defined(NEURA_INFERENCE_SMALL)
   [[gnu::always_inline]] DType dtype() const { return compiled_dtype(spec->dtype); }
 #else
   DType dtype() const { return spec->dtype; }

@@ -9,6 +9,12 @@ namespace neura {
 
 enum class DeviceType : std::uint8_t { cpu, cuda };  // then meta and registered types: device_types.h
 
+#ifdef NEURA_WANTED  // a program for one model, which computes on the cpu: nothing asks for another device
+inline constexpr bool kOnlyCpu = true;
+#else
+inline constexpr bool kOnlyCpu = false;
+#endif
+
 struct Device {
   DeviceType type = DeviceType::cpu;
   std::uint8_t index = 0;  // always 0 for the cpu
@@ -20,8 +26,8 @@ struct Device {
   Device(const char* text) : Device(std::string_view(text)) {}
   Device(const std::string& text) : Device(std::string_view(text)) {}
 
-  constexpr bool is_cpu() const { return type == DeviceType::cpu; }
-  constexpr bool is_cuda() const { return type == DeviceType::cuda; }
+  constexpr bool is_cpu() const { return kOnlyCpu || type == DeviceType::cpu; }
+  constexpr bool is_cuda() const { return !kOnlyCpu && type == DeviceType::cuda; }
   std::string str() const;
   friend constexpr bool operator==(Device, Device) = default;
 };

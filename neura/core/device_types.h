@@ -13,9 +13,9 @@ inline constexpr int kMaxRegistered = 64;  // device types of one process
 
 // "meta", behind cuda: sizes, strides and dtypes without bytes (core/meta.h).
 inline constexpr DeviceType kMeta{std::uint8_t(DeviceType::cuda) + 1};
-constexpr bool is_meta(Device d) { return d.type == kMeta; }
+constexpr bool is_meta(Device d) { return !kOnlyCpu && d.type == kMeta; }
 // Meta, or of a type that a back end registered: `apply` hands its calls to op/border.h.
-constexpr bool is_registered(Device d) { return d.type > DeviceType::cuda; }
+constexpr bool is_registered(Device d) { return !kOnlyCpu && d.type > DeviceType::cuda; }
 constexpr int registered_slot(DeviceType t) { return int(t) - int(kMeta) - 1; }
 constexpr DeviceType registered_type(int slot) { return DeviceType(slot + int(kMeta) + 1); }
 

@@ -51,9 +51,14 @@ inline constexpr DTypeSet floating = of(Category::floating), complexes = of(Cate
 inline constexpr DTypeSet halves = bit(DType::float16) | bit(DType::bfloat16);
 inline constexpr DTypeSet ordered = floating | integers | booleans, numbers = floating | integers | complexes;
 inline constexpr DTypeSet all = numbers | booleans;
-// What a library has kernels for: all, but for one that is to be small (CMake's NEURA_INFERENCE). It refuses
-// programs with other dtypes (graph/parse.cpp).
-#ifdef NEURA_INFERENCE_SMALL
+// What a library has kernels for: all, but for one that is to be small (CMake's NEURA_INFERENCE, NEURA_WANTED). It
+// refuses programs with other dtypes (graph/parse.cpp).
+#ifdef NEURA_WANTED
+inline constexpr DTypeSet compiled = 0
+#define WANTED_DTYPE(id) | bit(DType::id)
+#include NEURA_WANTED
+    ;
+#elif defined(NEURA_INFERENCE_SMALL)
 inline constexpr DTypeSet compiled =
     bit(DType::boolean) | bit(DType::uint8) | bit(DType::int32) | bit(DType::int64) | bit(DType::float32);
 #else
@@ -61,25 +66,12 @@ inline constexpr DTypeSet compiled = ~DTypeSet{0};
 #endif
 }  // namespace dtypes
 
-#ifdef NEURA_INFERENCE_SMALL
-// Of an operand: there are no others, and the compiler leaves out what is for others.
-[[gnu::always_inline]] constexpr DType compiled_dtype(DType d) {
-  switch (d) {
-    case DType::boolean:
-      return DType::boolean;
-    case DType::uint8:
-      return DType::uint8;
-    case DType::int32:
-      return DType::int32;
-    case DType::int64:
-      return DType::int64;
-    case DType::float32:
-      return DType::float32;
-    default:
-      __builtin_unreachable();
-  }
+// Of an operand: where there are no others, the compiler leaves out what is for others.
+template <int i = 0> [[gnu::always_inline]] constexpr DType compiled_dtype(DType d) {
+  if constexpr (i == kDTypes) __builtin_unreachable();
+  else if constexpr (dtypes::compiled >> i & 1) return d == DType(i) ? DType(i) : compiled_dtype<i + 1>(d);
+  else return compiled_dtype<i + 1>(d);
 }
-#endif
 
 constexpr DType to_real(DType d) {
   return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;

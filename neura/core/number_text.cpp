@@ -13,7 +13,7 @@ namespace {
 
 // The fewest digits that read back as x.
 char* shortest(char* text, std::size_t size, double x, bool scientific) {
-#ifdef __cpp_lib_to_chars
+#if defined(__cpp_lib_to_chars) && !defined(NEURA_WANTED)  // whose tables are large
   return std::to_chars(text, text + size, x, scientific ? std::chars_format::scientific : std::chars_format::fixed).ptr;
 #else  // of whole numbers alone; there is one locale
   int digits = 0;  // behind the first
@@ -44,7 +44,7 @@ bool parse_number(std::string_view text, double& to) {
   if (text == "inf" || text == "-inf") return to = text[0] == '-' ? -infinity : infinity, true;
   if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos || text.empty() || text[0] == '+')
     return false;
-#ifdef __cpp_lib_to_chars
+#if defined(__cpp_lib_to_chars) && !defined(NEURA_WANTED)
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
   return error == std::errc() && end == text.data() + text.size();
 #else

@@ -114,7 +114,8 @@ void load_named() {
     rest = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
   }
 }
-[[maybe_unused]] const bool known = (detail::border_host = &kHost, detail::load_named_backends = load_named, true);
+[[maybe_unused]] const bool known =
+    kOnlyCpu || (detail::border_host = &kHost, detail::load_named_backends = load_named, true);
 
 }  // namespace
 

@@ -19,7 +19,10 @@ struct List {
   std::vector<const Row*> rows;
   std::unordered_map<std::string_view, const Row*> by_name;
   const List* before = nullptr;
-  void add(const Row& row) { rows.push_back(&row), by_name.emplace(row.name, &row); }
+  void add(const Row& row) {
+    rows.push_back(&row);
+    if constexpr (!kOneProgram) by_name.emplace(row.name, &row);  // which has few
+  }
 };
 
 const List* of_the_library() {
@@ -35,8 +38,11 @@ const List* of_the_library() {
     for (int i = 0; i < row->inputs; ++i)
       if (row->slopes[i].exists) list->add(row->derivatives[i]);
 #define NEURA_OPERATION(identifier, ...) list->add(operations::identifier());
-#ifdef NEURA_INFERENCE
-#include "neura/op/inference_ops.def"
+#ifdef NEURA_WANTED
+#define WANTED_OPERATION(identifier) NEURA_OPERATION(identifier, )
+#include NEURA_WANTED
+#elif defined(NEURA_INFERENCE)
+#include "neura/tables/inference_ops.def"
 #else
 #include "neura/op/all_ops.def"
 #endif
@@ -55,6 +61,11 @@ std::span<const Row* const> all_operations() { return newest().load(std::memory_
 
 const Row* find_operation(std::string_view name) {
   const List& list = *newest().load(std::memory_order_acquire);
+  if constexpr (kOneProgram) {
+    for (const Row* row : list.rows)
+      if (name == row->name) return row;
+    return nullptr;
+  }
   const auto at = list.by_name.find(name);
   return at == list.by_name.end() ? nullptr : at->second;
 }

@@ -83,7 +83,9 @@ template <class Op> constexpr Row make_row() {
     r.inputs = A::inputs, r.outputs = A::outputs;
     r.infer = &detail::FixedArity<Op>::infer;
     if constexpr (requires { &Op::accepts; }) r.accepts = &detail::FixedArity<Op>::accepts;
-    if constexpr (requires { &Op::define; }) r.define = &detail::FixedArity<Op>::define;
+    // Without derivatives, a definition runs only where there may be no kernel.
+    if constexpr (requires { &Op::define; } && (!kOnlyPrograms || requires { &Op::accepts; }))
+      r.define = &detail::FixedArity<Op>::define;
   }
   if constexpr (requires { &Op::run; }) {
     r.kind = Row::structured, r.is_linear = Op::op.is_linear;

@@ -5,6 +5,7 @@
 #include "cli/npy.h"
 #include "cli/runner/appended.h"
 #include "neura/core/file.h"
+#include "neura/core/version.h"
 #include "neura/graph/trace.h"
 #include "neura/io/program.h"
 #include "neura/nn/linear.h"
@@ -140,6 +141,48 @@ TEST_F(CliDeploy, RefusesWhatIsNoModelAndNoRunner) {
   EXPECT_FALSE(std::filesystem::exists(folder / "b"));
   ASSERT_EQ(sh("cp " + std::string(std::getenv("NEURA_BIN")) + "/neura-runner runner"), 0);
   EXPECT_NE(refused(1, "./runner").find("expected a model behind this program, got none"), std::string::npos);
+}
+
+TEST_F(CliDeploy, ASmallProgramNeedsSources) {
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--small"}),
+            "neura: deploy: expected --source FOLDER beside --small, Neura's sources, got none\n");
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--small", "--source", "none"}),
+            "neura: deploy: expected the folder of Neura's sources as --source, got none, which has no "
+            "cmake/NeuraSmall.cmake\n");
+  std::filesystem::create_directories(folder / "tree/cmake");
+  io::write_file(folder / "tree/cmake/NeuraSmall.cmake", "");
+  io::write_file(folder / "tree/CMakeLists.txt", "project(neura VERSION 0.0.1 LANGUAGES CXX)\n");
+  EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--small", "--source", "tree"}),
+            std::string("neura: deploy: expected sources of this version, ") + kVersion + ", got others in tree\n");
+  EXPECT_EQ(run({"deploy", "net.neura", "-o", "b", "--small", "--c"}), 2);
+  EXPECT_EQ(run({"deploy", "net.neura", "-o", "b", "--cpu", "native"}), 2);
+  EXPECT_FALSE(std::filesystem::exists(folder / "b"));
+}
+
+// That it is compiled, and then answers as it should, is seen by tools/bare.sh.
+TEST_F(CliDeploy, ASmallProgramIsCompiledForWhatTheModelCalls) {
+  std::filesystem::create_directories(folder / "tree/cmake");
+  io::write_file(folder / "tree/cmake/NeuraSmall.cmake", "");
+  io::write_file(folder / "tree/CMakeLists.txt",
+                 std::string("cmake_minimum_required(VERSION 3.22)\nproject(neura VERSION ") + kVersion +
+                     " LANGUAGES NONE)\nmessage(FATAL_ERROR \"no more\")\n");
+  const auto f = [&](std::span<const Tensor> in) { return std::vector<Tensor>{relu(net.forward(in[0])) > 0.5}; };
+  const std::vector<graph::Named> names{{"weight", net.weight}, {"bias", net.bias}};
+  save_program(folder / "big.neura", graph::trace(f, std::vector{x}, names));
+  const std::string text = fails(1, {"deploy", "big.neura", "-o", "b", "--small", "--source", "tree"});
+  EXPECT_NE(text.find("configuring failed, see "), std::string::npos) << text;
+  EXPECT_NE(test::text_of(folder / "b.build/configure.log").find("no more"), std::string::npos) << text;
+  const std::string wanted = test::text_of(folder / "b.build/wanted.def");
+  for (const char* line : {"WANTED_MODEL(\"big.neura\")\n", "WANTED_DTYPE(float32)\n", "WANTED_DTYPE(boolean)\n",
+                           "WANTED_OPERATION(linear)\n", "WANTED_ROW(relu, bit(DType::float32))\n",
+                           "WANTED_ROW(gt, bit(DType::float32))\n", "WANTED_CONVERSION(float32, float32)\n"})
+    EXPECT_NE(wanted.find(line), std::string::npos) << line << wanted;
+  for (const char* part : {"convolution", "float64", "sigmoid"})
+    EXPECT_EQ(wanted.find(part), std::string::npos) << wanted;
+  const auto g = [](std::span<const Tensor> in) { return std::vector<Tensor>{cumprod(in[0], 0)}; };
+  save_program(folder / "g.neura", graph::trace(g, std::vector{x}));
+  EXPECT_EQ(fails(1, {"deploy", "g.neura", "-o", "b", "--trust", "--small", "--source", "tree"}),
+            "neura: deploy: expected operations that small programs have, got cumprod; leave out --small\n");
 }
 
 TEST_F(CliDeploy, CSourcesCompileAndRun) {

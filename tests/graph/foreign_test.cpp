@@ -1,6 +1,8 @@
 // Untrusted programs: what the library's own functions call is taken, what was changed is refused or runs.
 #include "neura/graph/foreign.h"
 
+#include "neura/backend/layout.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -129,13 +131,27 @@ TEST(ForeignCall, MayNotWriteInputs) {
 TEST(Foreign, ALibraryThatOnlyRunsProgramsHasAllThatTheyMayCall) {
   const std::set<const Row*> listed{
 #define NEURA_OPERATION(identifier, ...) &operations::identifier(),
-#include "neura/op/inference_ops.def"
+#include "neura/tables/inference_ops.def"
 #undef NEURA_OPERATION
   };
   for (const Row* row : all_operations()) {
     const bool is_listed = row->kind == Row::pointwise || listed.contains(row);
     EXPECT_EQ(graph::is_checked(*row), is_listed) << row->name;
   }
+}
+
+struct fold_kernels {
+#define REDUCE(name, ...) char name;
+#include "neura/tables/reduction.def"
+};
+TEST(Foreign, KernelsThatProgramsCallBearNamesOfTables) {
+  std::set<const Row*> listed;
+#define NEURA_OPERATION(identifier, ...) listed.insert(&operations::identifier());
+#define NEURA_CALLS(operation, table, entry)              \
+  EXPECT_TRUE(listed.contains(&operations::operation())); \
+  static_assert(sizeof(&table##_kernels::entry) > 0);
+#include "neura/tables/inference_ops.def"
+#undef NEURA_OPERATION
 }
 
 }  // namespace

@@ -52,12 +52,17 @@ void convert(const char* from, std::ptrdiff_t from_stride, char* to, std::ptrdif
       *reinterpret_cast<To*>(to) = converted<To>(*reinterpret_cast<const From*>(from));
   }
 }
+#ifdef NEURA_INFERENCE
+[[gnu::cold]] void missing(const char*, std::ptrdiff_t, char*, std::ptrdiff_t, std::size_t) { refuse_missing_kernel(); }
+#endif
 template <int D> using ElementAt = typename Element<DType(D)>::type;
-constexpr DTypeSet kConverted = dtypes::compiled | bit(DType::float64);  // some means are computed in it
 template <int From, int To = 0> constexpr void fill_row(ConvertTable& t) {
   if constexpr (To < kDTypes) {
-    if constexpr (kConverted & bit(DType(From)) && kConverted & bit(DType(To)))
+    if constexpr (in_build::conversion(DType(From), DType(To)))
       t.pair[From][To] = &convert<ElementAt<From>, ElementAt<To>>;
+#ifdef NEURA_INFERENCE
+    else t.pair[From][To] = &missing;
+#endif
     fill_row<From, To + 1>(t);
   }
 }

@@ -38,7 +38,7 @@ namespace HWY_NAMESPACE {
 #include "neura/tables/end_kinds.h"
 
 constexpr NEURA_ROWS table = {
-#define ROW1(name, ...) .name = &kernel_of<name##_row>,
+#define ROW1(name, ...) .name = kernel_if_wanted<name##_row, in_build::dtypes_of_row(#name)>(),
 #define ROW2 ROW1
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"

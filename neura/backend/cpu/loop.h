@@ -101,10 +101,11 @@ template <template <class> class Row, int K, int D> void slope_of(const Line& li
   slope_line<Row, K, typename NumberOf<DType(D)>::type, simd_padding(DType(D))>(line, operands<Row>());
 }
 
-// All kernels of one row: only for dtypes that its type rule computes in, and slopes that exist and are not g itself.
-template <template <class> class Row, int D = 0> constexpr void fill(RowKernel& k) {
+// All kernels of one row; only those dtypes that its type rule computes in and that are wanted, and slopes that exist
+// and are not g itself.
+template <template <class> class Row, DTypeSet kDtypes, int D = 0> constexpr void fill(RowKernel& k) {
   if constexpr (D < kDTypes) {
-    if constexpr (Row<Probe>::kind.has_kernel(DType(D))) {
+    if constexpr ((kDtypes >> D & 1) != 0 && Row<Probe>::kind.has_kernel(DType(D))) {
       k.value[D] = &value_of<Row, D>;
       if constexpr (!kOnlyPrograms && differentiable(DType(D))) {
         constexpr Probe s[3] = {probe<Row, 0>(), probe<Row, 1>(), probe<Row, 2>()};
@@ -113,12 +114,19 @@ template <template <class> class Row, int D = 0> constexpr void fill(RowKernel& 
         if constexpr (!s[2].none && !s[2].is_g) k.slope[2][D] = &slope_of<Row, 2, D>;
       }
     }
-    fill<Row, D + 1>(k);
+    fill<Row, kDtypes, D + 1>(k);
   }
 }
-template <template <class> class Row> constexpr RowKernel make_kernel() {
+template <template <class> class Row, DTypeSet kDtypes> constexpr RowKernel make_kernel() {
   RowKernel k{};
-  fill<Row>(k);
+  fill<Row, kDtypes>(k);
   return k;
 }
-template <template <class> class Row> inline constexpr RowKernel kernel_of = make_kernel<Row>();
+template <template <class> class Row, DTypeSet kDtypes>
+inline constexpr RowKernel kernel_of = make_kernel<Row, kDtypes>();
+inline constexpr RowKernel kNoKernel{};
+// One object for all rows that are not wanted.
+template <template <class> class Row, DTypeSet kDtypes> constexpr const RowKernel* kernel_if_wanted() {
+  if constexpr (kDtypes) return &kernel_of<Row, kDtypes>;
+  else return &kNoKernel;
+}

@@ -26,12 +26,14 @@ struct Conjugated {  // complex operands: on the fly
 // Operands and results are contiguous: input [n, channels, in..], weight [filters, channels / groups, kernel..], result
 // [n, filters, out..], of one numeric dtype. bias [filters] may be absent.
 struct conv_kernels {
-  Entry<void(Context&, View x, View w, View bias, View y, const ConvShape&, Conjugated)> forward;
-  Entry<void(Context&, View g, View w, View x, const ConvShape&, Conjugated)> input_gradient;  // x of the input's shape
-  Entry<void(Context&, View x, View g, View w, const ConvShape&, Conjugated)> weight_gradient;  // floating, complex
+  NEURA_KERNEL(conv, forward, void(Context&, View x, View w, View bias, View y, const ConvShape&, Conjugated));
+  NEURA_KERNEL(conv, input_gradient,
+               void(Context&, View g, View w, View x, const ConvShape&, Conjugated));  // x of the input's shape
+  NEURA_KERNEL(conv, weight_gradient,
+               void(Context&, View x, View g, View w, const ConvShape&, Conjugated));  // floating, complex
   // columns [n, channels * kernel, out]: the patches of an image of any dtype, and (floating, complex) their sum.
-  Entry<void(Context&, View x, View columns, const ConvShape&)> unfold;
-  Entry<void(Context&, View columns, View x, const ConvShape&)> fold;
+  NEURA_KERNEL(conv, unfold, void(Context&, View x, View columns, const ConvShape&));
+  NEURA_KERNEL(conv, fold, void(Context&, View columns, View x, const ConvShape&));
 };
 
 }  // namespace neura

@@ -6,12 +6,13 @@
 namespace neura {
 
 struct embedding_kernels {
-  Entry<void(Context&, View indices, View weight, View out)> embedding;  // any dtype
+  NEURA_KERNEL(embedding, embedding, void(Context&, View indices, View weight, View out));  // any dtype
   // gw[i] = sum of the rows of g whose index is i, in order; zeros where i is `padding`. by_frequency: their mean.
-  Entry<void(Context&, View g, View indices, std::int64_t padding, bool by_frequency, View gw)> embedding_backward;
-  Entry<void(Context&, View indices, View out)> one_hot;  // out int64 [indices, classes]
+  NEURA_KERNEL(embedding, embedding_backward,
+               void(Context&, View g, View indices, std::int64_t padding, bool by_frequency, View gw));
+  NEURA_KERNEL(embedding, one_hot, void(Context&, View indices, View out));  // out int64 [indices, classes]
   // Rows that are looked up, in place: those whose norm is above `most` are scaled down to it.
-  Entry<void(Context&, View weight, View indices, double most, double p)> renormalize;
+  NEURA_KERNEL(embedding, renormalize, void(Context&, View weight, View indices, double most, double p));
 };
 
 }  // namespace neura

@@ -13,22 +13,22 @@ struct ScatterReduce {  // how a value is written over another
 
 struct index_kernels {
   // index_select: out[i, j, k] = x[index[i], j, k] for dim 0, and so on. x of any strides; out contiguous.
-  Entry<void(Context&, View x, View index, View out, int dim)> select;
+  NEURA_KERNEL(index, select, void(Context&, View x, View index, View out, int dim));
   // out[index[i]] = source[i] along `dim`, in the order of i. out contiguous; source any strides, out's dtype.
-  Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> write;
+  NEURA_KERNEL(index, write, void(Context&, View out, View index, View source, int dim, ScatterReduce));
   // gather: out[i, j, k] = x[index[i, j, k], j, k] for dim 0, and so on. out contiguous, of index's shape; x of any
   // strides.
-  Entry<void(Context&, View x, View index, View out, int dim)> gather;
+  NEURA_KERNEL(index, gather, void(Context&, View x, View index, View out, int dim));
   // scatter: out[index[i, j, k], j, k] = source[i, j, k] for dim 0, and so on. out contiguous; source at least as large
   // as index in every dimension.
-  Entry<void(Context&, View out, View index, View source, int dim, ScatterReduce)> scatter;
+  NEURA_KERNEL(index, scatter, void(Context&, View out, View index, View source, int dim, ScatterReduce));
   // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
   // Coordinates have out's shape (any strides); out is int64, contiguous.
-  Entry<void(Context&, const View* coordinates, const std::int64_t* sizes, int count, View out)> linear;
+  NEURA_KERNEL(index, linear, void(Context&, const View* coordinates, const std::int64_t* sizes, int count, View out));
   // Of a contiguous x.
-  Entry<std::int64_t(Context&, View x)> count_nonzero;
+  NEURA_KERNEL(index, count_nonzero, std::int64_t(Context&, View x));
   // Coordinates of the nonzero elements, in order; out: int64 [count_nonzero, rank], contiguous.
-  Entry<void(Context&, View x, View out)> nonzero;
+  NEURA_KERNEL(index, nonzero, void(Context&, View x, View out));
 };
 
 }  // namespace neura

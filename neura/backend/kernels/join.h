@@ -15,10 +15,10 @@ struct EvenlySpaced {
 
 struct join_kernels {
   // to = from, of the same shape and dtype; any strides, negative ones as well. They do not overlap.
-  Entry<void(Context&, View from, View to)> copy;
+  NEURA_KERNEL(join, copy, void(Context&, View from, View to));
   // out = x where column - row <= diagonal (upper: >=), else 0; out contiguous, x of any strides.
-  Entry<void(Context&, View x, View out, std::int64_t diagonal, bool upper)> triangle;
-  Entry<void(Context&, const EvenlySpaced&, View out)> arange;  // out: contiguous, of any dtype
+  NEURA_KERNEL(join, triangle, void(Context&, View x, View out, std::int64_t diagonal, bool upper));
+  NEURA_KERNEL(join, arange, void(Context&, const EvenlySpaced&, View out));  // out: contiguous, of any dtype
 };
 
 }  // namespace neura

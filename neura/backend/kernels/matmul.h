@@ -37,42 +37,44 @@ constexpr std::int64_t packed_bytes(std::int64_t k, std::int64_t n) {
 struct matmul_kernels {
   // y = alpha * a b + beta * init. y is contiguous, [batch.., m, n]; a [.., m, k] and b [.., k, n] broadcast to its
   // batch, init (which may be absent) to all of it. All of one numeric dtype.
-  Entry<void(Context&, View a, View b, View init, View y, const Product&)> matmul;
+  NEURA_KERNEL(matmul, matmul, void(Context&, View a, View b, View init, View y, const Product&));
 
   // One recurrent layer. Null where a back end has no such kernel: the operation composes the steps.
   // x [rows, gates * hidden] is what the input gives to the gates, in torch's order, with biases (gru: bias b apart, of
   // what h gives; else b is absent). h0, and c0 of an lstm, [batch, hidden]; w [gates * hidden, hidden]. y [rows,
   // hidden]; last [1 (lstm: 2), batch, hidden]: h and c after each sequence. kept [kept_of(cell), rows, hidden], of the
   // accumulating dtype: absent where no gradient follows. All contiguous, of one floating dtype.
-  Entry<void(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last, View kept)>
-      recurrence;
+  NEURA_KERNEL(matmul, recurrence,
+               void(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last,
+                    View kept));
   // gy and glast may be absent. gx like x; gh like x for a gru alone, whose gates get another gradient from h; gfirst
   // like last.
-  Entry<void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape&, View gx,
-             View gh, View gfirst)>
-      recurrence_backward;
+  NEURA_KERNEL(matmul, recurrence_backward,
+               void(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape&,
+                    View gx, View gh, View gfirst));
 
   // Null where a back end has none: the operations' definitions run. A matrix of which row i stores the columns from
   // starts[i] to below starts[i + 1]. float32 and float64, contiguous; a column outside of b is reported by fail_index.
   // values [stored], b [k, n], y [rows, n]: the product.
-  Entry<void(Context&, View starts, View columns, View values, View b, View y)> sparse_product;
+  NEURA_KERNEL(matmul, sparse_product, void(Context&, View starts, View columns, View values, View b, View y));
   // a [rows, k], b [columns, k], y [stored]: row i of a times row j of b for each stored (i, j).
-  Entry<void(Context&, View starts, View columns, View a, View b, View y)> sparse_sample;
+  NEURA_KERNEL(matmul, sparse_sample, void(Context&, View starts, View columns, View a, View b, View y));
 
   // Null where a back end has none: the operations' definitions run.
   // y = a b, exactly (modulo 2^32). y is int32, contiguous, [batch.., m, n]; a [.., m, k] and b [.., k, n] are of int8
   // or uint8 each, of any strides, and broadcast to its batch. packed: absent, or of an int8 b [k, n] by integer_pack.
-  Entry<void(Context&, View a, View b, View packed, View y)> integer_product;
-  Entry<void(Context&, View b, View packed)> integer_pack;  // packed: uint8 [packed_bytes(k, n)]
+  NEURA_KERNEL(matmul, integer_product, void(Context&, View a, View b, View packed, View y));
+  NEURA_KERNEL(matmul, integer_pack, void(Context&, View b, View packed));  // packed: uint8 [packed_bytes(k, n)]
   // All of these are contiguous; scale is float32, zero int32, each of one number or [x.size(axis)].
   // y = (q - zero) scale of float32 x; with g the gradient instead: g where q needed no clamp, 0 elsewhere.
-  Entry<void(Context&, View g, View x, View scale, View zero, const Quantization&, View y)> fake_quantize;
+  NEURA_KERNEL(matmul, fake_quantize,
+               void(Context&, View g, View x, View scale, View zero, const Quantization&, View y));
   // float32 x to q, which is int8 or uint8.
-  Entry<void(Context&, View x, View scale, View zero, const Quantization&, View q)> quantize;
+  NEURA_KERNEL(matmul, quantize, void(Context&, View x, View scale, View zero, const Quantization&, View q));
   // int32 sums to q = round(float32(sums) * scale) + zero: one product of float32, one rounding.
-  Entry<void(Context&, View sums, View scale, View zero, const Quantization&, View q)> requantize;
+  NEURA_KERNEL(matmul, requantize, void(Context&, View sums, View scale, View zero, const Quantization&, View q));
   // float32 y = float32(q - zero) * scale of int8, uint8 or int32.
-  Entry<void(Context&, View q, View scale, View zero, const Quantization&, View y)> dequantize;
+  NEURA_KERNEL(matmul, dequantize, void(Context&, View q, View scale, View zero, const Quantization&, View y));
 };
 
 }  // namespace neura

@@ -15,24 +15,27 @@ struct RunningStatistics {
 
 struct norm_kernels {
   // Over the dimensions from `first` on. y = (x - mean) * rstd * weight + bias
-  Entry<void(Context&, View x, View weight, View bias, int first, double eps, View y, View mean, View rstd)> layer_norm;
-  Entry<void(Context&, View g, View x, View mean, View rstd, View weight, int first, View gx, View gw, View gb)>
-      layer_norm_backward;
+  NEURA_KERNEL(norm, layer_norm,
+               void(Context&, View x, View weight, View bias, int first, double eps, View y, View mean, View rstd));
+  NEURA_KERNEL(norm, layer_norm_backward,
+               void(Context&, View g, View x, View mean, View rstd, View weight, int first, View gx, View gw, View gb));
   // y = x * rstd * weight; no mean
-  Entry<void(Context&, View x, View weight, int first, double eps, View y, View rstd)> rms_norm;
-  Entry<void(Context&, View g, View x, View rstd, View weight, int first, View gx, View gw)> rms_norm_backward;
+  NEURA_KERNEL(norm, rms_norm, void(Context&, View x, View weight, int first, double eps, View y, View rstd));
+  NEURA_KERNEL(norm, rms_norm_backward,
+               void(Context&, View g, View x, View rstd, View weight, int first, View gx, View gw));
 
   // x [N, C, …] with statistics [N * groups]; var is the mean of squared differences
-  Entry<void(Context&, View x, View weight, View bias, int groups, double eps, View y, View mean, View var)> group_norm;
-  Entry<void(Context&, View g, View x, View mean, View var, View weight, double eps, View gx, View gw, View gb)>
-      group_norm_backward;
+  NEURA_KERNEL(norm, group_norm,
+               void(Context&, View x, View weight, View bias, int groups, double eps, View y, View mean, View var));
+  NEURA_KERNEL(norm, group_norm_backward,
+               void(Context&, View g, View x, View mean, View var, View weight, double eps, View gx, View gw, View gb));
   // x [N, C, …] with statistics [C]: of the batch, written to mean and var; or (`training` false) those given.
-  Entry<void(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
-             const RunningStatistics&)>
-      batch_norm;
-  Entry<void(Context&, View g, View x, View mean, View var, View weight, bool training, double eps, View gx, View gw,
-             View gb)>
-      batch_norm_backward;
+  NEURA_KERNEL(norm, batch_norm,
+               void(Context&, View x, View weight, View bias, bool training, double eps, View y, View mean, View var,
+                    const RunningStatistics&));
+  NEURA_KERNEL(norm, batch_norm_backward,
+               void(Context&, View g, View x, View mean, View var, View weight, bool training, double eps, View gx,
+                    View gw, View gb));
 };
 
 }  // namespace neura

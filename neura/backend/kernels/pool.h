@@ -32,16 +32,18 @@ struct PoolShape {
 // Contiguous: x [.., in], y [.., out]. Places are of y's shape: int64, counted within the spatial dimensions of x, or
 // uint8, counted within the window (not adaptive; at most 256 elements).
 struct pool_kernels {
-  Entry<void(Context&, View x, View y, View places, const PoolShape&)> max;
-  Entry<void(Context&, View g, View places, View x, const PoolShape&)> scatter;  // x = zeros, plus g at the places
-  Entry<void(Context&, View x, View places, View y, const PoolShape&)> gather;   // y = x at the places
-  Entry<void(Context&, View x, View y, const PoolShape&)> mean;
-  Entry<void(Context&, View g, View x, const PoolShape&)> mean_gradient;
+  NEURA_KERNEL(pool, max, void(Context&, View x, View y, View places, const PoolShape&));
+  NEURA_KERNEL(pool, scatter,
+               void(Context&, View g, View places, View x, const PoolShape&));  // x = zeros, plus g at the places
+  NEURA_KERNEL(pool, gather, void(Context&, View x, View places, View y, const PoolShape&));  // y = x at the places
+  NEURA_KERNEL(pool, mean, void(Context&, View x, View y, const PoolShape&));
+  NEURA_KERNEL(pool, mean_gradient, void(Context&, View g, View x, const PoolShape&));
   // x [n, channels, in..], grid [n, out.., d] of d = 2 or 3 spatial dimensions, the last one first; y [n, channels,
   // out..]. All contiguous and of one floating dtype. A back end may lack both (null): it composes them.
-  Entry<void(Context&, View x, View grid, View y, const GridSampling&)> sample;
+  NEURA_KERNEL(pool, sample, void(Context&, View x, View grid, View y, const GridSampling&));
   // x is read for the grid's gradient alone; gx or ggrid may be absent.
-  Entry<void(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&)> sample_gradient;
+  NEURA_KERNEL(pool, sample_gradient,
+               void(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&));
 };
 
 }  // namespace neura

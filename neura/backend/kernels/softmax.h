@@ -18,19 +18,21 @@ enum class AttentionUse : unsigned char {
 
 struct softmax_kernels {
   // y has x's sizes. Where dim is not the last, contiguous tensors are fast.
-  Entry<void(Context&, View x, int dim, SoftmaxKind, View y)> softmax;
-  Entry<void(Context&, View g, View y, int dim, bool logarithm, View gx)> softmax_backward;
+  NEURA_KERNEL(softmax, softmax, void(Context&, View x, int dim, SoftmaxKind, View y));
+  NEURA_KERNEL(softmax, softmax_backward, void(Context&, View g, View y, int dim, bool logarithm, View gx));
 
   // y = softmax(scale q kᵀ + mask) v, without a matrix of all scores. q [batch.., L, E], k [batch.., S, E],
   // v [batch.., S, V] of one floating dtype, of any strides and none empty; mask may be absent, or broadcasts to
   // [batch.., L, S] and has columns side by side, of the same dtype, or float32 where the others are halves. y
   // [batch.., L, V] and the gradients are contiguous. Only for operands for which
   // `attends` answered plain or kept; `sums` [batch.., L] and, in the gradient, y are given only for kept.
-  Entry<AttentionUse(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&)> attends;
-  Entry<void(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums)> attention;
-  Entry<void(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&, View gq,
-             View gk, View gv)>
-      attention_backward;
+  NEURA_KERNEL(softmax, attends,
+               AttentionUse(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&));
+  NEURA_KERNEL(softmax, attention,
+               void(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums));
+  NEURA_KERNEL(softmax, attention_backward,
+               void(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&,
+                    View gq, View gk, View gv));
 };
 
 }  // namespace neura

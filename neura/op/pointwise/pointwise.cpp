@@ -175,6 +175,12 @@ Dtypes infer_pointwise(const Call& call, Spec& out) {
   return d;
 }
 
+// False where a program for one model has no row that would.
+constexpr bool kDivides = [] {
+  for (const char* name : {"div_trunc", "div_floor", "floor_divide", "fmod", "remainder"})
+    if (in_build::dtypes_of_row(name) & dtypes::integers) return true;
+  return false;
+}();
 // Among integers there is no infinity to answer with, and a division by 0 would end the process.
 static void refuse_zeros(const Call& call, const Operand& divisor) {
   if (divisor.is_tensor()) {
@@ -189,7 +195,7 @@ static void refuse_zeros(const Call& call, const Operand& divisor) {
 
 void run_pointwise(Call& call, const Dtypes& d) {
   const Row& row = *call.row;
-  if (row.types.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
+  if (kDivides && row.types.divides && is_integral(d.computed)) refuse_zeros(call, call.in[1]);
   TensorImpl* out = call.out[0].impl();
   Tensor temporary[kMaxRowInputs];
   alignas(16) char scalars[kMaxRowInputs][16];
@@ -214,6 +220,9 @@ void run_pointwise(Call& call, const Dtypes& d) {
     in[i] = {t->data(), &t->spec};
   }
   LineFn* const fn = row.kernel(quick_backend(out->spec.device)).value[int(d.computed)];
+#ifdef NEURA_WANTED
+  if (!fn) refuse_missing_kernel();
+#endif
   NEURA_ASSERT(fn);
   execute_row(row, out->spec.device, make_plan({out->data(), &out->spec}, d.natural, in, wanted, call.inputs), fn,
               static_cast<const double*>(call.op));
@@ -298,6 +307,7 @@ bool Flat::fits(const Call& call) {
   if (out_dtype == 255 || (is_integral(d) && (row.types.divides || &row == &rows::pow))) return false;
   result = DType(out_dtype);
   fn = row.kernel(cpu()).value[int(d)];
+  if (kOneProgram && !fn) return false;
   padded = padded_to(spec->numel, d);
   if (call.destination != Destination::fresh && !takes(call)) return false;
   if (call.op && row.limits) [[unlikely]]

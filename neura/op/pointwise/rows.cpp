@@ -35,7 +35,13 @@ namespace neura {
 #define ROW3 ROW1
 #include "neura/tables/kinds.h"
 static constinit const Row* const kRows[] = {
+#ifdef NEURA_WANTED
+#define WANTED_ROW(name, ...) &rows::name,
+#include NEURA_WANTED
+    &rows::where,  // some row, that none is no mistake
+#else
 #include "neura/tables/families.def"
+#endif
 };
 #include "neura/tables/end_kinds.h"
 

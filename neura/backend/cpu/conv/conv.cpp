@@ -198,10 +198,10 @@ void fold(Context& c, View columns, View x, const ConvShape& s) {
 
 const conv_kernels* cpu_conv() {
   static constexpr conv_kernels kernels = {.forward = &forward,
-                                           .input_gradient = NEURA_UNLESS_SMALL(&input_gradient),
-                                           .weight_gradient = NEURA_UNLESS_INFERENCE(&weight_gradient),
-                                           .unfold = NEURA_UNLESS_INFERENCE(&cpu_unfold),
-                                           .fold = NEURA_UNLESS_INFERENCE(&fold)};
+                                           .input_gradient = &input_gradient,
+                                           .weight_gradient = &weight_gradient,
+                                           .unfold = &cpu_unfold,
+                                           .fold = &fold};
   return &kernels;
 }
 

@@ -124,9 +124,9 @@ void renormalize(Context& c, View weight, View indices, double most, double p) {
 
 const embedding_kernels* cpu_embedding() {
   static constexpr embedding_kernels table{.embedding = &embedding,
-                                           .embedding_backward = NEURA_UNLESS_INFERENCE(&embedding_backward),
-                                           .one_hot = NEURA_UNLESS_INFERENCE(&one_hot),
-                                           .renormalize = NEURA_UNLESS_INFERENCE(&renormalize)};
+                                           .embedding_backward = &embedding_backward,
+                                           .one_hot = &one_hot,
+                                           .renormalize = &renormalize};
   return &table;
 }
 

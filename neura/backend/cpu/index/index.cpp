@@ -251,12 +251,12 @@ void nonzero(Context& c, View x, View out) {
 
 const index_kernels* cpu_index() {
   static constexpr index_kernels table{.select = &select,
-                                       .write = NEURA_UNLESS_INFERENCE(&write),
+                                       .write = &write,
                                        .gather = &grid_index::gather,
-                                       .scatter = NEURA_UNLESS_INFERENCE(&grid_index::scatter),
-                                       .linear = NEURA_UNLESS_INFERENCE(&linear),
-                                       .count_nonzero = NEURA_UNLESS_INFERENCE(&count_nonzero),
-                                       .nonzero = NEURA_UNLESS_INFERENCE(&nonzero)};
+                                       .scatter = &grid_index::scatter,
+                                       .linear = &linear,
+                                       .count_nonzero = &count_nonzero,
+                                       .nonzero = &nonzero};
   return &table;
 }
 

@@ -92,13 +92,13 @@ void rms_norm_backward(Context& c, View g, View x, View rstd, View weight, int f
 
 const norm_kernels* cpu_norm() {
   static constexpr norm_kernels table{.layer_norm = &layer_norm,
-                                      .layer_norm_backward = NEURA_UNLESS_INFERENCE(&layer_norm_backward),
-                                      .rms_norm = NEURA_UNLESS_SMALL(&rms_norm),
-                                      .rms_norm_backward = NEURA_UNLESS_INFERENCE(&rms_norm_backward),
-                                      .group_norm = NEURA_UNLESS_SMALL(&cpu_group_norm),
-                                      .group_norm_backward = NEURA_UNLESS_INFERENCE(&cpu_group_norm_backward),
+                                      .layer_norm_backward = &layer_norm_backward,
+                                      .rms_norm = &rms_norm,
+                                      .rms_norm_backward = &rms_norm_backward,
+                                      .group_norm = &cpu_group_norm,
+                                      .group_norm_backward = &cpu_group_norm_backward,
                                       .batch_norm = &cpu_batch_norm,
-                                      .batch_norm_backward = NEURA_UNLESS_INFERENCE(&cpu_batch_norm_backward)};
+                                      .batch_norm_backward = &cpu_batch_norm_backward};
   return &table;
 }
 

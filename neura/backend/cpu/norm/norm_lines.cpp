@@ -1,5 +1,7 @@
 #include "neura/backend/cpu/norm/norm_lines.h"
 
+#include "neura/backend/wanted.h"
+
 #include "neura/backend/number/prelude.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/norm/norm_lines.cpp"
@@ -125,9 +127,16 @@ template <class N, class T> void affine2(const T* g, const T* x, T mean, T rstd,
   });
 }
 
-template <class N, class T> constexpr NormLines<T> lines{&moments<N, T>,  &squares<N, T>, &normalize<N, T>, &dots<N, T>,
-                                                         &backward<N, T>, &affine<N, T>,  &affine2<N, T>};
-constexpr NormTable table{lines<Floats, float>, lines<Doubles, double>};
+template <bool any, class N, class T>
+constexpr NormLines<T> lines{in_build::kept<any>(&moments<N, T>),
+                             in_build::kept<any>(&squares<N, T>),
+                             in_build::kept<any>(&normalize<N, T>),
+                             in_build::kept<any && !kOnlyPrograms>(&dots<N, T>),
+                             in_build::kept<any && !kOnlyPrograms>(&backward<N, T>),
+                             in_build::kept<any>(&affine<N, T>),
+                             in_build::kept<any && !kOnlyPrograms>(&affine2<N, T>)};
+constexpr NormTable table{lines<true, Floats, float>,
+                          lines<(dtypes::compiled & bit(DType::float64)) != 0, Doubles, double>};
 const NormTable* norm_lines_table() { return &table; }
 
 }  // namespace HWY_NAMESPACE

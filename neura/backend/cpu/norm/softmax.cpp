@@ -149,12 +149,17 @@ template <class N, bool logarithm, class T> void columns_backward(const T* g, co
     });
 }
 
+using in_build::kept;
+constexpr bool kPlain = in_build::operation("softmax"), kLog = in_build::operation("log_softmax"),
+               kSafe = in_build::operation("safe_softmax") || in_build::kernel("softmax", "attention"),
+               kBackward = in_build::kernel("softmax", "softmax_backward");
 template <class N, class T> constexpr SoftmaxLines<T> lines{
-    {&row<N, SoftmaxKind::softmax, T>, &row<N, SoftmaxKind::log_softmax, T>, &row<N, SoftmaxKind::safe_softmax, T>},
-    {&row_backward<N, false, T>, &row_backward<N, true, T>},
-    {&columns<N, SoftmaxKind::softmax, T>, &columns<N, SoftmaxKind::log_softmax, T>,
-     &columns<N, SoftmaxKind::safe_softmax, T>},
-    {&columns_backward<N, false, T>, &columns_backward<N, true, T>}};
+    {kept<kPlain>(&row<N, SoftmaxKind::softmax, T>), kept<kLog>(&row<N, SoftmaxKind::log_softmax, T>),
+     kept<kSafe>(&row<N, SoftmaxKind::safe_softmax, T>)},
+    {kept<kBackward>(&row_backward<N, false, T>), kept<kBackward>(&row_backward<N, true, T>)},
+    {kept<kPlain>(&columns<N, SoftmaxKind::softmax, T>), kept<kLog>(&columns<N, SoftmaxKind::log_softmax, T>),
+     kept<kSafe>(&columns<N, SoftmaxKind::safe_softmax, T>)},
+    {kept<kBackward>(&columns_backward<N, false, T>), kept<kBackward>(&columns_backward<N, true, T>)}};
 const SoftmaxLines<float>* singles_table() { return &lines<Floats, float>; }
 const SoftmaxLines<double>* doubles_table() { return &lines<Doubles, double>; }
 
@@ -250,10 +255,10 @@ void softmax_backward(Context& c, View g, View y, int dim, bool logarithm, View 
 
 const softmax_kernels* cpu_softmax() {
   static constexpr softmax_kernels table{.softmax = &softmax,
-                                         .softmax_backward = NEURA_UNLESS_INFERENCE(&softmax_backward),
-                                         .attends = NEURA_UNLESS_SMALL(&cpu_attends),
-                                         .attention = NEURA_UNLESS_SMALL(&cpu_attention),
-                                         .attention_backward = NEURA_UNLESS_INFERENCE(&cpu_attention_backward)};
+                                         .softmax_backward = &softmax_backward,
+                                         .attends = &cpu_attends,
+                                         .attention = &cpu_attention,
+                                         .attention_backward = &cpu_attention_backward};
   return &table;
 }
 

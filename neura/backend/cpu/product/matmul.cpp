@@ -95,16 +95,16 @@ void cpu_product(Context& c, View a, View b, View init, View y, const Product& o
 
 const matmul_kernels* cpu_matmul() {
   static constexpr matmul_kernels kernels = {.matmul = &cpu_product,
-                                             .recurrence = NEURA_UNLESS_SMALL(&cpu_recurrence),
-                                             .recurrence_backward = NEURA_UNLESS_INFERENCE(&cpu_recurrence_backward),
-                                             .sparse_product = NEURA_UNLESS_INFERENCE(&cpu_sparse_product),
-                                             .sparse_sample = NEURA_UNLESS_INFERENCE(&cpu_sparse_sample),
-                                             .integer_product = NEURA_UNLESS_INFERENCE(&cpu_integer_product),
-                                             .integer_pack = NEURA_UNLESS_INFERENCE(&cpu_integer_pack),
-                                             .fake_quantize = NEURA_UNLESS_INFERENCE(&cpu_fake_quantize),
-                                             .quantize = NEURA_UNLESS_INFERENCE(&cpu_quantize),
-                                             .requantize = NEURA_UNLESS_INFERENCE(&cpu_requantize),
-                                             .dequantize = NEURA_UNLESS_INFERENCE(&cpu_dequantize)};
+                                             .recurrence = &cpu_recurrence,
+                                             .recurrence_backward = &cpu_recurrence_backward,
+                                             .sparse_product = &cpu_sparse_product,
+                                             .sparse_sample = &cpu_sparse_sample,
+                                             .integer_product = &cpu_integer_product,
+                                             .integer_pack = &cpu_integer_pack,
+                                             .fake_quantize = &cpu_fake_quantize,
+                                             .quantize = &cpu_quantize,
+                                             .requantize = &cpu_requantize,
+                                             .dequantize = &cpu_dequantize};
   return &kernels;
 }
 

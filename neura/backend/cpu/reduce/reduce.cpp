@@ -200,25 +200,23 @@ template <class Row, class N> struct Loops {
   }
 };
 
-#ifdef NEURA_INFERENCE_SMALL
+// A mean of float32 is computed in float64.
 template <class Row, DType d>
-constexpr bool is_compiled = is_one_of<Row, sum_row, mean_row, amax_row, amin_row> &&
-                             (dtypes::compiled & bit(d) || (d == DType::float64 && is_one_of<Row, mean_row>));
-#else
-template <class Row, DType d> constexpr bool is_compiled = true;
-#endif
-template <class Row, DType d> constexpr FoldLoops loops_of() {
-  if constexpr (Row::computed & bit(d) && is_compiled<Row, d>) {
+constexpr bool is_compiled = (Row::computed &
+                              (dtypes::compiled | (is_one_of<Row, mean_row> ? bit(DType::float64) : 0)) & bit(d)) != 0;
+template <class Row, bool is_wanted, DType d> constexpr FoldLoops loops_of() {
+  if constexpr (is_wanted && is_compiled<Row, d>) {
     using L = Loops<Row, typename NumberOf<d>::type>;
     return {L::rows, L::columns, L::merge, L::start, L::finish};
   } else return {};
 }
-template <class Row, int... d> constexpr void fill(FoldLoops* row, Numbers<d...>) {
-  ((row[d] = loops_of<Row, DType(d)>()), ...);
+template <class Row, bool is_wanted, int... d> constexpr void fill(FoldLoops* row, Numbers<d...>) {
+  ((row[d] = loops_of<Row, is_wanted, DType(d)>()), ...);
 }
 constexpr FoldTable make_table() {
   FoldTable t{};
-#define REDUCE(name, ...) fill<name##_row>(t.loops[int(ReduceOp::name)], NumbersUpTo<kDTypes>());
+#define REDUCE(name, ...) \
+  fill<name##_row, in_build::kernel("fold", #name)>(t.loops[int(ReduceOp::name)], NumbersUpTo<kDTypes>());
 #include "neura/tables/reduction.def"
   return t;
 }

@@ -147,10 +147,8 @@ void any_fold(Context& c, ReduceOp which, DType computed, unsigned reduced, View
 }  // namespace
 
 const reduce_kernels* cpu_reduce() {
-  static constexpr reduce_kernels kernels = {.fold = &any_fold,
-                                             .extreme = &extreme,
-                                             .moments = NEURA_UNLESS_SMALL(&moments),
-                                             .logsumexp = NEURA_UNLESS_SMALL(&logsumexp)};
+  static constexpr reduce_kernels kernels = {
+      .fold = &any_fold, .extreme = &extreme, .moments = &moments, .logsumexp = &logsumexp};
   return &kernels;
 }
 

@@ -219,12 +219,12 @@ void mean_gradient(Context& c, View g, View x, const PoolShape& s) {
 
 const pool_kernels* cpu_pool() {
   static constexpr pool_kernels kernels = {.max = &max,
-                                           .scatter = NEURA_UNLESS_INFERENCE(&scatter),
-                                           .gather = NEURA_UNLESS_INFERENCE(&gather),
+                                           .scatter = &scatter,
+                                           .gather = &gather,
                                            .mean = &mean,
-                                           .mean_gradient = NEURA_UNLESS_INFERENCE(&mean_gradient),
-                                           .sample = NEURA_UNLESS_INFERENCE(&sample),
-                                           .sample_gradient = NEURA_UNLESS_INFERENCE(&sample_gradient)};
+                                           .mean_gradient = &mean_gradient,
+                                           .sample = &sample,
+                                           .sample_gradient = &sample_gradient};
   return &kernels;
 }
 

@@ -90,7 +90,7 @@ void scatter_2x2(const float* g, const std::uint8_t* places, float* x, const Poo
   }
 }
 
-constexpr PoolTile table = {&max, &scatter_2x2};
+constexpr PoolTile table = {&max, in_build::kept<!kOnlyPrograms>(&scatter_2x2)};
 }  // namespace
 const PoolTile* pool_tile_table() { return &table; }
 

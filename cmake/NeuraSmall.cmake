@@ -1,0 +1,42 @@
+# neura-small: the program that neura deploy --small puts a model behind. What the model calls (NEURA_WANTED) decides what
+# is compiled; the linker drops the rest.
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+find_package(Threads REQUIRED)
+find_package(hwy REQUIRED)
+# What only other models call need not be compiled: tables of kernels do not name it.
+file(STRINGS ${NEURA_WANTED} wanted REGEX "^WANTED_OPERATION")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${NEURA_WANTED})
+set(files_of_recurrent_layer "cpu/recurrent/[a-z_]+|ops/nn/recurrent_layer")
+set(files_of_scaled_dot_product_attention cpu/product/attention)
+set(files_of_convolution_backward_input cpu/conv/conv_backward)
+set(unused "cpu/conv/unfold|cpu/index/index_scatter|backend/(plugin|packages|registered|border_run)")
+foreach(operation IN ITEMS recurrent_layer scaled_dot_product_attention convolution_backward_input)
+  if(NOT "WANTED_OPERATION(${operation})" IN_LIST wanted)
+    string(APPEND unused "|${files_of_${operation}}")
+  endif()
+endforeach()
+list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
+set(kernels ${sources})
+list(FILTER kernels INCLUDE REGEX "backend/cpu/.*/|/families/|backend/cpu/(convert|walk|pack)")
+set(fast "")  # the innermost loops; what prepares them is small as well
+foreach(kernel IN LISTS kernels)
+  file(STRINGS ${kernel} loops REGEX "cpu/target\\.h\"|foreach_target\\.h\"|cpu/family\\.cpp\"")
+  if((loops AND NOT kernel MATCHES "/gemm_tile\\.cpp$") OR kernel MATCHES "/(walk|pack|pool|index[a-z_]*)\\.cpp$")
+    list(APPEND fast ${kernel})
+  endif()
+endforeach()
+set_property(SOURCE ${fast} APPEND PROPERTY COMPILE_OPTIONS -O2)
+list(FILTER fast INCLUDE REGEX "_(tile|lines)\\.cpp$|/families/")  # no error passes through these
+set_property(SOURCE ${fast} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions -fno-unwind-tables)
+add_executable(neura_small ${sources} neura/autograd/grad_mode.cpp wasm/absent.cpp cli/npy.cpp cli/ports.cpp cli/progress.cpp
+  cli/runner/given.cpp cli/runner/highway.cpp cli/runner/main.cpp cli/small/absent.cpp cli/small/terminate.cpp
+  cli/small/within.cpp)
+neura_for_programs(neura_small NEURA_WANTED="${NEURA_WANTED}")
+set_target_properties(neura_small PROPERTIES OUTPUT_NAME neura-small SKIP_BUILD_RPATH ON)
+target_compile_options(neura_small PRIVATE -ffunction-sections -fdata-sections -fvisibility=hidden -fno-pie
+  -fno-asynchronous-unwind-tables)
+target_link_libraries(neura_small PRIVATE Threads::Threads)
+set_property(SOURCE ${kernels} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+neura_precompile_library(neura_small <neura/core/tensor.h> <neura/op/apply.h> <neura/op/pointwise/rows.h>)
+target_link_options(neura_small PRIVATE -no-pie -static-libstdc++ -static-libgcc
+  LINKER:--gc-sections,--as-needed,-s,--build-id=none,-z,noseparate-code)

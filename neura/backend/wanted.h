@@ -1,0 +1,94 @@
+// Which kernels a library has: all. One that only runs programs (CMake's NEURA_INFERENCE) has those that operations of
+// tables/inference_ops.def call, and no slopes; one that runs a single program (NEURA_WANTED) those that its own
+// operations call, and rows and conversions in its dtypes alone. The tables of kernels ask here, once for all entries.
+#pragma once
+#include "neura/core/dtype.h"
+
+namespace neura {
+
+#ifdef NEURA_INFERENCE
+inline constexpr bool kOnlyPrograms = true;
+[[noreturn]] void refuse_missing_kernel();  // NotImplementedError: what this library was built for does not call it
+#else
+inline constexpr bool kOnlyPrograms = false;
+#endif
+#ifdef NEURA_WANTED
+inline constexpr bool kOneProgram = true;
+#else
+inline constexpr bool kOneProgram = false;
+#endif
+
+namespace in_build {
+
+constexpr bool equal(const char* a, const char* b) {
+  for (; *a && *a == *b; ++a, ++b) {
+  }
+  return *a == *b;
+}
+
+#ifdef NEURA_INFERENCE
+struct Call {
+  const char *operation, *table, *entry;
+};
+inline constexpr Call kCalls[] = {
+#define NEURA_OPERATION(...)
+#define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
+#include "neura/tables/inference_ops.def"
+#undef NEURA_OPERATION
+};
+#endif
+
+#ifdef NEURA_WANTED
+inline constexpr const char* kOperations[] = {
+#define WANTED_OPERATION(name) #name,
+#include NEURA_WANTED
+    ""};
+constexpr bool operation(const char* name) {
+  for (const char* own : kOperations)
+    if (equal(own, name)) return true;
+  return false;
+}
+struct Row {
+  const char* name;
+  DTypeSet dtypes;
+};
+inline constexpr Row kRows[] = {
+#define WANTED_ROW(name, ...) {#name, __VA_ARGS__},
+#include NEURA_WANTED
+    {"", 0}};
+constexpr DTypeSet dtypes_of_row(const char* name) {
+  for (const Row& own : kRows)
+    if (equal(own.name, name)) return own.dtypes;
+  return 0;
+}
+constexpr bool conversion([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
+#define WANTED_CONVERSION(a, b) \
+  if (from == DType::a && to == DType::b) return true;
+#include NEURA_WANTED
+  return false;
+}
+#else
+constexpr bool operation(const char*) { return true; }
+constexpr DTypeSet dtypes_of_row(const char*) { return ~DTypeSet{0}; }
+// Some means are computed in float64.
+constexpr bool conversion(DType from, DType to) {
+  constexpr DTypeSet converted = dtypes::compiled | bit(DType::float64);
+  return converted & bit(from) && converted & bit(to);
+}
+#endif
+
+constexpr bool kernel([[maybe_unused]] const char* table, [[maybe_unused]] const char* entry) {
+#ifdef NEURA_INFERENCE
+  for (const Call& c : kCalls)
+    if (equal(c.table, table) && equal(c.entry, entry) && operation(c.operation)) return true;
+  return false;
+#else
+  return true;
+#endif
+}
+
+// Of an entry of a table within a back end: null where it is not wanted.
+template <bool is_wanted, class F> constexpr F* kept(F* f) { return is_wanted ? f : nullptr; }
+
+}  // namespace in_build
+}  // namespace neura
