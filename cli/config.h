@@ -19,7 +19,7 @@ struct Knob {  // what --set changes
 struct Config {
   std::string task;   // "images", "table", "text" or "fashion-mnist"
   std::string data;   // its absolute path; empty: the task has its own
-  std::string model;  // of the zoo
+  std::string model;  // of neura/models
   std::int64_t epochs = 0, batch_size = 0;
   double lr = 0;
   std::uint64_t seed = 0;

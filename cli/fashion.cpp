@@ -6,26 +6,11 @@
 #include "cli/task.h"
 #include "neura/data/mnist.h"
 #include "neura/data/png.h"
-#include "neura/nn/activation.h"
-#include "neura/nn/conv.h"
-#include "neura/nn/dropout.h"
-#include "neura/nn/linear.h"
-#include "neura/nn/norm.h"
-#include "neura/nn/pool.h"
-#include "neura/op/pointwise/rows.h"
+#include "neura/models/small.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::cli {
 namespace {
-
-// Of Fashion-MNIST's training pictures, as parts of 255.
-constexpr double kMean = 0.2860, kDeviation = 0.3530;
-
-// uint8 pictures as float32, the training set's mean 0 and deviation 1: networks take pictures as files hold them.
-struct Standardize final : nn::Module {
-  Tensor forward(const Tensor& x) { return sub(mul(x.to(DType::float32), 1 / (255 * kDeviation)), kMean / kDeviation); }
-  NEURA_MODULE(Standardize)
-};
 
 // Two pixels to a character, so that it looks as high as it is wide.
 void draw(const Tensor& picture) {
@@ -80,16 +65,8 @@ class Fashion final : public Task {
   // cnn: two convolutions and two linear layers; mlp: three linear layers.
   Ref<nn::Sequential> network() const override {
     const auto n = std::int64_t(classes_.size());
-    if (config_.model == "mlp")
-      return nn::make<nn::Sequential>(Standardize(), nn::Flatten(), nn::Linear(height_ * width_, 512), nn::ReLU(),
-                                      nn::Dropout(0.2), nn::Linear(512, 256), nn::ReLU(), nn::Dropout(0.2),
-                                      nn::Linear(256, n));
-    const std::int64_t features = 64 * (height_ / 4) * (width_ / 4);
-    // Pooling comes first: what follows has a quarter of the work.
-    return nn::make<nn::Sequential>(Standardize(), nn::Conv2d(1, 32, 3, {.padding = 1}), nn::MaxPool2d(2),
-                                    nn::BatchNorm2d(32), nn::ReLU(), nn::Conv2d(32, 64, 3, {.padding = 1}),
-                                    nn::MaxPool2d(2), nn::BatchNorm2d(64), nn::ReLU(), nn::Flatten(),
-                                    nn::Linear(features, 128), nn::ReLU(), nn::Dropout(0.25), nn::Linear(128, n));
+    const models::FashionOptions o{.num_classes = n, .height = height_, .width = width_};
+    return config_.model == "mlp" ? models::fashion_mlp(o) : models::fashion_cnn(o);
   }
   Tensor input() const override { return zeros({2, 1, height_, width_}, {.dtype = uint8}); }
 

@@ -7,13 +7,14 @@
 #include "cli/answers.h"
 #include "cli/ports.h"
 #include "cli/task.h"
-#include "cli/zoo.h"
 #include "neura/core/parallel.h"
 #include "neura/data/combine.h"
 #include "neura/data/device_copy.h"
 #include "neura/data/image_pipeline.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/png.h"
+#include "neura/models/resnet.h"
+#include "neura/models/small.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::cli {
@@ -166,9 +167,11 @@ class Images final : public Task {
 
   Ref<nn::Sequential> network() const override {
     const auto n = std::int64_t(classes_.size());
-    if (config_.model == "resnet18") return make_resnet18(n);
-    if (config_.model == "lenet") return make_lenet(size(), n);
-    return make_mlp({.inputs = 3 * size() * size(), .outputs = n, .hidden = 512, .layers = 2, .dropout = 0.2});
+    if (config_.model == "resnet18")
+      return nn::make<nn::Sequential>(models::resnet18({.num_classes = n, .small_images = true}));
+    if (config_.model == "lenet")
+      return nn::make<nn::Sequential>(models::lenet({.num_classes = n, .image_size = size()}));
+    return models::mlp({.inputs = 3 * size() * size(), .outputs = n, .hidden = 512, .layers = 2, .dropout = 0.2});
   }
 
   Tensor input() const override { return zeros({2, 3, size(), size()}); }

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "cli/task.h"
-#include "cli/zoo.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/file.h"
 #include "neura/core/utf8.h"
 #include "neura/data/random.h"
 #include "neura/data/text.h"
+#include "neura/models/language.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
@@ -160,13 +160,19 @@ class Text final : public Task {
   }
 
   Ref<nn::Sequential> network() const override {
-    const LanguageOptions o{.vocabulary = vocabulary_.size(),
-                            .context = context(),
-                            .width = config_.whole("width"),
-                            .layers = config_.whole("layers"),
-                            .heads = config_.whole("heads"),
-                            .dropout = config_.knob("dropout")};
-    return config_.model == "gpt" ? make_gpt(o) : make_lstm(o);
+    const std::int64_t width = config_.whole("width"), layers = config_.whole("layers");
+    const double dropout = config_.knob("dropout");
+    if (config_.model == "lstm")
+      return nn::make<nn::Sequential>(models::LSTMLanguageModel(
+          {.vocab_size = vocabulary_.size(), .width = width, .num_layers = layers, .dropout = dropout}));
+    return nn::make<nn::Sequential>(models::gpt2({.vocab_size = vocabulary_.size(),
+                                                  .n_positions = context(),
+                                                  .n_embd = width,
+                                                  .n_layer = layers,
+                                                  .n_head = config_.whole("heads"),
+                                                  .resid_pdrop = dropout,
+                                                  .embd_pdrop = dropout,
+                                                  .attn_pdrop = dropout}));
   }
 
   Tensor input() const override { return zeros({2, context()}, {.dtype = int64}); }

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/config.h"
+#include "cli/hub.h"
 #include "cli/serve.h"
 #include "cli/task.h"
 #include "neura/core/error.h"
@@ -28,6 +29,7 @@ struct Commands {
   BenchOptions bench;
   DeployOptions deploy;
   ServeOptions serve;
+  std::vector<std::string> hub;
   int threads = 0;
 };
 
@@ -245,6 +247,15 @@ void add_serve(CLI::App& app, Commands& c) {
 }
 #endif
 
+// Its words are the Python package's to read, --help too.
+void add_hub(CLI::App& app, Commands& c) {
+  CLI::App* hub = app.add_subcommand(
+      "hub", "List, fetch, check and pack models with their weights (needs the Python package: NEURA_PYTHON, python3)");
+  hub->prefix_command();
+  hub->set_help_flag();
+  hub->parse_complete_callback([&c, hub] { c.hub = hub->remaining(); });
+}
+
 int run(CLI::App& app, Commands& c) {
   if (c.threads) neura::set_num_threads(c.threads);
   if (app.got_subcommand("info")) return c.info.file.empty() ? info() : file_info(c.info);
@@ -257,6 +268,7 @@ int run(CLI::App& app, Commands& c) {
   if (app.got_subcommand("export")) return export_model(c.to_onnx);
   if (app.got_subcommand("deploy")) return deploy(c.deploy);
 #endif
+  if (app.got_subcommand("hub")) return hub(c.hub);
   if (app.got_subcommand("train")) return train(c.fit);
   if (app.got_subcommand("eval")) return evaluate(c.eval);
   return predict(c.predict);
@@ -279,6 +291,7 @@ int main(int argc, char** argv) {
 #ifdef NEURA_SERVE
   add_serve(app, c);
 #endif
+  add_hub(app, c);
   add_train(app, c);
   try {
     app.parse(argc, argv);

@@ -9,11 +9,11 @@
 #include "cli/answers.h"
 #include "cli/columns.h"
 #include "cli/task.h"
-#include "cli/zoo.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/random.h"
 #include "neura/data/combine.h"
 #include "neura/data/text.h"
+#include "neura/models/small.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
 
@@ -94,11 +94,11 @@ class Table final : public Task {
 
   Ref<nn::Sequential> network() const override {
     const auto outputs = std::max<std::int64_t>(1, std::int64_t(classes_.size()));
-    return make_mlp({.inputs = columns_.width(),
-                     .outputs = outputs,
-                     .hidden = config_.whole("hidden"),
-                     .layers = config_.model == "linear" ? 0 : config_.whole("layers"),
-                     .dropout = config_.knob("dropout")});
+    return models::mlp({.inputs = columns_.width(),
+                        .outputs = outputs,
+                        .hidden = config_.whole("hidden"),
+                        .layers = config_.model == "linear" ? 0 : config_.whole("layers"),
+                        .dropout = config_.knob("dropout")});
   }
 
   Tensor input() const override { return zeros({2, columns_.width()}); }

@@ -29,6 +29,7 @@ LOWER = {
     "cuda": ["ops"],
     "sparse": ["autograd"],
     "nn": ["sparse"],
+    "models": ["nn"],
     "optim": ["nn", "cuda"],
     "data": ["autograd", "cuda"],
     "surface": ["nn", "cuda"],

@@ -9,6 +9,7 @@ import neura
 import neura.nn.functional as F
 from example import options
 from neura import nn
+from neura.train import distillation_loss
 
 args = options(__doc__)
 neura.manual_seed(0)
@@ -60,12 +61,11 @@ of_alone = show("small network, 30 labels", alone)
 # %% The same with the teacher's answers
 temperature = 2.0
 with neura.no_grad():
-    soft = F.softmax(teacher(x) / temperature, dim=1)
+    soft = teacher(x)
 
 
 def distilled(net):
-    gap = F.kl_div(F.log_softmax(net(x) / temperature, dim=1), soft, reduction="batchmean")
-    return gap * temperature**2 + 0.1 * F.cross_entropy(net(few_x), few_y)  # T² keeps gradients as large as a label's
+    return distillation_loss(net(x), soft, temperature) + 0.1 * F.cross_entropy(net(few_x), few_y)
 
 
 train(student, distilled)

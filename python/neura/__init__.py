@@ -79,6 +79,7 @@ _load, __dir__ = _lazy.names(
         "hub": "",
         "linalg": "",
         "masked": "",
+        "models": "",
         "mps": "",
         "multiprocessing": "",
         "nn": "",

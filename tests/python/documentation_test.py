@@ -13,7 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md"]
 NAMES = "python tensors loop optimizers autograd distributions graph amp sparse profiler text training data images"
-NAMES += " audio networks files pruning deployment web aids quantization onnx"
+NAMES += " audio networks files pruning deployment web aids quantization onnx models hub"
 PAGES += [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 
 

@@ -12,6 +12,7 @@
 """
 
 from .callbacks import Callback, CSVLog, EarlyStopping, JSONLog, Progress, TensorBoardLog
+from .distillation import Distiller, distillation_loss
 from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
 from .run import Run
 from .trainer import Trainer
@@ -20,6 +21,7 @@ __all__ = [
     "Accuracy",
     "CSVLog",
     "Callback",
+    "Distiller",
     "EarlyStopping",
     "F1",
     "JSONLog",
@@ -31,4 +33,5 @@ __all__ = [
     "Run",
     "TensorBoardLog",
     "Trainer",
+    "distillation_loss",
 ]

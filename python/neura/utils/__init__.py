@@ -10,9 +10,11 @@ __getattr__, __dir__ = _lazy.names(
         "checkpoint": "",
         "data": "",
         "dlpack": "",
+        "flow": "gradient_flow",
         "hooks": "",
         "model_summary": "summary",
         "model_zoo": "",
+        "tensor_numbers": "tensor_summary",
         "tensorboard": "",
     },
 )
