@@ -61,14 +61,13 @@ struct Wanted {
   }
   // Between what a call takes and gives.
   void add_results(const Call& c) {
-    for (int o = 0; o < c.row->outputs; ++o)
-      for (int i = 0; i < c.inputs; ++i)
-        if (c.out[o] && c.in[i].is_tensor()) {
-          const DType from = c.in[i].tensor->spec.dtype, to = c.out[o].dtype();
-          add(from, to);
-          // A mean may be computed in float64, which no operand has.
-          if (c.row == &operations::mean()) conversions.insert({{from, float64}, {float64, to}, {float64, float64}});
-        }
+    for (int i = 0; i < c.inputs; ++i) {  // further results are places, which nothing is converted into
+      if (!c.out[0] || !c.in[i].is_tensor()) continue;
+      const DType from = c.in[i].tensor->spec.dtype, to = c.out[0].dtype();
+      add(from, to);
+      // A mean may be computed in float64, which no operand has.
+      if (c.row == &operations::mean()) conversions.insert({{from, float64}, {float64, to}, {float64, float64}});
+    }
   }
 };
 

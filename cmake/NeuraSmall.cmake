@@ -18,16 +18,13 @@ endforeach()
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
 set(kernels ${sources})
 list(FILTER kernels INCLUDE REGEX "backend/cpu/.*/|/families/|backend/cpu/(convert|walk|pack)")
-set(fast "")  # the innermost loops; what prepares them is small as well
-foreach(kernel IN LISTS kernels)
-  file(STRINGS ${kernel} loops REGEX "cpu/target\\.h\"|foreach_target\\.h\"|cpu/family\\.cpp\"")
-  if((loops AND NOT kernel MATCHES "/gemm_tile\\.cpp$") OR kernel MATCHES "/(walk|pack|pool|index[a-z_]*)\\.cpp$")
-    list(APPEND fast ${kernel})
-  endif()
-endforeach()
+# Plain loops that are to become vectors. What is written in vectors (tiles, lines) is as fast when it is small.
+set(fast ${kernels})
+list(FILTER fast INCLUDE REGEX "/families/|/(convert|walk|reduce|index[a-z_]*|integer[a-z_]*|scan)\\.cpp$")
 set_property(SOURCE ${fast} APPEND PROPERTY COMPILE_OPTIONS -O2)
-list(FILTER fast INCLUDE REGEX "_(tile|lines)\\.cpp$|/families/")  # no error passes through these
-set_property(SOURCE ${fast} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions -fno-unwind-tables)
+set(leaves ${kernels})  # no error passes through these
+list(FILTER leaves INCLUDE REGEX "_(tile|lines)\\.cpp$|/families/")
+set_property(SOURCE ${leaves} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions -fno-unwind-tables)
 add_executable(neura_small ${sources} neura/autograd/grad_mode.cpp wasm/absent.cpp cli/npy.cpp cli/ports.cpp cli/progress.cpp
   cli/runner/given.cpp cli/runner/highway.cpp cli/runner/main.cpp cli/small/absent.cpp cli/small/terminate.cpp
   cli/small/within.cpp)
@@ -40,3 +37,6 @@ set_property(SOURCE ${kernels} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 neura_precompile_library(neura_small <neura/core/tensor.h> <neura/op/apply.h> <neura/op/pointwise/rows.h>)
 target_link_options(neura_small PRIVATE -no-pie -static-libstdc++ -static-libgcc
   LINKER:--gc-sections,--as-needed,-s,--build-id=none,-z,noseparate-code)
+if(NEURA_MOLD)  # functions of the same bytes are one; nothing asks for the address of a function to know it again
+  target_link_options(neura_small PRIVATE LINKER:--icf=all)
+endif()

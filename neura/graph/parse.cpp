@@ -1,6 +1,6 @@
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
+#include <map>
 
 #include "neura/core/checked_int.h"
 #include "neura/graph/foreign.h"
@@ -246,7 +246,7 @@ class Parser {
   Program p_;
   External::Kind kind_ = External::input;
   std::size_t new_ = 0;  // values that this line defines
-  std::unordered_map<std::int64_t, ValueId> ids_;
+  std::map<std::int64_t, ValueId> ids_;
 };
 
 }  // namespace

@@ -127,14 +127,14 @@ template <class N, class T> void affine2(const T* g, const T* x, T mean, T rstd,
   });
 }
 
-template <bool any, class N, class T>
-constexpr NormLines<T> lines{in_build::kept<any>(&moments<N, T>),
-                             in_build::kept<any>(&squares<N, T>),
-                             in_build::kept<any>(&normalize<N, T>),
-                             in_build::kept<any && !kOnlyPrograms>(&dots<N, T>),
-                             in_build::kept<any && !kOnlyPrograms>(&backward<N, T>),
-                             in_build::kept<any>(&affine<N, T>),
-                             in_build::kept<any && !kOnlyPrograms>(&affine2<N, T>)};
+// Of all normalisations in evaluation mode, that of batches alone has its statistics.
+constexpr bool kStatistics = !kOnlyPrograms || in_build::kernel("norm", "layer_norm") ||
+                             in_build::kernel("norm", "rms_norm") || in_build::kernel("norm", "group_norm");
+template <bool any, class N, class T> constexpr NormLines<T> lines{
+    in_build::kept<any && kStatistics>(&moments<N, T>),     in_build::kept<any && kStatistics>(&squares<N, T>),
+    in_build::kept<any && kStatistics>(&normalize<N, T>),   in_build::kept<any && !kOnlyPrograms>(&dots<N, T>),
+    in_build::kept<any && !kOnlyPrograms>(&backward<N, T>), in_build::kept<any>(&affine<N, T>),
+    in_build::kept<any && !kOnlyPrograms>(&affine2<N, T>)};
 constexpr NormTable table{lines<true, Floats, float>,
                           lines<(dtypes::compiled & bit(DType::float64)) != 0, Doubles, double>};
 const NormTable* norm_lines_table() { return &table; }
