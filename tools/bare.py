@@ -30,7 +30,7 @@ def times(*words):
     seconds = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        child = os.posix_spawn(words[0], words, os.environ, file_actions=silent)
+        child = os.posix_spawn(words[0], words, {**os.environ, "NEURA_NUM_THREADS": "1"}, file_actions=silent)
         _, status = os.waitpid(child, 0)
         seconds.append(time.perf_counter() - start)
         if status:
