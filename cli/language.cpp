@@ -1,5 +1,6 @@
 // Texts: what comes next, by characters or by the tokens of a tokenizer.json.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -27,6 +28,8 @@ using Ids = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLeastBatches = 20;   // of an epoch: a short text is seen several times in it
 constexpr std::int64_t kSampleTokens = 120;  // that training shows
+// Of GPT-2's first weights, which is 768 wide; a narrower network's are larger, so that what they add up to is alike.
+constexpr double kUsualDeviation = 0.02;
 
 // A file, or every file .txt below a folder in the order of their names.
 std::string text_of(const std::string& path) {
@@ -165,14 +168,16 @@ class Text final : public Task {
     if (config_.model == "lstm")
       return nn::make<nn::Sequential>(models::LSTMLanguageModel(
           {.vocab_size = vocabulary_.size(), .width = width, .num_layers = layers, .dropout = dropout}));
-    return nn::make<nn::Sequential>(models::gpt2({.vocab_size = vocabulary_.size(),
-                                                  .n_positions = context(),
-                                                  .n_embd = width,
-                                                  .n_layer = layers,
-                                                  .n_head = config_.whole("heads"),
-                                                  .resid_pdrop = dropout,
-                                                  .embd_pdrop = dropout,
-                                                  .attn_pdrop = dropout}));
+    return nn::make<nn::Sequential>(
+        models::gpt2({.vocab_size = vocabulary_.size(),
+                      .n_positions = context(),
+                      .n_embd = width,
+                      .n_layer = layers,
+                      .n_head = config_.whole("heads"),
+                      .resid_pdrop = dropout,
+                      .embd_pdrop = dropout,
+                      .attn_pdrop = dropout,
+                      .initializer_range = kUsualDeviation * std::sqrt(768.0 / double(width))}));
   }
 
   Tensor input() const override { return zeros({2, context()}, {.dtype = int64}); }
