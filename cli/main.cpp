@@ -187,7 +187,7 @@ void add_models(CLI::App& app, Commands& c) {
       ->check(CLI::Range(1, 1000000));
   bench->add_option("--size", c.bench.sizes, "NAME=N: an open size of the inputs, such as batch=8 (default 1)");
   bench->add_option("--input", c.bench.inputs,
-                    "FILE.npy or NAME=FILE.npy (default: random numbers; integers are zero)");
+                    "FILE.npy or NAME=FILE.npy (default: numbers from -1 to 1; integers are zero)");
   add_device(bench, c.bench.device);
   add_threads(bench, c);
   CLI::App* to = app.add_subcommand("export", "Write a model as an ONNX file or a program");

@@ -6,6 +6,12 @@
 #include "neura/core/number_text.h"
 #include "neura/ops/create/copy.h"
 
+#ifdef NEURA_WANTED  // a program for one model
+#define NEURA_GIVEN_FILES "a file .npy"
+#else
+#define NEURA_GIVEN_FILES "a file .npy or .safetensors"
+#endif
+
 namespace neura::cli {
 namespace {
 
@@ -22,7 +28,7 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     check<ValueError>(ok, [&] { return "expected " + what + " for the input \"" + name + "\", got " + got; });
   };
   expect(words.size() == 1 || std::int64_t(words.size()) == s.numel,
-         std::to_string(s.numel) + " numbers (or one, or a file .npy or .safetensors)",
+         std::to_string(s.numel) + " numbers (or one, or " NEURA_GIVEN_FILES ")",
          words.empty() ? "none" : std::to_string(words.size()) + " numbers");
   const bool integral = is_integral(s.dtype);
   Tensor t = Tensor::empty(Spec::dense(s.dtype, s.sizes()));
@@ -33,7 +39,7 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     char* end = nullptr;
     const long long whole = std::strtoll(word.c_str(), &end, 10);
     expect(integral ? !*end && end != word.c_str() : parse_number(word, real),
-           integral ? "whole numbers (or a file .npy or .safetensors)" : "numbers (or a file .npy or .safetensors)",
+           integral ? "whole numbers (or " NEURA_GIVEN_FILES ")" : "numbers (or " NEURA_GIVEN_FILES ")",
            "\"" + word + "\"");
     (integral ? Scalar(std::int64_t(whole)) : Scalar(real)).store(s.dtype, to + i * size_of(s.dtype));
   }
