@@ -2,8 +2,8 @@
 """For tools/bare.sh.
 
     bare.py sample FILE          writes a picture of 28 x 28 as .npy
-    bare.py start PROGRAM FILE   says how long the program takes from its start to its end with an answer; fails above 5 ms
-                                 where the machine is quiet enough to tell
+    bare.py start PROGRAM FILE   says how long it takes from start to answer; fails above 5 ms where the machine is
+                                 quiet enough to tell
 """
 import os
 import random

@@ -20,6 +20,7 @@ inline constexpr bool kOneProgram = false;
 
 namespace in_build {
 
+// Compares two texts while the program is compiled.
 constexpr bool equal(const char* a, const char* b) {
   for (; *a && *a == *b; ++a, ++b) {
   }
@@ -43,6 +44,7 @@ inline constexpr const char* kOperations[] = {
 #define WANTED_OPERATION(name) #name,
 #include NEURA_WANTED
     ""};
+// Does the one program call this operation?
 constexpr bool operation(const char* name) {
   for (const char* own : kOperations)
     if (equal(own, name)) return true;
@@ -56,11 +58,13 @@ inline constexpr Row kRows[] = {
 #define WANTED_ROW(name, ...) {#name, __VA_ARGS__},
 #include NEURA_WANTED
     {"", 0}};
+// The dtypes in which the one program calls this row.
 constexpr DTypeSet dtypes_of_row(const char* name) {
   for (const Row& own : kRows)
     if (equal(own.name, name)) return own.dtypes;
   return 0;
 }
+// Does the one program convert between these dtypes?
 constexpr bool conversion([[maybe_unused]] DType from, [[maybe_unused]] DType to) {
 #define WANTED_CONVERSION(a, b) \
   if (from == DType::a && to == DType::b) return true;
@@ -68,15 +72,18 @@ constexpr bool conversion([[maybe_unused]] DType from, [[maybe_unused]] DType to
   return false;
 }
 #else
+// Is this operation in the library? All are.
 constexpr bool operation(const char*) { return true; }
+// The dtypes that this row has kernels for: all that its type rule allows.
 constexpr DTypeSet dtypes_of_row(const char*) { return ~DTypeSet{0}; }
-// Some means are computed in float64.
+// Is there a conversion between these dtypes? Also with float64, in which some means are computed.
 constexpr bool conversion(DType from, DType to) {
   constexpr DTypeSet converted = dtypes::compiled | bit(DType::float64);
   return converted & bit(from) && converted & bit(to);
 }
 #endif
 
+// Is this entry of <table>_kernels in the library?
 constexpr bool kernel([[maybe_unused]] const char* table, [[maybe_unused]] const char* entry) {
 #ifdef NEURA_INFERENCE
   for (const Call& c : kCalls)

@@ -70,7 +70,7 @@ def title_of(path):
 class Site:
     def __init__(self, folder):
         self.pages = folder / "pages"
-        self.sources, self.names = [], {}
+        self.sources, self.folders, self.names = [], [], {}
         for row in filter(None, map(ROW.match, (ROOT / "docs/README.md").read_text().split("\n"))):
             self.names[posixpath.normpath(posixpath.join("docs", row[2]))] = row[1]
 
@@ -86,12 +86,14 @@ class Site:
             return target
         if (ROOT / path).is_dir():  # the list of programs stands for folders below it, too
             home = path + "/README.md" if not path.startswith("examples/") else PROGRAMS
+            if not (ROOT / home).exists() and home != PROGRAMS:
+                self.folders.append(path)
             return posixpath.relpath(home, posixpath.dirname(page) or ".")
         if pathlib.PurePath(path).suffix in PICTURES:
             (self.pages / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, self.pages / path)
             return target
-        if not path.startswith("examples/"):
+        if not path.startswith("examples/") or path.endswith(".h"):
             self.sources.append(path)
         return target + ".md"
 
@@ -122,11 +124,20 @@ class Site:
         return [path + ".md" for path in listed]
 
     def source_pages(self):
+        head = "---\nsearch:\n  exclude: true\n---\n# {}\n\n<span id='source-page'></span>\n\n"
+        for path in dict.fromkeys(self.folders):
+            files = tracked(path + "/**")
+            self.sources += files
+            rows = [f"- [{name}]({name}.md)\n" for name in (posixpath.relpath(f, path) for f in files)]
+            self.write(path + "/README.md", head.format(path) + "".join(rows))
         for path in dict.fromkeys(self.sources):
             code = (ROOT / path).read_text()
             language = LANGUAGE.get(pathlib.PurePath(path).suffix, "text")
-            head = f"---\nsearch:\n  exclude: true\n---\n# {path}\n\n<span id='source-page'></span>\n\n"
-            self.write(path + ".md", f"{head}````{language}\n{code}\n````\n")
+            self.write(path + ".md", f"{head.format(path)}````{language}\n{code}\n````\n")
+
+    def apart(self):
+        """The pages that others link to and no menu lists."""
+        return [path + ".md" for path in dict.fromkeys(self.sources)] + [path + "/README.md" for path in self.folders]
 
     def reference(self, kind, title):
         found = sorted(p.name for p in (self.pages / "reference" / kind).glob("*.md"))
@@ -187,7 +198,7 @@ def main(arguments):
         "site_dir": str(out / version),
         "hooks": [str(HERE / "hooks.py")],
         "nav": nav,
-        "not_in_nav": "".join(f"/{path}.md\n" for path in dict.fromkeys(site.sources)),
+        "not_in_nav": "".join(f"/{path}\n" for path in site.apart()),
     }
     (folder / "mkdocs.yml").write_text(json.dumps(settings, indent=1))  # JSON is YAML
     sources = len(set(site.sources))
