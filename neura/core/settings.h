@@ -13,11 +13,21 @@ enum class Setting {
 };
 
 inline const char* variable_of(Setting s) {
+#ifdef __EMSCRIPTEN__  // has nothing of CUDA, not even a name
+#define NEURA_VARIABLE_cuda(variable) ""
+#else
+#define NEURA_VARIABLE_cuda(variable) variable
+#endif
+#define NEURA_VARIABLE_library(variable) variable
+#define NEURA_VARIABLE_python(variable) variable
   constexpr const char* names[] = {
-#define SETTING(name, variable, ...) variable,
+#define SETTING(name, variable, concerns, ...) NEURA_VARIABLE_##concerns(variable),
 #include "neura/tables/settings.def"
 #undef SETTING
   };
+#undef NEURA_VARIABLE_cuda
+#undef NEURA_VARIABLE_library
+#undef NEURA_VARIABLE_python
   return names[int(s)];
 }
 // The variable's value; null if it is not set.

@@ -75,7 +75,7 @@ Device device_of(const Call& call, const Spec* spec) {
 
 // Before a kernel that writes operands: refuses those that need a gradient, parts lazy clones, raises versions.
 void announce_writes(const Call& call) {
-  const bool recording = !(state.active & kUnrecorded);
+  const bool recording = !kOnlyPrograms && !(state.active & kUnrecorded);
   for (int i = 0; i < call.inputs; ++i) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
