@@ -96,6 +96,12 @@ static void print_tensor(const Tensor& t) {
 #endif
 }
 
+std::string file_of(const std::string& folder, const std::string& output) {
+  std::string name = output;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return folder + "/" + name + ".npy";
+}
+
 void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
   const bool one = outputs.size() == 1 && to.ends_with(".npy");
   if (!one && !to.empty()) make_folder(to);
@@ -103,12 +109,7 @@ void write_outputs(const std::vector<Output>& outputs, const std::string& to) {
     check<NotImplementedError>(o.tensor.defined(), [&] {
       return "run: expected tensors as outputs, got another value as \"" + o.name + "\"; use neura.onnx of Python";
     });
-    std::string file = to;
-    if (!one) {
-      std::string name = o.name;
-      std::replace(name.begin(), name.end(), '/', '_');
-      file.append("/").append(name).append(".npy");
-    }
+    const std::string file = one ? to : file_of(to, o.name);
     if (!to.empty()) write_npy(file, o.tensor);
     std::printf("%-16s %s%s\n", o.name.c_str(), o.text.c_str(), to.empty() ? "" : (", written to " + file).c_str());
     if (to.empty()) print_tensor(o.tensor.to(Device()));

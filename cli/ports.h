@@ -41,6 +41,7 @@ struct Output {
   std::string name, text;
   Tensor tensor;  // undefined: a value that no file can hold
 };
+std::string file_of(const std::string& folder, const std::string& output);  // FOLDER/NAME.npy
 // One file for one output; else the outputs' names in a folder; nowhere: they are printed.
 void write_outputs(const std::vector<Output>&, const std::string& to);
 

@@ -6,12 +6,6 @@
 #include "neura/core/number_text.h"
 #include "neura/ops/create/copy.h"
 
-#ifdef NEURA_WANTED  // a program for one model
-#define NEURA_GIVEN_FILES "a file .npy"
-#else
-#define NEURA_GIVEN_FILES "a file .npy or .safetensors"
-#endif
-
 namespace neura::cli {
 namespace {
 
@@ -28,7 +22,7 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     check<ValueError>(ok, [&] { return "expected " + what + " for the input \"" + name + "\", got " + got; });
   };
   expect(words.size() == 1 || std::int64_t(words.size()) == s.numel,
-         std::to_string(s.numel) + " numbers (or one, or " NEURA_GIVEN_FILES ")",
+         std::to_string(s.numel) + " numbers (or one, or " + kFiles + ")",
          words.empty() ? "none" : std::to_string(words.size()) + " numbers");
   const bool integral = is_integral(s.dtype);
   Tensor t = Tensor::empty(Spec::dense(s.dtype, s.sizes()));
@@ -39,8 +33,7 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     char* end = nullptr;
     const long long whole = std::strtoll(word.c_str(), &end, 10);
     expect(integral ? !*end && end != word.c_str() : parse_number(word, real),
-           integral ? "whole numbers (or " NEURA_GIVEN_FILES ")" : "numbers (or " NEURA_GIVEN_FILES ")",
-           "\"" + word + "\"");
+           std::string(integral ? "whole numbers (or " : "numbers (or ") + kFiles + ")", "\"" + word + "\"");
     (integral ? Scalar(std::int64_t(whole)) : Scalar(real)).store(s.dtype, to + i * size_of(s.dtype));
   }
   return t;

@@ -92,15 +92,7 @@ void print_help(const std::string& name, const Model& m) {
   for (const std::string& input : m.file.inputs) values += " [" + input + "=]VALUE";
   std::printf("usage: %s [OPTIONS]%s\n\n", name.c_str(), values.c_str());
   print_ports(m);
-#ifdef NEURA_WANTED
-  std::printf(
-      "\nVALUE is FILE.npy, or numbers such as 1,-2.5,3e-4: as many as the input has, or one for all of them.\n");
-#else
-  std::printf(
-      "\nVALUE is FILE.npy; FILE.safetensors, which has a tensor of the input's name; or numbers such as 1,-2.5,3e-4: "
-      "as many\nas the input has, or one for all of them. FILE.safetensors without a name gives every input that it "
-      "has.\n");
-#endif
+  std::printf("\n%s\n", kValueHelp);
   std::printf(
       "\noptions\n"
       "  -o, --output PATH    where results go: FILE.npy for one, else a folder of NAME.npy (default: they are "

@@ -66,6 +66,10 @@ class Reader {
 
 }  // namespace
 
+const char* const kFiles = "a file .npy";
+const char* const kValueHelp =
+    "VALUE is FILE.npy, or numbers such as 1,-2.5,3e-4: as many as the input has, or one for all of them.";
+
 ProgramFile load_within(const std::string& self, const Appended& a) {
   const io::Source source(self, a.offset, a.size, true);
   return Reader(source).all();
