@@ -19,7 +19,6 @@ class StructContract : public ::testing::TestWithParam<StructCase> {
     for (const Tensor& t : c.inputs) all.push_back(converted(t, is_complex(t.dtype()) ? to_complex(real) : real));
     return all;
   }
-  // A result, or an error of ours: never anything else.
   // Leaves bytes of its own in the memory that results of these sizes will take next.
   static void soil(const std::vector<Tensor>& like) {
     std::vector<Tensor> dirty;
@@ -27,6 +26,7 @@ class StructContract : public ::testing::TestWithParam<StructCase> {
       for (int i = 0; t && i < 4; ++i)
         dirty.push_back(full({std::max<std::int64_t>(1, t.nbytes())}, 0x55 + i, {.dtype = uint8}));
   }
+  // A result, or an error of ours: never anything else.
   void expect_answer(const Inputs& in) const {
     try {
       const std::vector<Tensor> once = c.f(in);
