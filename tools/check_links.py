@@ -9,10 +9,19 @@ import sys
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
+def pages_of(root):
+    """The pages, as paths from the root: those that git does not ignore, or all outside of build where there is no git."""
+    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    done = subprocess.run(command, capture_output=True, text=True) if (root / ".git").exists() else None
+    if done and done.returncode == 0:
+        return done.stdout.split()
+    found = (p.relative_to(root) for p in root.rglob("*.md"))
+    return sorted(p.as_posix() for p in found if not p.parts[0].startswith((".", "build")))
+
+
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
-    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
-    pages = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    pages = pages_of(root)
     dead = []
     for page in pages:
         for target in LINK.findall((root / page).read_text()):

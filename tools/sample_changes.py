@@ -207,7 +207,7 @@ def build(names, copy, options):
     mirror(copy, names)
     build = copy / "build" / options.preset
     configure = ["cmake", "--preset", options.preset, f"-DNEURA_PYTHON={'ON' if python else 'OFF'}"]
-    configure += ["-DNEURA_ONNX=AUTO", "-DNEURA_TEXT=AUTO"] * python + options.option
+    configure += ["-DNEURA_ONNX=AUTO", "-DNEURA_TEXT=AUTO"] * bool(python) + options.option
     wrong = run("configure", configure, copy)
     targets = (["test_sample_changes"] if cpp else []) + (["neura_python"] if python else [])
     if PAGES & set(names):

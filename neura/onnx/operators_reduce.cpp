@@ -47,8 +47,8 @@ Tensor extreme(const Tensor& x, const Dims& d, bool keep, bool high) {
 Tensor largest(const Tensor& x, const Dims& d, bool keep) { return extreme(x, d, keep, true); }
 Tensor smallest(const Tensor& x, const Dims& d, bool keep) { return extreme(x, d, keep, false); }
 Tensor sum_of_sizes(const Tensor& x, const Dims& d, bool keep) { return total(abs(x), d, keep); }
-Tensor sum_of_squares(const Tensor& x, const Dims& d, bool keep) { return total(mul(x, x), d, keep); }
-Tensor length(const Tensor& x, const Dims& d, bool keep) { return sqrt(sum_of_squares(x, d, keep)).to(x.dtype()); }
+Tensor total_of_squares(const Tensor& x, const Dims& d, bool keep) { return total(mul(x, x), d, keep); }
+Tensor length(const Tensor& x, const Dims& d, bool keep) { return sqrt(total_of_squares(x, d, keep)).to(x.dtype()); }
 Tensor log_of_sum(const Tensor& x, const Dims& d, bool keep) { return log(total(x, d, keep)).to(x.dtype()); }
 Tensor log_of_exponentials(const Tensor& x, const Dims& d, bool keep) {
   if (is_floating(x.dtype())) return logsumexp(x, d, keep);
@@ -126,7 +126,7 @@ std::span<const Operator> reduce_operators() {
       REDUCE("ReduceMin", smallest),
       REDUCE("ReduceL1", sum_of_sizes),
       REDUCE("ReduceL2", length),
-      REDUCE("ReduceSumSquare", sum_of_squares),
+      REDUCE("ReduceSumSquare", total_of_squares),
       REDUCE("ReduceLogSum", log_of_sum),
       REDUCE("ReduceLogSumExp", log_of_exponentials),
       {"ArgMax", 1, kNewest, place_of<true>},
