@@ -1,6 +1,8 @@
 #include "neura/op/apply.h"
 
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "neura/backend/transfer.h"
@@ -23,12 +25,18 @@ namespace {
 
 constexpr std::uint32_t kUnrecorded = kNoGrad | kInference;
 
-bool needs_record(const Call& call) {
-  if (kOnlyPrograms || state.active & kUnrecorded) return false;
+[[gnu::noinline]] bool needs_gradient_of(const Call& call, int first) {
   if (call.row->types.result_type == ResultType::as_bool && call.destination == Destination::fresh) return false;
-  for (int i = 0; i < call.inputs; ++i)
+  for (int i = first; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && needs_gradient(call.in[i].tensor))
       return call.row->kind != Row::view || call.row->differentiable;
+  return false;
+}
+// Inlined as far as operands without a history go.
+[[gnu::always_inline]] inline bool needs_record(const Call& call) {
+  if (kOnlyPrograms || state.active & kUnrecorded) return false;
+  for (int i = 0; i < call.inputs; ++i)
+    if (call.in[i].is_tensor() && may_need_gradient(call.in[i].tensor)) return needs_gradient_of(call, i);
   return false;
 }
 
@@ -96,26 +104,34 @@ void announce_writes(const Call& call) {
   }
 }
 
+// Views of a call, which are constructed one by one: most calls have two of eight.
+union FewViews {
+  FewViews() {}  // NOLINT(modernize-use-equals-default): the views have a default constructor, which is not run
+  View views[kMaxInputs];
+};
+static_assert(kMaxOutputs <= kMaxInputs && std::is_trivially_destructible_v<View>);
+
 // Raises the versions of what is written and runs the kernel; all memory has been allocated. `copies` take the place of
 // operands that overlap the destination. False: a registered device without a kernel for it; the definition is to run.
 bool run_kernel(Call& call, Device device, Tensor* results, const Tensor* copies = nullptr) {
   const Row& row = *call.row;
   if (row.written_inputs) announce_writes(call);
   if (call.destination != Destination::fresh) call.out[0].impl()->written(&row);
-  View few[kMaxInputs], out[kMaxOutputs], *in = few;
+  FewViews few, out;
+  View* in = few.views;
   std::vector<View> many;  // of a list
   if (call.inputs > kMaxInputs) many.resize(std::size_t(call.inputs)), in = many.data();
   for (int i = 0; i < call.inputs; ++i) {
-    if (!call.in[i].is_tensor()) continue;
-    TensorImpl* t = copies && copies[i] ? copies[i].impl() : call.in[i].tensor;
-    settled(t);
-    in[i] = {t->data(), &t->spec};
+    TensorImpl* t = !call.in[i].is_tensor() ? nullptr : copies && copies[i] ? copies[i].impl() : call.in[i].tensor;
+    if (t) settled(t);
+    std::construct_at(in + i, t ? View{t->data(), &t->spec} : View{});
   }
-  for (int i = 0; i < row.outputs; ++i) out[i] = {results[i].impl()->data(), &results[i].spec()};
+  for (int i = 0; i < row.outputs; ++i)
+    std::construct_at(out.views + i, View{results[i].impl()->data(), &results[i].spec()});
   if (is_registered(device)) [[unlikely]]
-    return run_registered(call, device, in, out);
-  Context context(backend_of(device), device, row.name);
-  row.run(call.op, context, in, call.inputs, out);
+    return run_registered(call, device, in, out.views);
+  Context context(quick_backend(device), device, row.name);
+  row.run(call.op, context, in, call.inputs, out.views);
   if (context.failed || context.failure) [[unlikely]]
     report_failure(call, context);
   return true;
@@ -290,7 +306,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   if (!out) [[unlikely]]
     refuse<ValueError>(call, "expected a destination, got an undefined tensor");
   const bool recording = !kOnlyPrograms && !(state.active & kUnrecorded);
-  check_devices(call);
+  if (!flat) check_devices(call);
   if (recording && call.destination == Destination::out && (recorded || needs_gradient(out)))
     refuse<AutogradError>(
         call, "expected no gradient to be needed with out=, which has none; use the form that returns a new tensor");
@@ -363,18 +379,19 @@ void apply(Call& call) {
 }
 
 void proceed(Call& call) {
-  described(call, [&] {
-    if (call.row->kind == Row::slope) return run_slope(call);
-    const bool recorded = needs_record(call);
-    Flat flat;
-    const bool small = flat.fits(call);
-    if (!small && is_extended(call)) [[unlikely]]
-      return apply_extended(call);
-    if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
-    if (!small) return fresh(call, recorded);
-    call.out[0] = flat.fresh();
-    if (recorded) record(call);
-  });
+  described(
+      call, [&]() __attribute__((always_inline)) {
+        if (call.row->kind == Row::slope) return run_slope(call);
+        const bool recorded = needs_record(call);
+        Flat flat;
+        const bool small = flat.fits(call);
+        if (!small && is_extended(call)) [[unlikely]]
+          return apply_extended(call);
+        if (call.destination != Destination::fresh) return write(call, recorded, small ? &flat : nullptr);
+        if (!small) return fresh(call, recorded);
+        call.out[0] = flat.fresh();
+        if (recorded) record(call);
+      });
 }
 
 Spec prepare(Call& call, bool& recorded) {

@@ -151,7 +151,7 @@ TEST_F(CudaRandom, WhatIsNoProbabilityIsNamed) {
   const Tensor nothing = there(zeros({3}));
   EXPECT_EQ(error_of<ValueError>([&] { back(multinomial(nothing, 1)); }).find("multinomial: expected"), 0u);
   EXPECT_EQ(back(multinomial(values(0), 3))[2].item<int>(), 2);  // what weighs nothing comes last, as on the cpu
-  EXPECT_EQ(back(bernoulli(values(1))).numel(), 3);  // and goes on
+  EXPECT_EQ(back(bernoulli(values(1))).numel(), 3);              // and goes on
 }
 TEST_F(CudaRandom, AGeneratorMovesOnAlikeOnBothDevices) {
   Generator here(3), over(3);

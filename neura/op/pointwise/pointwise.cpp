@@ -271,24 +271,23 @@ bool Flat::takes(const Call& call) const {
   return true;
 }
 
-[[gnu::noinline]] bool Flat::place_number(int i, const Operand& o, DType d) {
-  const std::int64_t bytes = padded << kFlat.size[int(d)];
+[[gnu::noinline]] bool Flat::place_number(int i, const Operand& o, DType d, std::int64_t bytes, const Row& row) {
   if (!o.is_scalar() || o.scalar.category() > category(d) || bytes > std::int64_t(sizeof scalars[i])) return false;
-  if (!in_range(o.scalar, d)) [[unlikely]]
-    return false;
+  if (is_integral(d) && (&row == &rows::pow || !in_range(o.scalar, d)))
+    return false;  // what is refused, or has a rule of its own, is not for this path
   repeat(o.scalar, d, scalars[i]);
   line.in[i] = scalars[i];
   return true;
 }
 
-// The operand as elements of a line; false where it has none, or no room behind them.
-[[gnu::always_inline]] inline bool Flat::place(int i, const Operand& o, DType d) {
-  if (!o.is_tensor()) return place_number(i, o, d);
+// The operand as so many bytes of a line; false where it has none, or no room behind them.
+[[gnu::always_inline]] inline bool Flat::place(int i, const Operand& o, DType d, std::int64_t bytes, const Row& row) {
+  if (!o.is_tensor()) return place_number(i, o, d, bytes, row);
   const Storage& s = *o.tensor->storage;
   const std::int64_t at = o.tensor->spec.offset << kFlat.size[int(d)];
   const std::size_t capacity = __atomic_load_n(&s.capacity, __ATOMIC_ACQUIRE);  // before `data`: see keep_promise
   line.in[i] = static_cast<const char*>(__atomic_load_n(&s.data, __ATOMIC_RELAXED)) + at;
-  return at + (padded << kFlat.size[int(d)]) <= std::int64_t(capacity);
+  return at + bytes <= std::int64_t(capacity);
 }
 
 bool Flat::fits(const Call& call) {
@@ -304,16 +303,17 @@ bool Flat::fits(const Call& call) {
   const DType d = spec->dtype;
   if (spec->numel * row.cost > kSerial || !spec->numel || !row.types.accepts(d)) return false;
   const std::uint8_t out_dtype = kFlat.result[int(row.types.result_type)][int(d)];
-  if (out_dtype == 255 || (is_integral(d) && (row.types.divides || &row == &rows::pow))) return false;
+  if (out_dtype == 255 || (row.types.divides && is_integral(d))) return false;
   result = DType(out_dtype);
   fn = row.kernel(cpu()).value[int(d)];
   if (kOneProgram && !fn) return false;
   padded = padded_to(spec->numel, d);
   if (call.destination != Destination::fresh && !takes(call)) return false;
-  if (call.op && row.limits) [[unlikely]]
+  if (row.limits && call.op) [[unlikely]]
     check_limits(call);
   line.size = std::size_t(padded), line.attributes = static_cast<const double*>(call.op);
-  return place(0, first, d) && (call.inputs == 1 || place(1, last, d));
+  const std::int64_t bytes = padded << kFlat.size[int(d)];
+  return place(0, first, d, bytes, row) && (call.inputs == 1 || place(1, last, d, bytes, row));
 }
 
 Tensor Flat::fresh() {

@@ -47,8 +47,8 @@ struct Flat {
 
  private:
   bool takes(const Call&) const;
-  bool place(int i, const Operand&, DType);
-  bool place_number(int i, const Operand&, DType);
+  bool place(int i, const Operand&, DType, std::int64_t bytes, const Row&);
+  bool place_number(int i, const Operand&, DType, std::int64_t bytes, const Row&);
 };
 
 }  // namespace neura

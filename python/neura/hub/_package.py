@@ -118,7 +118,9 @@ class Package:
             if size != facts["bytes"]:
                 raise HashError(f"{path}: expected {facts['bytes']} bytes, got {size}; fetch it again, with refresh")
             if (got := hash_of(path)) != facts["sha256"]:
-                raise HashError(f"{path}: expected the SHA-256 {facts['sha256']}, got {got}; fetch it again, with refresh")
+                raise HashError(
+                    f"{path}: expected the SHA-256 {facts['sha256']}, got {got}; fetch it again, with refresh"
+                )
         return self
 
     def _state(self):

@@ -26,8 +26,8 @@ template <class T> void forward(Context& c, const View& x, const View& weight, c
     for (; r < end; ++r) {
       const T* row = from.read(block, r);
       double m = 0, squares;
-      if (mean) moments_of_row(row, n, eps, &m, &squares);
-      else squares = squares_of_row(row, n, eps);
+      if (mean) moments_of_row(lines, row, n, eps, &m, &squares);
+      else squares = squares_of_row(lines, row, n, eps);
       const T s = T(1 / std::sqrt(squares / double(n) + eps)), centre = T(m);
       lines.normalize(row, centre, s, T((double(centre) - m) * double(s)), w, b, to.target(block, r), n);
       to.written(block, r, {&from});

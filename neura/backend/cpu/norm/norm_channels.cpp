@@ -47,8 +47,9 @@ Moments* moments_of(Context& c, const Rows& rows, double eps, std::int64_t count
   Pair* parts = c.scratch_of<Pair>(rows.count);
   const Blocks blocks(rows.count, 2 * rows.length);
   const RowAccess<T> xs(c, rows, blocks);
+  const NormLines<T>& lines = norm_lines<T>();
   blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
-    for (; r < end; ++r) moments_of_row(xs.read(block, r), rows.length, eps, &parts[r].first, &parts[r].second);
+    for (; r < end; ++r) moments_of_row(lines, xs.read(block, r), rows.length, eps, &parts[r].first, &parts[r].second);
   });
   Moments* all = c.scratch_of<Moments>(count);
   std::fill(all, all + count, Moments());

@@ -37,8 +37,9 @@ template <class T> bool squares_lost(double square, double eps) {
   return sizeof(T) == 4 && (!(square <= double(FLT_MAX)) || (eps < least / FLT_EPSILON && square < least));
 }
 // NormLines::moments and ::squares; what is lost in floats is taken again in double.
-template <class T> void moments_of_row(const T* x, std::int64_t n, double eps, double* mean, double* squares) {
-  norm_lines<T>().moments(x, n, mean, squares);
+template <class T>
+void moments_of_row(const NormLines<T>& lines, const T* x, std::int64_t n, double eps, double* mean, double* squares) {
+  lines.moments(x, n, mean, squares);
   if (!squares_lost<T>(*squares / double(n), eps)) [[likely]]
     return;
   double sum = 0, around = 0;
@@ -47,8 +48,8 @@ template <class T> void moments_of_row(const T* x, std::int64_t n, double eps, d
   for (std::int64_t i = 0; i < n; ++i) around += (double(x[i]) - m) * (double(x[i]) - m);
   *mean = m, *squares = around;
 }
-template <class T> double squares_of_row(const T* x, std::int64_t n, double eps) {
-  const double squares = norm_lines<T>().squares(x, n);
+template <class T> double squares_of_row(const NormLines<T>& lines, const T* x, std::int64_t n, double eps) {
+  const double squares = lines.squares(x, n);
   if (!squares_lost<T>(squares / double(n), eps)) [[likely]]
     return squares;
   double sum = 0;
