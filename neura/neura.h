@@ -24,7 +24,6 @@
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/create/to.h"
-#include "neura/ops/functions.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/index/segment.h"
 #include "neura/ops/linalg/linalg.h"

@@ -68,8 +68,9 @@ STRUCT = re.compile(
 DEFINED = re.compile(r"^(?:#define \w+\(.*?\) )?NEURA_DEFINE_OPERATION\(([\w#]+), (.*)\);$", re.MULTILINE)
 LISTED = re.compile(r"^(?:#define \w+\(.*?\) )?NEURA_OPERATION\(([\w#]+), (.*)\)$", re.MULTILINE)
 ALL_OPS = "neura/op/all_ops.def"
-PUBLIC = re.compile(r"^OPERATION\((\w+), ([\w:<>]+),", re.MULTILINE)  # the list reads these tables as well
-TABLES = ("neura/tables/functions.def", "neura/tables/reduction.def")
+PUBLIC = re.compile(r"^OPERATION\((\w+), ([\w:<>]+),", re.MULTILINE)
+FUNCTIONS = "neura/tables/functions.def"  # all_ops.def reads it, and it the tables of the families
+TABLE = re.compile(r'^#include "(neura/tables/[\w/]+\.def)"', re.MULTILINE)
 SETTINGS = "neura/tables/settings.def"
 READS = "neura/core/settings.h"
 SETTING = re.compile(r'^SETTING\((\w+),\s*"(\w+)"', re.MULTILINE)
@@ -132,11 +133,18 @@ def shown_engine(texts):
                 todo.append(target)
 
 
+def tables_of_functions(texts):
+    seen = [FUNCTIONS]
+    for path in seen:  # which grows meanwhile
+        seen += [table for table in TABLE.findall(texts.get(path, "")) if table not in seen]
+    return seen
+
+
 def unlisted(texts):
-    """Struct operations without a line in all_ops.def or functions.def, or with one that says something else."""
+    """Struct operations without a line in all_ops.def or a table of functions, or with one that says something else."""
     defined = [(*pair, path) for path, text in texts.items() for pair in DEFINED.findall(text)]
     listed = set(LISTED.findall(texts.get(ALL_OPS, "")))
-    listed.update(pair for table in TABLES for pair in PUBLIC.findall(texts.get(table, "")))
+    listed.update(pair for table in tables_of_functions(texts) for pair in PUBLIC.findall(texts.get(table, "")))
     for identifier, kind, path in defined:
         if (identifier, kind) not in listed:
             yield f"{path}: {ALL_OPS} lacks NEURA_OPERATION({identifier}, {kind})"

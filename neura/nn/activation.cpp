@@ -2,7 +2,7 @@
 
 #include "neura/nn/repr.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/functions.h"
 #include "neura/ops/nn/random_activation.h"
 #include "neura/ops/nn/softmax.h"
 #include "neura/ops/pointwise/composed.h"

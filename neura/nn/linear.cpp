@@ -5,7 +5,7 @@
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/functions.h"
 #include "neura/ops/product/matmul.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/shape/view.h"

@@ -33,21 +33,13 @@ Tensor compressed_tensor(Layout, const Tensor& compressed_indices, const Tensor&
                          std::optional<Shape> size = {}, const Options& = {});
 Tensor empty(const Shape& size, Layout = Layout::coo, const Options& = {});  // nothing is stored
 
-// The parts. NotImplementedError where the layout has no such part; ValueError for the indices and values of a coo
-// tensor that is not coalesced: those with an underscore give them as they are.
-Tensor indices(const Tensor&);
-Tensor values(const Tensor&);  // joined to the tensor's history
-Tensor _indices(const Tensor&);
-Tensor _values(const Tensor&);
-Tensor crow_indices(const Tensor&);
-Tensor col_indices(const Tensor&);
-Tensor ccol_indices(const Tensor&);
-Tensor row_indices(const Tensor&);
+// The parts of a tensor, and functions of neura.sparse.
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/sparse.def"
+#include "neura/tables/functions/sparse_functions.def"
+#include "neura/tables/functions/end.h"
+
 std::int64_t nnz(const Tensor&);  // of blocks, in a layout of blocks
-int sparse_dim(const Tensor&);
-int dense_dim(const Tensor&);
-bool is_coalesced(const Tensor&);
-Tensor coalesce(const Tensor&);  // indices ascend, values of one index are added
 
 // Conversions; differentiable. Of a dense tensor, what is not zero is stored.
 Tensor to_dense(const Tensor&);  // itself if it is
@@ -65,16 +57,8 @@ Tensor transpose(const Tensor&, int dim0, int dim1);
 Tensor index_select(const Tensor&, int dim, const Tensor& index);
 Tensor cat(const std::vector<Tensor>&, int dim = 0);  // coo
 
-// Sums, sparse where a sparse dimension is left; softmax over what is stored.
+// Sums, sparse where a sparse dimension is left.
 Tensor sum(const Tensor&, const Dims& dim = {}, bool keepdim = false);
-Tensor softmax(const Tensor&, int dim, std::optional<DType> = {});
-Tensor log_softmax(const Tensor&, int dim, std::optional<DType> = {});
-
-// Products of matrices, one of which at least is sparse. Of two sparse ones the result is sparse, too, else dense.
-Tensor mm(const Tensor&, const Tensor&);
-Tensor addmm(const Tensor& input, const Tensor&, const Tensor&, Scalar beta = 1, Scalar alpha = 1);
-// beta * input + alpha * (a b) at the elements that input, of layout csr or coo, stores.
-Tensor sampled_addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 
 }  // namespace sparse
 }  // namespace neura

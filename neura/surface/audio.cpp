@@ -53,9 +53,6 @@ void add_spectra(const List& s) {
       function,
       "A signal whose spectrogram is near this one, which has no phases. (Griffin and Lim, 1984; the fast "
       "form of Perraudin, Balazs and Sondergaard, 2013.)");
-  s.add("phase_vocoder(complex_specgrams, rate, phase_advance)", &audio::phase_vocoder, function,
-        "Complex spectrograms rate times as fast, of the same pitch: [..., bins, ceil(frames / rate)]. phase_advance "
-        "[bins, 1]: of each bin from frame to frame.");
   s.add(
       "spectral_centroid(waveform, sample_rate, pad, window, n_fft, hop_length, win_length)",
       [](T x, int64 rate, int64 pad, T window, int64 n_fft, int64 hop, int64 width) {
@@ -73,29 +70,17 @@ void add_features(const List& s) {
       function,
       "Triangular filters, evenly apart on a mel scale, 'htk' or 'slaney': [n_freqs, n_mels]. "
       "norm='slaney': each of area 1.");
-  s.add("linear_fbanks(n_freqs, f_min, f_max, n_filter, sample_rate)", &audio::linear_fbanks, function,
-        "Triangular filters, evenly apart in hertz: [n_freqs, n_filter].");
   s.add(
       "create_dct(n_mfcc, n_mels, norm?)",
       [](int64 mfcc, int64 mels, MaybeWord norm) { return audio::create_dct(mfcc, mels, view(norm)); }, function,
       "The discrete cosine transform (DCT-II) as a matrix [n_mels, n_mfcc]; norm='ortho' makes it orthonormal.");
-  s.add(
-      "amplitude_to_DB(x, multiplier, amin, db_multiplier, top_db=None)", &audio::amplitude_to_DB, function,
-      "multiplier (log10(max(x, amin)) - db_multiplier); top_db bounds the values below by the largest minus top_db.");
-  s.add("DB_to_amplitude(x, ref, power)", &audio::DB_to_amplitude, function, "ref (10^(x / 10))^power.");
-  s.add("compute_deltas(specgram, win_length=5, mode='replicate')", &audio::compute_deltas, function,
-        "Delta coefficients along time, [..., time]: slopes by regression over win_length frames; mode: how pad fills "
-        "the ends.");
-  s.add("mu_law_encoding(x, quantization_channels)", &audio::mu_law_encoding, function,
-        "Signals in [-1, 1] as int64 codes from 0 to quantization_channels - 1, finer around 0.");
-  s.add("mu_law_decoding(x_mu, quantization_channels)", &audio::mu_law_decoding, function,
-        "The signal of codes of mu_law_encoding.");
-  s.add("mask_along_axis(specgram, mask_param, mask_value, axis, p=1.0, *, generator=None)", &audio::mask_along_axis,
-        function,
-        "SpecAugment (Park et al., 2019): fills a band of random position and width below mask_param along axis (time "
-        "or frequency) with mask_value, the same for all.");
-  s.add("mask_along_axis_iid(specgrams, mask_param, mask_value, axis, p=1.0, *, generator=None)",
-        &audio::mask_along_axis_iid, function, "mask_along_axis with a separate band for each spectrogram.");
+}
+
+void add_table(const List& s) {
+  using namespace audio;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/audio.def"
+#include "neura/tables/functions/end.h"
 }
 
 void add_filters(const List& s) {
@@ -106,45 +91,13 @@ void add_filters(const List& s) {
         return audio::resample(x, from, to, {width, rolloff, method, beta});
       },
       function, "Signals [..., time] at another rate, by windowed sincs: [..., ceil(time new_freq / orig_freq)].");
-  s.add("lfilter(waveform, a_coeffs, b_coeffs, clamp=True, batching=True)", &audio::lfilter, function,
-        "sum of a[k] y[t - k] = sum of b[k] x[t - k] for y, clamped to [-1, 1]. Coefficients [order + 1], or [filters, "
-        "order + 1] for signals [..., filters, time]; batching=False: every filter for every signal. Coefficients get "
-        "no gradient.");
-  s.add("filtfilt(waveform, a_coeffs, b_coeffs, clamp=True)", &audio::filtfilt, function,
-        "lfilter forwards, then backwards in time: no phase changes.");
-  s.add("biquad(waveform, b0, b1, b2, a0, a1, a2)", &audio::biquad, function,
-        "Second-order IIR filter: lfilter with the coefficients b0, b1, b2 and a0, a1, a2.");
-  s.add("lowpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::lowpass_biquad, function,
-        "Second-order low-pass filter at cutoff_freq.");
-  s.add("highpass_biquad(waveform, sample_rate, cutoff_freq, Q=0.707)", &audio::highpass_biquad, function,
-        "Second-order high-pass filter at cutoff_freq.");
-  s.add("bandpass_biquad(waveform, sample_rate, central_freq, Q=0.707, const_skirt_gain=False)",
-        &audio::bandpass_biquad, function, "Second-order band-pass filter around central_freq.");
-  s.add("bandreject_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::bandreject_biquad, function,
-        "Second-order band-reject (notch) filter around central_freq.");
-  s.add("allpass_biquad(waveform, sample_rate, central_freq, Q=0.707)", &audio::allpass_biquad, function,
-        "Second-order all-pass filter around central_freq: changes phases, not magnitudes.");
-  s.add("equalizer_biquad(waveform, sample_rate, center_freq, gain, Q=0.707)", &audio::equalizer_biquad, function,
-        "Second-order peaking equalizer: gain (in dB) around center_freq.");
-  s.add("bass_biquad(waveform, sample_rate, gain, central_freq=100, Q=0.707)", &audio::bass_biquad, function,
-        "Second-order low-shelf filter: gain (in dB) below central_freq.");
-  s.add("treble_biquad(waveform, sample_rate, gain, central_freq=3000, Q=0.707)", &audio::treble_biquad, function,
-        "Second-order high-shelf filter: gain (in dB) above central_freq.");
-  s.add("preemphasis(waveform, coeff=0.97)", &audio::preemphasis, function, "x[t] - coeff x[t - 1].");
-  s.add("deemphasis(waveform, coeff=0.97)", &audio::deemphasis, function,
-        "The inverse of preemphasis, clamped to [-1, 1].");
-  s.add("gain(waveform, gain_db=1.0)", &audio::gain, function, "The signal times 10^(gain_db / 20).");
-  s.add("fftconvolve(x, y, mode='full')", &audio::fftconvolve, function,
-        "The convolution along the last dimension, by Fourier transforms; mode 'full', 'valid' or 'same'.");
-  s.add("add_noise(waveform, noise, snr, lengths=None)", &audio::add_noise, function,
-        "waveform + noise, [..., time], the noise scaled to a signal-to-noise ratio of snr [...] in dB; lengths [...]: "
-        "the valid samples.");
 }
 
 }  // namespace
 
 void add_audio(std::deque<Function>& all) {
   const List s(all, "audio");
+  add_table(s);
   add_spectra(s);
   add_features(s);
   add_filters(s);

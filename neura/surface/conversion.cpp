@@ -99,8 +99,6 @@ void add_copies(const List& s) {
 }
 void add_parts(const List& s) {
   s.add("conj(input)", &conj, both, "The complex conjugate; input itself if it is real.");
-  s.add("real(input)", &real, function, "A view of the real parts; input itself if it is real.");
-  s.add("imag(input)", &imag, function, "A view of the imaginary parts. DTypeError for real dtypes.");
   const auto itself = [](T x) { return x; };
   s.add("positive(input)", itself, both, "Itself.");
   s.add("resolve_conj(input)", itself, both, "Itself: nothing is conjugated lazily.");

@@ -103,14 +103,15 @@ Tensor frequencies(std::int64_t n, double d, std::optional<DType> dtype, Ignored
   return f(n, d, {.dtype = dtype, .device = device.value_or(default_device()), .requires_grad = requires_grad});
 }
 void add_bins(const List& s) {
+  using namespace fft;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/fft.def"
+#include "neura/tables/functions/end.h"
   const std::string made = "(n, d=1, *, dtype=None, layout=None, device=None, requires_grad=False)";
   s.add(("fftfreq" + made).c_str(), &frequencies<fft::fftfreq>, function | out,
         "The frequencies of the n bins of fft in cycles per unit, of samples d apart: 0, 1, ..., -2, -1 over n d.");
   s.add(("rfftfreq" + made).c_str(), &frequencies<fft::rfftfreq>, function | out,
         "The frequencies of the n / 2 + 1 bins of rfft in cycles per unit, of samples d apart: 0, 1, ... over n d.");
-  s.add("fftshift(input, dim=None)", &fft::fftshift, function,
-        "Moves the zero-frequency bin to the centre of each dimension dim, by default of all.");
-  s.add("ifftshift(input, dim=None)", &fft::ifftshift, function, "The inverse of fftshift.");
 }
 
 void add_frames(const List& s) {

@@ -1,13 +1,12 @@
 // neura.nn.functional: normalisation, dropout, activations, attention, interpolation, arrangements.
 #include "neura/op/row.h"
 #include "neura/ops/nn/attention.h"
-#include "neura/ops/nn/bilinear.h"
 #include "neura/ops/nn/embedding.h"
+#include "neura/ops/nn/functions.h"
 #include "neura/ops/nn/norm.h"
 #include "neura/ops/nn/random_activation.h"
 #include "neura/ops/nn/softmax.h"
 #include "neura/ops/pointwise/composed.h"
-#include "neura/ops/product/matmul.h"
 #include "neura/ops/random/dropout.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/spatial/conv.h"
@@ -22,6 +21,12 @@ using P = const PerDim&;
 using D = std::optional<DType>;
 using Flag = std::optional<bool>;
 using Factors = const std::optional<Numbers>&;
+
+void add_table(const List& s) {
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/functional.def"
+#include "neura/tables/functions/end.h"
+}
 
 void add_norms(const List& s) {
   s.add(
@@ -159,9 +164,6 @@ void add_activations(const List& s) {
       rows::_softshrink.text);
   s.add("softsign(input)", &softsign, function, rows::_softsign.text);
   s.add("tanhshrink(input)", &tanhshrink, function, rows::_tanhshrink.text);
-  s.add("glu(input, dim=-1)", &glu, function,
-        "Gated linear unit (Dauphin et al., 2017): a * sigmoid(b), a and b the first and second half of input along "
-        "dim.");
   s.add(
       "softmax(input, dim=None, _stacklevel=3, dtype=None)",
       [](T x, std::optional<int> dim, int, D d) { return softmax(x, dimension(x, dim), d); }, function,
@@ -216,11 +218,6 @@ neura.Size([1, 1, 4, 4]))");
 }
 
 void add_products(const List& s) {
-  s.add("linear(input, weight, bias=None)", &linear, function,
-        "x weight^T + bias: [..., in] with weight [out, in] and bias [out] -> [..., out].");
-  s.add("bilinear(input1, input2, weight, bias=None)", &bilinear, function,
-        "x1^T weight x2 + bias: [..., in1] and [..., in2] with weight [out, in1, in2] -> [..., out].")
-      .also("neura");
   s.add(
       "scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0, is_causal=False, *, scale=None, "
       "enable_gqa=False)",
@@ -240,8 +237,6 @@ void add_products(const List& s) {
       function,
       "Looks up rows of weight [num_embeddings, embedding_dim]: indices [*] -> [*, embedding_dim]. IndexError for an "
       "index out of range.");
-  s.add("one_hot(tensor, num_classes=-1)", &one_hot, function,
-        "One-hot encoding: class indices [*] -> [*, num_classes]; num_classes=-1: the largest index + 1.");
 }
 
 void add_arrangements(const List& s) {
@@ -253,18 +248,6 @@ void add_arrangements(const List& s) {
       function,
       "Pads the last dimensions: pad is (before, after) of the last dimension, then of the one before, ...; mode "
       "'constant' (with value), 'reflect', 'replicate' or 'circular'.");
-  s.add("constant_pad_nd(input, pad, value=0)", &constant_pad_nd, function, "pad with mode 'constant'.").also("neura");
-  s.add("pixel_shuffle(input, upscale_factor)", &pixel_shuffle, function,
-        "[..., C r^2, H, W] -> [..., C, H r, W r], r = upscale_factor.")
-      .also("neura");
-  s.add("pixel_unshuffle(input, downscale_factor)", &pixel_unshuffle, function,
-        "[..., C, H r, W r] -> [..., C r^2, H, W], r = downscale_factor.")
-      .also("neura");
-  s.add("channel_shuffle(input, groups)", &channel_shuffle, function,
-        "Channel shuffle (Zhang et al., 2018): [N, groups, C / groups, *] with the two channel dimensions transposed.")
-      .also("neura")
-      .alias("native_channel_shuffle", "channel_shuffle")
-      .also("neura");
   s.add(
       "unfold(input, kernel_size, dilation=1, padding=0, stride=1)",
       [](T x, P kernel, P dilation, P padding, P stride) {
@@ -285,6 +268,7 @@ void add_arrangements(const List& s) {
 
 void add_functional(std::deque<Function>& all) {
   const List s(all, "functional");
+  add_table(s);
   add_norms(s);
   add_dropouts(s);
   add_activations(s);

@@ -10,31 +10,22 @@ using T = const Tensor&;
 using I = const Tensor&;
 using Word = std::string_view;
 
+void add_table(const List& s) {
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/index.def"
+#include "neura/tables/functions/end.h"
+}
 void add_along(const List& s) {
-  s.add("index_select(input, dim, index)", &index_select, both | out | strict,
-        "The slices of input along dim at index (1-d), as a copy.");
-  s.add("index_add(input, dim, index, source, *, alpha=1)", &index_add, both | out | strict,
-        "A copy of input with alpha * source added to the slices along dim at index (1-d).")
-      .writes([](Tensor& x, int d, I i, T v, Scalar alpha) { index_add_(x, d, i, v, alpha); });
-  s.add("index_copy(input, dim, index, source)", &index_copy, both | out | strict,
-        "A copy of input with the slices along dim at index (1-d) replaced by those of source.")
-      .writes([](Tensor& x, int d, I i, T v) { index_copy_(x, d, i, v); });
   s.add("index_fill(input, dim, index, value)", overload<T, int, I, T>(&index_fill), both,
         "A copy of input with the slices along dim at index (1-d) filled with value.")
       .writes([](Tensor& x, int d, I i, T v) { index_fill_(x, d, i, v); });
   s.add("index_fill(input, dim, index, value)", overload<T, int, I, Scalar>(&index_fill), both)
       .writes([](Tensor& x, int d, I i, Scalar v) { index_fill_(x, d, i, v); });
-  s.add("index_reduce(input, dim, index, source, reduce, *, include_self=True)", &index_reduce, both | out | strict,
-        "A copy of input with the slices along dim at index (1-d) reduced with those of source: reduce is 'prod', "
-        "'mean', 'amax' or 'amin'.")
-      .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { index_reduce_(x, d, i, v, r, self); });
   s.add(
       "gather(input, dim, index, *, sparse_grad=False)",
       [](T x, int dim, I index, bool) { return gather(x, dim, index); }, both | out | strict,
       "Elements of input at index (int64, of as many dimensions) along dim: out[i][j] = input[index[i][j]][j] for "
       "dim=0. IndexError for an index out of range.");
-  s.add("take_along_dim(input, indices, dim=None)", &take_along_dim, both | out | strict,
-        "input at indices (int64) along dim; all other dimensions of input and indices broadcast.");
 }
 void add_scatters(const List& s) {
   s.add("scatter(input, dim, index, src, *, reduce='')", overload<T, int, I, T, Word>(&scatter), both | out | strict,
@@ -44,28 +35,13 @@ void add_scatters(const List& s) {
   s.add("scatter(input, dim, index, value, *, reduce='')", overload<T, int, I, Scalar, Word>(&scatter),
         both | out | strict)
       .writes([](Tensor& x, int d, I i, Scalar v, Word r) { scatter_(x, d, i, v, r); });
-  s.add("scatter_add(input, dim, index, src)", &scatter_add, both | out | strict,
-        "A copy of input with src added at index along dim: out[index[i][j]][j] += src[i][j] for dim=0.")
-      .writes([](Tensor& x, int d, I i, T v) { scatter_add_(x, d, i, v); });
-  s.add("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", &scatter_reduce, both | out | strict,
-        "A copy of input with the elements at index along dim reduced with src: reduce is 'sum', 'prod', 'mean', "
-        "'amax' or 'amin'.")
-      .writes([](Tensor& x, int d, I i, T v, Word r, bool self) { scatter_reduce_(x, d, i, v, r, self); });
 }
 void add_masks(const List& s) {
-  s.add("masked_select(input, mask)", &masked_select, both | out | strict,
-        "A 1-d tensor of the elements where mask is True; input and mask broadcast.");
-  s.add("masked_scatter(input, mask, source)", &masked_scatter, both,
-        "A copy of input with the elements where mask is True replaced by those of source, in order.")
-      .writes([](Tensor& x, T m, T v) { masked_scatter_(x, m, v); });
   s.add(
       "nonzero(input, *, as_tuple=False)",
       [](T x, bool as_tuple) -> Value { return as_tuple ? Value(nonzero_as_tuple(x)) : Value(nonzero(x)); },
       both | out | strict,
       "The indices of all nonzero elements: int64 [n, dimensions], or with as_tuple one 1-d tensor per dimension.");
-  s.add("nonzero_static(input, *, size, fill_value=-1)", &nonzero_static, both | out,
-        "nonzero with a fixed number of rows: cut, or filled with fill_value.");
-  s.add("argwhere(input)", &argwhere, both, "The indices of all nonzero elements: int64 [n, dimensions].");
 }
 
 void add_segments(const List& s) {
@@ -89,15 +65,11 @@ void add_segments(const List& s) {
 
 void add_index(std::deque<Function>& all) {
   const List s(all, "");
+  add_table(s);
   add_along(s);
   add_scatters(s);
   add_masks(s);
   add_segments(s);
-  s.add("take(input, index)", &take, both | out | strict,
-        "The elements of the flattened input at index; the result has the shape of index.");
-  s.add("put(input, index, source, accumulate=False)", &put, both,
-        "A copy of input with source written at index into the flattened tensor, or added with accumulate.")
-      .writes([](Tensor& x, I i, T v, bool accumulate) { put_(x, i, v, accumulate); });
   s.add(
        "index_put(input, indices, values, accumulate=False)",
        [](T x, const Tensors& i, T v, bool accumulate) {
@@ -107,8 +79,6 @@ void add_index(std::deque<Function>& all) {
       .writes([](Tensor& x, const Tensors& i, T v, bool accumulate) {
         index_put_(x, {i.begin(), i.end()}, v, accumulate);
       });
-  s.add("unravel_index(indices, shape)", &unravel_index, function,
-        "Converts flat indices into a tensor of this shape to coordinates, one tensor per dimension.");
 }
 
 }  // namespace neura::surface

@@ -21,32 +21,9 @@ template <Tensor (*f)(T)> Value each(const Tensors& l) {
   return made;
 }
 void add_joins(const List& s) {
-  s.add("cat(tensors, dim=0)", &cat, function | out,
-        "Concatenates the tensors along dim; all other sizes must agree. The dtype is the promoted one.")
-      .alias("concat", "cat")
-      .alias("concatenate", "cat");
-  s.add("stack(tensors, dim=0)", &stack, function | out, "Stacks tensors of one shape along a new dimension dim.");
-  s.add("hstack(tensors)", &hstack, function | out,
-        "Concatenates the tensors along dimension 1; 1-d ones along dimension 0.");
-  s.add("vstack(tensors)", &vstack, function | out, "Concatenates the tensors along dimension 0; 1-d ones are rows.")
-      .alias("row_stack", "vstack");
-  s.add("dstack(tensors)", &dstack, function | out, "Concatenates the tensors along dimension 2, after atleast_3d.");
-  s.add("column_stack(tensors)", &column_stack, function | out,
-        "Concatenates the tensors along dimension 1; 1-d ones are columns.");
-  s.add(
-      "block_diag(*tensors)", [](const Tensors& l) { return block_diag(l); }, function,
-      "The block-diagonal matrix of these matrices.");
-  s.add(
-      "cartesian_prod(*tensors)", [](const Tensors& l) { return cartesian_prod(l); }, function,
-      "The Cartesian product of 1-d tensors: one combination of elements a row.");
-  s.add(
-      "broadcast_tensors(*tensors)", [](const Tensors& l) { return broadcast_tensors(l); }, function,
-      "Views of the tensors, all expanded to their common shape. ShapeError if there is none.");
-  s.add(
-      "meshgrid(*tensors, indexing='ij')", [](const Tensors& l, const char* how) { return meshgrid(l, how); }, function,
-      "The coordinates of a grid: for n 1-d tensors, n tensors of n dimensions. indexing 'ij' or 'xy'.");
-  s.add("combinations(input, r=2, with_replacement=False)", &combinations, function,
-        "All combinations of r elements of a 1-d tensor, as rows.");
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/join.def"
+#include "neura/tables/functions/end.h"
   s.add("atleast_1d(*tensors)", &each<atleast_1d>, function, "Each tensor with at least one dimension.");
   s.add("atleast_2d(*tensors)", &each<atleast_2d>, function, "Each tensor with at least two dimensions.");
   s.add("atleast_3d(*tensors)", &each<atleast_3d>, function, "Each tensor with at least three dimensions.");
@@ -58,7 +35,6 @@ void add_split(const List& s, const std::string& name, const char* text) {
   s.add((name + "(input, indices)").c_str(), g, both);
 }
 void add_splits(const List& s) {
-  s.add("unbind(input, dim=0)", &unbind, both, "Splits along dim into a tuple of views without that dimension.");
   s.add("split(tensor, split_size, dim=0)", overload<T, std::int64_t, int>(&split), both,
         "Splits along dim into views of split_size elements (the last may be smaller), or of the sizes in the list "
         "split_size.");
@@ -75,8 +51,6 @@ void add_splits(const List& s) {
   s.add("unsafe_chunk(input, chunks, dim=0)", &chunk, both, "chunk, as views that may be written in place one by one.");
   s.add("unsafe_split(tensor, split_size, dim=0)", overload<T, std::int64_t, int>(&split), both,
         "split, as views that may be written in place one by one.");
-  s.add("chunk(input, chunks, dim=0)", &chunk, both,
-        "Splits along dim into at most chunks views of equal size; the last may be smaller.");
   const char* tensor_split_of = "tensor_split(input, indices_or_sections, dim=0)";
   s.add(tensor_split_of, overload<T, std::int64_t, int>(&tensor_split), both,
         "Splits along dim into this many views of nearly equal size, or at these indices.");

@@ -34,11 +34,14 @@ void check_driver(const char* op, Driver driver) {
   });
 }
 
+void add_table(const List& s) {
+  using namespace la;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/linalg.def"
+#include "neura/tables/functions/end.h"
+}
+
 void add_solvers(const List& s) {
-  s.add(
-      "cholesky(A, *, upper=False)", [](T A, bool upper) { return la::cholesky(A, upper); }, function | out,
-      "L with A = L L^H, of a positive-definite matrix of which the lower triangle is read; upper: U = L^H, of the "
-      "upper one. LinAlgError for another matrix.");
   s.add(
       "cholesky_ex(A, *, upper=False, check_errors=False)",
       [](T A, bool upper, bool check_errors) {
@@ -47,7 +50,6 @@ void add_solvers(const List& s) {
       },
       function | out,
       "cholesky, and info instead of an error: 0, or the order of the leading minor that is not positive.");
-  s.add("inv(A)", &la::inv, function | out, "The inverse of square matrices. LinAlgError for a singular one.");
   s.add(
       "inv_ex(A, *, check_errors=False)",
       [](T A, bool check_errors) {
@@ -56,20 +58,12 @@ void add_solvers(const List& s) {
       },
       function | out, "inv, and info instead of an error: 0, or which pivot is 0.");
   s.add(
-      "solve(A, B, *, left=True)", &la::solve, function | out,
-      "X with A X = B, or X A = B (left=False); B may be a vector, or a batch of them. LinAlgError for a singular A.");
-  s.add(
       "solve_ex(A, B, *, left=True, check_errors=False)",
       [](T A, T B, bool left, bool check_errors) {
         const auto r = la::solve_ex(A, B, left, check_errors);
         return Named{"linalg_solve_ex", {"result", "info"}, {r.result, r.info}};
       },
       function | out, "solve, and info instead of an error: 0, or which pivot is 0.");
-  s.add("solve_triangular(A, B, *, upper, left=True, unitriangular=False)", &la::solve_triangular, function | out,
-        "X with A X = B, or X A = B (left=False), for a triangular A; unitriangular: its diagonal counts as ones.");
-  s.add("tensorinv(A, ind=2)", &la::tensorinv, function | out,
-        "The inverse of a tensor as a map of its last dimensions to its first `ind`.");
-  s.add("tensorsolve(A, B, dims=None)", &la::tensorsolve, function | out, "X with tensordot(A, X) = B.");
   s.add(
       "lstsq(A, B, rcond=None, *, driver=None)",
       [](T A, T B, std::optional<double> rcond, Driver driver) {
@@ -107,9 +101,6 @@ void add_factors(const List& s) {
         return Named{"linalg_lu", {"P", "L", "U"}, {r.P, r.L, r.U}};
       },
       function | out, "A = P L U: a permutation, a lower triangle with a diagonal of ones, an upper triangle.");
-  s.add("lu_solve(LU, pivots, B, *, left=True, adjoint=False)", &la::lu_solve, function | out,
-        "X with A X = B, from the result of lu_factor(A).");
-  s.add("det(A)", &la::det, function | out, "The determinant of square matrices.");
   s.add(
       "slogdet(A)",
       [](T A) {
@@ -133,8 +124,6 @@ void add_factors(const List& s) {
         return Named{"linalg_ldl_factor_ex", {"LD", "pivots", "info"}, {r.LD, r.pivots, r.info}};
       },
       function | out, "ldl_factor, and info instead of an error.");
-  s.add("ldl_solve(LD, pivots, B, *, hermitian=False)", &la::ldl_solve, function | out,
-        "X with A X = B, from the result of ldl_factor(A).");
 }
 
 void add_spectral(const List& s) {
@@ -145,8 +134,6 @@ void add_spectral(const List& s) {
         return Named{"linalg_qr", {"Q", "R"}, {r.Q, r.R}};
       },
       function | out, "A = Q R with orthonormal columns in Q and an upper triangle R.");
-  s.add("householder_product(A, tau)", &la::householder_product, function | out,
-        "The first columns of the product of the Householder reflectors of geqrf: Q of the QR decomposition.");
   s.add(
       "eigh(A, UPLO='L')", [](T A, Word UPLO) { return named("linalg_eigh", la::eigh(A, triangle("eigh", UPLO))); },
       function | out,
@@ -158,7 +145,6 @@ void add_spectral(const List& s) {
   s.add(
       "eig(A)", [](T A) { return named("linalg_eig", la::eig(A)); }, function | out,
       "Eigenvalues and eigenvectors, as columns, of any square matrix: complex numbers.");
-  s.add("eigvals(A)", &la::eigvals, function | out, "The eigenvalues of any square matrix: complex numbers.");
   s.add(
       "svd(A, full_matrices=True, *, driver=None)",
       [](T A, bool full_matrices, Driver driver) {
@@ -291,6 +277,7 @@ tensor([1., 4.]))");
 
 void add_linalg(std::deque<Function>& all) {
   const List s(all, "linalg");
+  add_table(s);
   add_solvers(s);
   add_factors(s);
   add_spectral(s);

@@ -31,17 +31,18 @@ Named triangular_solve(T b, T A, bool upper, bool transpose, bool unitriangular)
   return {"triangular_solve", {"solution", "cloned_coefficient"}, {x, expand(A, sizes).clone()}};
 }
 
+void add_table(const List& s) {
+  using namespace la;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/linalg_older.def"
+#include "neura/tables/functions/end.h"
+}
+
 void add_solvers(const List& s) {
   s.add("cholesky(input, upper=False)", &la::cholesky, both | out,
         "L with A = L L^H, of a positive-definite matrix: linalg.cholesky in its older form.");
-  s.add("cholesky_inverse(input, upper=False)", &la::cholesky_inverse, both | out,
-        "The inverse of A, from its Cholesky factor.");
-  s.add("cholesky_solve(input, input2, upper=False)", &la::cholesky_solve, both | out,
-        "X with A X = B, from the Cholesky factor of A.");
   s.add("inverse(input)", &la::inv, both | out, "The inverse of square matrices: linalg.inv under another name.");
   s.add("det(input)", &la::det, both | out, "The determinant of square matrices.");
-  s.add("logdet(input)", &la::logdet, both,
-        "The logarithm of the determinant; NaN where that is negative, -inf where it is 0.");
   s.add(
       "slogdet(input)",
       [](T x) {
@@ -99,15 +100,13 @@ void add_spectral(const List& s) {
       },
       both | out, "QR as Householder vectors below R, and their factors tau. No derivative.");
   s.add("orgqr(input, input2)", &la::householder_product, both | out, "linalg.householder_product under another name.");
-  s.add("ormqr(input, input2, input3, left=True, transpose=False)", &la::ormqr, both | out,
-        "The product of the Q that geqrf gives, or its adjoint (transpose), with a matrix on its right or (left=False) "
-        "left.");
 }
 
 }  // namespace
 
 void add_linalg_older(std::deque<Function>& all) {
   const List s(all, "");
+  add_table(s);
   add_solvers(s);
   add_spectral(s);
 }

@@ -19,7 +19,6 @@ namespace neura::surface {
   FAMILY(join)                         \
   FAMILY(shape)                        \
   FAMILY(statistics)                   \
-  FAMILY(functions)                    \
   FAMILY(linalg)                       \
   FAMILY(linalg_older)                 \
   FAMILY(loss)                         \

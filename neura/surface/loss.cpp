@@ -95,24 +95,12 @@ void add_sequences(const List& s) {
       function);
 }
 
-void add_distances(const List& s) {
-  s.add("cosine_similarity(x1, x2, dim=1, eps=1e-8)", &cosine_similarity, function,
-        "The cosine of the angle between x1 and x2 along dim.")
-      .also("neura");
-  s.add("pairwise_distance(x1, x2, p=2, eps=1e-6, keepdim=False)", &pairwise_distance, function,
-        "The p-norm of x1 - x2 + eps over the last dimension.")
-      .also("neura");
-  s.add("normalize(input, p=2, dim=1, eps=1e-12)", &normalize, function | out,
-        "input / max(norm, eps), norm the p-norm along dim.");
-}
-
 }  // namespace
 
 void add_loss(std::deque<Function>& all) {
   const List s(all, "functional");
   add_table(s);
   add_sequences(s);
-  add_distances(s);
 }
 
 }  // namespace neura::surface

@@ -68,16 +68,12 @@ void add_arithmetic(const List& s) {
        "The Hurwitz zeta function of input and other.")
       .also("special");
   s.add("square(input)", overload<T>(&square), both | out, "input * input.").writes(overload<Tensor&>(&square_));
-  s.add(
-       "polygamma(n, input)", [](int k, T x) { return polygamma(k, x); }, both | out | in_place,
-       "The n-th derivative of digamma, n >= 0.")
-      .also("special");
-  s.add("mvlgamma(input, p)", &mvlgamma, both | out | in_place,
-        "The logarithm of the multivariate gamma function of dimension p.")
-      .alias("multigammaln", "mvlgamma")
-      .also("special");
-  s.add("prelu(input, weight)", &prelu, both | network,
-        "PReLU (He et al., 2015): x for x > 0, else weight * x; weight has one element, or one per channel.");
+}
+
+void add_table(const List& s) {
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/pointwise.def"
+#include "neura/tables/functions/end.h"
 }
 
 void add_bounds(const List& s) {
@@ -124,11 +120,6 @@ void add_bounds(const List& s) {
       "CELU (Barron, 2017): x for x > 0, else alpha * (exp(x / alpha) - 1). ValueError for alpha 0.");
   s.add(
       "celu_(input, alpha=1)", [](Tensor& x, double alpha) { celu_(x, {alpha}); }, function, "celu, in place.");
-  s.add("equal(input, other)", &equal, both, "True if both have the same shape and the same elements.");
-  s.add(
-       "masked_fill(input, mask, value)", [](T x, T m, O v) { return masked_fill(x, m, v); }, both,
-       "A copy of input with value where mask is True; mask broadcasts.")
-      .writes([](Tensor& x, T m, O v) { masked_fill_(x, m, v); });
   s.add(
       "where(condition)", [](T c) { return where(c); }, both | out,
       "input where condition is True, else other; all broadcast. With condition alone: its indices, as nonzero gives "
@@ -142,6 +133,7 @@ void add_bounds(const List& s) {
 void add_pointwise(std::deque<Function>& all) {
   const List s(all, "");
   add_arithmetic(s);
+  add_table(s);
   add_bounds(s);
 }
 

@@ -4,8 +4,6 @@
 #include "neura/ops/product/matmul.h"
 #include "neura/ops/quant/integer_product.h"
 #include "neura/ops/quant/quantize.h"
-#include "neura/ops/reduce/reduce.h"
-#include "neura/ops/shape/shape.h"
 #include "neura/surface/list.h"
 
 namespace neura::surface {
@@ -50,33 +48,16 @@ void add_quantization(const List& s) {
       "fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max)",
       [](T x, T scale, T zero, I low, I high) { return fake_quantize_per_tensor_affine(x, scale, zero, low, high); },
       function);
-  s.add("fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max)",
-        &fake_quantize_per_channel_affine, function,
-        "fake_quantize_per_tensor_affine with a scale and a zero_point for each place along axis.");
   s.add(
       "quantize_affine(input, scale, zero_point, quant_min=None, quant_max=None, *, axis=None, dtype=None)",
       &to_integers<quantize_affine>, function,
       "clamp(round(input / scale) + zero_point, quant_min, quant_max) as int8 (or dtype=uint8), rounded to the nearest "
       "even integer; a NaN becomes quant_min. scale and zero_point have one element, or with axis one for each place "
       "along it. By default the range is the dtype's; a smaller one is a number of fewer bits.");
-  s.add(
-      "dequantize_affine(input, scale, zero_point=None, *, axis=None)",
-      [](T q, T scale, T zero, MaybeI axis) { return dequantize_affine(q, scale, zero, axis); }, function,
-      "(input - zero_point) * scale in float32, of int8, uint8 or int32.");
   s.add("requantize_affine(input, scale, zero_point, quant_min=None, quant_max=None, *, axis=None, dtype=None)",
         &to_integers<requantize_affine>, function,
         "The int32 sums of a product as int8 or uint8: clamp(round(float32(input) * scale) + zero_point, quant_min, "
         "quant_max).");
-}
-void add_integer_products(const List& s) {
-  s.add("_int_mm(input, mat2)", &_int_mm, function,
-        "The product of two matrices of int8 or uint8, each, with int32 sums: exact.");
-  s.add(
-      "integer_matmul(input, other, packed=None)", &integer_matmul, function,
-      "matmul of int8 or uint8, each, with int32 sums, for matrices and batches of them. packed: integer_pack(other).");
-  s.add(
-      "integer_pack(other)", &integer_pack, function,
-      "An int8 matrix as integer_matmul reads it, to be given to it beside the matrix: uint8 bytes for this process.");
 }
 
 // einsum(x, [0, 1], y, [1, 2], [0, 2]): the equation of these lists.
@@ -102,23 +83,10 @@ Tensor einsum_of_lists(const Sublists& given) {
 
 void add_products(std::deque<Function>& all) {
   const List s(all, "");
-  s.add(
-       "matmul(input, other)", [](T a, T b) { return matmul(a, b); }, both | out,
-       "The matrix product [..., n, m] x [..., m, p] -> [..., n, p]; batch dimensions broadcast, 1-d operands are "
-       "vectors. ShapeError where inner sizes differ.")
-      .also("linalg");
-  s.add("mm(input, mat2)", &mm, both | out, "The matrix product [n, m] x [m, p] -> [n, p].")
-      .alias("spmm", "mm")
-      .alias("dsmm", "mm");
-  s.add("bmm(input, mat2)", &bmm, both | out, "The batched matrix product [b, n, m] x [b, m, p] -> [b, n, p].");
-  s.add("mv(input, vec)", &mv, both | out, "The matrix-vector product [n, m] x [m] -> [n].");
-  s.add("dot(input, tensor)", &dot, both | out, "The dot product of two vectors of equal length.");
-  s.add("vdot(input, other)", &vdot, both | out, "The dot product of two vectors, the first conjugated.");
-  s.add("inner(input, other)", &inner, both | out,
-        "Dot products over the last dimension of both: [..., m] and [*, m] -> [..., *].");
-  s.add("outer(input, vec2)", &outer, both | out, "The outer product of two vectors: [n] and [m] -> [n, m].")
-      .alias("ger", "outer");
-  s.add("kron(input, other)", &kron, both | out, "The Kronecker product.");
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/product.def"
+#include "neura/tables/functions/quant.def"
+#include "neura/tables/functions/end.h"
   add_sums(s);
   s.add(
       "tensordot(a, b, dims=2)", [](T a, T b, std::int64_t dims) { return tensordot(a, b, dims); }, function | out,
@@ -137,20 +105,12 @@ void add_products(std::deque<Function>& all) {
       "chain_matmul(*tensors)", [](const Tensors& l) { return chain_matmul(l); }, function | out,
       "The product of matrices, in the order that costs least.");
   s.add(
-       "matrix_power(input, n)", [](T x, std::int64_t n) { return matrix_power(x, n); }, both | out,
-       "The n-th power of square matrices [..., n, n]: repeated products; of the inverse where n is negative.")
-      .also("linalg");
-  s.add("matrix_exp(input)", &matrix_exp, both,
-        "The exponential of square matrices [..., n, n], floating or complex: the sum of input^k / k!.")
-      .also("linalg");
-  s.add(
       "einsum(equation, *operands)", [](const std::string& e, const Tensors& l) { return einsum(e, l); }, function,
       "Sums of products by Einstein's convention: einsum('ij,jk->ik', a, b); or with lists of dimensions, einsum(a, "
       "[0, "
       "1], b, [1, 2], [0, 2]). ValueError where the equation does not fit the operands.");
   s.add("einsum(*operands)", &einsum_of_lists, function);
-  s.add("trace(input)", &trace, both, "The sum of the diagonal of a matrix.");
-  add_quantization(s), add_integer_products(s);
+  add_quantization(s);
 }
 
 }  // namespace neura::surface

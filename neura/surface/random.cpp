@@ -72,28 +72,12 @@ void add_distributions(const List& s) {
       "for a p outside of [0, 1].");
   s.add(
       "bernoulli(input, p, *, generator=None)", [](T x, double p, G g) { return bernoulli(x, p, g); }, both | out);
-  s.add("multinomial(input, num_samples, replacement=False, *, generator=None)", &multinomial, both | out | strict,
-        "num_samples indices per row of input (1-d or 2-d), drawn with probabilities in proportion to its values; "
-        "int64. Without replacement, elements of value 0 come last. ValueError for negative values, for a row without "
-        "one above 0, or for too few elements without replacement.");
-  s.add("poisson(input, generator=None)", &poisson, both,
-        "Poisson random numbers with the rates in input; the dtype is that of input.");
 }
 
 void add_in_place(const List& s) {
-  s.add("uniform_(input, from=0.0, to=1.0, *, generator=None)", &uniform_, method,
-        "In place. Draws every element from the uniform distribution on [from, to).");
-  s.add("normal_(input, mean=0.0, std=1.0, *, generator=None)", &normal_, method,
-        "In place. Draws every element from the normal distribution with this mean and standard deviation.");
-  s.add("log_normal_(input, mean=1.0, std=2.0, *, generator=None)", &log_normal_, method,
-        "In place. Draws every element as e**x, x normal with this mean and standard deviation.");
-  s.add("cauchy_(input, median=0.0, sigma=1.0, *, generator=None)", &cauchy_, method,
-        "In place. Draws every element from the Cauchy distribution.");
-  s.add("exponential_(input, lambd=1.0, *, generator=None)", &exponential_, method,
-        "In place. Draws every element from the exponential distribution with rate lambd.");
-  s.add("geometric_(input, p, *, generator=None)", &geometric_, method,
-        "In place. Draws every element from the geometric distribution: the number of trials until success, with "
-        "probability p each.");
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/random.def"
+#include "neura/tables/functions/end.h"
   s.add(
       "bernoulli_(input, p, *, generator=None)", [](Tensor& x, T p, G g) { bernoulli_(x, p, g); }, method,
       "In place. 1 with probability p, a tensor or a number, else 0.");

@@ -22,34 +22,17 @@ template <Reduction f> Tensor truth_of(T x, const std::optional<Dims>& dim, bool
   return x.dtype() == DType::uint8 ? y.to(DType::uint8) : y;
 }
 void add_sums(const List& s) {
-  s.add(
-      "sum(input, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, const Dims& d, bool k, D t) { return sum(x, d, k, t); }, both | out | direct,
-      "The sum of all elements or along dim; integers are summed in int64.");
-  s.add(
-      "nansum(input, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, const Dims& d, bool k, D t) { return nansum(x, d, k, t); }, both | out | direct,
-      "The sum of all elements or along dim, NaN counted as 0.");
-  s.add(
-      "mean(input, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, const Dims& d, bool k, D t) { return mean(x, d, k, t); }, both | out | direct,
-      "The mean of all elements or along dim; the dtype has to be floating or complex.");
-  s.add(
-      "nanmean(input, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, const Dims& d, bool k, D t) { return nanmean(x, d, k, t); }, both | out,
-      "The mean of all elements or along dim, ignoring NaN.");
-  s.add(
-      "prod(input, dim=None, keepdim=False, *, dtype=None)",
-      [](T x, const Dims& d, bool k, D t) { return prod(x, d, k, t); }, both | out | direct,
-      "The product of all elements or along dim; integers are multiplied in int64.");
-  s.add(
-       "logsumexp(input, dim, keepdim=False)", [](T x, const Dims& d, bool k) { return logsumexp(x, d, k); },
-       both | out | direct, "log(sum(exp(x))) along dim, computed without overflow.")
-      .also("special");
   s.add("all(input, dim=None, keepdim=False)", &truth_of<all>, both | out | direct,
         "True if all elements (or all along dim) are nonzero: bool. True for an empty tensor.");
   s.add("any(input, dim=None, keepdim=False)", &truth_of<any>, both | out | direct,
         "True if any element (or any along dim) is nonzero: bool. False for an empty tensor.");
+}
+
+void add_table(const List& s) {
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/reduce.def"
+#include "neura/tables/functions/softmax.def"
+#include "neura/tables/functions/end.h"
 }
 
 template <auto f> auto spread(T x, const Dims& dim, std::optional<double> correction, bool keepdim) {
@@ -91,10 +74,6 @@ void add_extremes(const List& s) {
   add_extreme<min, min, minimum>(s, "min",
                                  "The smallest element; with dim, (values, indices) along it; with another tensor, the "
                                  "smaller of both.");
-  s.add("argmax(input, dim=None, keepdim=False)", &argmax, both | out | strict,
-        "The index of the largest element: int64, of the flattened tensor or along dim.");
-  s.add("argmin(input, dim=None, keepdim=False)", &argmin, both | out | strict,
-        "The index of the smallest element: int64, of the flattened tensor or along dim.");
   s.add(
       "aminmax(input, *, dim=None, keepdim=False)",
       [](T x, std::optional<int> dim, bool keepdim) {
@@ -120,16 +99,12 @@ void add_scans(const List& s) {
        "cumprod(input, dim, *, dtype=None)", [](T x, int dim, D d) { return cumprod(x, dim, d); }, both | out | direct,
        "The cumulative product along dim.")
       .writes([](Tensor& x, int dim, D d) { scan_over<cumprod>("cumprod_", x, dim, d); });
-  s.add("logcumsumexp(input, dim)", &logcumsumexp, both | out | direct,
-        "The logarithm of the cumulative sum of exp(x) along dim.");
   s.add(
       "cummax(input, dim)", [](T x, int dim) { return values_indices(cummax(x, dim)); }, both | out,
       "The cumulative maximum along dim, as (values, indices).");
   s.add(
       "cummin(input, dim)", [](T x, int dim) { return values_indices(cummin(x, dim)); }, both | out,
       "The cumulative minimum along dim, as (values, indices).");
-  s.add("diff(input, n=1, dim=-1, prepend=None, append=None)", &diff, both | out,
-        "The n-th forward difference along dim, x[i + 1] - x[i], after concatenating prepend and append.");
   s.add("trapezoid(y, x, *, dim=-1)", overload<T, T, int>(&trapezoid), function,
         "The integral along dim by the trapezoidal rule, over points x or with steps dx.");
   s.add("trapezoid(y, *, dx=1, dim=-1)", overload<T, double, int>(&trapezoid), function);
@@ -137,15 +112,6 @@ void add_scans(const List& s) {
   s.add("cumulative_trapezoid(y, x, *, dim=-1)", overload<T, T, int>(&cumulative_trapezoid), function,
         "The cumulative integral along dim by the trapezoidal rule, over points x or with steps dx.");
   s.add("cumulative_trapezoid(y, *, dx=1, dim=-1)", overload<T, double, int>(&cumulative_trapezoid), function);
-  s.add(
-       "softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return softmax(x, dim, d); }, both | out | direct,
-       "softmax: exp(x) / sum(exp(x)) along dim. dtype: input is converted to it first.")
-      .also("special");
-  s.add(
-       "log_softmax(input, dim, dtype=None)", [](T x, int dim, D d) { return log_softmax(x, dim, d); },
-       both | out | direct,
-       "log(softmax(x)) along dim, computed without overflow. dtype: input is converted to it first.")
-      .also("special");
 }
 
 Tensor norm_by_name(T x, const std::optional<std::string>& p, const Dims& dim, bool keepdim, D d) {
@@ -165,6 +131,7 @@ void add_norms(const List& s) {
 
 void add_reduce(std::deque<Function>& all) {
   const List s(all, "");
+  add_table(s);
   add_sums(s);
   add_moments(s);
   add_extremes(s);

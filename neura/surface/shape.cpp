@@ -2,7 +2,6 @@
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/index/index.h"
-#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/shape.h"
 #include "neura/ops/shape/strided.h"
 #include "neura/ops/shape/view.h"
@@ -30,61 +29,32 @@ void add_sizes(const List& s) {
       "The same elements in this shape, of which one size may be -1; a view where possible. ShapeError if the numbers "
       "of elements differ.");
   s.add(
-      "expand(input, *size)", [](T x, const Shape& size) { return expand(x, size); }, both,
-      "A view in which dimensions of size 1 are repeated without copies; -1 keeps a size. ShapeError otherwise.");
-  s.add(
       "permute(input, *dims)", [](T x, const Shape& dims) { return permute(x, Dims(dims)); }, both,
       "A view with the dimensions in this order.");
   s.add(
       "flip(input, *dims)", [](T x, const Shape& dims) { return flip(x, Dims(dims)); }, both,
       "A copy with the order of the elements reversed along dims.");
-  s.add(
-      "repeat(input, *repeats)", [](T x, const Shape& repeats) { return repeat(x, repeats); }, both,
-      "A copy repeated this often along each dimension; new dimensions come first.");
-  s.add(
-      "tile(input, *dims)", [](T x, const Shape& dims) { return tile(x, dims); }, both,
-      "A copy repeated this often along each dimension, the last ones if there are fewer numbers.");
-  s.add(
-      "broadcast_to(input, *size)", [](T x, const Shape& size) { return broadcast_to(x, size); }, both,
-      "A view expanded to this size. ShapeError where a size of more than 1 differs.");
-  s.add(
-      "sum_to_size(input, *size)", [](T x, const Shape& size) { return sum_to_size(x, size); }, both,
-      "Sums over the dimensions along which size broadcasts to the shape of input.");
-  s.add("expand_as(input, other)", &expand_as, both, "A view expanded to the shape of other.");
-  s.add("view_as(input, other)", &view_as, both, "A view in the shape of other.");
-  s.add("reshape_as(input, other)", &reshape_as, both, "The same elements in the shape of other.");
-  s.add("flatten(input, start_dim=0, end_dim=-1)", &flatten, both,
-        "Flattens dimensions start_dim to end_dim into one; a view where possible.");
-  s.add(
-      "unflatten(input, dim, sizes)", [](T x, int dim, const Shape& sizes) { return unflatten(x, dim, sizes); }, both,
-      "A view with dimension dim split into sizes, of which one may be -1.");
-  s.add("ravel(input)", &ravel, both, "Flattens to one dimension; a view where possible.");
+}
+
+void add_table(const List& s) {
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/shape.def"
+#include "neura/tables/functions/end.h"
 }
 
 void add_dimensions(const List& s) {
   s.add("transpose(input, dim0, dim1)", overload<T, int, int>(&transpose), both, "A view with two dimensions swapped.")
       .alias("swapdims", "transpose");
-  s.add("swapaxes(input, axis0, axis1)", &swapaxes, both, "A view with two dimensions swapped.");
-  s.add("t(input)", &t, both, "A transposed view of a matrix; input itself for fewer dimensions.");
   s.add(
       "adjoint(input)", [](T x) { return conj(mT(x)); }, both,
       "The conjugate transpose: the last two dimensions swapped, conjugated.");
-  s.add("movedim(input, source, destination)", &movedim, both,
-        "A view with dimensions source moved to the positions destination.")
-      .alias("moveaxis", "movedim");
-  s.add("unsqueeze(input, dim)", &unsqueeze, both, "A view with a dimension of size 1 at dim.");
   s.add(
       "squeeze(input)", [](T x) { return squeeze(x); }, both,
       "A view without dimensions of size 1: all of them, or dim where it is one.");
   s.add("squeeze(input, dim)", &without_ones, both);
-  s.add("view_as_real(input)", &view_as_real, both, "A view of complex numbers as pairs in a last dimension of 2.");
-  s.add("view_as_complex(input)", &view_as_complex, both,
-        "A view of real pairs (last dimension 2) as complex numbers.");
 }
 
 void add_parts(const List& s) {
-  s.add("select(input, dim, index)", &select, both,
-        "A view of input at index along dim, without that dimension. IndexError for an index out of range.");
   s.add(
       "narrow(input, dim, start, length)", [](T x, int dim, int64 start, int64 n) { return narrow(x, dim, start, n); },
       both, "A view of length elements along dim, from start on. IndexError out of range.");
@@ -97,19 +67,8 @@ void add_parts(const List& s) {
         return narrow(x, dim, start.item<int64>(), length);
       },
       both);
-  s.add("diagonal(input, offset=0, dim1=0, dim2=1)", &diagonal, both,
-        "A view of a diagonal of dimensions dim1 and dim2, as the last dimension.");
   s.add("unfold(self, dimension, size, step)", overload<T, int, int64, int64>(&unfold), method,
         "A view of all windows of this size along a dimension, step apart; the window is a new last dimension.");
-  s.add("as_strided(input, size, stride, storage_offset=None)", &as_strided, both,
-        "A view of the storage with this size, these strides and this offset, in elements. ValueError where it would "
-        "reach outside.");
-  s.add("select_scatter(input, src, dim, index)", &select_scatter, both,
-        "A copy of input with src written into select(input, dim, index).");
-  s.add("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", &slice_scatter, both,
-        "A copy of input with src written into the slice start:end:step along dim.");
-  s.add("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", &diagonal_scatter, both,
-        "A copy of input with src written into diagonal(input, offset, dim1, dim2).");
   s.add(
       "as_strided_scatter(input, src, size, stride, storage_offset=None)",
       [](T x, T src, const Shape& size, const Shape& stride, Offset offset) {
@@ -120,28 +79,10 @@ void add_parts(const List& s) {
 
 void add_arranged(const List& s) {
   s.add(
-      "roll(input, shifts, dims=None)", &roll, both,
-      "Rolls the elements by shifts along dims; those that pass the end reappear at the start. dims=None: flattened.");
-  s.add("rot90(input, k=1, dims=(0, 1))", &rot90, both,
-        "Rotates by 90 degrees k times in the plane of two dims, from the first towards the second.");
-  s.add("fliplr(input)", &fliplr, both, "Flips left and right: a copy with dimension 1 reversed.");
-  s.add("flipud(input)", &flipud, both, "Flips up and down: a copy with dimension 0 reversed.");
-  s.add("tril(input, diagonal=0)", &tril, both | out,
-        "The lower triangle of matrices: a copy with zeros above the diagonal.")
-      .writes([](Tensor& x, int64 diagonal) { tril_(x, diagonal); });
-  s.add("triu(input, diagonal=0)", &triu, both | out,
-        "The upper triangle of matrices: a copy with zeros below the diagonal.")
-      .writes([](Tensor& x, int64 diagonal) { triu_(x, diagonal); });
-  s.add(
       "fill_diagonal_(self, fill_value, wrap=False)",
       [](Tensor& x, Scalar value, bool wrap) { fill_diagonal_(x, value, wrap); }, method,
       "Fills the main diagonal in place. wrap: in a matrix with more rows than columns the diagonal restarts after "
       "each n + 1 rows, n the columns. ShapeError below two dimensions, and where more than two differ in size.");
-  s.add("diag(input, diagonal=0)", &diag, both | out,
-        "Of a vector, the matrix with it on a diagonal; of a matrix, that diagonal.");
-  s.add("diagflat(input, offset=0)", &diagflat, both, "The matrix with the flattened input on its diagonal.");
-  s.add("diag_embed(input, offset=0, dim1=-2, dim2=-1)", &diag_embed, both,
-        "The last dimension becomes the diagonal of matrices in dimensions dim1 and dim2.");
   const char* repeated = "repeat_interleave(input, repeats, dim=None, *, output_size=None)";
   s.add(
       repeated, [](T x, int64 n, std::optional<int> dim, Ignored) { return repeat_interleave(x, n, dim); }, both,
@@ -200,6 +141,7 @@ void add_copies(const List& s) {
 void add_shape(std::deque<Function>& all) {
   const List s(all, "");
   add_sizes(s);
+  add_table(s);
   add_dimensions(s);
   add_parts(s);
   add_arranged(s);

@@ -44,11 +44,6 @@ void add_sorting(const List& s) {
       both | out,
       "Sorts along dim: (values, indices). NaN counts as the largest; stable keeps the order of equal elements.");
   s.add(
-      "argsort(input, dim=-1, descending=False, stable=False)",
-      [](T x, int dim, bool descending, bool stable) { return argsort(x, dim, descending, stable); },
-      both | out | strict, "The indices that sort along dim: int64. stable keeps the order of equal elements.");
-  s.add("msort(input)", &msort, both | out, "Sorts along dimension 0.");
-  s.add(
       "topk(input, k, dim=-1, largest=True, sorted=True)",
       [](T x, std::int64_t k, int dim, bool largest, bool sorted) {
         return values_indices(topk(x, k, dim, largest, sorted));
@@ -94,11 +89,6 @@ void add_search(const List& s) {
         "right=True boundaries[i - 1] <= v < boundaries[i].");
   s.add("bucketize(input, boundaries, *, out_int32=False, right=False)", overload<Scalar, T, bool, bool>(&bucketize),
         function | out | strict);
-  s.add("bincount(input, weights=None, minlength=0)", &bincount, both,
-        "The count of each integer 0, 1, ... in a 1-d tensor, or the sum of its weights: in float32 for float32 "
-        "weights, else in float64, and without a gradient.");
-  s.add("histc(input, bins=100, min=0, max=0)", &histc, both | out,
-        "The histogram over bins equal intervals from min to max (both 0: the range of the data).");
 }
 
 void add_histograms(const List& s) {
@@ -142,6 +132,9 @@ void add_unique(const List& s) {
 
 void add_sort(std::deque<Function>& all) {
   const List s(all, "");
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/sort.def"
+#include "neura/tables/functions/end.h"
   add_sorting(s);
   add_search(s);
   add_histograms(s);

@@ -10,26 +10,11 @@ using T = const Tensor&;
 using MaybeDType = std::optional<DType>;
 
 void add_parts(const List& s) {
-  s.add("indices(input)", &sparse::indices, method,
-        "The indices [sparse dimensions, elements] of a coalesced sparse_coo tensor. ValueError before coalesce().");
-  s.add("values(input)", &sparse::values, method,
-        "The stored values of a sparse tensor, differentiable. A sparse_coo tensor has to be coalesced.");
-  s.add("_indices(input)", &sparse::_indices, method, "The indices of a sparse_coo tensor as they are.");
-  s.add("_values(input)", &sparse::_values, method, "The stored values as they are, without history.");
-  s.add(
-      "crow_indices(input)", &sparse::crow_indices, method,
-      "Where each row begins among the stored elements of a sparse_csr or sparse_bsr tensor, and where the last ends.");
-  s.add("col_indices(input)", &sparse::col_indices, method,
-        "The column of each stored element of a sparse_csr or sparse_bsr tensor.");
-  s.add("ccol_indices(input)", &sparse::ccol_indices, method,
-        "Where each column begins among the stored elements of a sparse_csc or sparse_bsc tensor.");
-  s.add("row_indices(input)", &sparse::row_indices, method,
-        "The row of each stored element of a sparse_csc or sparse_bsc tensor.");
+  using namespace sparse;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/sparse.def"
+#include "neura/tables/functions/end.h"
   s.add("_nnz(input)", &sparse::nnz, method, "How many elements (or blocks) a sparse tensor stores.");
-  s.add("sparse_dim(input)", &sparse::sparse_dim, method, "How many dimensions are sparse; 0 of a dense tensor.");
-  s.add("dense_dim(input)", &sparse::dense_dim, method, "How many dimensions are dense; all of a dense tensor.");
-  s.add("is_coalesced(input)", &sparse::is_coalesced, method,
-        "Are the indices of a sparse_coo tensor known to ascend and to be distinct?");
   s.add(
       "_layout(input)", [](T x) { return std::int64_t(layout(x)); }, method, "The number of the layout.");
 }
@@ -41,8 +26,6 @@ template <Layout l> Tensor in_blocks(T x, const Shape& blocksize, std::optional<
   return sparse::to_layout(x, l, blocksize, dense_dim);
 }
 void add_conversions(const List& s) {
-  s.add("coalesce(input)", &sparse::coalesce, method,
-        "The same sparse_coo tensor with ascending, distinct indices; values of one index are added.");
   s.add(
       "to_dense(input, dtype=None, *, masked_grad=None)",
       [](T x, MaybeDType d, std::optional<bool>) {
@@ -78,11 +61,10 @@ void add_conversions(const List& s) {
 }
 
 void add_functions(const List& s) {
-  s.add("mm(mat1, mat2)", &sparse::mm, function,
-        "The product of two matrices, of which one at least is sparse; sparse where both are.");
-  s.add("addmm(mat, mat1, mat2, *, beta=1, alpha=1)", &sparse::addmm, function, "beta mat + alpha (mat1 mat2).");
-  s.add("sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1)", &sparse::sampled_addmm, function,
-        "beta input + alpha (mat1 mat2) at the elements that input, a sparse_csr or sparse_coo matrix, stores.");
+  using namespace sparse;
+#include "neura/surface/entries.h"
+#include "neura/tables/functions/sparse_functions.def"
+#include "neura/tables/functions/end.h"
   s.add(
       "sum(input, dim=None, dtype=None)",
       [](T x, const Dims& dim, MaybeDType d) {
@@ -90,13 +72,6 @@ void add_functions(const List& s) {
         return d ? to(total, *d) : total;
       },
       function, "The sum of all elements or along dim: sparse where a sparse dimension is left.");
-  s.add(
-      "softmax(input, dim, *, dtype=None)", [](T x, int dim, MaybeDType d) { return sparse::softmax(x, dim, d); },
-      function, "The softmax along dim over what is stored; what is not counts as minus infinity.");
-  s.add(
-      "log_softmax(input, dim, *, dtype=None)",
-      [](T x, int dim, MaybeDType d) { return sparse::log_softmax(x, dim, d); }, function,
-      "The logarithm of softmax, over what is stored.");
   s.add(
       "_coo_tensor(indices, values, size=None, *, dtype=None, device=None, requires_grad=False, "
       "check_invariants=False, is_coalesced=False)",

@@ -72,12 +72,6 @@ void add_statistics(std::deque<Function>& all) {
   s.add("vander(x, N=None, increasing=False)", &vander_of_vector, function,
         "The Vandermonde matrix of a vector: [n] -> [n, N], powers of x, the highest first unless increasing.");
   s.add(
-      "complex(real, imag)", [](T a, T b) { return complex(a, b); }, function | out,
-      "The complex numbers with these real and imaginary parts, both float32 or both float64.");
-  s.add(
-      "polar(abs, angle)", [](T a, T b) { return polar(a, b); }, function | out,
-      "The complex numbers with these absolute values and angles, both float32 or both float64.");
-  s.add(
       "frexp(input)",
       [](T x) {
         const FrexpResult r = frexp(x);

@@ -6,7 +6,7 @@
 #include "neura/neura.h"
 #include "neura/op/apply.h"
 #include "neura/op/row.h"
-#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/functions.h"
 
 namespace neura {
 namespace {

@@ -23,7 +23,7 @@ OPTION = re.compile(r"\b(?:OPTION|TAKEN)\(")
 def sources():
     """The text of each header and table, by its path, without comments."""
     paths = [path for floor in FLOORS for path in (ROOT / floor).rglob("*.h")]
-    paths += [path for floor in ("tables", "nn", "optim") for path in (ROOT / floor).glob("*.def")]
+    paths += [path for floor in ("tables", "nn", "optim") for path in (ROOT / floor).rglob("*.def")]
     return {str(path.relative_to(ROOT)): re.sub(r"//.*", "", path.read_text()) for path in sorted(paths)}
 
 

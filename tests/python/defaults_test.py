@@ -146,9 +146,14 @@ def test_defaults_are_the_same():
             "norm",
         ),
         ("ops/loss/loss.h", "double label_smoothing = 0;", "double label_smoothing = 1;", "ross"),
-        ("ops/nn/bilinear.h", "glu(const Tensor& input, int dim = -1)", "glu(const Tensor& input, int dim = 0)", "glu"),
+        ("tables/functions/functional.def", "input, int dim = -1", "input, int dim = 0", "glu"),
         ("nn/norm.h", "bool track_running_stats = true;", "bool track_running_stats = false;", "BatchNorm"),
-        ("tables/functions.def", 'double p = 2),\n         "pdist', 'double p = 3),\n         "pdist', "pdist"),
+        (
+            "tables/functions/reduce.def",
+            'double p = 2),\n         "pdist',
+            'double p = 3),\n         "pdist',
+            "pdist",
+        ),
         (
             "tables/activation.def",
             "_celu,    same(floating), ATTR(alpha, 1_c)",

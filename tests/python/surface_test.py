@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2] / "neura"
 DECLARED = re.compile(r"^(?:inline |constexpr |template <[^>]*> )*[\w:]+(?:<[^()]*>)?[&*]? (\w+)\(", re.MULTILINE)
 ROW = re.compile(r"^(?:[A-Z_]*(?:UNARY|BINARY|TERNARY|COMPARE|LOGICAL)\w*|FUNCTION|OPERATION)\s*\((\w+),", re.MULTILINE)
 PLACES = (neura, neura.Tensor, neura.nn.functional, neura.fft, neura.linalg, neura.special, neura.signal.windows)
-PLACES += (neura.audio.functional,)
+PLACES += (neura.audio.functional, neura.sparse)
 OTHERWISE = {  # what Python says in another way
     "amax_out": "amax(out=)",
     "amin_out": "amin(out=)",
@@ -69,7 +69,7 @@ def functions():
             continue
         text = re.sub(r"//.*", "", (ROOT / name).read_text())
         found |= set(DECLARED.findall(re.sub(r"namespace detail \{.*?\n\}", "", text, flags=re.DOTALL)))
-    for table in (ROOT / "tables").glob("*.def"):
+    for table in (ROOT / "tables").rglob("*.def"):
         found |= set(ROW.findall(table.read_text()))
     return {name for name in found if not name.startswith("_")}
 

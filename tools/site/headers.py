@@ -17,6 +17,9 @@ KINDS = clang.CursorKind
 FUNCTIONS = {KINDS.FUNCTION_DECL, KINDS.FUNCTION_TEMPLATE}
 TYPES = {KINDS.STRUCT_DECL, KINDS.CLASS_DECL, KINDS.CLASS_TEMPLATE, KINDS.ENUM_DECL}
 OTHERS = {KINDS.VAR_DECL, KINDS.TYPE_ALIAS_DECL, KINDS.TYPE_ALIAS_TEMPLATE_DECL, KINDS.CONCEPT_DECL}
+# A function of the tables of tables/functions.def: its name, its result, its parameters.
+ENTRY = re.compile(r"(?:FUNCTION\(|OPERATION\()(\w+)(?:, [\w:<>]+)??, (\S+), (\(.*\)),$")
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 # What neura/neura.h leaves to programs that ask for it.
 MORE = "train/run graph/trace graph/passes profile/profile cuda/stream".split()
 
@@ -80,8 +83,11 @@ def code_of(cursor, lines):
     return re.sub(r"\s*;?\s*(//[^\n]*)?$", "", text.rstrip()) + ";"
 
 
-def made_by_macro(cursor):
-    """The declaration as the compiler sees it, where the header has only a line of a table."""
+def made_by_macro(cursor, line):
+    """The declaration where the header has only a line of a table: as that says it, or as the compiler sees it."""
+    entry = ENTRY.match(line)
+    if entry:
+        return f"{entry[2]} {entry[1]}{entry[3]};"
     if cursor.kind in FUNCTIONS:
         result = cursor.result_type.spelling.replace(" &", "&")
         return f"{result} {cursor.displayname};".replace(" &", "&")
@@ -102,10 +108,16 @@ def public_part(lines):
     return "\n".join(kept)
 
 
-def row_text(line):
-    """The last text of a table's line, which says what the row computes."""
-    found = re.findall(r'"((?:[^"\\]|\\.)*)"', line)
-    return found[-1] if found else ""
+def row_text(lines, first):
+    """The last text of a table's entry, which says what it computes. The compiler knows its first line alone."""
+    entry = ""
+    for line in lines[first - 1 :]:
+        entry += line + "\n"
+        code = QUOTED.sub("", entry)
+        if code.count("(") <= code.count(")"):
+            break
+    found = QUOTED.findall(entry)
+    return re.sub(r"\\(.)", lambda m: {"n": "\n"}.get(m[1], m[1]), found[-1]) if found else ""
 
 
 def listed():
@@ -147,12 +159,12 @@ def declarations():
         own = lines[line - 1 : cursor.extent.end.line]
         macro = path.suffix == ".def" or not any(re.search(rf"\b{re.escape(cursor.spelling)}", text) for text in own)
         macro = macro and not cursor.spelling.startswith("operator")
-        code = made_by_macro(cursor) if macro else code_of(cursor, lines)
+        code = made_by_macro(cursor, own[0]) if macro else code_of(cursor, lines)
         key = (name, code, path, line)
         if key in seen or re.match(r"[(<_]|$", cursor.spelling) or space == "neura::rows::":
             return
         seen.add(key)
-        text = row_text(" ".join(own)) if macro else comment_of(lines, line, cursor.extent.end.line)
+        text = row_text(lines, line) if macro else comment_of(lines, line, cursor.extent.end.line)
         text = text or (cursor.kind in FUNCTIONS and texts.get(name)) or ""
         file = str(path.relative_to(ROOT))
         found.append(Declaration(name, file, line, cursor.kind in FUNCTIONS, code, text, macro))

@@ -10,15 +10,13 @@
 
 namespace neura {
 
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/index.def"
+#include "neura/tables/functions/end.h"
+
 // Along one dimension. `index` is an int32 or int64 vector, not negative.
-Tensor index_select(const Tensor& input, int dim, const Tensor& index);
-Tensor index_add(const Tensor& input, int dim, const Tensor& index, const Tensor& source, Scalar alpha = 1);
-Tensor index_copy(const Tensor& input, int dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& input, int dim, const Tensor& index, Scalar value);
 Tensor index_fill(const Tensor& input, int dim, const Tensor& index, const Tensor& value);  // 0-d
-// reduce: "prod", "mean", "amax", "amin"
-Tensor index_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
-                    bool include_self = true);
 Tensor& index_add_(Tensor& self, int dim, const Tensor& index, const Tensor& source, Scalar alpha = 1);
 Tensor& index_copy_(Tensor& self, int dim, const Tensor& index, const Tensor& source);
 Tensor& index_fill_(Tensor& self, int dim, const Tensor& index, Scalar value);
@@ -31,35 +29,18 @@ Tensor& index_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& 
 Tensor gather(const Tensor& input, int dim, const Tensor& index);
 Tensor scatter(const Tensor& input, int dim, const Tensor& index, const Tensor& src, std::string_view reduce = "");
 Tensor scatter(const Tensor& input, int dim, const Tensor& index, Scalar value, std::string_view reduce = "");
-Tensor scatter_add(const Tensor& input, int dim, const Tensor& index, const Tensor& src);
-// reduce: "sum", "prod", "mean", "amax", "amin"
-Tensor scatter_reduce(const Tensor& input, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
-                      bool include_self = true);
 Tensor& scatter_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce = "");
 Tensor& scatter_(Tensor& self, int dim, const Tensor& index, Scalar value, std::string_view reduce = "");
 Tensor& scatter_add_(Tensor& self, int dim, const Tensor& index, const Tensor& src);
 Tensor& scatter_reduce_(Tensor& self, int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
                         bool include_self = true);
-Tensor take_along_dim(const Tensor& input, const Tensor& indices, std::optional<int> dim = {});
 
-// By position in the flattened tensor; int64, counted from the back if negative.
-Tensor take(const Tensor& input, const Tensor& index);
-Tensor put(const Tensor& input, const Tensor& index, const Tensor& source, bool accumulate = false);
 Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accumulate = false);
-
-// By mask, a bool tensor that broadcasts with input. (masked_fill: ops/pointwise/composed.h)
-Tensor masked_select(const Tensor& input, const Tensor& mask);  // a vector
-Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& source);
 Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source);
 
 Tensor nonzero(const Tensor& input);                        // [count, rank] int64, in order
 std::vector<Tensor> nonzero_as_tuple(const Tensor& input);  // one vector per dimension
-Tensor nonzero_static(const Tensor& input, std::int64_t size, std::int64_t fill_value = -1);  // [size, rank]
-Tensor argwhere(const Tensor& input);
 std::vector<Tensor> where(const Tensor& condition);
-
-// Positions in the flattened array of this shape, as one vector of coordinates per dimension; and back is ravel.
-std::vector<Tensor> unravel_index(const Tensor& indices, const Shape& shape);
 
 // The syntax of Python's square brackets: index(x, {Slice(0, 3, 2), None, Ellipsis, 3, mask, rows}).
 struct Slice {

@@ -10,30 +10,25 @@
 
 namespace neura::linalg {
 
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/linalg.def"
+#include "neura/tables/functions/linalg_older.def"
+#include "neura/tables/functions/end.h"
+
 // L with A = L L^H, or (upper) U = L^H. Of A only that triangle is read.
 struct CholeskyResult {
   Tensor L, info;
 };
-Tensor cholesky(const Tensor& A, bool upper = false);
 CholeskyResult cholesky_ex(const Tensor& A, bool upper = false, bool check_errors = false);
-Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper = false);  // A X = B, of A's factor
-Tensor cholesky_inverse(const Tensor& L, bool upper = false);
 
 struct InverseResult {
   Tensor inverse, info;
 };
-Tensor inv(const Tensor& A);
 InverseResult inv_ex(const Tensor& A, bool check_errors = false);
-// X with A X = B, or (left = false) X A = B. B is a batch of vectors if it has one dimension less than A and A's
-// leading sizes, or one dimension; batches broadcast.
 struct SolveResult {
   Tensor result, info;
 };
-Tensor solve(const Tensor& A, const Tensor& B, bool left = true);
 SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left = true, bool check_errors = false);
-// The same for a triangular A, of which only that triangle is read; unitriangular: its diagonal is not read and counts
-// as ones.
-Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left = true, bool unitriangular = false);
 
 // A = P L U. lu_factor: L (without its diagonal of ones) and U in one matrix, and the pivots, counted from 1; lu: each
 // of the three. pivot = false is a NotImplementedError.
@@ -47,15 +42,11 @@ LuFactorResult lu_factor(const Tensor& A, bool pivot = true);
 LuFactorResult lu_factor_ex(const Tensor& A, bool pivot = true, bool check_errors = false);
 LuResult lu(const Tensor& A, bool pivot = true);
 LuResult lu_unpack(const Tensor& LU, const Tensor& pivots, bool unpack_data = true, bool unpack_pivots = true);
-// A X = B, X A = B (left = false), or the same of A^H (adjoint).
-Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left = true, bool adjoint = false);
 
-Tensor det(const Tensor& A);
 struct SlogdetResult {
   Tensor sign, logabsdet;
 };
 SlogdetResult slogdet(const Tensor& A);
-Tensor logdet(const Tensor& A);  // NaN where the determinant is negative
 
 // LDL^T (hermitian: LDL^H) of a symmetric matrix, of which the lower triangle is read. No derivative.
 struct LdlResult {
@@ -63,7 +54,6 @@ struct LdlResult {
 };
 LdlResult ldl_factor(const Tensor& A, bool hermitian = false);
 LdlResult ldl_factor_ex(const Tensor& A, bool hermitian = false, bool check_errors = false);
-Tensor ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian = false);
 
 // A = Q R. mode "reduced": Q [m, k], R [k, n], k = min(m, n); "complete": [m, m], [m, n]; "r": R alone, without a
 // derivative. A complete Q of more rows than columns has none either.
@@ -75,9 +65,6 @@ struct GeqrfResult {
   Tensor a, tau;  // R, and below it Householder vectors
 };
 GeqrfResult geqrf(const Tensor& input);  // no derivative
-Tensor householder_product(const Tensor& A, const Tensor& tau);
-// Q other, Q^H other (transpose), or with Q on the right (left = false).
-Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left = true, bool transpose = false);
 
 // Eigenvalues, and eigenvectors as columns. eigh: of a Hermitian matrix, of which the triangle UPLO ('L' or 'U') is
 // read; real values in ascending order. eig: of any square matrix; complex. Vectors are defined up to their phase: a
@@ -88,7 +75,6 @@ struct EigResult {
 EigResult eigh(const Tensor& A, char UPLO = 'L');
 Tensor eigvalsh(const Tensor& A, char UPLO = 'L');
 EigResult eig(const Tensor& A);
-Tensor eigvals(const Tensor& A);
 
 // A = U diag(S) Vh, S in descending order. full_matrices: U [m, m], Vh [n, n]; else [m, k], [k, n]. The derivative sees
 // the first k columns and rows alone.
@@ -118,8 +104,5 @@ struct LstsqResult {
   Tensor solution, residuals, rank, singular_values;
 };
 LstsqResult lstsq(const Tensor& A, const Tensor& B, std::optional<double> rcond = {}, std::string_view driver = "");
-
-Tensor tensorinv(const Tensor& A, int ind = 2);
-Tensor tensorsolve(const Tensor& A, const Tensor& B, const Dims& dims = {});
 
 }  // namespace neura::linalg

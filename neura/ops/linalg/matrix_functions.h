@@ -1,8 +1,9 @@
-// Functions of square matrices and norms of matrices. Leading dimensions are batches.
+// Functions of square matrices and norms of matrices. Leading dimensions are batches. Powers and the exponential:
+// product/functions.h.
 #pragma once
 #include <optional>
 
-#include "neura/core/tensor.h"
+#include "neura/ops/product/functions.h"
 
 namespace neura {
 
@@ -16,9 +17,5 @@ struct MatrixNormOptions {
 };
 // Floating or complex; the result is real. The nuclear norm: linalg::nuclear_norm.
 Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& = {});
-// The n-th power; the identity for 0; of the inverse where n is negative (LinAlgError where there is none).
-Tensor matrix_power(const Tensor& input, std::int64_t n);
-// The sum of input^k / k! over k = 0, 1, …, by Taylor's polynomial of input / 2^s, squared s times.
-Tensor matrix_exp(const Tensor& input);
 
 }  // namespace neura

@@ -5,6 +5,7 @@
 
 #include "neura/core/reduction.h"
 #include "neura/core/tensor.h"
+#include "neura/ops/nn/functions.h"
 
 namespace neura {
 
@@ -104,10 +105,5 @@ Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOpti
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginLossOptions& = {});
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions = {});
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const WeightedLossOptions& = {});
-
-// Distances
-Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim = 1, double eps = 1e-8);
-Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool keepdim = false);
-Tensor normalize(const Tensor& input, double p = 2, int dim = 1, double eps = 1e-12);
 
 }  // namespace neura

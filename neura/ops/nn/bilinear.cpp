@@ -1,4 +1,4 @@
-#include "neura/ops/nn/bilinear.h"
+#include "neura/ops/nn/functions.h"
 
 #include "neura/op/cast_scope.h"
 #include "neura/op/message.h"

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "neura/core/tensor.h"
+#include "neura/ops/nn/functions.h"
 
 namespace neura {
 
@@ -23,7 +24,5 @@ Tensor sparsely_learned_embedding(const Tensor& indices, const Tensor& weight, s
 // number of threads. padding_idx: -1 for none.
 Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, std::int64_t num_weights,
                                 std::int64_t padding_idx, bool scale_grad_by_freq);
-// Classes (int64) of any shape -> their shape and [num_classes], int64; -1: as many as the largest class needs.
-Tensor one_hot(const Tensor& tensor, std::int64_t num_classes = -1);
 
 }  // namespace neura

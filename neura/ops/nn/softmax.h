@@ -6,16 +6,12 @@
 
 namespace neura {
 
-// exp(x) / sum(exp(x)) along `dim`, of a floating tensor of any shape; an integer tensor needs `dtype`, to which the
-// input is converted first. A line of -inf gives NaN. IndexError for a dimension that is not there, DTypeError for
-// complex.
-Tensor softmax(const Tensor& input, int dim, std::optional<DType> dtype = {});
-// log(softmax(x)), computed without overflow or loss of digits.
-Tensor log_softmax(const Tensor& input, int dim, std::optional<DType> dtype = {});
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/softmax.def"
+#include "neura/tables/functions/end.h"
+
 // softmax(-x).
 Tensor softmin(const Tensor& input, int dim, std::optional<DType> dtype = {});
-// softmax, but a line of -inf gives zeros: attention whose mask hides everything.
-Tensor _safe_softmax(const Tensor& input, int dim, std::optional<DType> dtype = {});
 
 // Their gradients from the gradient of the result and the result; differentiable in both.
 Tensor softmax_backward(const Tensor& grad_output, const Tensor& output, int dim);

@@ -60,10 +60,10 @@ Tensor tanhshrink(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor& square_(Tensor& self);
 
-// The n-th derivative of digamma. ValueError where n < 0.
-Tensor polygamma(int n, const Tensor& x);
-// Logarithm of the multivariate gamma function of dimension p >= 1 (ValueError).
-Tensor mvlgamma(const Tensor& x, int p);
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/pointwise.def"
+#include "neura/tables/functions/end.h"
+
 // Sum of (k + q)^-x over k = 0, 1, …; regularised incomplete gamma functions. Differentiable in the second operand
 // alone: NotImplementedError where the first requires a gradient.
 Tensor zeta(const Operand& x, const Operand& q);
@@ -107,16 +107,8 @@ struct isclose_options {
 };
 Tensor isclose(const Tensor& a, const Tensor& b, isclose_options = {});
 bool allclose(const Tensor& a, const Tensor& b, isclose_options = {});
-// True if both have the same sizes and values, whatever their dtypes. (== compares element by element, is_same tells
-// whether two handles mean one tensor.)
-bool equal(const Tensor& a, const Tensor& b);
 
-// x where mask is false, value (a number or a tensor of one element) where it is true; the dtype stays x's.
-Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value);
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, const Operand& value);
-
-// x for x > 0, else weight * x. weight: one element, or one per channel (dimension 1).
-Tensor prelu(const Tensor& x, const Tensor& weight);
 
 // Other names of torch's
 inline Tensor true_divide(const Operand& a, const Operand& b) { return div(a, b); }

@@ -4,12 +4,13 @@
 //   scale
 //
 // A NaN becomes quant_min. scale and zero_point are one number for all, or along an axis one for each place. quant_min
-// and quant_max say how many bits there are, with a sign or without: -128 and 127, 0 and 255, -8 and 7, 0 and 15.
+// and quant_max say how many bits there are, with a sign or without: -128 and 127, 0 and 255, -8 and 7, 0 and 15. Those
+// that Python calls alike: functions.h.
 #pragma once
 #include <cstdint>
 #include <optional>
 
-#include "neura/core/tensor.h"
+#include "neura/ops/quant/functions.h"
 
 namespace neura {
 
@@ -21,9 +22,6 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& input, const Tensor& scale,
                                        std::int64_t quant_min, std::int64_t quant_max);
 Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
                                        std::int64_t quant_min, std::int64_t quant_max);
-// The same with scale and zero_point [input.size(axis)], which are checked.
-Tensor fake_quantize_per_channel_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
-                                        std::int64_t axis, std::int64_t quant_min, std::int64_t quant_max);
 
 struct QuantizeOptions {
   std::optional<std::int64_t> axis = {};                       // of scales and zero points; none: there is one of each
@@ -34,9 +32,6 @@ struct QuantizeOptions {
 // outside of quant_min and quant_max.
 Tensor quantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
                        const QuantizeOptions& options = {});
-// float32 (q - zero_point) scale of int8, uint8 or int32. zero_point may be undefined: 0.
-Tensor dequantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point = {},
-                         std::optional<std::int64_t> axis = {});
 // From the int32 sums of a product to integers again: round(float32(sums) scale) + zero_point, with one product of
 // float32.
 Tensor requantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,

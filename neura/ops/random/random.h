@@ -13,6 +13,10 @@ struct RandomOptions {
   bool requires_grad = false;
 };
 
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/random.def"
+#include "neura/tables/functions/end.h"
+
 Tensor rand(const Shape& size,
             const RandomOptions& = {});  // uniform in [0, 1); of the default dtype where none is given
 Tensor randn(const Shape& size, const RandomOptions& = {});  // standard normal
@@ -35,18 +39,8 @@ Tensor normal(double mean, double std, const Shape& size, const RandomOptions& =
 // 1 with the probability that `input` holds, else 0, in its dtype. ValueError for probabilities outside [0, 1].
 Tensor bernoulli(const Tensor& input, Generator* = nullptr);
 Tensor bernoulli(const Tensor& input, double p, Generator* = nullptr);  // the shape and dtype of input
-// Row by row, `num_samples` positions drawn with the weights `input` ([n] or [rows, n], floating), int64.
-// ValueError for negative or all-zero weights, or too few of them without replacement.
-Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replacement = false, Generator* = nullptr);
-Tensor poisson(const Tensor& input, Generator* = nullptr);  // with the rates `input`, in its dtype
 
 // In place.
-Tensor& uniform_(Tensor& self, double from = 0, double to = 1, Generator* = nullptr);
-Tensor& normal_(Tensor& self, double mean = 0, double std = 1, Generator* = nullptr);
-Tensor& log_normal_(Tensor& self, double mean = 1, double std = 2, Generator* = nullptr);
-Tensor& cauchy_(Tensor& self, double median = 0, double sigma = 1, Generator* = nullptr);
-Tensor& exponential_(Tensor& self, double lambd = 1, Generator* = nullptr);
-Tensor& geometric_(Tensor& self, double p, Generator* = nullptr);
 Tensor& bernoulli_(Tensor& self, double p = 0.5, Generator* = nullptr);
 Tensor& bernoulli_(Tensor& self, const Tensor& p, Generator* = nullptr);
 // Integers: in all of the dtype's exactly representable range from 0 on, in [0, to), in [from, to).

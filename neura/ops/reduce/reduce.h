@@ -1,28 +1,18 @@
 // Reductions: many elements to one. `dim` is one dimension, several, or (empty) all; a negative one counts from the
 // back. With keepdim a reduced dimension stays, of size 1. Dimensions out of range raise IndexError, repeated ones
 // ValueError. NaN wins everywhere, except in the functions whose name begins with nan. Results do not depend on the
-// number of threads. `dtype`: the input is converted to it first. Those that Python calls alike: ops/functions.h.
+// number of threads. `dtype`: the input is converted to it first. Those that Python calls alike: functions.h.
 #pragma once
 #include <optional>
 
-#include "neura/ops/functions.h"
+#include "neura/ops/reduce/functions.h"
 
 namespace neura {
 
-// Sum; of integers and bool in int64. Of nothing: 0.
-Tensor sum(const Tensor& input, const Dims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor& sum_out(Tensor& out, const Tensor& input, const Dims& dim = {}, bool keepdim = false,
                 std::optional<DType> dtype = {});
-Tensor nansum(const Tensor& input, const Dims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-// Mean, of floating and complex numbers (DTypeError otherwise: give a dtype). Of nothing: NaN.
-Tensor mean(const Tensor& input, const Dims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor& mean_out(Tensor& out, const Tensor& input, const Dims& dim = {}, bool keepdim = false,
                  std::optional<DType> dtype = {});
-Tensor nanmean(const Tensor& input, const Dims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-// Product; of integers and bool in int64. Of nothing: 1.
-Tensor prod(const Tensor& input, const Dims& dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
-// Sum of the diagonal of a matrix.
-Tensor trace(const Tensor& input);
 
 // Maximum and minimum (amax, amin), of any ordered dtype; elements that tie share the gradient. Of nothing: IndexError.
 Tensor& amax_out(Tensor& out, const Tensor& input, const Dims& dim = {}, bool keepdim = false);
@@ -41,9 +31,6 @@ Tensor max(const Tensor& input);
 Tensor min(const Tensor& input);
 MaxResult max(const Tensor& input, int dim, bool keepdim = false);
 MinResult min(const Tensor& input, int dim, bool keepdim = false);
-// The index alone; without `dim`, into the flattened input.
-Tensor argmax(const Tensor& input, std::optional<int> dim = {}, bool keepdim = false);
-Tensor argmin(const Tensor& input, std::optional<int> dim = {}, bool keepdim = false);
 
 // True if any, if every element is nonzero: bool; of uint8, uint8.
 Tensor any(const Tensor& input, const Dims& dim = {}, bool keepdim = false);
@@ -59,17 +46,11 @@ struct MomentsResult {
 MomentsResult var_mean(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);
 MomentsResult std_mean(const Tensor& input, const Dims& dim = {}, double correction = 1, bool keepdim = false);
 
-// log(sum(exp(input))), without overflow; integers become the default float.
-Tensor logsumexp(const Tensor& input, const Dims& dim = {}, bool keepdim = false);
-
 // (sum |x|^ord)^(1/ord) of floating and complex numbers; ord may be inf, -inf (largest, smallest |x|) or 0 (how many
 // are not 0). The result is real. At 0 the gradient is 0.
 Tensor vector_norm(const Tensor& input, double ord = 2, const Dims& dim = {}, bool keepdim = false,
                    std::optional<DType> dtype = {});
 Tensor norm(const Tensor& input, double p = 2, const Dims& dim = {}, bool keepdim = false,
             std::optional<DType> dtype = {});
-// Sums over the dimensions that broadcasting from `size` added or expanded. ShapeError if `size` does not broadcast to
-// input's shape.
-Tensor sum_to_size(const Tensor& input, const Shape& size);
 
 }  // namespace neura

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "neura/core/tensor.h"
+#include "neura/ops/reduce/functions.h"
 
 namespace neura {
 
@@ -15,11 +15,7 @@ struct CumulativeResult {
 };
 CumulativeResult cummax(const Tensor& input, int dim);
 CumulativeResult cummin(const Tensor& input, int dim);
-// Running log(sum(exp(input))), of floating numbers.
-Tensor logcumsumexp(const Tensor& input, int dim);
 
-// n-th difference of neighbours; prepend and append are concatenated to the input first. bool: not_equal.
-Tensor diff(const Tensor& input, int n = 1, int dim = -1, const Tensor& prepend = {}, const Tensor& append = {});
 // Area under y by the trapezoidal rule, at steps dx or at points x; and the running area.
 Tensor trapezoid(const Tensor& y, double dx = 1, int dim = -1);
 Tensor trapezoid(const Tensor& y, const Tensor& x, int dim = -1);

@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "neura/ops/functions.h"
+#include "neura/ops/reduce/functions.h"
 
 namespace neura {
 
@@ -19,8 +19,6 @@ using Spacing = std::variant<double, Tensor>;
 std::vector<Tensor> gradient(const Tensor& input, const std::vector<Spacing>& spacing, const Dims& dim = {},
                              int edge_order = 1);
 
-Tensor complex(const Tensor& real, const Tensor& imag);  // of float32 or float64, both the same
-Tensor polar(const Tensor& abs, const Tensor& angle);
 struct FrexpResult {
   Tensor mantissa, exponent;  // |mantissa| in [0.5, 1), int32
 };

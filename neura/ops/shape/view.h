@@ -1,8 +1,9 @@
 // Views: other sizes and strides over the same bytes. All views of a storage see a write; gradients flow to the base.
+// Those that Python calls alike: functions.h.
 #pragma once
 #include <vector>
 
-#include "neura/core/tensor.h"
+#include "neura/ops/shape/functions.h"
 
 namespace neura {
 
@@ -10,34 +11,18 @@ namespace neura {
 Tensor view(const Tensor& input, const Shape& shape);
 // The same, of a copy where no view is possible. `strict`: never copies, throws instead.
 Tensor reshape(const Tensor& input, const Shape& shape, bool strict = false);
-Tensor flatten(const Tensor& input, int start_dim = 0, int end_dim = -1);
-Tensor unflatten(const Tensor& input, int dim, const Shape& sizes);
 Tensor transpose(const Tensor& input, int dim0, int dim1);
-Tensor t(const Tensor& input);   // at most two dimensions
 Tensor mT(const Tensor& input);  // the last two
 Tensor permute(const Tensor& input, const Dims& dims);
-Tensor movedim(const Tensor& input, const Dims& source, const Dims& destination);
-Tensor expand(const Tensor& input, const Shape& shape);  // -1 keeps a size
-Tensor unsqueeze(const Tensor& input, int dim);
 Tensor squeeze(const Tensor& input, const Dims& dim = {});  // all of size 1, or those named that have it
-Tensor select(const Tensor& input, int dim, std::int64_t index);
 // Elements start, start + step, … below end; bounds are clamped and may count from the back, step is positive.
 Tensor slice(const Tensor& input, int dim, std::int64_t start, std::int64_t end = INT64_MAX, std::int64_t step = 1);
 Tensor narrow(const Tensor& input, int dim, std::int64_t start, std::int64_t length);
-Tensor diagonal(const Tensor& input, int offset = 0, int dim1 = 0, int dim2 = 1);
 Tensor unfold(const Tensor& input, int dimension, std::int64_t size, std::int64_t step);
-Tensor as_strided(const Tensor& input, const Shape& size, const Shape& stride,
-                  std::optional<std::int64_t> storage_offset = {});
-Tensor view_as_real(const Tensor& input);     // complex [...] as real [..., 2]
-Tensor view_as_complex(const Tensor& input);  // and back
-Tensor real(const Tensor& input);             // of a complex tensor; itself if real
-Tensor imag(const Tensor& input);             // DTypeError if real
 
 // Several views of one call: none of them may be written in place while recording.
-std::vector<Tensor> unbind(const Tensor& input, int dim = 0);
 std::vector<Tensor> split(const Tensor& input, std::int64_t split_size, int dim = 0);
 std::vector<Tensor> split(const Tensor& input, const std::vector<std::int64_t>& sizes, int dim = 0);
-std::vector<Tensor> chunk(const Tensor& input, std::int64_t chunks, int dim = 0);
 
 // Strides with which `shape` (no -1) shows x's elements in order, or nothing where a copy is needed.
 std::optional<Shape> view_strides(const Spec& x, const Shape& shape);

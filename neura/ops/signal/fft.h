@@ -44,8 +44,8 @@ Tensor ihfftn(const Tensor& input, const Lengths& s = {}, const Dimensions& dim 
 // first n / 2 + 1, not negative.
 Tensor fftfreq(std::int64_t n, double d = 1, const TensorOptions& = {});
 Tensor rfftfreq(std::int64_t n, double d = 1, const TensorOptions& = {});
-// The bin of frequency 0 to the middle of these dimensions (none: all), and back.
-Tensor fftshift(const Tensor& input, const Dimensions& dim = {});
-Tensor ifftshift(const Tensor& input, const Dimensions& dim = {});
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/fft.def"
+#include "neura/tables/functions/end.h"
 
 }  // namespace neura::fft

@@ -7,13 +7,15 @@
 
 namespace neura {
 
+#include "neura/tables/functions/declare.h"
+#include "neura/tables/functions/sort.def"
+#include "neura/tables/functions/end.h"
+
 struct SortResult {
   Tensor values, indices;
 };
 // Sorted along `dim`, and where each element came from. With `stable`, equal elements keep their order.
 SortResult sort(const Tensor& input, int dim = -1, bool descending = false, bool stable = false);
-Tensor argsort(const Tensor& input, int dim = -1, bool descending = false, bool stable = false);
-Tensor msort(const Tensor& input);  // along the first dimension
 // The k largest (or smallest) along `dim`; in order if `sorted`. ValueError if there are fewer than k.
 SortResult topk(const Tensor& input, std::int64_t k, int dim = -1, bool largest = true, bool sorted = true);
 // The k-th smallest, counted from 1.
@@ -56,14 +58,9 @@ Tensor searchsorted(const Tensor& sorted_sequence, Scalar value, bool out_int32 
 Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32 = false, bool right = false);
 Tensor bucketize(Scalar input, const Tensor& boundaries, bool out_int32 = false, bool right = false);
 
-// How often each number from 0 up occurs in a 1-d tensor of integers, or the sum of their weights.
-Tensor bincount(const Tensor& input, const Tensor& weights = {}, std::int64_t minlength = 0);
-// How many elements fall into each of `bins` equal parts of [min, max]; the data's own range if both are 0.
-Tensor histc(const Tensor& input, std::int64_t bins = 100, Scalar min = 0, Scalar max = 0);
-
-// The same with the edges of the bins, which are `bins` equal parts of `range` (the data's own where left out) or
-// given. Each element counts once, or its weight; with density the counts become a density whose integral is 1.
-// Floating.
+// How many elements fall into each bin, and the edges of the bins, which are `bins` equal parts of `range` (the data's
+// own where left out) or given. Each element counts once, or its weight; with density the counts become a density
+// whose integral is 1. Floating.
 struct HistogramOptions {
   std::vector<double> range = {};  // from and to, for each dimension
   Tensor weight = {};

@@ -6,7 +6,7 @@
 #include "neura/autograd/autograd.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/functions.h"
+#include "neura/ops/reduce/functions.h"
 #include "tests/support/close.h"
 
 namespace neura {

@@ -4,7 +4,7 @@
 #include "neura/autograd/autograd.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
-#include "neura/ops/functions.h"
+#include "neura/ops/nn/functions.h"
 #include "neura/ops/reduce/reduce.h"
 #include "tests/support/close.h"
 #include "tests/support/sample.h"

@@ -4,7 +4,7 @@
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
-#include "neura/ops/functions.h"
+#include "neura/ops/nn/functions.h"
 #include "neura/ops/reduce/reduce.h"
 
 namespace neura {

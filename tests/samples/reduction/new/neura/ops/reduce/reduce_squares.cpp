@@ -1,7 +1,7 @@
 // sum_of_squares: a fold of the table of reductions.
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
-#include "neura/ops/functions.h"
+#include "neura/ops/reduce/functions.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/reduce/reduce_common.h"
 
