@@ -254,8 +254,10 @@ Call centred(const Node& n) {
   return [given](const Operands& x) -> Results {
     Tensor t = x[0];
     const Integers sizes = x.integers(1);
+    if (!given.empty() && given.size() != sizes.size())
+      refuse("CenterCropPad", "a size per axis", std::to_string(sizes.size()) + " and " + std::to_string(given.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given.at(i), t.dim());
+      const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given[i], t.dim());
       const std::int64_t have = t.size(dim), want = sizes[i];
       if (want < have) t = narrow(t, dim, (have - want) / 2, want);
       if (want <= have) continue;
