@@ -16,7 +16,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Downloads a URL to the file dst, which appears complete or not at all.
 
     hash_prefix: how the SHA-256 of the content begins, else RuntimeError. progress: a progress bar, on a terminal.
-    OSError where the URL cannot be read.
+    OSError where the URL cannot be read, or not to its end.
     """
     from urllib.request import Request, urlopen
 
@@ -33,6 +33,8 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
                     done += len(block)
                     if progress and sys.stderr.isatty():
                         print(f"\r{done} of {size or '?'} bytes", end="", file=sys.stderr)
+            if done < size:
+                raise errors.IoError(f"{url}: expected {size} bytes, got {done}; the transfer broke off; try again")
             if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
                 raise RuntimeError(
                     f"download_url_to_file: expected a SHA-256 that begins with {hash_prefix}, got {digest.hexdigest()}"

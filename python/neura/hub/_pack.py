@@ -36,7 +36,7 @@ def pack(
     """Writes a model into a folder in Hugging Face's layout, with a manifest, and gives it back as a Package.
 
     folder (path): a new one, or an empty one; it appears complete or not at all. model (Module): whose state dict is
-    written; it is used in evaluation mode, and stays in the mode it has. architecture (str), arguments (dict): which
+    written; it is run in evaluation mode, and each of its modules keeps the mode that it has. architecture (str), arguments (dict): which
     of neura.models it is, and what that takes. example (Tensor): what goes in; what comes out is recorded, and says
     what inputs and outputs are like; the first dimension counts as any size. labels (list of str): of the classes.
     preprocessing: steps such as {"step": "resize", "size": 256}, {"step": "center_crop", "size": 224},
@@ -46,6 +46,7 @@ def pack(
     ValueError for a folder with something in it, ManifestError for what makes no manifest.
     """
     from .. import models, no_grad
+    from ..nn.modes import in_mode
     from ..safetensors import save_file
 
     folder = os.path.abspath(os.path.expanduser(os.fspath(folder)))
@@ -63,11 +64,8 @@ def pack(
         state = {key: value.contiguous() for key, value in model.state_dict().items()}
         save_file(state, os.path.join(made, form.WEIGHTS), {"format": "pt"})
         if example is not None:
-            training = model.training
-            model.eval()
-            with no_grad():
+            with in_mode(model, False), no_grad():
                 output = model(example)
-            model.train(training)
             save_file({"input": example.contiguous(), "output": output.contiguous()}, os.path.join(made, _EXAMPLE))
             manifest["inputs"] = inputs or [_like("input", example)]
             manifest["outputs"] = outputs or [_like("output", output)]
@@ -100,10 +98,10 @@ def _like(name, tensor):
 
 
 def _config(manifest):
-    if manifest["architecture"].startswith("gpt2"):
-        sizes = {"gpt2": (768, 12, 12), "gpt2_medium": (1024, 24, 16), "gpt2_large": (1280, 36, 20)}
-        width, layers, heads = sizes.get(manifest["architecture"], (1600, 48, 25))
-        named = {"n_embd": width, "n_layer": layers, "n_head": heads, **manifest["arguments"]}
+    from ..models.gpt2 import SIZES
+
+    if manifest["architecture"] in SIZES:
+        named = {**SIZES[manifest["architecture"]], **manifest["arguments"]}
         return {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], **named}
     config = {"model_type": "neura", "architecture": manifest["architecture"], "arguments": manifest["arguments"]}
     if manifest["labels"]:

@@ -116,9 +116,11 @@ class Package:
                 raise ManifestError(f"{self.folder}: expected the file {name} of the manifest, got none")
             size = os.path.getsize(path)
             if size != facts["bytes"]:
-                raise HashError(f"{path}: expected {facts['bytes']} bytes, got {size}; fetch the model again")
+                raise HashError(f"{path}: expected {facts['bytes']} bytes, got {size}; fetch it again, with refresh")
             if (got := hash_of(path)) != facts["sha256"]:
-                raise HashError(f"{path}: expected the SHA-256 {facts['sha256']}, got {got}; fetch the model again")
+                raise HashError(
+                    f"{path}: expected the SHA-256 {facts['sha256']}, got {got}; fetch it again, with refresh"
+                )
         return self
 
     def _state(self):

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from .._neura import errors
 from . import _manifest as form
-from ._fetch import fetch, locked, read_url
+from ._fetch import fetch, hash_of, locked, read_url
 from ._package import Package
 from ._problems import HashError, ManifestError, NotFoundError, OfflineError
 
@@ -128,7 +128,7 @@ def get(source, model=None, version=None, *, refresh=False, progress=True, check
     source (str or path): a folder, file:// or http(s):// of a model or of an index of many; or a model's name,
     "name@version", of the index that NEURA_HUB names. model (str): which one of an index, "name" or "name@version".
     version (str): by default the newest. What is in the cache is taken from there, without asking the server, unless
-    refresh is given. progress: show on a terminal how much has come. check: compare all files with their hashes (of
+    refresh is given, which also fetches anew what is damaged there. progress: show on a terminal how much has come. check: compare all files with their hashes (of
     http(s) sources that is always done when they come).
 
     NotFoundError for a model that is not there; OfflineError where it has to be fetched and cannot be; HashError for
@@ -183,7 +183,8 @@ def _of_url(source, model, version, refresh, progress):
         else:
             entry = choose(index(source), model, version, source)
             base, sha256 = _base(source) + quote(entry["path"]) + "/", entry["manifest"]
-            if os.path.isdir(found := snapshot(entry["name"], entry["version"], sha256)):
+            found = snapshot(entry["name"], entry["version"], sha256)
+            if _is_intact(found, sha256) if refresh else os.path.isdir(found):
                 _write(pointer, json.dumps([entry["name"], entry["version"], sha256]).encode())
                 return Package(found)
         data = read_url(base + form.MANIFEST, form.MOST_MANIFEST)
@@ -197,6 +198,8 @@ def _of_url(source, model, version, refresh, progress):
     manifest = form.parsed(data, base + form.MANIFEST, form.problem_of)
     if model is not None and (manifest["name"], manifest["version"]) != (entry["name"], entry["version"]):
         raise ManifestError(f"{base}: expected {entry['name']} {entry['version']}, got {manifest['name']}'s manifest")
+    if refresh:
+        _drop_damaged(manifest, got)
     folder = _complete(base, manifest, data, got, progress)
     _write(pointer, json.dumps([manifest["name"], manifest["version"], got]).encode())
     return Package(folder)
@@ -210,6 +213,27 @@ def _kept(pointer):
     except (OSError, ValueError, TypeError):
         return None
     return folder if os.path.isdir(folder) else None
+
+
+def _is_intact(folder, sha256):
+    """Are a folder of the cache and its manifest, of that hash, as they came?"""
+    try:
+        return hash_of(os.path.join(folder, form.MANIFEST)) == sha256 and Package(folder).check() is not None
+    except (OSError, HashError, ManifestError):
+        return False
+
+
+def _drop_damaged(manifest, sha256):
+    """Takes out of the cache what is no longer as it came, so that it is fetched again."""
+    for facts in manifest["files"].values():
+        blob = cache("blobs", facts["sha256"])
+        with locked(blob + ".lock"):
+            if os.path.exists(blob) and hash_of(blob) != facts["sha256"]:
+                os.unlink(blob)
+    folder = snapshot(manifest["name"], manifest["version"], sha256)
+    with locked(folder + ".lock"):
+        if not _is_intact(folder, sha256):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _complete(base, manifest, data, sha256, progress):

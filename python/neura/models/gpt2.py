@@ -5,6 +5,7 @@ import math
 from .. import nn
 from .._neura import addmm, arange, cat, empty, errors, int64, multinomial, ones, softmax, topk, where, zeros
 from ..autograd.grad_mode import no_grad
+from ..nn.modes import in_mode
 from ._registry import fill, register_model
 
 
@@ -100,7 +101,7 @@ class GPT2Model(nn.Module):
         initializer_range=0.02,
     ):
         super().__init__()
-        if n_embd % n_head:
+        if n_head < 1 or n_embd % n_head:
             raise errors.ValueError(f"GPT2Model: expected n_head to divide n_embd, got {n_head} and {n_embd}")
         if activation_function not in _ACTIVATIONS:
             known = ", ".join(map(repr, _ACTIVATIONS))
@@ -171,7 +172,8 @@ class GPT2LMHeadModel(nn.Module):
         """The tokens and what follows them: [N, T] -> [N, T + max_new_tokens].
 
         temperature: None takes the likeliest token each time; a number above 0 draws, lower is surer. top_k (int):
-        draws among that many. ValueError for another temperature, for no tokens, and for more than n_positions in all.
+        draws among that many. ValueError for another temperature or top_k below 1, for no tokens, and for more than
+        n_positions in all.
 
         >>> import neura
         >>> neura.models.gpt2(vocab_size=9, n_positions=8, n_embd=4, n_layer=1, n_head=2).generate(
@@ -181,18 +183,16 @@ class GPT2LMHeadModel(nn.Module):
         """
         if temperature is not None and not temperature > 0:
             raise errors.ValueError(f"generate: expected a temperature above 0 or None, got {temperature}")
+        if top_k is not None and top_k < 1:
+            raise errors.ValueError(f"generate: expected top_k of at least 1 or None, got {top_k}")
         if input_ids.dim() != 2 or input_ids.shape[1] == 0:
             raise errors.ValueError(f"generate: expected tokens [N, T], got {list(input_ids.shape)}")
-        training, past, fed = self.training, [], input_ids
-        self.eval()
-        try:
-            with no_grad():
-                for _ in range(max_new_tokens):
-                    scores = self(fed, past)[:, -1]
-                    fed = self._next(scores, temperature, top_k, generator)
-                    input_ids = cat([input_ids, fed], 1)
-        finally:
-            self.train(training)
+        past, fed = [], input_ids
+        with in_mode(self, False), no_grad():
+            for _ in range(max_new_tokens):
+                scores = self(fed, past)[:, -1]
+                fed = self._next(scores, temperature, top_k, generator)
+                input_ids = cat([input_ids, fed], 1)
         return input_ids
 
     @staticmethod
@@ -206,13 +206,22 @@ class GPT2LMHeadModel(nn.Module):
         return multinomial(softmax(scores, -1), 1, generator=generator)
 
 
-def _maker(name, width, layers, heads):
+SIZES = {
+    "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12},
+    "gpt2_medium": {"n_embd": 1024, "n_layer": 24, "n_head": 16},
+    "gpt2_large": {"n_embd": 1280, "n_layer": 36, "n_head": 20},
+    "gpt2_xl": {"n_embd": 1600, "n_layer": 48, "n_head": 25},
+}
+
+
+def _maker(name):
+    sizes = SIZES[name]
+
     def make(*, weights=None, progress=True, **kwargs):
-        config = {"n_embd": width, "n_layer": layers, "n_head": heads, **kwargs}
-        return fill(GPT2LMHeadModel(**config), name, weights, progress)
+        return fill(GPT2LMHeadModel(**{**sizes, **kwargs}), name, weights, progress)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"""GPT-2 of {layers} blocks, {width} wide: numbers of tokens [N, T] to scores [N, T, vocab_size].
+    make.__doc__ = f"""GPT-2 of {sizes["n_layer"]} blocks, {sizes["n_embd"]} wide: numbers of tokens [N, T] to scores [N, T, vocab_size].
 
     weights: a file, such as Hugging Face's model.safetensors, or tensors by name. kwargs: what GPT2Model takes.
     ValueError for weights that do not fit.
@@ -220,7 +229,7 @@ def _maker(name, width, layers, heads):
     return register_model()(make)
 
 
-gpt2 = _maker("gpt2", 768, 12, 12)
-gpt2_medium = _maker("gpt2_medium", 1024, 24, 16)
-gpt2_large = _maker("gpt2_large", 1280, 36, 20)
-gpt2_xl = _maker("gpt2_xl", 1600, 48, 25)
+gpt2 = _maker("gpt2")
+gpt2_medium = _maker("gpt2_medium")
+gpt2_large = _maker("gpt2_large")
+gpt2_xl = _maker("gpt2_xl")
