@@ -57,14 +57,19 @@ def _draw(k):
     rho = (tau - (2 * tau).sqrt()) / (2 * k)
     r = _n.where(k < 1e-5, 1 / k + k, (1 + rho * rho) / (2 * rho))
     wrong = ~((k > 0) & (k < math.inf))
+    narrow = k > 1e12  # so that r is almost 1, and then 1, when nothing would be accepted
+    known = wrong | narrow
 
     def propose(at, shape):
         z = (math.pi * uniform(k, shape)).cos()
         f = (1 + r[at] * z) / (r[at] + z)
         c = k[at] * (r[at] - f)
         u = uniform(k, shape)
-        accepted = (c * (2 - c) > u) | ((c / u).log() + 1 - c >= 0) | wrong[at]
+        accepted = (c * (2 - c) > u) | ((c / u).log() + 1 - c >= 0) | known[at]
         side = (uniform(k, shape) - 0.5).sign()
         return side * f.clamp(min=-1, max=1).acos(), accepted
 
-    return _n.where(wrong, math.nan, rejection(propose, _n.empty_like(k)))
+    angle = rejection(propose, _n.empty_like(k))
+    if narrow.any():  # the limit is a normal distribution
+        angle = _n.where(narrow, _n.randn_like(k) / k.sqrt(), angle)
+    return _n.where(wrong, math.nan, angle)
