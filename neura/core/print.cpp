@@ -1,7 +1,4 @@
 #include "neura/core/print.h"
-#include "neura/core/extension.h"
-#include "neura/core/meta.h"
-#include "neura/core/pending.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +6,10 @@
 #include <mutex>
 #include <ostream>
 #include <string_view>
+
+#include "neura/core/extension.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
 
 namespace neura {
 namespace {
