@@ -214,6 +214,8 @@ std::string Tensor::debug_str() const {
 
 namespace {
 
+// What PyTorch calls the node of an operation, where backward_name's own rule gives another name. They belong to no
+// table of operations: some are of PyTorch's functions that are several operations here, and the reverse.
 struct Named {
   std::string_view op;
   const char* node;
@@ -225,7 +227,6 @@ constexpr Named kNodes[] = {
     {"clamp", "ClampBackward1"},
     {"clamp_between", "ClampBackward0"},
     {"clip_grad_norm", "MulBackward0"},
-    {"clone", "CloneBackward0"},
     {"conj_physical", "ConjBackward0"},
     {"convolution_backward_input", "ConvolutionBackward0"},
     {"copy", "CopyBackwards"},
