@@ -33,7 +33,7 @@ double overlap(const Box& a, const Box& b) {  // intersection over union
   return common > 0 && all > 0 ? common / all : 0;
 }
 // Of each class, the best boxes that do not overlap better ones.
-Call suppressed(const Node& n) {
+BoundNode suppressed(const Node& n) {
   const bool centred = n.flag("center_point_box");
   return [centred](const Operands& x) -> Results {
     const Tensor boxes = x[0], scores = x[1];
@@ -140,7 +140,7 @@ struct RegionPool {
     return stack(out);
   }
 };
-Call region_pool(const Node& n) { return RegionPool(n); }
+BoundNode region_pool(const Node& n) { return RegionPool(n); }
 
 // The taps of a convolution, each moved by an offset and weighed by a mask.
 struct Deformable {
@@ -197,7 +197,7 @@ struct Deformable {
     return x.has(3) ? add(y, reshape(x[3], {1, out, 1, 1})) : y;
   }
 };
-Call deformable(const Node& n) { return Deformable{Window(n), n.integer("offset_group", 1)}; }
+BoundNode deformable(const Node& n) { return Deformable{Window(n), n.integer("offset_group", 1)}; }
 
 }  // namespace
 

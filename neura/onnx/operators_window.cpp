@@ -101,7 +101,7 @@ void check_dims(const char* op, int d) {
   if (d > 3) throw NotImplementedError(std::string(op) + " of more than three spatial dimensions is not implemented");
 }
 
-Call convolved(const Node& n) {
+BoundNode convolved(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results { return convolve(w, x[0], x[1], x.maybe(2)); };
 }
 
@@ -115,7 +115,7 @@ Tensor whole_transposed(const Window& w, const Tensor& x, const Tensor& weight) 
          : d == 2 ? conv_transpose2d(x, weight, {}, o)
                   : conv_transpose3d(x, weight, {}, o);
 }
-Call transposed(const Node& n) {
+BoundNode transposed(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     Tensor y = whole_transposed(w, x[0], x[1]);
     const int d = y.dim() - 2;
@@ -173,7 +173,7 @@ Tensor mean_pool(const Tensor& t, const Window& w, const Shape& kernel) {  // of
   o.stride = per(w, d, true);
   return d == 1 ? avg_pool1d(t, kernel, o) : d == 2 ? avg_pool2d(t, kernel, o) : avg_pool3d(t, kernel, o);
 }
-Call averaged(const Node& n) {
+BoundNode averaged(const Node& n) {
   const bool with_padding = n.flag("count_include_pad");
   return [w = Window(n), with_padding](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -243,7 +243,7 @@ Tensor unpadded_places(const Tensor& at, const Tensor& t, const std::vector<Plac
   shape[0] = t.size(0), shape[1] = t.size(1);
   return add(out, mul(arange(shape[0] * shape[1], {int64, t.device(), false}).reshape(shape), plane));
 }
-Call maximal(const Node& n) {
+BoundNode maximal(const Node& n) {
   const bool indices = n.wants(1), column_major = n.flag("storage_order");
   return [w = Window(n), indices, column_major](const Operands& x) -> Results {
     const Shape kernel = kernel_of("MaxPool", w, x[0]);
@@ -255,7 +255,7 @@ Call maximal(const Node& n) {
     return {Value(y.to(dtype)), Value(unpadded_places(at, t, p, column_major))};
   };
 }
-Call unpooled(const Node& n) {
+BoundNode unpooled(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     const Tensor t = x[0], at = x[1].to(int64);
     const Shape kernel = kernel_of("MaxUnpool", w, t);
@@ -283,7 +283,7 @@ Dims spatial_dims(const Tensor& t) {
   return d;
 }
 Tensor norm_of(const Tensor& t, double p, const Dims& d, bool keep) { return pow(sum(pow(abs(t), p), d, keep), 1 / p); }
-Call power_pool(const Node& n) {
+BoundNode power_pool(const Node& n) {
   const double p = n.op == "LpPool" || n.op == "GlobalLpPool" ? double(n.integer("p", 2)) : 2;
   return [w = Window(n), p](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -294,7 +294,7 @@ Call power_pool(const Node& n) {
 }
 
 // Every column is a window; where windows overlap, they add up.
-Call folded(const Node& n) {
+BoundNode folded(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     const Shape image = shape_from(x.integers(1)), block = shape_from(x.integers(2));
     const int d = image.size();
