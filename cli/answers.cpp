@@ -1,6 +1,7 @@
 #include "cli/answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -26,7 +27,9 @@ std::string bar(double part) {
 std::vector<std::size_t> ranked(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {  // NaN is last
+    return values[a] > values[b] || (!std::isnan(values[a]) && std::isnan(values[b]));
+  });
   return order;
 }
 
