@@ -74,7 +74,7 @@ struct ResNet final : nn::Module {
   NEURA_FORWARD("x")
 };
 
-// Of as many layers as the name says.
+// The name says how many layers there are.
 Ref<ResNet> resnet18(const ResNetOptions& = {});
 Ref<ResNet> resnet34(const ResNetOptions& = {});
 Ref<ResNet> resnet50(const ResNetOptions& = {});
