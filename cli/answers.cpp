@@ -1,6 +1,7 @@
 #include "cli/answers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -26,8 +27,14 @@ std::string bar(double part) {
 std::vector<std::size_t> ranked(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {  // NaN is last
+    return values[a] > values[b] || (!std::isnan(values[a]) && std::isnan(values[b]));
+  });
   return order;
+}
+
+std::string json_line(const nlohmann::ordered_json& j) {
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<double> probabilities(nn::Sequential& model, const Tensor& item) {
@@ -42,7 +49,7 @@ void say_classes(const std::string& name, const std::vector<std::string>& classe
   if (json) {
     nlohmann::ordered_json line = {{"file", name}, {"class", classes[order[0]]}, {"probability", p[order[0]]}};
     for (const std::size_t c : order) line["probabilities"][classes[c]] = p[c];
-    std::printf("%s\n", line.dump().c_str());
+    std::printf("%s\n", json_line(line).c_str());
   } else if (alone) {
     for (std::size_t i = 0; i < std::min<std::size_t>(5, order.size()); ++i)
       std::printf("%-12s %9s  %s\n", classes[order[i]].c_str(), percent(p[order[i]]).c_str(), bar(p[order[i]]).c_str());

@@ -1,5 +1,6 @@
 // How results and answers look on a terminal.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace neura::cli {
 std::string percent(double part);                             // "91.5 %"
 std::string bar(double part);                                 // of blocks, 30 for all
 std::vector<std::size_t> ranked(const std::vector<double>&);  // places, the largest number's first
+
+// In one line. Bytes that are no UTF-8, as names of files may have, become U+FFFD.
+std::string json_line(const nlohmann::ordered_json&);
 
 // What the network gives the classes, for one item without the dimension of the batch.
 std::vector<double> probabilities(nn::Sequential& model, const Tensor& item);

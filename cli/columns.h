@@ -14,7 +14,7 @@ struct Column {
   std::string name;
   bool numeric = true;
   double mean = 0, deviation = 1;        // of a numeric one: it goes in as (x - mean) / deviation
-  bool missing = false;                  // some cells had no value: a further input says so, in place of the mean
+  bool missing = false;                  // some cells had no value: the mean goes in, and a further input says so
   std::vector<std::string> values = {};  // of another one: an input for each, 1 where the cell is that; "": no value
   std::int64_t width() const { return numeric ? 1 + missing : std::int64_t(values.size()); }
 };
@@ -35,10 +35,10 @@ struct Columns {
 
 std::string listed(const std::vector<std::string>& names);  // a, b, c
 bool is_missing(const std::string& cell);                   // "", NA, N/A, NaN, null, ?
-// By the header: what stands there most often of a comma, a semicolon and a tabulator.
+// The delimiter is the one of comma, semicolon and tabulator that stands most often in the header.
 data::Cells read_table(const std::string& text, const std::string& name, char* delimiter);
-// What `rows` show of the columns. `as`: "classification", "regression", or empty where the target's values decide:
-// numbers of more than 20 values, or with fractions, are a number to be said. `notes` says what was decided and found.
+// Learns the columns from the rows. as: "classification", "regression", or empty, and the target's values decide: they
+// are a number to be said if they have fractions or more than 20 different values. notes: what was decided and found.
 Columns learn_columns(const data::Cells&, const std::string& target, const std::string& as,
                       std::vector<std::string>& notes);
 std::pair<double, double> column_statistics(const data::Cells&, const std::string& column);  // mean, deviation

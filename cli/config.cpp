@@ -17,10 +17,18 @@ void Config::save(const std::string& folder) const {
   const nlohmann::ordered_json all = {
       {"task", task}, {"data", data}, {"model", model}, {"epochs", epochs},  {"batch_size", batch_size},
       {"lr", lr},     {"seed", seed}, {"quick", quick}, {"settings", knobs}, {"facts", facts}};
+  std::string text;
+  try {
+    text = all.dump(1);
+  } catch (const nlohmann::json::exception&) {  // names and cells are kept as they are, or predictions would differ
+    throw ValueError(
+        "train: expected the data's name, classes and columns to be UTF-8, got other bytes; rename the folders, or "
+        "convert the file: iconv -f latin1 -t utf-8");
+  }
   std::error_code e;
   fs::create_directories(folder, e);
   check<IoError>(!e, [&] { return "cannot make the folder \"" + folder + "\": " + e.message(); });
-  io::write_file(folder + "/config.json", all.dump(1) + "\n");
+  io::write_file(folder + "/config.json", text + "\n");
 }
 
 std::string Config::name() const { return data.empty() ? task : fs::path(data).stem().string(); }

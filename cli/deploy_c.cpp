@@ -25,6 +25,11 @@ std::string identifier(const std::string& text) {
   for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 }
+// Names that would hide another file, example.c or a header of C, or that capi/neura.h has itself (neura_open).
+bool is_taken(const std::string& name) {
+  const char* const taken[] = {"example", "neura", "stdint", "stdio", "stdlib", "string"};
+  return std::any_of(std::begin(taken), std::end(taken), [&](const char* t) { return name == t; });
+}
 std::string upper(std::string text) {
   for (char& c : text) c = char(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -94,7 +99,7 @@ struct Sources {
     std::filesystem::path path(folder);
     if (!path.has_filename()) path = path.parent_path();
     name = identifier(path.filename().string());
-    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name = "model_" + name;
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || is_taken(name)) name = "model_" + name;
     type = name + "_model";
     in = ports(name, "in_", d.file.inputs, d.file.program.input_specs());
     out = ports(name, "out_", d.file.outputs, d.file.program.output_specs());

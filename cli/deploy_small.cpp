@@ -24,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kInText = 64;  // bytes
-
 std::string build_folder(const DeployOptions& o) {
   return fs::absolute(o.build.empty() ? o.output + ".build" : o.build).string();
 }
@@ -154,7 +152,7 @@ std::string plain_bytes(const ProgramFile& f) {
   number(f.metadata.size());
   for (const auto& [key, value] : f.metadata) text(key), text(value);
   graph::Program p = f.program;
-  std::vector<Tensor> tensors;  // small constants are in the text
+  std::vector<Tensor> tensors;  // those that are not in the text
   for (std::size_t i = 0; i < p.externals.size(); ++i) {
     graph::External& e = p.externals[i];
     if (e.kind == graph::External::input || (e.kind == graph::External::constant && p.values[i].bytes() <= kInText))

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "cli/answers.h"
 #include "cli/task.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/file.h"
@@ -200,7 +201,7 @@ class Text final : public Task {
     const std::string text = vocabulary_.decode(more);
     if (o.json) {
       const nlohmann::ordered_json line = {{"prompt", prompt}, {"text", text}};
-      std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+      std::printf("%s\n", json_line(line).c_str());
     } else {
       std::printf("%s%s\n", prompt.c_str(), text.c_str());
     }

@@ -25,7 +25,7 @@ struct Commands {
   PredictOptions predict;
   FileOptions info;
   RunOptions run;
-  ExportOptions to_onnx;
+  ExportOptions exported;
   BenchOptions bench;
   DeployOptions deploy;
   ServeOptions serve;
@@ -176,7 +176,7 @@ void add_models(CLI::App& app, Commands& c) {
   run->add_option("MODEL", c.run.model, "A file .onnx or .neura")->required();
   add_trust(run, c.run.trusted);
   run->add_option("--input", c.run.inputs, "FILE.npy for the next input, or NAME=FILE.npy; once for each input");
-  run->add_option("--output", c.run.output,
+  run->add_option("-o,--output", c.run.output,
                   "Where results go: FILE.npy for one, else a folder of NAME.npy (default: they are printed)");
   add_device(run, c.run.device);
   add_threads(run, c);
@@ -190,14 +190,16 @@ void add_models(CLI::App& app, Commands& c) {
                     "FILE.npy or NAME=FILE.npy (default: numbers from -1 to 1; integers are zero)");
   add_device(bench, c.bench.device);
   add_threads(bench, c);
-  CLI::App* to = app.add_subcommand("export", "Write a model as an ONNX file or a program");
-  to->add_option("MODEL", c.to_onnx.model, "A run's folder, or an ONNX file to be written anew")->required();
-  to->add_option("--output", c.to_onnx.output, "The file .onnx or .neura to write")->required();
-  to->add_option("--opset", c.to_onnx.opset, "Version of ONNX's operators (default 18)")->check(CLI::Range(13, 24));
-  to->add_option("--weights", c.to_onnx.weights,
-                 "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
+  CLI::App* exporting = app.add_subcommand("export", "Write a model as an ONNX file or a program");
+  exporting->add_option("MODEL", c.exported.model, "A run's folder, or an ONNX file to be written anew")->required();
+  exporting->add_option("-o,--output", c.exported.output, "The file .onnx or .neura to write")->required();
+  exporting->add_option("--opset", c.exported.opset, "Version of ONNX's operators (default 18)")
+      ->check(CLI::Range(13, 24));
+  exporting
+      ->add_option("--weights", c.exported.weights,
+                   "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
       ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
-  to->add_option("--batch", c.to_onnx.batch, "Of a run, how many items a file .neura takes at once (default 1)")
+  exporting->add_option("--batch", c.exported.batch, "Of a run, how many items a file .neura takes at once (default 1)")
       ->check(CLI::Range(1, 65536).description(""));
   add_deploy(app, c);
 }
@@ -265,7 +267,7 @@ int run(CLI::App& app, Commands& c) {
 #ifdef NEURA_ONNX
   if (app.got_subcommand("run")) return run_model(c.run);
   if (app.got_subcommand("bench")) return bench_model(c.bench);
-  if (app.got_subcommand("export")) return export_model(c.to_onnx);
+  if (app.got_subcommand("export")) return export_model(c.exported);
   if (app.got_subcommand("deploy")) return deploy(c.deploy);
 #endif
   if (app.got_subcommand("hub")) return hub(c.hub);

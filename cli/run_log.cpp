@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/answers.h"
 #include "neura/core/error.h"
 #include "neura/core/file.h"
 
@@ -37,7 +38,7 @@ void RunLog::add(std::int64_t step, double place, const std::map<std::string, do
   for (const auto& [name, value] : values) line[name] = value;
   for (const auto& [name, text] : texts) line[name] = text;
   std::ofstream out(path_, std::ios::app | std::ios::binary);
-  out << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n" << std::flush;
+  out << json_line(line) << "\n" << std::flush;
   check<IoError>(bool(out), [&] { return "cannot write \"" + path_ + '"'; });
   lines_.push_back(line);
 }

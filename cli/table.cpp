@@ -151,7 +151,7 @@ class Table final : public Task {
       if (!json)
         std::printf("row %lld: %s %s\n", static_cast<long long>(row), classes_[best].c_str(), percent(p[best]).c_str());
     }
-    if (json) std::printf("%s\n", line.dump().c_str());
+    if (json) std::printf("%s\n", json_line(line).c_str());
   }
 
   Columns columns_;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Sees that neighbouring lines #include "neura/..." are in the order of their paths; a source's own header comes first.
-Not in neura/backend, where the order has reasons: there files are included inside namespaces and between macros.
+"""Sees that neighbouring lines #include "neura/...", "cli/..." or "tests/..." are in the order of their paths, and those
+of <...> among themselves; a source's own header comes first. Not in neura/backend, where the order has reasons: there
+files are included inside namespaces and between macros.
 
     check_includes.py [--fix] [ROOT]
 """
@@ -9,15 +10,15 @@ import re
 import subprocess
 import sys
 
-LINE = re.compile(r'#include "(neura/[^"]+\.h)"')
+LINES = [re.compile(r'#include "((?:neura|cli|tests)/[^"]+\.h)"'), re.compile(r"#include <([^>]+)>")]
 PATTERNS = ("*.h", "*.cpp", "*.cu", "*.cuh", ":!neura/backend")
 
 
-def runs(lines):
-    """Places of neighbouring lines that include headers."""
+def runs(lines, kind):
+    """Places of neighbouring lines that include headers of a kind."""
     begin = None
     for i, line in enumerate([*lines, ""]):
-        if LINE.match(line):
+        if kind.match(line):
             begin = i if begin is None else begin
         elif begin is not None:
             yield begin, i
@@ -28,8 +29,10 @@ def in_order(path, lines):
     """The lines as they should be."""
     lines = list(lines)
     own = str(pathlib.PurePosixPath(path).with_suffix(".h"))
-    for begin, end in runs(lines):
-        lines[begin:end] = sorted(lines[begin:end], key=lambda line: (LINE.match(line)[1] != own, LINE.match(line)[1]))
+    for kind in LINES:
+        for begin, end in runs(lines, kind):
+            names = {line: kind.match(line)[1] for line in lines[begin:end]}
+            lines[begin:end] = sorted(lines[begin:end], key=lambda line: (names[line] != own, names[line]))
     return lines
 
 

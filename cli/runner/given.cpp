@@ -1,15 +1,16 @@
 #include "cli/runner/given.h"
 
+#include <cerrno>
+
 #include "cli/npy.h"
 #include "cli/ports.h"
 #include "cli/runner/within.h"
 #include "neura/core/number_text.h"
+#include "neura/core/scalar_range.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::cli {
 namespace {
-
-bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
 
 // As the input has it; integers are read as such, so that none is rounded.
 Tensor numbers(const std::string& name, const Spec& s, const std::string& text) {
@@ -31,9 +32,12 @@ Tensor numbers(const std::string& name, const Spec& s, const std::string& text) 
     const std::string& word = words[words.size() == 1 ? 0 : std::size_t(i)];
     double real = 0;
     char* end = nullptr;
+    errno = 0;
     const long long whole = std::strtoll(word.c_str(), &end, 10);
+    const bool fits = errno == 0 && in_range(std::int64_t(whole), s.dtype);
     expect(integral ? !*end && end != word.c_str() : parse_number(word, real),
            std::string(integral ? "whole numbers (or " : "numbers (or ") + kFiles + ")", "\"" + word + "\"");
+    expect(!integral || fits, std::string("numbers that ") + neura::name(s.dtype) + " holds", "\"" + word + "\"");
     (integral ? Scalar(std::int64_t(whole)) : Scalar(real)).store(s.dtype, to + i * size_of(s.dtype));
   }
   return t;
@@ -48,7 +52,7 @@ Tensor checked(const std::string& name, const Spec& s, const Tensor& t, const st
   return t;
 }
 Tensor of_file(const std::string& name, const Spec& s, const std::string& path) {
-  if (ends_with(path, ".npy")) return checked(name, s, read_npy(path), path);
+  if (path.ends_with(".npy")) return checked(name, s, read_npy(path), path);
   const auto all = tensors_in(path);
   const Tensor* t = all.size() == 1 ? &all[0].second : nullptr;
   for (const auto& item : all)
@@ -64,7 +68,7 @@ std::vector<Tensor> given(const std::vector<std::string>& names, const std::vect
   std::vector<Tensor> all(names.size());
   for (const std::string& word : values) {
     const auto [name, value] = parted(word);
-    if (name.empty() && ends_with(value, ".safetensors")) {
+    if (name.empty() && value.ends_with(".safetensors")) {
       bool used = false;
       for (const auto& [own, tensor] : tensors_in(value))
         for (std::size_t i = 0; i < names.size(); ++i)
@@ -72,8 +76,8 @@ std::vector<Tensor> given(const std::vector<std::string>& names, const std::vect
       if (used) continue;
     }
     const std::size_t at = place_of(name, names, all);
-    all[at] = ends_with(value, ".npy") || ends_with(value, ".safetensors") ? of_file(names[at], specs[at], value)
-                                                                           : numbers(names[at], specs[at], value);
+    const bool is_file = value.ends_with(".npy") || value.ends_with(".safetensors");
+    all[at] = is_file ? of_file(names[at], specs[at], value) : numbers(names[at], specs[at], value);
   }
   return all;
 }

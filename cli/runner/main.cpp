@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <new>
 
+#include "cli/npy.h"
 #include "cli/ports.h"
 #include "cli/progress.h"
-#include "cli/npy.h"
 #include "cli/runner/given.h"
 #include "cli/runner/within.h"
 #include "neura/autograd/grad_mode.h"

@@ -11,7 +11,7 @@ ProgramFile load_within(const std::string& self, const Appended&);
 // The files that its inputs may come from, for errors, and what --help says of a value.
 extern const char* const kFiles;
 extern const char* const kValueHelp;
-// Of a file .safetensors, by name.
+// The tensors of a file .safetensors, by name.
 std::vector<std::pair<std::string, Tensor>> tensors_in(const std::string& path);
 
 }  // namespace neura::cli

@@ -48,14 +48,9 @@ class Reader {
       if (e.kind == graph::External::input || e.tensor) continue;
       at_ = plain_aligned(at_);
       const Spec& s = p.values[i];
-      check<FormatError>(s.bytes() <= source_.size() - at_,
+      check<FormatError>(at_ <= source_.size() && s.bytes() <= source_.size() - at_,
                          [] { return std::string("expected a whole model, got a part"); });
-      auto* held = new std::shared_ptr<io::Mapping>(source_.mapping());
-      const auto release = [](Storage* storage) {
-        delete static_cast<std::shared_ptr<io::Mapping>*>(storage->context);
-      };
-      Storage* pages = Storage::wrap(source_.mapping()->data + at_, s.bytes(), release, held);
-      e.tensor = Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, pages)));
+      e.tensor = Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, io::storage_of(source_.mapping(), at_, s.bytes()))));
       at_ += s.bytes();
     }
   }

@@ -38,7 +38,8 @@ struct Backend {
   const void*
       rows[int(Family::count)];  // each an aggregate with one `const RowKernel*` per row of the family, in order
   const ConvertTable* convert;   // of the cpu
-  // Of other devices: a row's kernel over a plan; to = from, converted and broadcast, on one device.
+  // Devices other than the cpu. execute runs a row's kernel over a plan; assign is to = from, converted and broadcast,
+  // both on one device.
   Failed (*execute)(int index, const Plan&, LineFn*, const double* attributes, int count);
   Failed (*assign)(const View& to, const View& from);
 #define KERNELS(name) const name##_kernels* name;

@@ -18,8 +18,8 @@ class Context {
     if (!blocks_.empty()) release();
   }
 
-  // Of the device; uninitialised, 64-byte aligned, gone when the call ends. `bytes` may be 0. For operations and the
-  // cpu's kernels. Device back ends have their own scratch memory (cuda/runtime/scratch.h).
+  // Memory of the device, uninitialised and 64-byte aligned, which is gone when the call ends. `bytes` may be 0. For
+  // operations and the cpu's kernels. Device back ends have their own scratch memory (cuda/runtime/scratch.h).
   void* scratch(std::size_t bytes);
   template <class T> T* scratch_of(std::int64_t n) { return static_cast<T*>(scratch(std::size_t(n) * sizeof(T))); }
 

@@ -14,7 +14,7 @@ struct Line {  // contiguous operands of the computing dtype
 };
 using LineFn = void(const Line&);
 
-// Of a row, for people: a library that only runs programs has no such texts.
+// What a row says of itself to people. A library that only runs programs leaves these texts out.
 #ifdef NEURA_INFERENCE
 #define NEURA_ROW_TEXT(text) ""
 #else

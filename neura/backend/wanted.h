@@ -28,10 +28,10 @@ constexpr bool equal(const char* a, const char* b) {
 }
 
 #ifdef NEURA_INFERENCE
-struct Call {
+struct KernelCall {
   const char *operation, *table, *entry;
 };
-inline constexpr Call kCalls[] = {
+inline constexpr KernelCall kCalls[] = {
 #define NEURA_OPERATION(...)
 #define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
 #include "neura/tables/inference_ops.def"
@@ -50,17 +50,17 @@ constexpr bool operation(const char* name) {
     if (equal(own, name)) return true;
   return false;
 }
-struct Row {
+struct WantedRow {
   const char* name;
   DTypeSet dtypes;
 };
-inline constexpr Row kRows[] = {
+inline constexpr WantedRow kRows[] = {
 #define WANTED_ROW(name, ...) {#name, __VA_ARGS__},
 #include NEURA_WANTED
     {"", 0}};
 // The dtypes in which the one program calls this row.
 constexpr DTypeSet dtypes_of_row(const char* name) {
-  for (const Row& own : kRows)
+  for (const WantedRow& own : kRows)
     if (equal(own.name, name)) return own.dtypes;
   return 0;
 }
@@ -86,7 +86,7 @@ constexpr bool conversion(DType from, DType to) {
 // Is this entry of <table>_kernels in the library?
 constexpr bool kernel([[maybe_unused]] const char* table, [[maybe_unused]] const char* entry) {
 #ifdef NEURA_INFERENCE
-  for (const Call& c : kCalls)
+  for (const KernelCall& c : kCalls)
     if (equal(c.table, table) && equal(c.entry, entry) && operation(c.operation)) return true;
   return false;
 #else
@@ -94,7 +94,7 @@ constexpr bool kernel([[maybe_unused]] const char* table, [[maybe_unused]] const
 #endif
 }
 
-// Of an entry of a table within a back end: null where it is not wanted.
+// A function of a back end's own table; null in a library that does not want it.
 template <bool is_wanted, class F> constexpr F* kept(F* f) { return is_wanted ? f : nullptr; }
 
 }  // namespace in_build

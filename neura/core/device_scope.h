@@ -12,7 +12,7 @@ namespace neura {
 
 Device default_device();                // the innermost scope's, else the one that was set, else the cpu
 std::optional<Device> chosen_device();  // the same, where a scope or a set default chose it
-// Of this thread, outside of its scopes; none: the cpu again.
+// Where this thread makes tensors outside of its scopes; none: on the cpu again.
 void set_default_device(std::optional<Device>);
 
 // Scopes of a thread end in the order opposite to that in which they began.

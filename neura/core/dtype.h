@@ -51,8 +51,8 @@ inline constexpr DTypeSet floating = of(Category::floating), complexes = of(Cate
 inline constexpr DTypeSet halves = bit(DType::float16) | bit(DType::bfloat16);
 inline constexpr DTypeSet ordered = floating | integers | booleans, numbers = floating | integers | complexes;
 inline constexpr DTypeSet all = numbers | booleans;
-// What a library has kernels for: all, but for one that is to be small (CMake's NEURA_INFERENCE, NEURA_WANTED). It
-// refuses programs with other dtypes (graph/parse.cpp).
+// The dtypes that the library has kernels for: all of them, unless it is to be small (CMake's NEURA_INFERENCE and
+// NEURA_WANTED); such a library refuses programs with other dtypes (graph/parse.cpp).
 #ifdef NEURA_WANTED
 inline constexpr DTypeSet compiled = 0
 #define WANTED_DTYPE(id) | bit(DType::id)
@@ -66,7 +66,7 @@ inline constexpr DTypeSet compiled = ~DTypeSet{0};
 #endif
 }  // namespace dtypes
 
-// Of an operand: where there are no others, the compiler leaves out what is for others.
+// The dtype of an operand, which is one of those compiled for: so the compiler leaves out what is for others.
 template <int i = 0> [[gnu::always_inline]] constexpr DType compiled_dtype(DType d) {
   if constexpr (i == kDTypes) __builtin_unreachable();
   else if constexpr (dtypes::compiled >> i & 1) return d == DType(i) ? DType(i) : compiled_dtype<i + 1>(d);

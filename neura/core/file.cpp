@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "neura/core/error.h"
+#include "neura/core/storage.h"
 
 namespace neura::io {
 namespace {
@@ -55,6 +56,13 @@ Mapping::Mapping(std::span<const std::byte> borrowed)
     : data(const_cast<std::byte*>(borrowed.data())), size(borrowed.size()), borrowed_(true) {}
 Mapping::~Mapping() {
   if (data && !borrowed_) ::munmap(data - before_, before_ + size);
+}
+
+Storage* storage_of(std::shared_ptr<Mapping> mapping, std::uint64_t begin, std::size_t bytes) {
+  std::byte* at = mapping->data + begin;
+  auto* held = new std::shared_ptr<Mapping>(std::move(mapping));
+  const auto release = [](Storage* s) { delete static_cast<std::shared_ptr<Mapping>*>(s->context); };
+  return Storage::wrap(at, bytes, release, held);
 }
 
 Source::Source(const std::string& path, bool mmap) : name_(path) {

@@ -8,6 +8,10 @@
 #include <string>
 #include <string_view>
 
+namespace neura {
+struct Storage;
+}
+
 namespace neura::io {
 
 // A file in memory, page by page as it is used. Writes here are private, not to the file. If the file is truncated
@@ -24,6 +28,9 @@ struct Mapping {
   std::uint64_t before_ = 0;  // bytes of the first page before `data`
   bool borrowed_ = false;
 };
+
+// The bytes of a mapping from `begin` on, as a storage that keeps the mapping.
+Storage* storage_of(std::shared_ptr<Mapping>, std::uint64_t begin, std::size_t bytes);
 
 // Bytes at rest: a file or a piece of memory, and the name that errors use for it.
 class Source {

@@ -3,11 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>

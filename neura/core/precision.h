@@ -6,7 +6,7 @@
 
 namespace neura {
 
-// Of products of matrices, of the whole process: "highest" (at first) keeps float32, "high" and "medium" allow TF32.
+// How the whole process multiplies matrices: "highest" (at first) keeps float32, "high" and "medium" allow TF32.
 // ValueError for other words. The environment variable NEURA_MATMUL_ALLOW_TF32=1 starts with "high".
 void set_float32_matmul_precision(std::string_view precision);
 const char* get_float32_matmul_precision();

@@ -1,7 +1,4 @@
 #include "neura/core/print.h"
-#include "neura/core/extension.h"
-#include "neura/core/meta.h"
-#include "neura/core/pending.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +6,10 @@
 #include <mutex>
 #include <ostream>
 #include <string_view>
+
+#include "neura/core/extension.h"
+#include "neura/core/meta.h"
+#include "neura/core/pending.h"
 
 namespace neura {
 namespace {
@@ -213,6 +214,8 @@ std::string Tensor::debug_str() const {
 
 namespace {
 
+// What PyTorch calls the node of an operation, where backward_name's own rule gives another name. They belong to no
+// table of operations: some are of PyTorch's functions that are several operations here, and the reverse.
 struct Named {
   std::string_view op;
   const char* node;
@@ -224,7 +227,6 @@ constexpr Named kNodes[] = {
     {"clamp", "ClampBackward1"},
     {"clamp_between", "ClampBackward0"},
     {"clip_grad_norm", "MulBackward0"},
-    {"clone", "CloneBackward0"},
     {"conj_physical", "ConjBackward0"},
     {"convolution_backward_input", "ConvolutionBackward0"},
     {"copy", "CopyBackwards"},

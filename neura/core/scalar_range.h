@@ -5,7 +5,7 @@
 namespace neura {
 
 bool holds(DType integers, std::int64_t value);
-// Of a whole number: does an integer dtype hold it? True of every other number and dtype.
+// False for a whole number that an integer dtype does not hold; true for every other number and dtype.
 inline bool in_range(const Scalar& value, DType dtype) {
   if (category(dtype) != Category::integer || value.category() != Category::integer) return true;
   return holds(dtype, value.integer());

@@ -39,7 +39,8 @@ Labelled files_by_class(const std::string& root, std::span<const std::string> en
   for (std::size_t label = 0; label < all.classes.size(); ++label)
     for (const fs::path& file : entries(fs::path(root) / all.classes[label]))
       if (ends_in(file, endings)) all.files.emplace_back(file.string(), std::int64_t(label));
-  check<IoError>(!all.files.empty(), [&] { return "no files CLASS/NAME" + endings[0] + " in \"" + root + "\""; });
+  check<IoError>(!all.files.empty(),
+                 [&] { return "expected files CLASS/NAME" + endings[0] + " in \"" + root + "\", got none"; });
   return all;
 }
 

@@ -41,8 +41,8 @@ class JpegReader {
 // `apply_exif_orientation`: turned as the camera was.
 Tensor decode_jpeg(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
                    bool apply_exif_orientation = false, const std::string& name = "jpeg");
-// Of a uint8 tensor, [height, width] or [1 or 3 channels, height, width]. DTypeError, ShapeError; ValueError for a
-// quality outside 1 … 100.
+// The image is a uint8 tensor, [height, width] or [1 or 3 channels, height, width]. DTypeError, ShapeError; ValueError
+// for a quality outside 1 … 100.
 std::string encode_jpeg(const Tensor& image, int quality = 75);
 
 }  // namespace neura::data

@@ -16,7 +16,7 @@ enum class ImageMode { unchanged, gray, gray_alpha, rgb, rgb_alpha };
 Tensor read_png(const std::string& path, ImageMode mode = ImageMode::unchanged);
 Tensor decode_png(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
                   const std::string& name = "png");
-// Of a uint8 tensor, [height, width] or [1 to 4 channels, height, width]. DTypeError, ShapeError, IoError.
+// The image is a uint8 tensor, [height, width] or [1 to 4 channels, height, width]. DTypeError, ShapeError, IoError.
 void write_png(const std::string& path, const Tensor& image);
 std::string encode_png(const Tensor& image);
 

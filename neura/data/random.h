@@ -36,7 +36,7 @@ class Draws {
   unsigned used_ = 4;
 };
 
-// Of a transform: its own generator's, or the scope's.
+// The draws of a transform: from its own generator, or else from the scope's.
 inline Draws draws_of(Generator* own) { return Draws(own ? *own : generator()); }
 
 }  // namespace neura::data

@@ -34,7 +34,7 @@ struct RandomSamplerOptions {
 };
 class RandomSampler final : public Sampler {
  public:
-  // Of items 0 … size - 1. ValueError for sizes below 0 and for samples of nothing.
+  // Draws items 0 … size - 1. ValueError for sizes below 0, and for samples of nothing.
   explicit RandomSampler(std::int64_t size, RandomSamplerOptions = {});
   std::int64_t size() const override { return samples_; }
   std::vector<std::int64_t> indices(Generator&) const override;

@@ -36,8 +36,8 @@ class SharedBlock {
   SharedBlock(SharedBlock&&) noexcept;
   ~SharedBlock();
   static SharedBlock create(std::size_t bytes);  // OutOfMemoryError, IoError
-  // Of another process's file, which is taken over and closed; tells `returns` its number whenever its last tensor
-  // goes.
+  // Maps the file of another process, takes it over and closes it. Tells `returns` the number whenever the last tensor
+  // of the block goes.
   static SharedBlock open(int file, const Returns& returns, std::int64_t number);
   static SharedBlock local(std::size_t bytes);  // memory of this process alone
 

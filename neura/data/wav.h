@@ -35,9 +35,9 @@ struct WavOptions {
 Wav read_wav(const std::string& path, const WavOptions& options = {});
 Wav decode_wav(std::span<const std::byte> bytes, const WavOptions& options = {}, const std::string& name = "wav");
 
-// Of uint8, int16, int32, float32 or float64 [channels, frames] or [frames], as decode_wav gives them; without an
-// encoding, the dtype's own. Numbers are rounded to the encoding's nearest, beyond its range to its ends; NaN becomes
-// silence. RF64 from 4 GiB on. DTypeError, ShapeError, ValueError; IoError.
+// The samples are uint8, int16, int32, float32 or float64, [channels, frames] or [frames], as decode_wav gives them.
+// Without an encoding it is the dtype's own. Numbers are rounded to the encoding's nearest, beyond its range to its
+// ends; NaN becomes silence. RF64 from 4 GiB on. DTypeError, ShapeError, ValueError; IoError.
 std::string encode_wav(const Tensor& samples, std::int64_t sample_rate, std::optional<WavEncoding> encoding = {});
 void write_wav(const std::string& path, const Tensor& samples, std::int64_t sample_rate,
                std::optional<WavEncoding> encoding = {});

@@ -8,7 +8,8 @@ namespace neura::graph {
 Program without_dead(const Program&);
 // What checks values goes, too: for formats that have no such call.
 Program without_checks(const Program&);
-// Of equal calls on the same values the first is kept. Not of calls that draw, write or vary, nor across regions.
+// Equal calls on the same values become one, the first. Calls that draw, write or vary are left as they are, and so are
+// calls of different regions.
 Program without_repeats(const Program&);
 // What depends on constants alone is computed now, up to 64 KiB a value; views of constants stay.
 Program folded(const Program&);

@@ -20,7 +20,6 @@ using nlohmann::json;
 constexpr int kFormat = 1;  // raised when a reader of today would misread what we write
 constexpr const char* kText = "neura.program";
 constexpr const char* kSignature = "neura.signature";
-constexpr std::size_t kInText = 64;  // bytes of a constant that is written in the text
 
 // Given names, then the program's own, then input_0; each once.
 std::vector<std::string> filled(const char* what, const std::vector<std::string>& given,

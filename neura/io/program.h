@@ -13,6 +13,9 @@ namespace io {
 class Source;
 }
 
+// A constant of at most so many bytes stands in the program's text; others are tensors of the file.
+inline constexpr std::size_t kInText = 64;
+
 struct ProgramNames {
   std::vector<std::string> inputs = {}, outputs = {};  // missing ones: the program's, or input_0, output_0
   Metadata metadata = {};                              // the user's own; keys that begin with "neura" are taken

@@ -170,11 +170,10 @@ void check_bools(const std::string& file, const io::Header& header, const io::Te
 // A tensor over the pages of a mapping, which lives as long as it does; undefined if they are not aligned to its
 // elements, which is the writer's choice. Nothing may be touched beyond it: the next tensor begins there.
 Tensor in_place(const io::Source& source, std::uint64_t begin, const Spec& spec) {
-  std::byte* at = source.mapping()->data + begin;
+  const std::byte* at = source.mapping()->data + begin;
   if (!spec.bytes() || reinterpret_cast<std::uintptr_t>(at) % std::size_t(size_of(to_real(spec.dtype)))) return {};
-  auto* held = new std::shared_ptr<io::Mapping>(source.mapping());
-  const auto release = [](Storage* s) { delete static_cast<std::shared_ptr<io::Mapping>*>(s->context); };
-  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, Storage::wrap(at, spec.bytes(), release, held))));
+  Storage* pages = io::storage_of(source.mapping(), begin, spec.bytes());
+  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, pages)));
 }
 
 Tensor read_tensor(const io::Source& source, std::uint64_t begin, const Spec& spec) {

@@ -24,10 +24,6 @@ Ref<nn::LayerNorm> norm_of(const Gpt2Options& o) {
   return make<nn::LayerNorm>(Shape{o.n_embd}, nn::LayerNormOptions{.eps = o.layer_norm_epsilon});
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 std::string replaced(std::string text, const std::string& old, const std::string& by) {
   const std::size_t at = text.find(old);
   return at == std::string::npos ? text : text.replace(at, old.size(), by);
@@ -89,8 +85,9 @@ GPT2Model::GPT2Model(const Gpt2Options& o) {
     return "GPT2Model: expected n_head to divide n_embd, got " + std::to_string(o.n_head) + " and " +
            std::to_string(o.n_embd);
   });
-  check<ValueError>(o.activation_function == "gelu_new" || o.activation_function == "gelu", [&] {
-    return "GPT2Model: expected activation_function \"gelu_new\" or \"gelu\", got \"" + o.activation_function + '"';
+  const std::string& f = o.activation_function;
+  check<ValueError>(f == "gelu_new" || f == "gelu_pytorch_tanh" || f == "gelu", [&] {
+    return "GPT2Model: expected activation_function \"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\", got \"" + f + '"';
   });
   wte = make<nn::Embedding>(o.vocab_size, o.n_embd);
   wpe = make<nn::Embedding>(o.n_positions, o.n_embd);
@@ -136,9 +133,9 @@ nn::StateDict published_names(const nn::StateDict& published) {
   const bool bare = published.contains("wte.weight");
   nn::StateDict out;
   for (const auto& [name, tensor] : published) {
-    if (ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")) continue;
+    if (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")) continue;
     std::string here = replaced(replaced(name, ".mlp.linear_1.", ".mlp.0."), ".mlp.linear_2.", ".mlp.3.");
-    if (bare && here.rfind("lm_head.", 0) != 0) here = "transformer." + here;
+    if (bare && !here.starts_with("lm_head.")) here = "transformer." + here;
     out.set(here, tensor);
   }
   const std::string tied = "transformer.wte.weight";

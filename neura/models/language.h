@@ -15,7 +15,7 @@ namespace neura::models {
 struct Gpt2Options {  // by the words of Hugging Face's config.json
   std::int64_t vocab_size = 50257, n_positions = 1024, n_embd = 768, n_layer = 12, n_head = 12;
   std::optional<std::int64_t> n_inner = {};      // width inside the MLPs: 4 n_embd
-  std::string activation_function = "gelu_new";  // or "gelu"
+  std::string activation_function = "gelu_new";  // or "gelu_pytorch_tanh", the same; or "gelu"
   double resid_pdrop = 0.1, embd_pdrop = 0.1, attn_pdrop = 0.1;
   double layer_norm_epsilon = 1e-5, initializer_range = 0.02;
 };

@@ -1,7 +1,7 @@
 // Residual networks (He et al., 2015), by torchvision's names, so that its weights load by name.
 //
 //   auto net = models::resnet18({.num_classes = 10});
-//   net->load_state_dict(io::load("resnet18.safetensors"));
+//   net->load_state_dict(neura::load("resnet18.safetensors"));
 #pragma once
 #include <array>
 
@@ -74,7 +74,7 @@ struct ResNet final : nn::Module {
   NEURA_FORWARD("x")
 };
 
-// Of as many layers as the name says.
+// The name says how many layers there are.
 Ref<ResNet> resnet18(const ResNetOptions& = {});
 Ref<ResNet> resnet34(const ResNetOptions& = {});
 Ref<ResNet> resnet50(const ResNetOptions& = {});

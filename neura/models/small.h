@@ -40,8 +40,8 @@ struct Standardize final : nn::Module {
   NEURA_FORWARD("input")
 };
 
-// Of uint8 pictures [N, 1, height, width], as files of Fashion-MNIST hold them, to scores [N, num_classes]. cnn: two
-// convolutions and two linear layers; mlp: three linear layers.
+// From uint8 pictures [N, 1, height, width], as files of Fashion-MNIST hold them, to scores [N, num_classes].
+// fashion_cnn has two convolutions and two linear layers, fashion_mlp three linear layers.
 struct FashionOptions {
   std::int64_t num_classes = 10, height = 28, width = 28;
 };

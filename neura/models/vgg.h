@@ -23,7 +23,7 @@ struct VGG final : nn::Module {
   NEURA_LAYER(VGG, features, classifier)
   NEURA_FORWARD("x")
 };
-// Of as many layers as the name says; _bn: with batch norm.
+// The name says how many layers there are; _bn: with batch norm.
 Ref<VGG> vgg11(const VggOptions& = {});
 Ref<VGG> vgg11_bn(const VggOptions& = {});
 Ref<VGG> vgg13(const VggOptions& = {});

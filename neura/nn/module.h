@@ -106,9 +106,8 @@ class Module {
   using ForwardHook = std::function<void(Module&, const Args&, Value& result)>;
   std::uint64_t register_forward_pre_hook(PreHook);
   std::uint64_t register_forward_hook(ForwardHook);
-  // f sees, once per backward, the gradients of the call's tensor arguments and those of its results. It may
-  // replace the former.
-  // An argument that requires no gradient has an undefined one.
+  // f sees, once per backward, the gradients of the call's tensor arguments and those of its results, and may replace
+  // the former. The gradient of an argument that requires none is undefined.
   using BackwardHook =
       std::function<void(Module&, std::vector<Tensor>& grad_input, const std::vector<Tensor>& grad_output)>;
   std::uint64_t register_full_backward_hook(BackwardHook);

@@ -1,4 +1,4 @@
-// A model becomes a program: names become slots, nodes bound calls, what depends on no input is computed once.
+// A model is compiled: names become slots, nodes become functions, and what depends on no input is computed once.
 #include <algorithm>
 #include <set>
 
@@ -52,7 +52,7 @@ Versions versions_of(const std::vector<OpsetProto>& imports) {
 
 class Compiler {
  public:
-  Compiler(const ModelProto& model, Program& program) : model_(model), program_(program) {
+  Compiler(const ModelProto& model, CompiledModel& compiled) : model_(model), compiled_(compiled) {
     for (const FunctionProto& f : model.functions) functions_[key(f.domain, f.name, f.overload)] = &f;
   }
   void compile() {
@@ -62,13 +62,13 @@ class Compiler {
     add_initializers(scope, model_.graph);
     for (const ValueInfoProto& v : model_.graph.input) {
       if (scope.names.count(v.name)) continue;  // an initializer: IR versions below 4 list them here, too
-      program_.inputs.push_back(v);
+      compiled_.inputs.push_back(v);
       scope.graph.inputs.push_back(scope.slot(v.name));
     }
-    program_.outputs = model_.graph.output;
+    compiled_.outputs = model_.graph.output;
     add_nodes(scope, model_.graph.node);
     if (!unknown_.empty()) refuse_unknown();
-    program_.main = finish(scope, model_.graph.output);
+    compiled_.main = finish(scope, model_.graph.output);
   }
 
  private:
@@ -91,10 +91,10 @@ class Compiler {
     add_member(scope, slot, name, v);
   }
   void add_member(Scope& scope, int slot, const std::string& name, const Value& v) {
-    scope.members[slot] = program_.members.size();
+    scope.members[slot] = compiled_.members.size();
     Member m{name, v, is_floating(v.tensor.dtype()) || is_complex(v.tensor.dtype())};
     for (int i = 2; !member_names_.insert(m.name).second; ++i) m.name = name + "." + std::to_string(i);
-    program_.members.push_back(std::move(m));
+    compiled_.members.push_back(std::move(m));
   }
 
   int find(Scope& scope, const std::string& name) {
@@ -192,7 +192,7 @@ class Compiler {
       scope.constants.erase(slot);
     }
     if (const auto m = scope.members.find(slot); m != scope.members.end())
-      program_.members[m->second].trainable = false;
+      compiled_.members[m->second].trainable = false;
   }
 
   Branch branch(Scope& outer, const GraphProto& g, Step& step) {
@@ -212,7 +212,7 @@ class Compiler {
   }
 
   // A function of the model: its body with this node's attributes.
-  Call call_of(const Scope& caller, const FunctionProto& f, const Node& node) {
+  BoundNode call_of(const Scope& caller, const FunctionProto& f, const Node& node) {
     check<FormatError>(caller.depth < kMaxCalls, [&] {
       return "onnx.load: expected functions that call each other at most 64 deep, got more in " + f.name;
     });
@@ -322,7 +322,7 @@ class Compiler {
   }
 
   const ModelProto& model_;
-  Program& program_;
+  CompiledModel& compiled_;
   std::map<std::string, const FunctionProto*> functions_;
   std::map<std::string, std::vector<std::string>> unknown_;  // operators, and the nodes that have them
   std::set<std::string> member_names_;
@@ -331,13 +331,13 @@ class Compiler {
 
 }  // namespace
 
-std::shared_ptr<const Program> compile(const ModelProto& model) {
+std::shared_ptr<const CompiledModel> compile(const ModelProto& model) {
   check<FormatError>(model.ir_version > 0 && !model.opset_import.empty(), [] {
     return "onnx.load: expected a model with an IR version and operators' sets, got neither; is this an ONNX file?";
   });
-  auto program = std::make_shared<Program>();
-  Compiler(model, *program).compile();
-  return program;
+  auto compiled = std::make_shared<CompiledModel>();
+  Compiler(model, *compiled).compile();
+  return compiled;
 }
 
 }  // namespace neura::onnx

@@ -1,4 +1,4 @@
-// A graph of a model, compiled: a list of bound calls over numbered slots.
+// A graph of a model, compiled: a list of bound nodes over numbered slots.
 #pragma once
 #include <unordered_map>
 
@@ -10,7 +10,7 @@ namespace neura::onnx {
 enum class Host : std::uint8_t { never, always, follows };
 
 struct Step {
-  Call call;
+  BoundNode call;
   const Operator* op = nullptr;  // null for a function of the model
   std::string where;             // "node \"x\" (Conv)", for errors
   std::vector<int> in, out;      // slots; -1 for what has no name
@@ -33,13 +33,13 @@ struct Graph {
   Results run(std::span<const Value> given, const State&) const;  // with its inputs, and behind them what it captured
 };
 
-struct Program {
+struct CompiledModel {
   std::vector<Member> members;
   std::shared_ptr<const Graph> main = std::make_shared<const Graph>();
   std::vector<ValueInfoProto> inputs, outputs;
 };
 
 // NotImplementedError that lists all operators the table lacks; ValueError and FormatError for an invalid graph.
-std::shared_ptr<const Program> compile(const ModelProto&);
+std::shared_ptr<const CompiledModel> compile(const ModelProto&);
 
 }  // namespace neura::onnx

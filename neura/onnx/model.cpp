@@ -40,16 +40,16 @@ std::vector<std::string> names_of(const std::vector<ValueInfoProto>& values) {
 
 }  // namespace
 
-Model::Model(std::shared_ptr<const Program> program) : program_(std::move(program)) {
-  for (const Member& m : program_->members)
+Model::Model(std::shared_ptr<const CompiledModel> compiled) : compiled_(std::move(compiled)) {
+  for (const Member& m : compiled_->members)
     if (m.trainable) add_tensor(nn::Member::parameter, m.name, nn::Parameter(m.value.tensor));
     else add_tensor(nn::Member::buffer, m.name, m.value.tensor);
   training = false;
 }
-Ref<nn::Module> Model::blank() const { return nn::make<Model>(program_); }
+Ref<nn::Module> Model::blank() const { return nn::make<Model>(compiled_); }
 
 Ref<Model> Model::copy() const {
-  Ref<Model> out = nn::make<Model>(program_);
+  Ref<Model> out = nn::make<Model>(compiled_);
   out->clear_members();
   visit([&](nn::Member& m) {
     const std::string name(m.name);
@@ -63,44 +63,44 @@ Ref<Model> Model::copy() const {
   return out;
 }
 
-std::vector<std::string> Model::input_names() const { return names_of(program_->inputs); }
-std::vector<std::string> Model::output_names() const { return names_of(program_->outputs); }
+std::vector<std::string> Model::input_names() const { return names_of(compiled_->inputs); }
+std::vector<std::string> Model::output_names() const { return names_of(compiled_->outputs); }
 std::string Model::extra_repr() const {
   std::string in, out;
   for (const std::string& n : input_names()) in += (in.empty() ? "" : ", ") + n;
   for (const std::string& n : output_names()) out += (out.empty() ? "" : ", ") + n;
-  return "(" + in + ") -> (" + out + "), " + std::to_string(program_->main->steps.size()) + " nodes";
+  return "(" + in + ") -> (" + out + "), " + std::to_string(compiled_->main->steps.size()) + " nodes";
 }
 
-// The members' tensors in the program's order: the program may have replaced them.
+// The members' tensors in the compiled model's order: the program that owns the module may have replaced them.
 std::vector<Tensor> Model::owned() const {
-  std::vector<Tensor> out(program_->members.size());
+  std::vector<Tensor> out(compiled_->members.size());
   std::size_t next = 0;
   visit([&](nn::Member& m) {
     if (!m.tensor) return;
-    if (next < out.size() && program_->members[next].name == m.name) out[next++] = *m.tensor;
+    if (next < out.size() && compiled_->members[next].name == m.name) out[next++] = *m.tensor;
     else
       for (std::size_t i = 0; i < out.size(); ++i)
-        if (program_->members[i].name == m.name) out[i] = *m.tensor, next = i + 1;
+        if (compiled_->members[i].name == m.name) out[i] = *m.tensor, next = i + 1;
   });
   for (std::size_t i = 0; i < out.size(); ++i)
     check<ValueError>(out[i].defined(), [&] {
-      return "onnx.Model: expected the tensor \"" + program_->members[i].name + "\", got none; it was removed";
+      return "onnx.Model: expected the tensor \"" + compiled_->members[i].name + "\", got none; it was removed";
     });
   return out;
 }
 
 Results Model::forward(const Results& given) {
-  check<ValueError>(given.size() == program_->inputs.size(), [&] {
-    return "onnx.Model: expected " + std::to_string(program_->inputs.size()) + " inputs, got " +
+  check<ValueError>(given.size() == compiled_->inputs.size(), [&] {
+    return "onnx.Model: expected " + std::to_string(compiled_->inputs.size()) + " inputs, got " +
            std::to_string(given.size()) + "; pass them in the order of input_names";
   });
-  for (std::size_t i = 0; i < given.size(); ++i) check_input(program_->inputs[i], given[i]);
+  for (std::size_t i = 0; i < given.size(); ++i) check_input(compiled_->inputs[i], given[i]);
   const std::vector<Tensor> tensors = owned();
-  return program_->main->run(given, State{training, tensors});
+  return compiled_->main->run(given, State{training, tensors});
 }
 
-nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unboxed(args, program_->inputs))); }
+nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unboxed(args, compiled_->inputs))); }
 
 Ref<Model> load(const std::string& path) {
   const io::Source file(path, true);

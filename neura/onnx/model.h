@@ -13,17 +13,18 @@ namespace neura::onnx {
 // BatchNormalization), under the names of the file, dots and all. BatchNormalization and Dropout obey train().
 class Model final : public nn::Module {
  public:
-  explicit Model(std::shared_ptr<const Program> = std::make_shared<const Program>(Program{}));
+  explicit Model(std::shared_ptr<const CompiledModel> = std::make_shared<const CompiledModel>(CompiledModel{}));
 
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
-  const std::vector<ValueInfoProto>& inputs() const { return program_->inputs; }
-  const std::vector<ValueInfoProto>& outputs() const { return program_->outputs; }
+  const std::vector<ValueInfoProto>& inputs() const { return compiled_->inputs; }
+  const std::vector<ValueInfoProto>& outputs() const { return compiled_->outputs; }
 
   // In the order of input_names(). DTypeError and ShapeError for what the file does not declare.
   Results forward(const Results& inputs);
 
-  // The same program over copies of the tensors (clone() of a module that Python holds asks Python, which asks this).
+  // The same compiled model over copies of the tensors (clone() of a module that Python holds asks Python, which asks
+  // this).
   Ref<Model> copy() const;
 
   nn::Value forward_boxed(const nn::Args&) override;
@@ -33,7 +34,7 @@ class Model final : public nn::Module {
 
  private:
   std::vector<Tensor> owned() const;
-  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const CompiledModel> compiled_;
 };
 
 // IoError, FormatError for what is no ONNX file, NotImplementedError that lists all operators that are missing. Weights

@@ -137,7 +137,7 @@ const Branch& Node::graph(const std::string& attribute) const {
   return at->second;
 }
 
-Call Operator::bound(const Node& n) const {
+BoundNode Operator::bound(const Node& n) const {
   if (bind) return bind(n);
   return run;
 }

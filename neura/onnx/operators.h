@@ -2,8 +2,8 @@
 // read it; the rows are in the files of their families, operators_*.cpp.
 //
 //   {"Tanh", 1, kNewest, AS(tanh(x[0]))},            // without attributes: an expression of the operands
-//   {"Softmax", 1, 12, softmax_flattened},           // Call softmax_flattened(const Node&): attributes are read once,
-//   {"Softmax", 13, kNewest, softmax_along},         // at load; the call that it returns runs the node
+//   {"Softmax", 1, 12, softmax_flattened},           // BoundNode softmax_flattened(const Node&) reads the attributes
+//   {"Softmax", 13, kNewest, softmax_along},         // once, at load; what it returns runs the node
 #pragma once
 #include <functional>
 #include <limits>
@@ -57,11 +57,12 @@ struct Results : std::vector<Value> {
   Results(const std::vector<Tensor>& tensors) : std::vector<Value>(tensors.begin(), tensors.end()) {}
 };
 
-using Call = std::function<Results(const Operands&)>;
+// A node with its attributes read: what it makes of its operands.
+using BoundNode = std::function<Results(const Operands&)>;
 
 // A graph as an attribute, compiled: called with its inputs, and behind them what it uses of the graphs around it.
 struct Branch {
-  Call call;
+  BoundNode call;
   std::size_t inputs = 0, outputs = 0;
   std::size_t captured = 0, first = 0;   // how many operands of the node, and where they begin
   std::vector<ValueInfoProto> declared;  // its outputs
@@ -110,19 +111,19 @@ enum class Folding : std::uint8_t { allowed, never };  // at load, where all ope
 struct Operator {
   const char* name;
   std::int64_t first, last;  // versions of the operators' set
-  Call (*bind)(const Node&) = nullptr;
+  BoundNode (*bind)(const Node&) = nullptr;
   Results (*run)(const Operands&) = nullptr;  // one of the two
   Types types = Types::plain;
   Folding folding = Folding::allowed;
   const char* domain = "";
 
-  Operator(const char* n, std::int64_t f, std::int64_t l, Call (*b)(const Node&), Types t = Types::plain,
+  Operator(const char* n, std::int64_t f, std::int64_t l, BoundNode (*b)(const Node&), Types t = Types::plain,
            Folding g = Folding::allowed, const char* d = "")
       : name(n), first(f), last(l), bind(b), types(t), folding(g), domain(d) {}
   Operator(const char* n, std::int64_t f, std::int64_t l, Results (*r)(const Operands&), Types t = Types::plain,
            Folding g = Folding::allowed, const char* d = "")
       : name(n), first(f), last(l), run(r), types(t), folding(g), domain(d) {}
-  Call bound(const Node& n) const;
+  BoundNode bound(const Node& n) const;
 };
 #define AS(...) []([[maybe_unused]] const Operands& x) -> Results { return __VA_ARGS__; }
 

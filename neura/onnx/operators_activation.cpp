@@ -14,31 +14,31 @@
 namespace neura::onnx {
 namespace {
 
-Call hard_sigmoid(const Node& n) {
+BoundNode hard_sigmoid(const Node& n) {
   const double alpha = n.real("alpha", 0.2), beta = n.real("beta", 0.5);
   return [alpha, beta](const Operands& x) -> Results { return clamp(add(mul(x[0], alpha), beta), {0.0, 1.0}); };
 }
-Call leaky(const Node& n) {
+BoundNode leaky(const Node& n) {
   const double alpha = n.real("alpha", 0.01);
   return [alpha](const Operands& x) -> Results { return leaky_relu(x[0], {alpha}); };
 }
-Call exponential_linear(const Node& n) {
+BoundNode exponential_linear(const Node& n) {
   const double alpha = n.real("alpha", 1);
   return [alpha](const Operands& x) -> Results { return elu(x[0], {alpha}); };
 }
-Call continuous_linear(const Node& n) {
+BoundNode continuous_linear(const Node& n) {
   const double alpha = n.real("alpha", 1);
   return [alpha](const Operands& x) -> Results { return celu(x[0], {alpha}); };
 }
-Call scaled_linear(const Node& n) {
+BoundNode scaled_linear(const Node& n) {
   const double alpha = n.real("alpha", 1.6732632423543772), gamma = n.real("gamma", 1.0507009873554805);
   return [alpha, gamma](const Operands& x) -> Results { return mul(elu(x[0], {alpha}), gamma); };
 }
-Call thresholded(const Node& n) {
+BoundNode thresholded(const Node& n) {
   const double alpha = n.real("alpha", 1);
   return [alpha](const Operands& x) -> Results { return threshold(x[0], alpha, 0.0); };
 }
-Call shrunk(const Node& n) {
+BoundNode shrunk(const Node& n) {
   const double bias = n.real("bias", 0), lambda = n.real("lambd", 0.5);
   return [bias, lambda](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -48,11 +48,11 @@ Call shrunk(const Node& n) {
     return y.to(t.dtype());
   };
 }
-Call swish(const Node& n) {
+BoundNode swish(const Node& n) {
   const double alpha = n.real("alpha", 1);
   return [alpha](const Operands& x) -> Results { return mul(x[0], sigmoid(mul(x[0], alpha))); };
 }
-Call gelu_of(const Node& n) {
+BoundNode gelu_of(const Node& n) {
   const bool tanh_form = n.text("approximate", "none") == "tanh";
   return [tanh_form](const Operands& x) -> Results { return gelu(x[0], {tanh_form ? "tanh" : "none"}); };
 }
@@ -72,11 +72,11 @@ Results parametric_by_channel(const Operands& x) {
 }
 
 // One dimension, or (before version 13) all from the axis on, as if they were one.
-template <Tensor (*f)(const Tensor&, int)> Call along(const Node& n) {
+template <Tensor (*f)(const Tensor&, int)> BoundNode along(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1);
   return [axis](const Operands& x) -> Results { return f(x[0], axis_of("softmax", axis, x[0].dim())); };
 }
-template <Tensor (*f)(const Tensor&, int)> Call flattened(const Node& n) {
+template <Tensor (*f)(const Tensor&, int)> BoundNode flattened(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1);
   return [axis](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -96,7 +96,7 @@ Tensor hard(const Tensor& x, int dim) {
 }
 
 // A model in training mode drops; from version 12 on, also one whose file says so.
-Call dropped(const Node& n) {
+BoundNode dropped(const Node& n) {
   const double ratio = n.real("ratio", 0.5);
   const bool mask = n.wants(1), by_operands = n.version >= 12;
   return [=](const Operands& x) -> Results {
@@ -121,7 +121,7 @@ std::shared_ptr<Generator> seeded(const Node& n) {
   if (!n.has("seed")) return nullptr;
   return std::make_shared<Generator>(std::uint64_t(std::int64_t(n.real("seed", 0) * 1e3)));
 }
-template <bool normal> Call drawn(const Node& n) {
+template <bool normal> BoundNode drawn(const Node& n) {
   const double a = n.real(normal ? "mean" : "low", 0), b = n.real(normal ? "scale" : "high", 1);
   const Shape fixed = shape_from(n.integers("shape"));
   const bool like = n.op.size() > 4 && n.op.substr(n.op.size() - 4) == "Like";
@@ -135,14 +135,14 @@ template <bool normal> Call drawn(const Node& n) {
     return t.to(d);
   };
 }
-Call coin(const Node& n) {
+BoundNode coin(const Node& n) {
   const bool given = n.has("dtype");
   const DType dtype = dtype_of_attribute(n, float32);
   return [=, g = seeded(n)](const Operands& x) -> Results {
     return bernoulli(x[0], generator_of(g)).to(given ? dtype : x[0].dtype());
   };
 }
-Call several(const Node& n) {  // operands are logarithms of probabilities
+BoundNode several(const Node& n) {  // operands are logarithms of probabilities
   const std::int64_t count = n.integer("sample_size", 1);
   const DType dtype = dtype_of_attribute(n, int32);
   return [=, g = seeded(n)](const Operands& x) -> Results {

@@ -115,10 +115,10 @@ struct Attention {
     return {Value(flat ? joined_heads(y) : y), Value(present_key), Value(present_value), Value(shown)};
   }
 };
-Call attention(const Node& n) { return Attention(n); }
+BoundNode attention(const Node& n) { return Attention(n); }
 
 // Graphs may change scores and probabilities.
-Call flexible(const Node& n) {
+BoundNode flexible(const Node& n) {
   std::optional<Branch> scores_graph, probabilities_graph;
   if (n.has("score_mod")) scores_graph = n.graph("score_mod");
   if (n.has("prob_mod")) probabilities_graph = n.graph("prob_mod");
@@ -138,7 +138,7 @@ Call flexible(const Node& n) {
   };
 }
 
-Call rotated(const Node& n) {
+BoundNode rotated(const Node& n) {
   const bool interleaved = n.flag("interleaved");
   const std::int64_t heads = n.integer("num_heads", 0), part = n.integer("rotary_embedding_dim", 0);
   return [=](const Operands& x) -> Results {
@@ -205,10 +205,10 @@ struct LinearAttention {
     return {Value(joined_heads(stack(out, 2)).to(dtype)), Value(state.to(x.has(3) ? x[3].dtype() : dtype))};
   }
 };
-Call linear_attention(const Node& n) { return LinearAttention(n); }
+BoundNode linear_attention(const Node& n) { return LinearAttention(n); }
 
 // A convolution per channel that sees only what came before, also in the call before.
-Call causal_convolution(const Node& n) {
+BoundNode causal_convolution(const Node& n) {
   const std::string activation = n.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
     refuse("CausalConvWithState", "none, silu or swish", activation);

@@ -65,7 +65,7 @@ Value scale_of(const Value& x, const std::string& mode, bool saturate) {
   return convert(Value(y), Type::float8e8m0, saturate);
 }
 
-Call cast(const Node& n) {
+BoundNode cast(const Node& n) {
   const Type to = Type(n.integer("to"));
   const bool saturate = n.flag("saturate", true);
   const std::string mode = n.text("round_mode", "up");
@@ -75,7 +75,7 @@ Call cast(const Node& n) {
     return to == Type::float8e8m0 && !v.text ? scale_of(v, mode, saturate) : cast_to(v, to, saturate);
   };
 }
-Call cast_like(const Node& n) {
+BoundNode cast_like(const Node& n) {
   const bool saturate = n.flag("saturate", true);
   const std::string mode = n.text("round_mode", "up");
   return [=](const Operands& x) -> Results {
@@ -85,7 +85,7 @@ Call cast_like(const Node& n) {
 }
 
 // The same bits as another type of the same width.
-Call bit_cast(const Node& n) {
+BoundNode bit_cast(const Node& n) {
   const Type to = Type(n.integer("to"));
   if (bits_of(to) < 8) throw NotImplementedError("BitCast to types of fewer than 8 bits is not implemented");
   return [to](const Operands& x) -> Results {

@@ -19,7 +19,7 @@ bool truth(const Operands& x, std::size_t i) {
 }
 bool truth(const Value& v) { return integers_of(v.tensor).at(0) != 0; }
 
-Call branched(const Node& n) {
+BoundNode branched(const Node& n) {
   return [yes = n.graph("then_branch"), no = n.graph("else_branch")](const Operands& x) {
     return (truth(x, 0) ? yes : no)({}, x);
   };
@@ -50,7 +50,7 @@ Value collected(const std::vector<Value>& steps, const ValueInfoProto& declared,
 
 // The body gets the iteration, the condition and the carried values; it returns the condition, these, and what is
 // collected.
-Call looped(const Node& n) {
+BoundNode looped(const Node& n) {
   const Branch body = n.graph("body");
   if (n.inputs < 2) refuse("Loop", "a count, a condition and carried values", std::to_string(n.inputs) + " operands");
   const std::size_t carried = n.inputs - 2;
@@ -111,7 +111,7 @@ struct Scanned {
     return results;
   }
 };
-Call scanned(const Node& n) {
+BoundNode scanned(const Node& n) {
   Scanned s{n.graph("body"),
             std::size_t(n.integer("num_scan_inputs")),
             n.integers("scan_input_axes"),
@@ -124,7 +124,7 @@ Call scanned(const Node& n) {
   return [s, total](const Operands& x) { return s(x, total); };
 }
 // Version 8: a first operand of lengths, and a batch in front, each of which is a scan of its own.
-Call scanned_in_batches(const Node& n) {
+BoundNode scanned_in_batches(const Node& n) {
   Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), {}, n.integers("directions"), {}, {}};
   const std::size_t total = n.inputs - 1;
   if (n.inputs < 2 || s.inputs > total || s.inputs < 1)
@@ -150,7 +150,7 @@ Call scanned_in_batches(const Node& n) {
 }
 
 // The body for each place of the sequences; what is no sequence stays the same.
-Call mapped(const Node& n) {
+BoundNode mapped(const Node& n) {
   const Branch body = n.graph("body");
   const std::size_t inputs = n.inputs;
   return [=](const Operands& x) {

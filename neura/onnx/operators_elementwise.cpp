@@ -19,12 +19,12 @@ Tensor power(const Tensor& a, const Tensor& b) {
   return pow(a, b.to(a.dtype()));
 }
 
-Call modulo(const Node& n) {
+BoundNode modulo(const Node& n) {
   const bool like_c = n.flag("fmod");
   return [like_c](const Operands& x) -> Results { return like_c ? fmod(x[0], x[1]) : remainder(x[0], x[1]); };
 }
 
-Call shifted(const Node& n) {
+BoundNode shifted(const Node& n) {
   const std::string direction = n.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") refuse("BitShift", "the direction LEFT or RIGHT", direction);
   const bool left = direction == "LEFT";
@@ -59,7 +59,7 @@ Results equal_of(const Operands& x) {
 
 // Before version 7, the second operand was spread only where the node asks for it: its dimensions are the first one's
 // from an axis on, at first the last ones.
-template <Tensor (*f)(const Tensor&, const Tensor&)> Call spread(const Node& n) {
+template <Tensor (*f)(const Tensor&, const Tensor&)> BoundNode spread(const Node& n) {
   const bool asked = n.flag("broadcast"), placed = n.has("axis");
   const std::int64_t axis = n.integer("axis", 0);
   const std::string op = n.op;
@@ -96,7 +96,7 @@ Tensor smaller(const Tensor& a, const Tensor& b) { return minimum(a, b); }
 Results average(const Operands& x) { return neura::div(all_of<plus>(x)[0].tensor, double(x.size())); }
 
 // Bounds by attributes, then by operands.
-Call clipped_by_attributes(const Node& n) {
+BoundNode clipped_by_attributes(const Node& n) {
   const double low = n.real("min", -3.4028234663852886e38), high = n.real("max", 3.4028234663852886e38);
   return [low, high](const Operands& x) -> Results { return clamp(x[0], {low, high}); };
 }
@@ -107,7 +107,7 @@ Results clipped(const Operands& x) {
   return y;
 }
 
-Call infinite(const Node& n) {
+BoundNode infinite(const Node& n) {
   const bool negative = n.flag("detect_negative", true), positive = n.flag("detect_positive", true);
   return [negative, positive](const Operands& x) -> Results {
     Tensor t = x[0];

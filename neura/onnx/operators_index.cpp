@@ -25,7 +25,7 @@ Tensor from_front(const Tensor& index, std::int64_t size) {
   return where(lt(i, 0), add(i, size), i);
 }
 
-Call gathered(const Node& n) {
+BoundNode gathered(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0);
   return [axis](const Operands& x) -> Results {
     const Tensor index = x[1];
@@ -50,7 +50,7 @@ Call gathered(const Node& n) {
     return reshape(index_select(t, dim, from_front(index, t.size(dim)).reshape({index.numel()})), shape);
   };
 }
-Call gathered_elements(const Node& n) {
+BoundNode gathered_elements(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0);
   return [axis](const Operands& x) -> Results {
     const int dim = axis_of("GatherElements", axis, x[0].dim());
@@ -85,7 +85,7 @@ std::int64_t product(const Shape& s, int from, int to) {
   return p;
 }
 
-Call gathered_nd(const Node& n) {
+BoundNode gathered_nd(const Node& n) {
   const int batch = int(n.integer("batch_dims", 0));
   return [batch](const Operands& x) -> Results {
     const Tensor t = x[0], index = x[1].to(int64);
@@ -111,7 +111,7 @@ const char* reduction_of(const Node& n) {
     if (r == onnx) return ours;
   refuse(n.op, "a reduction of ONNX", r);
 }
-Call scattered_elements(const Node& n) {
+BoundNode scattered_elements(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0);
   const std::string reduce = reduction_of(n);
   return [=](const Operands& x) -> Results {
@@ -120,7 +120,7 @@ Call scattered_elements(const Node& n) {
     return reduce.empty() ? scatter(x[0], dim, index, x[2]) : scatter_reduce(x[0], dim, index, x[2], reduce);
   };
 }
-Call scattered_nd(const Node& n) {
+BoundNode scattered_nd(const Node& n) {
   const std::string reduce = reduction_of(n);
   return [reduce](const Operands& x) -> Results {
     const Tensor t = x[0], index = x[1].to(int64);
@@ -141,7 +141,7 @@ Call scattered_nd(const Node& n) {
 }
 
 // Rows of the batch take `update` from their own place on.
-Call scattered_rows(const Node& n) {
+BoundNode scattered_rows(const Node& n) {
   const std::string mode = n.text("mode", "linear");
   const std::int64_t axis = n.integer("axis", -2);
   return [=](const Operands& x) -> Results {
@@ -164,11 +164,11 @@ Results largest(const Tensor& x, std::int64_t k, std::int64_t axis, bool largest
   const SortResult r = sort(x, dim, largest, true);  // of equals, the first ones
   return {Value(narrow(r.values, dim, 0, k)), Value(narrow(r.indices, dim, 0, k))};
 }
-Call top_by_attribute(const Node& n) {
+BoundNode top_by_attribute(const Node& n) {
   const std::int64_t k = n.integer("k"), axis = n.integer("axis", -1);
   return [=](const Operands& x) { return largest(x[0], k, axis, true); };
 }
-Call top_by_operand(const Node& n) {
+BoundNode top_by_operand(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1);
   const bool high = n.flag("largest", true);
   return [=](const Operands& x) {
@@ -178,7 +178,7 @@ Call top_by_operand(const Node& n) {
   };
 }
 
-Call compressed(const Node& n) {
+BoundNode compressed(const Node& n) {
   const bool flat = !n.has("axis");
   const std::int64_t axis = n.integer("axis", 0);
   return [=](const Operands& x) -> Results {
@@ -188,7 +188,7 @@ Call compressed(const Node& n) {
     return index_select(t, dim, at);
   };
 }
-Call one_hot(const Node& n) {
+BoundNode one_hot(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1);
   return [axis](const Operands& x) -> Results {
     const auto depth = std::int64_t(x.real(1));
@@ -201,7 +201,7 @@ Call one_hot(const Node& n) {
     return where(hot, select(values, 0, 1), select(values, 0, 0));
   };
 }
-Call unique_of(const Node& n) {
+BoundNode unique_of(const Node& n) {
   const bool flat = !n.has("axis"), sorted = n.flag("sorted", true);
   const std::int64_t axis = n.integer("axis", 0);
   return [=](const Operands& x) -> Results {
@@ -219,7 +219,7 @@ Call unique_of(const Node& n) {
   };
 }
 
-Call depth_to_space(const Node& n) {
+BoundNode depth_to_space(const Node& n) {
   const std::int64_t b = n.integer("blocksize");
   const bool columns_first = n.text("mode", "DCR") == "CRD";
   if (b <= 0) refuse("DepthToSpace", "a positive blocksize", std::to_string(b));
@@ -233,7 +233,7 @@ Call depth_to_space(const Node& n) {
     return reshape(parts, {N, c, H * b, W * b});
   };
 }
-Call space_to_depth(const Node& n) {
+BoundNode space_to_depth(const Node& n) {
   const std::int64_t b = n.integer("blocksize");
   const bool columns_first = n.text("mode", "DCR") == "CRD";
   if (b <= 0) refuse("SpaceToDepth", "a positive blocksize", std::to_string(b));
@@ -249,13 +249,15 @@ Call space_to_depth(const Node& n) {
 }
 
 // Cuts or pads around the middle; what does not divide goes behind.
-Call centred(const Node& n) {
+BoundNode centred(const Node& n) {
   const Integers given = n.integers("axes");
   return [given](const Operands& x) -> Results {
     Tensor t = x[0];
     const Integers sizes = x.integers(1);
+    if (!given.empty() && given.size() != sizes.size())
+      refuse("CenterCropPad", "a size per axis", std::to_string(sizes.size()) + " and " + std::to_string(given.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given.at(i), t.dim());
+      const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given[i], t.dim());
       const std::int64_t have = t.size(dim), want = sizes[i];
       if (want < have) t = narrow(t, dim, (have - want) / 2, want);
       if (want <= have) continue;
@@ -267,7 +269,7 @@ Call centred(const Node& n) {
     return t;
   };
 }
-Call reversed(const Node& n) {
+BoundNode reversed(const Node& n) {
   const std::int64_t batch = n.integer("batch_axis", 1), time = n.integer("time_axis", 0);
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];

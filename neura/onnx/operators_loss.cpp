@@ -13,7 +13,7 @@
 namespace neura::onnx {
 namespace {
 
-Call likelihood(const Node& n) {
+BoundNode likelihood(const Node& n) {
   NllLossOptions o;
   o.reduction = to_reduction(n.text("reduction", "mean"));
   o.ignore_index = n.integer("ignore_index", -100);
@@ -44,7 +44,7 @@ template <class Step> Results each(const Operands& x, int states, Step step) {
 }
 Tensor regularised(const Tensor& x, const Tensor& g, double by) { return by == 0 ? g : add(g, mul(x, by)); }
 
-Call momentum(const Node& n) {
+BoundNode momentum(const Node& n) {
   const double alpha = n.real("alpha", 0), beta = n.real("beta", 0), decay = n.real("norm_coefficient", 0);
   const bool nesterov = n.text("mode", "standard") == "nesterov";
   return [=](const Operands& x) {
@@ -54,7 +54,7 @@ Call momentum(const Node& n) {
     });
   };
 }
-Call adagrad(const Node& n) {
+BoundNode adagrad(const Node& n) {
   const double slower = n.real("decay_factor", 0), eps = n.real("epsilon", 1e-6), decay = n.real("norm_coefficient", 0);
   return [=](const Operands& x) {
     return each(x, 1, [&](double rate, std::int64_t count, const std::vector<Tensor>& t) -> Results {
@@ -64,7 +64,7 @@ Call adagrad(const Node& n) {
     });
   };
 }
-Call adam(const Node& n) {
+BoundNode adam(const Node& n) {
   const double alpha = n.real("alpha", 0.9), beta = n.real("beta", 0.999), eps = n.real("epsilon", 1e-6);
   const double decay = n.real("norm_coefficient", 0), after = n.real("norm_coefficient_post", 0);
   return [=](const Operands& x) {

@@ -36,7 +36,7 @@ Results normalise_batch(const Operands& x, double eps, double momentum) {
   const Tensor out = add(mul(y, over_channels(x[1], t.dim())), over_channels(x[2], t.dim()));
   return {Value(out.to(t.dtype())), Value(moved(3, mean)), Value(moved(4, variance))};
 }
-Call batch(const Node& n) {
+BoundNode batch(const Node& n) {
   const double eps = n.real("epsilon", 1e-5), momentum = n.real("momentum", 0.9);
   const bool asked = n.version < 7 ? !n.flag("is_test") : n.flag("training_mode");
   if (!n.flag("spatial", true))
@@ -53,7 +53,7 @@ Call batch(const Node& n) {
     return batch_norm(x[0], x[3], x[4], x[1], x[2], o);
   };
 }
-Call instance(const Node& n) {
+BoundNode instance(const Node& n) {
   const double eps = n.real("epsilon", 1e-5);
   return [eps](const Operands& x) -> Results {
     InstanceNormOptions o;
@@ -62,7 +62,7 @@ Call instance(const Node& n) {
   };
 }
 
-Call layer(const Node& n) {
+BoundNode layer(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1), stash = n.integer("stash_type", 1);
   const double eps = n.real("epsilon", 1e-5);
   const bool more = n.wants(1) || n.wants(2);
@@ -83,7 +83,7 @@ Call layer(const Node& n) {
     return {Value(y), Value(mean), Value(inverse)};
   };
 }
-Call root_mean_square(const Node& n) {
+BoundNode root_mean_square(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1);
   const double eps = n.real("epsilon", 1e-5);
   return [=](const Operands& x) -> Results {
@@ -96,7 +96,7 @@ Call root_mean_square(const Node& n) {
 }
 
 // The scale belongs to channels from version 21 on, before that to groups.
-Call group(const Node& n) {
+BoundNode group(const Node& n) {
   const std::int64_t groups = n.integer("num_groups");
   const double eps = n.real("epsilon", 1e-5);
   const bool of_groups = n.version < 21;
@@ -113,7 +113,7 @@ Call group(const Node& n) {
   };
 }
 
-Call local_response(const Node& n) {
+BoundNode local_response(const Node& n) {
   const double alpha = n.real("alpha", 1e-4), beta = n.real("beta", 0.75), bias = n.real("bias", 1);
   const std::int64_t size = n.integer("size");
   if (size < 1) refuse("LRN", "a positive size", std::to_string(size));
@@ -126,7 +126,7 @@ Call local_response(const Node& n) {
     return neura::div(t, pow(add(mul(squares, alpha / double(size)), bias), beta));
   };
 }
-Call by_length(const Node& n) {
+BoundNode by_length(const Node& n) {
   const std::int64_t axis = n.integer("axis", -1), p = n.integer("p", 2);
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -135,7 +135,7 @@ Call by_length(const Node& n) {
     return where(eq(length, 0), zeros_like(t), neura::div(t, length));
   };
 }
-Call mean_variance(const Node& n) {
+BoundNode mean_variance(const Node& n) {
   const std::vector<std::int64_t> axes = n.integers("axes", {0, 2, 3});
   return [axes](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -147,7 +147,7 @@ Call mean_variance(const Node& n) {
 }
 
 // x + skip (+ bias), normalised (com.microsoft); the sum is the fourth output.
-Call skip_layer(const Node& n) {
+BoundNode skip_layer(const Node& n) {
   const double eps = n.real("epsilon", 1e-12);
   return [eps](const Operands& x) -> Results {
     Tensor s = add(x[0], x[1]);

@@ -15,7 +15,7 @@
 namespace neura::onnx {
 namespace {
 
-Call general(const Node& n) {
+BoundNode general(const Node& n) {
   const double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   const bool ta = n.flag("transA"), tb = n.flag("transB");
   return [=](const Operands& x) -> Results {
@@ -33,7 +33,7 @@ Results product(const Operands& x) {
   const Tensor a = x[0], b = x[1];
   return is_integral(a.dtype()) ? integer_product(a, b).to(a.dtype()) : matmul(a, b);
 }
-Call fused_product(const Node& n) {
+BoundNode fused_product(const Node& n) {
   const double alpha = n.real("alpha", 1);
   const bool ta = n.flag("transA"), tb = n.flag("transB");
   if (n.flag("transBatchA") || n.flag("transBatchB"))
@@ -43,7 +43,7 @@ Call fused_product(const Node& n) {
     return alpha == 1 ? y : mul(y, alpha);
   };
 }
-Call summed(const Node& n) {
+BoundNode summed(const Node& n) {
   std::string equation = n.text("equation", "");
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   return [equation](const Operands& x) -> Results {
@@ -54,7 +54,7 @@ Call summed(const Node& n) {
 Results integer_matmul(const Operands& x) { return product_without_zero_points(x, 0, 2, 1, 3).to(int32); }
 
 // a gated by itself, times b.
-Call gated(const Node& n) {
+BoundNode gated(const Node& n) {
   const double alpha = n.real("alpha", 1);
   return [alpha](const Operands& x) -> Results { return mul(mul(x[0], sigmoid(mul(x[0], alpha))), x[1]); };
 }

@@ -79,7 +79,7 @@ Tensor spread(const Tensor& parameter, std::int64_t axis, std::int64_t block, co
 }
 Tensor wide(const Tensor& t) { return t.dtype() == float64 ? t : t.to(float32); }
 
-Call quantise(const Node& n) {
+BoundNode quantise(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   const Type asked = Type(n.integer("output_dtype", 0));
   const bool saturate = n.flag("saturate", true);
@@ -93,7 +93,7 @@ Call quantise(const Node& n) {
     return quantised(wide(q), ones({}, {float32, t.device(), false}), zero, to, saturate);
   };
 }
-Call dequantise(const Node& n) {
+BoundNode dequantise(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1), block = n.integer("block_size", 0);
   const Type asked = Type(n.integer("output_dtype", 0));
   return [=](const Operands& x) -> Results {
@@ -122,7 +122,7 @@ Results product(const Operands& x) {
   y = mul(y, along_axis(scale_b, -1, y.dim()));
   return quantised(y, x[6].to(float64), x[7], x.type(7));
 }
-Call convolution(const Node& n) {
+BoundNode convolution(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     const Tensor a = without_zero_point(x, 0, 2, 1), b = without_zero_point(x, 3, 5, 0);
     Tensor y = convolve(w, a, b, {});
@@ -131,7 +131,7 @@ Call convolution(const Node& n) {
     return quantised(y, x[6].to(float64), x[7], x.type(7));
   };
 }
-Call integer_convolution(const Node& n) {
+BoundNode integer_convolution(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     return neura::round(convolve(w, without_zero_point(x, 0, 2, 1), without_zero_point(x, 1, 3, 0), {})).to(int32);
   };

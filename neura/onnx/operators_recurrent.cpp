@@ -223,14 +223,14 @@ Results recurrent(const Recurrence& given, const Operands& x, const Tensor& w, c
   }
   return k(x, weights, peephole);
 }
-Call recurrence(const Node& n) {
+BoundNode recurrence(const Node& n) {
   const bool lstm_form = n.op == "LSTM";
   return [k = Recurrence(n), lstm_form](const Operands& x) {
     return recurrent(k, x, x[1], x[2], lstm_form ? x.maybe(7) : Tensor());
   };
 }
 // com.microsoft: weights of 8 bits, [directions, width, gates * hidden], with scales and zero points.
-Call quantised_recurrence(const Node& n) {
+BoundNode quantised_recurrence(const Node& n) {
   return [k = Recurrence(n)](const Operands& x) {
     const auto weight = [&](std::size_t i, std::size_t scale) {
       const auto spread = [&](const Tensor& t) {

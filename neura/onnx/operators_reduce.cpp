@@ -65,12 +65,12 @@ Tensor reduced(Reduce f, const Tensor& x, const std::vector<std::int64_t>& axes,
   if (dims.empty()) return reshape(f(reshape(x, {1}), 0, true), {});  // a number alone
   return f(x, dims, keep);
 }
-template <Reduce f> Call by_attribute(const Node& n) {
+template <Reduce f> BoundNode by_attribute(const Node& n) {
   const std::vector<std::int64_t> axes = n.integers("axes");
   const bool keep = n.flag("keepdims", true);
   return [=](const Operands& x) -> Results { return reduced(f, x[0], axes, keep); };
 }
-template <Reduce f> Call by_operand(const Node& n) {
+template <Reduce f> BoundNode by_operand(const Node& n) {
   const bool keep = n.flag("keepdims", true), nothing = n.flag("noop_with_empty_axes");
   return [=](const Operands& x) -> Results {
     const std::vector<std::int64_t> axes = x.has(1) ? x.integers(1) : std::vector<std::int64_t>();
@@ -81,7 +81,7 @@ template <Reduce f> Call by_operand(const Node& n) {
   };
 }
 
-template <bool high> Call place_of(const Node& n) {
+template <bool high> BoundNode place_of(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0);
   const bool keep = n.flag("keepdims", true), last = n.flag("select_last_index");
   return [=](const Operands& x) -> Results {
@@ -93,7 +93,7 @@ template <bool high> Call place_of(const Node& n) {
   };
 }
 
-template <bool products> Call running(const Node& n) {
+template <bool products> BoundNode running(const Node& n) {
   const bool exclusive = n.flag("exclusive"), reverse = n.flag("reverse");
   return [=](const Operands& x) -> Results {
     const std::int64_t axis = x.integer(1);

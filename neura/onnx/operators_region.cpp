@@ -33,7 +33,7 @@ double overlap(const Box& a, const Box& b) {  // intersection over union
   return common > 0 && all > 0 ? common / all : 0;
 }
 // Of each class, the best boxes that do not overlap better ones.
-Call suppressed(const Node& n) {
+BoundNode suppressed(const Node& n) {
   const bool centred = n.flag("center_point_box");
   return [centred](const Operands& x) -> Results {
     const Tensor boxes = x[0], scores = x[1];
@@ -52,8 +52,9 @@ Call suppressed(const Node& n) {
         order.clear();
         for (std::int64_t i = 0; i < count; ++i)
           if (!x.has(4) || score[i] > x.real(4)) order.push_back(i);
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::int64_t i, std::int64_t j) { return score[i] > score[j]; });
+        std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {  // NaN is last
+          return score[i] > score[j] || (!std::isnan(score[i]) && std::isnan(score[j]));
+        });
         std::vector<Box> kept;
         for (std::int64_t i : order) {
           if (std::int64_t(kept.size()) >= most) break;
@@ -92,11 +93,14 @@ struct RegionPool {
   Tensor pool(const Tensor& plane, const double* roi, std::int64_t H, std::int64_t W) const {  // plane [C, H * W]
     const double shift = half_pixel ? 0.5 : 0, y0 = roi[1] * scale - shift, x0 = roi[0] * scale - shift;
     double h = roi[3] * scale - shift - y0, w = roi[2] * scale - shift - x0;
+    for (const double v : {y0, x0, h, w})
+      if (!std::isfinite(v)) refuse("RoiAlign", "regions of finite numbers", std::to_string(v));
     if (!half_pixel) h = std::max(h, 1.0), w = std::max(w, 1.0);
     const double bin_h = h / double(height), bin_w = w / double(width);
-    const std::int64_t ny = std::max<std::int64_t>(1, samples ? samples : std::int64_t(std::ceil(bin_h)));
-    const std::int64_t nx = std::max<std::int64_t>(1, samples ? samples : std::int64_t(std::ceil(bin_w)));
-    if (ny > 1 << 10 || nx > 1 << 10) refuse("RoiAlign", "regions about as large as the image", std::to_string(h));
+    if (!samples && std::max(bin_h, bin_w) > 1 << 10)
+      refuse("RoiAlign", "regions about as large as the image", std::to_string(std::max(h, w)));
+    const std::int64_t ny = samples ? samples : std::int64_t(std::max(1.0, std::ceil(bin_h)));
+    const std::int64_t nx = samples ? samples : std::int64_t(std::max(1.0, std::ceil(bin_w)));
     std::array<std::vector<std::int64_t>, 4> place;
     std::array<std::vector<double>, 4> weight;
     for (std::int64_t ph = 0; ph < height; ++ph)
@@ -124,8 +128,9 @@ struct RegionPool {
   }
   Results operator()(const Operands& x) const {
     const Tensor t = x[0], rois = x[1];
-    if (t.dim() != 4 || rois.dim() != 2 || rois.size(1) != 4)
-      throw ShapeError("RoiAlign: expected an image [N, C, H, W] and regions [R, 4], got " + rois.shape().str());
+    if (t.dim() != 4 || t.size(2) < 1 || t.size(3) < 1 || rois.dim() != 2 || rois.size(1) != 4)
+      throw ShapeError("RoiAlign: expected an image [N, C, H, W] and regions [R, 4], got " + t.shape().str() + " and " +
+                       rois.shape().str());
     const std::vector<double> r = reals_of(rois);
     const std::vector<std::int64_t> batch = x.integers(2);
     std::vector<Tensor> out;
@@ -135,7 +140,7 @@ struct RegionPool {
     return stack(out);
   }
 };
-Call region_pool(const Node& n) { return RegionPool(n); }
+BoundNode region_pool(const Node& n) { return RegionPool(n); }
 
 // The taps of a convolution, each moved by an offset and weighed by a mask.
 struct Deformable {
@@ -148,7 +153,7 @@ struct Deformable {
                        ow = offset.size(3);
     const TensorOptions o{x.dtype(), x.device(), false};
     const auto line = [&](std::int64_t n) { return arange(n, o); };
-    const auto at = [&](std::int64_t pad) { return double(w.pads.empty() ? 0 : w.pads.at(std::size_t(pad))); };
+    const auto at = [&](std::int64_t pad) { return double(w.pads.empty() ? 0 : w.pads[std::size_t(pad)]); };
     const Tensor rows = sub(mul(line(oh), double(w.stride(0))), at(0)).reshape({1, 1, oh, 1});
     const Tensor columns = sub(mul(line(ow), double(w.stride(1))), at(1)).reshape({1, 1, 1, ow});
     const Tensor down =
@@ -175,6 +180,7 @@ struct Deformable {
     const Tensor t = x[0], weight = x[1], offset = x[2];
     if (t.dim() != 4 || weight.dim() != 4)
       throw NotImplementedError("DeformConv of other than two spatial dimensions is not implemented");
+    w.dims(t);  // ShapeError, unless the attributes have two each
     const Shape kernel{weight.size(2), weight.size(3)};
     const std::int64_t taps = kernel[0] * kernel[1], groups = w.group, out = weight.size(0);
     if (offset_groups < 1 || groups < 1 || t.size(1) % offset_groups || out % groups ||
@@ -191,7 +197,7 @@ struct Deformable {
     return x.has(3) ? add(y, reshape(x[3], {1, out, 1, 1})) : y;
   }
 };
-Call deformable(const Node& n) { return Deformable{Window(n), n.integer("offset_group", 1)}; }
+BoundNode deformable(const Node& n) { return Deformable{Window(n), n.integer("offset_group", 1)}; }
 
 }  // namespace
 

@@ -148,22 +148,22 @@ struct Resizer {
   }
 };
 
-Call resized(const Node& n) {  // X, roi, scales, sizes
+BoundNode resized(const Node& n) {  // X, roi, scales, sizes
   return [r = Resizer(n)](const Operands& x) -> Results {
     const auto reals = [&](std::size_t i) { return x.has(i) ? x.reals(i) : std::vector<double>(); };
     const Integers sizes = x.has(3) ? x.integers(3) : Integers();
     return r(x[0], sizes.empty() ? reals(2) : std::vector<double>(), sizes, reals(1));
   };
 }
-Call resized_by_scales(const Node& n) {  // X, scales
+BoundNode resized_by_scales(const Node& n) {  // X, scales
   return [r = Resizer(n)](const Operands& x) -> Results { return r(x[0], x.reals(1), {}, {}); };
 }
-Call upsampled(const Node& n) {
+BoundNode upsampled(const Node& n) {
   Resizer r(n);
   return [r, scales = n.reals("scales")](const Operands& x) -> Results { return r(x[0], scales, {}, {}); };
 }
 
-Call sampled(const Node& n) {
+BoundNode sampled(const Node& n) {
   std::string mode = n.text("mode", "linear");
   if (mode == "linear" || mode == "bilinear") mode = "bilinear";
   if (mode == "cubic" || mode == "bicubic") mode = "bicubic";
@@ -175,7 +175,7 @@ Call sampled(const Node& n) {
     return grid_sample(x[0], x[1].to(x[0].dtype()), o);
   };
 }
-Call affine(const Node& n) {
+BoundNode affine(const Node& n) {
   const bool corners = n.flag("align_corners");
   return [corners](const Operands& x) -> Results { return affine_grid(x[0], shape_from(x.integers(1)), corners); };
 }

@@ -33,7 +33,7 @@ Results length(const Operands& x) {
   return integers(std::vector<std::int64_t>{std::int64_t(x.sequence(0).size())}).squeeze();
 }
 
-Call split_up(const Node& n) {
+BoundNode split_up(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0);
   const bool keep = n.flag("keepdims", true);
   return [=](const Operands& x) -> Results {
@@ -48,7 +48,7 @@ Call split_up(const Node& n) {
     return Value(std::move(s));
   };
 }
-Call joined(const Node& n) {
+BoundNode joined(const Node& n) {
   const std::int64_t axis = n.integer("axis");
   const bool fresh = n.flag("new_axis");
   return [=](const Operands& x) -> Results {

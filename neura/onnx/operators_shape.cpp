@@ -33,14 +33,14 @@ Value with_shape(const Operands& x, Integers sizes, bool allow_zero) {
   if (x.value(0).text) return Value(reshaped_text(x.text(0), shape_from(sizes)));
   return reshape(x[0], shape_from(sizes));
 }
-Call reshaped(const Node& n) {
+BoundNode reshaped(const Node& n) {
   const bool allow_zero = n.flag("allowzero");
   return [allow_zero](const Operands& x) -> Results { return with_shape(x, x.integers(1), allow_zero); };
 }
-Call reshaped_by_attribute(const Node& n) {
+BoundNode reshaped_by_attribute(const Node& n) {
   return [sizes = n.integers("shape")](const Operands& x) -> Results { return with_shape(x, sizes, false); };
 }
-Call flat(const Node& n) {
+BoundNode flat(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1);
   return [axis](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -79,14 +79,14 @@ Tensor with_ones(const Tensor& t, const Integers& axes) {
   for (int i = 0, from = 0; i < rank; ++i) shape.push_back(one[std::size_t(i)] ? 1 : t.size(from++));
   return reshape(t, shape);
 }
-template <Tensor (*f)(const Tensor&, const Integers&)> Call by_attribute(const Node& n) {
+template <Tensor (*f)(const Tensor&, const Integers&)> BoundNode by_attribute(const Node& n) {
   return [axes = n.integers("axes")](const Operands& x) -> Results { return f(x[0], axes); };
 }
 template <Tensor (*f)(const Tensor&, const Integers&)> Results by_operand(const Operands& x) {
   return f(x[0], x.has(1) ? x.integers(1) : Integers());
 }
 
-Call transposed(const Node& n) {
+BoundNode transposed(const Node& n) {
   return [order = n.integers("perm")](const Operands& x) -> Results {
     const Tensor t = x[0];
     Dims dims(shape_from(order));
@@ -95,7 +95,7 @@ Call transposed(const Node& n) {
     return permute(t, dims);
   };
 }
-Call joined(const Node& n) {
+BoundNode joined(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1);
   return [axis](const Operands& x) -> Results {
     const std::vector<Tensor> parts = x.tensors();
@@ -108,7 +108,7 @@ Call joined(const Node& n) {
   };
 }
 
-Call divided(const Node& n) {
+BoundNode divided(const Node& n) {
   const std::int64_t axis = n.integer("axis", 0), outputs = std::int64_t(n.wanted.size());
   const Integers fixed = n.integers("split");
   return [=](const Operands& x) -> Results {
@@ -153,7 +153,7 @@ Integers counted(std::size_t n) {
   std::iota(v.begin(), v.end(), 0);
   return v;
 }
-Call sliced_by_attributes(const Node& n) {
+BoundNode sliced_by_attributes(const Node& n) {
   const Integers starts = n.integers("starts"), ends = n.integers("ends");
   const Integers axes = n.integers("axes", counted(starts.size()));
   return [=](const Operands& x) -> Results { return sliced(x[0], starts, ends, axes, Integers(starts.size(), 1)); };
@@ -214,14 +214,14 @@ Tensor padded(Tensor t, const std::string& mode, const Integers& pads, Integers 
   }
   return t;
 }
-Call padded_by_attributes(const Node& n) {
+BoundNode padded_by_attributes(const Node& n) {
   const std::string mode = n.text("mode", "constant");
   const Integers pads = n.integers("pads");
   const double value = n.real("value", 0);
   return
       [=](const Operands& x) -> Results { return padded(x[0], mode, pads, counted(std::size_t(x[0].dim())), value); };
 }
-Call padded_by_operands(const Node& n) {
+BoundNode padded_by_operands(const Node& n) {
   const std::string mode = n.text("mode", "constant");
   return [mode](const Operands& x) -> Results {
     const Tensor t = x[0];
@@ -231,7 +231,7 @@ Call padded_by_operands(const Node& n) {
   };
 }
 
-Call shape_of(const Node& n) {
+BoundNode shape_of(const Node& n) {
   const std::int64_t start = n.integer("start", 0), end = n.integer("end", INT64_MAX);
   return [=](const Operands& x) -> Results {
     const Shape shape = x.value(0).shape();
@@ -245,7 +245,7 @@ Call shape_of(const Node& n) {
 }
 Results size_of_all(const Operands& x) { return integers(Integers{x.value(0).shape().numel()}).squeeze(); }
 
-Call constant_of_shape(const Node& n) {
+BoundNode constant_of_shape(const Node& n) {
   const Value fill = n.has("value") ? n.tensor("value") : Value(zeros({1}, {float32, Device(), false}));
   if (!fill.tensor || fill.tensor.numel() != 1) refuse("ConstantOfShape", "one number", fill.str());
   return [fill](const Operands& x) -> Results {
@@ -265,7 +265,7 @@ Results range(const Operands& x) {
   const Tensor places = arange(std::int64_t(count), {wide, Device(), false});
   return add(mul(places, x.real(2)), x.real(0)).to(*o.dtype);
 }
-Call eye_like(const Node& n) {
+BoundNode eye_like(const Node& n) {
   const std::int64_t k = n.integer("k", 0);
   const bool given = n.has("dtype");
   const DType dtype = given ? dtype_for(Type(n.integer("dtype"))) : float32;
@@ -277,7 +277,7 @@ Call eye_like(const Node& n) {
     return eq(columns, add(rows.unsqueeze(1), k)).to(given ? dtype : t.dtype());
   };
 }
-Call triangle(const Node& n) {
+BoundNode triangle(const Node& n) {
   const bool upper = n.flag("upper", true);
   return [upper](const Operands& x) -> Results {
     const std::int64_t k = x.has(1) ? x.integer(1) : 0;

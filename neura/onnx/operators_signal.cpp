@@ -39,16 +39,16 @@ std::optional<std::int64_t> length_of(const Operands& x) {
   if (!x.has(1)) return {};
   return x.integer(1);
 }
-Call transformed_by_attribute(const Node& n) {
+BoundNode transformed_by_attribute(const Node& n) {
   const std::int64_t axis = n.integer("axis", 1);
   const Transform f{n.flag("inverse"), n.flag("onesided")};
   return [=](const Operands& x) -> Results { return f(x[0], length_of(x), axis); };
 }
-Call transformed(const Node& n) {
+BoundNode transformed(const Node& n) {
   const Transform f{n.flag("inverse"), n.flag("onesided")};
   return [=](const Operands& x) -> Results { return f(x[0], length_of(x), x.has(2) ? x.integer(2) : -2); };
 }
-Call frames(const Node& n) {  // signal [N, L, 1 or 2], step, window, length
+BoundNode frames(const Node& n) {  // signal [N, L, 1 or 2], step, window, length
   const bool onesided = n.flag("onesided", true);
   return [onesided](const Operands& x) -> Results {
     const Tensor t = numbers_of("STFT", wide(x[0]));
@@ -61,7 +61,7 @@ Call frames(const Node& n) {  // signal [N, L, 1 or 2], step, window, length
   };
 }
 
-template <int kind> Call window(const Node& n) {  // Hann, Hamming, Blackman
+template <int kind> BoundNode window(const Node& n) {  // Hann, Hamming, Blackman
   const bool periodic = n.flag("periodic", true);
   const DType dtype = dtype_for(Type(n.integer("output_datatype", 1)));
   return [=](const Operands& x) -> Results {
@@ -80,7 +80,7 @@ template <int kind> Call window(const Node& n) {  // Hann, Hamming, Blackman
 }
 
 // Triangles over the bins of a transform; O'Shaughnessy's scale.
-Call mel_weights(const Node& n) {
+BoundNode mel_weights(const Node& n) {
   const DType dtype = dtype_for(Type(n.integer("output_datatype", 1)));
   return [dtype](const Operands& x) -> Results {
     const std::int64_t bins = x.integer(0), length = x.integer(1), rate = x.integer(2), spectrum = length / 2 + 1;

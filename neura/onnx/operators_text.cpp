@@ -50,7 +50,7 @@ Texts pieces_of(const std::string& s, const std::string& delimiter, std::int64_t
     at = end;
   }
 }
-Call split_up(const Node& n) {
+BoundNode split_up(const Node& n) {
   const std::string delimiter = n.text("delimiter", "");
   const std::int64_t most = n.integer("maxsplit", INT64_MAX);
   return [=](const Operands& x) -> Results {
@@ -82,7 +82,7 @@ std::string with_case(std::string s, const std::string& action) {
   }
   return s;
 }
-Call normalised(const Node& n) {
+BoundNode normalised(const Node& n) {
   const std::string action = n.text("case_change_action", "NONE");
   const bool sensitive = n.flag("is_case_sensitive");
   const Texts given = n.texts("stopwords");
@@ -162,7 +162,7 @@ struct Grams {
     return out;
   }
 };
-Call grams(const Node& n) { return Grams(n); }
+BoundNode grams(const Node& n) { return Grams(n); }
 
 // Keys as texts or as numbers; what is not among them becomes the default.
 std::vector<double> numbers_of(const Node& n, const std::string& what) {
@@ -176,7 +176,7 @@ Texts texts_of(const Node& n, const std::string& what) {
   if (n.has(what + "_tensor") && n.tensor(what + "_tensor").text) out = n.tensor(what + "_tensor").text->items;
   return out;
 }
-Call looked_up(const Node& n) {
+BoundNode looked_up(const Node& n) {
   const Texts text_keys = texts_of(n, "keys"), text_values = texts_of(n, "values");
   const std::vector<double> keys = numbers_of(n, "keys"), values = numbers_of(n, "values");
   Value otherwise;  // of the values' type
@@ -210,7 +210,7 @@ Call looked_up(const Node& n) {
     return tensor(numbers, texts.shape, {float64, Device(), false}).to(dtype);
   };
 }
-Call binarised(const Node& n) {
+BoundNode binarised(const Node& n) {
   const double at = n.real("threshold", 0);
   return [at](const Operands& x) -> Results { return gt(x[0], at).to(x[0].dtype()); };
 }

@@ -112,7 +112,7 @@ struct Trees {
     return tensor(out, Shape{t.size(0), outputs}, {float64, Device(), false}).to(t.dtype());
   }
 };
-Call trees(const Node& n) { return Trees(n); }
+BoundNode trees(const Node& n) { return Trees(n); }
 
 }  // namespace
 

@@ -90,11 +90,18 @@ PerDim per(const Window& w, int d, bool strides) {
   return p;
 }
 Shape spatial(const Tensor& weight) { return Shape(weight.shape().data() + 2, std::size_t(weight.dim() - 2)); }
+// One size of a window per spatial dimension.
+Shape kernel_of(const char* op, const Window& w, const Tensor& x) {
+  const Shape kernel = shape_from(w.kernel);
+  if (kernel.size() != w.dims(x))
+    throw ShapeError(std::string(op) + ": expected a kernel size per dimension, got " + kernel.str());
+  return kernel;
+}
 void check_dims(const char* op, int d) {
   if (d > 3) throw NotImplementedError(std::string(op) + " of more than three spatial dimensions is not implemented");
 }
 
-Call convolved(const Node& n) {
+BoundNode convolved(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results { return convolve(w, x[0], x[1], x.maybe(2)); };
 }
 
@@ -108,17 +115,20 @@ Tensor whole_transposed(const Window& w, const Tensor& x, const Tensor& weight) 
          : d == 2 ? conv_transpose2d(x, weight, {}, o)
                   : conv_transpose3d(x, weight, {}, o);
 }
-Call transposed(const Node& n) {
+BoundNode transposed(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     Tensor y = whole_transposed(w, x[0], x[1]);
     const int d = y.dim() - 2;
+    if (!w.output_shape.empty() && w.output_shape.size() < std::size_t(d))
+      throw ShapeError("ConvTranspose: expected an output_shape of all spatial dimensions, got " +
+                       shape_from(w.output_shape).str());
     std::vector<Place> cut;
     for (int i = 0; i < d; ++i) {
       const auto at = std::size_t(i);
       const std::int64_t extra = w.output_padding.empty() ? 0 : w.output_padding[at], all = y.size(2 + i) + extra;
       std::int64_t before = w.pads.empty() ? 0 : w.pads[at], after = w.pads.empty() ? 0 : w.pads[at + std::size_t(d)];
       std::int64_t size = -1;
-      if (!w.output_shape.empty()) size = w.output_shape.at(w.output_shape.size() - std::size_t(d) + at);
+      if (!w.output_shape.empty()) size = w.output_shape[w.output_shape.size() - std::size_t(d) + at];
       else if (w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER") size = x[0].size(2 + i) * w.stride(i);
       if (size >= 0) {
         const std::int64_t total = all - size;
@@ -163,13 +173,11 @@ Tensor mean_pool(const Tensor& t, const Window& w, const Shape& kernel) {  // of
   o.stride = per(w, d, true);
   return d == 1 ? avg_pool1d(t, kernel, o) : d == 2 ? avg_pool2d(t, kernel, o) : avg_pool3d(t, kernel, o);
 }
-Call averaged(const Node& n) {
+BoundNode averaged(const Node& n) {
   const bool with_padding = n.flag("count_include_pad");
   return [w = Window(n), with_padding](const Operands& x) -> Results {
     const Tensor t = x[0];
-    const Shape kernel = shape_from(w.kernel);
-    if (kernel.size() != w.dims(t))
-      throw ShapeError("AveragePool: expected a kernel size per dimension, got " + kernel.str());
+    const Shape kernel = kernel_of("AveragePool", w, t);
     const std::vector<Place> p = places(w, kernel, t);
     const Tensor y = mean_pool(padded(t, p, 0), w, kernel);
     bool uneven = false;
@@ -235,29 +243,28 @@ Tensor unpadded_places(const Tensor& at, const Tensor& t, const std::vector<Plac
   shape[0] = t.size(0), shape[1] = t.size(1);
   return add(out, mul(arange(shape[0] * shape[1], {int64, t.device(), false}).reshape(shape), plane));
 }
-Call maximal(const Node& n) {
+BoundNode maximal(const Node& n) {
   const bool indices = n.wants(1), column_major = n.flag("storage_order");
   return [w = Window(n), indices, column_major](const Operands& x) -> Results {
-    const Shape kernel = shape_from(w.kernel);
+    const Shape kernel = kernel_of("MaxPool", w, x[0]);
     const DType dtype = x[0].dtype();
     const Tensor t = is_floating(dtype) ? x[0] : x[0].to(float32);
-    if (kernel.size() != w.dims(t))
-      throw ShapeError("MaxPool: expected a kernel size per dimension, got " + kernel.str());
     const std::vector<Place> p = places(w, kernel, t);
     const auto [y, at] = largest(t, w, kernel, p, indices);
     if (!indices) return y.to(dtype);
     return {Value(y.to(dtype)), Value(unpadded_places(at, t, p, column_major))};
   };
 }
-Call unpooled(const Node& n) {
+BoundNode unpooled(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     const Tensor t = x[0], at = x[1].to(int64);
-    const int d = w.dims(t);
+    const Shape kernel = kernel_of("MaxUnpool", w, t);
+    const int d = kernel.size();
     Shape natural = t.shape();
     for (int i = 0; i < d; ++i) {
       const auto k = std::size_t(i);
       const std::int64_t pads = w.pads.empty() ? 0 : w.pads[k] + w.pads[k + std::size_t(d)];
-      natural[2 + i] = (t.size(2 + i) - 1) * w.stride(i) - pads + w.kernel.at(k);
+      natural[2 + i] = (t.size(2 + i) - 1) * w.stride(i) - pads + kernel[i];
     }
     const Shape shape = x.has(2) ? shape_from(x.integers(2)) : natural;
     const Tensor flat = zeros({natural.numel()}, {t.dtype(), t.device(), false});
@@ -276,23 +283,24 @@ Dims spatial_dims(const Tensor& t) {
   return d;
 }
 Tensor norm_of(const Tensor& t, double p, const Dims& d, bool keep) { return pow(sum(pow(abs(t), p), d, keep), 1 / p); }
-Call power_pool(const Node& n) {
+BoundNode power_pool(const Node& n) {
   const double p = n.op == "LpPool" || n.op == "GlobalLpPool" ? double(n.integer("p", 2)) : 2;
   return [w = Window(n), p](const Operands& x) -> Results {
-    const Shape kernel = shape_from(w.kernel);
     const Tensor t = x[0];
-    if (kernel.empty()) return norm_of(t, p, spatial_dims(t), true);
-    if (kernel.size() != w.dims(t))
-      throw ShapeError("LpPool: expected a kernel size per dimension, got " + kernel.str());
+    if (w.kernel.empty()) return norm_of(t, p, spatial_dims(t), true);
+    const Shape kernel = kernel_of("LpPool", w, t);
     return norm_of(windows(padded(t, places(w, kernel, t), 0), w, kernel), p, last_dims(t), false);
   };
 }
 
 // Every column is a window; where windows overlap, they add up.
-Call folded(const Node& n) {
+BoundNode folded(const Node& n) {
   return [w = Window(n)](const Operands& x) -> Results {
     const Shape image = shape_from(x.integers(1)), block = shape_from(x.integers(2));
     const int d = image.size();
+    if (block.size() != d)
+      throw ShapeError("Col2Im: expected a size of the block per dimension, got " + block.str() + " for " +
+                       image.str());
     Window own = w;
     own.kernel.clear();
     Shape sizes{1, 1};

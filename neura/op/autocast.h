@@ -23,7 +23,7 @@ enum class Policy : std::uint8_t {
 };
 Policy policy_of(const Row&, DeviceType);
 
-// Of this thread. The half dtypes at first: bfloat16 on the cpu, float16 on cuda.
+// The modes of this thread. At first the half dtypes are bfloat16 on the cpu and float16 on cuda.
 struct Modes {
   bool on[2] = {};
   DType low[2] = {DType::bfloat16, DType::float16};

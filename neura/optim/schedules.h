@@ -22,8 +22,8 @@ struct Moment {
   bool initial = false;    // the constructor's own
 };
 
-// Of every schedule of schedules.def: its numbers, the rate that follows the present one, so that schedulers can be
-// chained, and the rate at an epoch from the first one.
+// Every schedule of schedules.def has its numbers here, the rate that follows the present one (so that schedulers can
+// be chained), and the rate at an epoch, computed from the first one.
 #define OPTION(type, name, ...) type name = __VA_ARGS__;
 #define REQUIRED(type, name) type name = {};
 #define SCHEDULE(Name, options, ...)                                             \

@@ -62,11 +62,11 @@ class Bodies {
   std::atomic<std::size_t> held_ = 0;
 };
 
-class Call final : public Exchange {
+class HttpExchange final : public Exchange {
  public:
-  Call(const httplib::Request& request, const httplib::ContentReader* reader, std::size_t most, Bodies& all)
+  HttpExchange(const httplib::Request& request, const httplib::ContentReader* reader, std::size_t most, Bodies& all)
       : request_(request), reader_(reader), most_(most), all_(all) {}
-  ~Call() override { all_.give_back(held_); }
+  ~HttpExchange() override { all_.give_back(held_); }
   const std::string& method() const override { return request_.method; }
   const std::string& path() const override { return request_.path; }
   std::string header(const std::string& name) const override { return request_.get_header_value(name); }
@@ -123,15 +123,15 @@ class Parser final : public httplib::Server {
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (current->code) return answer_error(response, current->code, current->refusal), Done::Handled;
       if (request.method == "POST") return Done::Unhandled;
-      Call call(request, nullptr, 0, bodies_);
-      handler_(call);
-      return answer(response, call), Done::Handled;
+      HttpExchange exchange(request, nullptr, 0, bodies_);
+      handler_(exchange);
+      return answer(response, exchange), Done::Handled;
     });
     Post(".*",
          [this](const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& reader) {
-           Call call(request, &reader, options_.body, bodies_);
-           handler_(call);
-           answer(response, call);
+           HttpExchange exchange(request, &reader, options_.body, bodies_);
+           handler_(exchange);
+           answer(response, exchange);
          });
     const Handler on_error = [](const httplib::Request&, httplib::Response& response) {
       if (response.body.empty())

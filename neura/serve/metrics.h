@@ -41,7 +41,7 @@ struct ModelMetrics {                                                // of one v
 
 class Metrics {
  public:
-  // Of a model and version; made when first asked for, and kept.
+  // The numbers of a model and version. They are made when first asked for, and kept.
   std::shared_ptr<ModelMetrics> of(const std::string& model, const std::string& version);
   void count_load(const std::string& model, bool worked);
   std::atomic<std::int64_t> connections{0};

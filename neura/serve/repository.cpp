@@ -226,9 +226,9 @@ void Repository::unload(const std::string& name) {
   log_("unloaded " + name);
 }
 
-std::vector<Repository::Row> Repository::index() const {
+std::vector<Repository::Listing> Repository::index() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<Row> rows;
+  std::vector<Listing> rows;
   for (const auto& [name, e] : entries_) {
     if (e.current) rows.push_back({name, e.current->version, "READY", ""});
     for (const auto& [version, f] : e.failures) rows.push_back({name, std::to_string(version), "UNAVAILABLE", f.why});

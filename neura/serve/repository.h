@@ -49,10 +49,10 @@ class Repository {
   void load(const std::string& name);
   void unload(const std::string& name);  // until load(). Refusal: 404
 
-  struct Row {
+  struct Listing {
     std::string name, version, state, reason;
   };
-  std::vector<Row> index() const;
+  std::vector<Listing> index() const;
 
  private:
   using Print = std::vector<std::string>;  // of the files of a version: names, sizes, times

@@ -220,7 +220,7 @@ void Server::Parts::index(Exchange& x) {
   const json given = object_of(x);
   const bool ready_alone = given.contains("ready") && given["ready"] == true;
   json all = json::array();
-  for (const Repository::Row& r : repository.index())
+  for (const Repository::Listing& r : repository.index())
     if (!ready_alone || r.state == "READY")
       all.push_back({{"name", r.name}, {"version", r.version}, {"state", r.state}, {"reason", r.reason}});
   x.answer = text(all);

@@ -53,7 +53,7 @@ Tensor coordinates(const Tensor& keys, const Shape& sizes);  // and back: [dims,
 Tensor flat_values(const Tensor&, const Tensor& values);     // [n, dense dims..], in the order of keys
 // [n, ...]: the sum of the rows of values that have the number i.
 Tensor sum_rows(std::int64_t n, const Tensor& number, const Tensor& values);
-// Of a sparse or dense `from`: its elements at the stored indices of `at`, of the sizes of its values.
+// The elements of `from`, sparse or dense, at the stored indices of `at`; the result has the sizes of at's values.
 Tensor values_at(const Tensor& from, const Tensor& at);
 Tensor starts_of(const Tensor& sorted, std::int64_t n);       // [n + 1]: how many are less than 0, 1, ... n
 Tensor numbers_of(const Tensor& starts, std::int64_t count);  // back: the row of each of `count`

@@ -1,5 +1,5 @@
-// What a library has that is built for one program (CMake's NEURA_WANTED): a file that neura deploy --small writes, and
-// that begins with this one and ends with end_wanted.h. A reader defines of these what it needs.
+// neura deploy --small writes a file that says what a library for one program needs (CMake's NEURA_WANTED). It includes
+// this header first and end_wanted.h last; who includes it defines those of these macros that it reads.
 //
 //   WANTED_MODEL("net.neura")            the file, for errors
 //   WANTED_OPERATION(linear)             of inference_ops.def

@@ -148,6 +148,7 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
     check<ValueError>(d.shape[i] >= 0 && (spec.strides[i] >= 0 || d.shape[i] < 2), [&] {
       return std::string("from_dlpack: expected no negative sizes or strides; make a copy of the array first");
     });
+    if (spec.strides[i] < 0) spec.strides[i] = dense;  // of one element or none it says nothing
   }
   spec.finish();
   char* data = static_cast<char*>(d.data) + d.byte_offset;

@@ -23,6 +23,13 @@ using surface::Parameter;
 // Where a method finds its tensor: the argument input, or the first one.
 int self_place(const Function& f) { return std::max(f.place_of("input"), 0); }
 
+// For an error: its type, or what is wrong with a number of the right one.
+std::string kind_of(PyObject* o) {
+  int beyond = 0;
+  if (PyLong_CheckExact(o)) PyLong_AsLongLongAndOverflow(o, &beyond);
+  return beyond ? "an integer beyond 64 bits" : Py_TYPE(o)->tp_name;
+}
+
 struct Overload {
   const Function* function;
   std::vector<PyObject*> names;  // interned
@@ -179,7 +186,7 @@ class Calling {
     PyObject* o = reader_.given_to[std::size_t(reader_.place)];
     say([&] {
       if (!o) return "the argument " + p.name + " is missing";
-      return "expected " + what_fits(p.name) + " for " + p.name + ", got " + Py_TYPE(o)->tp_name;
+      return "expected " + what_fits(p.name) + " for " + p.name + ", got " + kind_of(o);
     });
   }
 

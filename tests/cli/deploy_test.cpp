@@ -98,6 +98,21 @@ TEST_F(CliDeploy, AProgramRefusesWhatDoesNotFit) {
   EXPECT_NE(refused(1, "./app none.npy").find("none.npy"), std::string::npos);
 }
 
+TEST_F(CliDeploy, AProgramTakesWholeNumbersThatItsInputHolds) {
+  const auto f = [](std::span<const Tensor> in) { return std::vector<Tensor>{in[0].to(int64), in[1] + 0}; };
+  const std::vector<Tensor> in{zeros({2}, {.dtype = uint8}), zeros({1}, {.dtype = int64})};
+  save_program(folder / "whole.neura", graph::trace(f, in), {{"a", "b"}, {"small", "large"}});
+  ASSERT_EQ(run({"deploy", "whole.neura", "-o", "app"}), 0) << err();
+  ASSERT_EQ(sh("./app a=0,255 b=-9223372036854775808 -o results"), 0) << err();
+  EXPECT_EQ(cli::read_npy(folder / "results/small.npy").to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 255}));
+  EXPECT_EQ(cli::read_npy(folder / "results/large.npy").to_vector<std::int64_t>()[0], INT64_MIN);
+  EXPECT_EQ(refused(1, "./app a=1,300 b=0"),
+            "app: expected numbers that uint8 holds for the input \"a\", got \"300\"\n");
+  EXPECT_NE(refused(1, "./app a=-1 b=0").find("numbers that uint8 holds"), std::string::npos);
+  EXPECT_EQ(refused(1, "./app a=1 b=9223372036854775808"),
+            "app: expected numbers that int64 holds for the input \"b\", got \"9223372036854775808\"\n");
+}
+
 TEST_F(CliDeploy, AProgramNeedsTheCLibraryAlone) {
 #ifndef NEURA_RUNNER_ALONE
   GTEST_SKIP() << "a sanitizer is a library of its own";
@@ -209,6 +224,17 @@ TEST_F(CliDeploy, CSourcesCompileAndRun) {
     EXPECT_NEAR(got, net.bias.const_data<float>()[i % 4], 1e-4) << i;
   }
 #endif
+}
+
+// example.c is the program that calls the model, and neura_run is a function of the C interface.
+TEST_F(CliDeploy, CSourcesTakeNoNameThatIsTaken) {
+  for (const std::string name : {"example", "neura", "string"}) {
+    ASSERT_EQ(run({"deploy", "net.neura", "--c", "-o", name}), 0) << err();
+    const std::string header = test::text_of(folder / (name + "/model_" + name + ".h"));
+    EXPECT_NE(header.find("int model_" + name + "_run(model_" + name + "_model* model"), std::string::npos) << header;
+    const std::string flags = "-std=c99 -Wall -Wextra -Wpedantic -Werror -I" + std::string(NEURA_SOURCE_FOLDER);
+    EXPECT_EQ(sh("cd " + name + " && cc " + flags + " -I. -c *.c"), 0) << err();
+  }
 }
 
 // Words of C as names, names that are one in C, no dimensions, no elements, integers, truth values, complex numbers.

@@ -42,6 +42,10 @@ TEST_F(FitImages, LearnsTestsAndPredicts) {
   EXPECT_EQ(lines[0]["file"], "more/down/1.png");
   EXPECT_EQ(lines[0]["class"], "down");
   EXPECT_EQ(lines[1]["class"], "across");
+  const std::string odd = "odd \xe9.png";  // a name that is no UTF-8
+  std::filesystem::copy(folder / "more/down/1.png", folder / odd);
+  ASSERT_EQ(run({"predict", "r", odd, "--json"}), 0) << err();
+  EXPECT_EQ(json_lines(out()).at(0)["file"], "odd \ufffd.png");
   EXPECT_NEAR(double(lines[0]["probabilities"]["down"]) + double(lines[0]["probabilities"]["across"]), 1, 1e-6);
 }
 

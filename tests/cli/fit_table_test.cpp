@@ -81,6 +81,23 @@ TEST_F(FitTable, EndsWhereNumbersAreNoLongerFinite) {
         << err();
 }
 
+TEST_F(FitTable, TakesUtf8AndSaysSo) {
+  std::string latin = "n,y\n", utf8 = latin;
+  for (int i = 0; i < 40; ++i) {
+    latin += std::to_string(i) + (i < 20 ? ",\xe9t\xe9\n" : ",hiver\n");
+    utf8 += std::to_string(i) + (i < 20 ? ",\u00e9t\u00e9\n" : ",hiver\n");
+  }
+  write("latin.csv", latin), write("utf8.csv", utf8);
+  EXPECT_EQ(fails(1, {"train", "table", "latin.csv", "--target", "y", "--out", "a"})
+                .find("neura: train: expected the data's name, classes and columns to be UTF-8, got other bytes"),
+            0u)
+      << err();
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  ASSERT_EQ(run({"train", "table", "utf8.csv", "--target", "y", "--quick", "--out", "b"}), 0) << err();
+  ASSERT_EQ(run({"predict", "b", "utf8.csv", "--json"}), 0) << err();
+  EXPECT_NE(out().find("\"\u00e9t\u00e9\":"), std::string::npos) << out();
+}
+
 TEST_F(FitTable, SaysWhatIsWrong) {
   EXPECT_EQ(fails(1, {"train", "table", "t.csv", "--target", "price"}),
             "neura: table: expected a column \"price\", got id, a, b, colour, y, z\n");

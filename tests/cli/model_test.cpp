@@ -35,7 +35,7 @@ TEST_F(CliModel, SaysWhatAFileHolds) {
 TEST_F(CliModel, RunsAModelOnFilesOfNumPy) {
   ASSERT_EQ(run({"run", "net.onnx", "--input", "x=x.npy", "--output", "y.npy"}), 0) << err();
   test::expect_close(cli::read_npy(folder / "y.npy"), net.forward(x).detach());
-  ASSERT_EQ(run({"run", "net.onnx", "--input", "x.npy", "--output", "results"}), 0) << err();
+  ASSERT_EQ(run({"run", "net.onnx", "--input", "x.npy", "-o", "results"}), 0) << err();
   test::expect_close(cli::read_npy(folder / "results/y.npy"), net.forward(x).detach());
   EXPECT_EQ(fails(1, {"run", "net.onnx"}),
             "neura: expected a file for the input \"x\", got none; add --input x=FILE.npy\n");
@@ -58,7 +58,7 @@ TEST_F(CliModel, WritesAModelAnew) {
   const Tensor other = test::sample({7, 6});
   test::expect_close(onnx::load(folder / "old.onnx")->forward({onnx::Value(other)})[0].tensor,
                      net.forward(other).detach());
-  EXPECT_EQ(run({"export", "net.onnx", "--output", "old.onnx", "--opset", "12"}), 2);
+  EXPECT_EQ(run({"export", "net.onnx", "-o", "old.onnx", "--opset", "12"}), 2);
 }
 
 TEST_F(Cli, ExportsWhatItTrained) {

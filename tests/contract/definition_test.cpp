@@ -5,9 +5,9 @@
 #include "neura/autograd/autograd.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
+#include "tests/contract/row_case.h"
 #include "tests/contract/structs.h"
 #include "tests/support/close.h"
-#include "tests/contract/row_case.h"
 
 namespace neura::test {
 namespace {

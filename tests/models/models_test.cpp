@@ -221,7 +221,8 @@ TEST(ModelsRefuse, WhatTheyCannotBe) {
   EXPECT_EQ(message<ValueError>([] { models::gpt2({.n_embd = 16, .n_head = 3}); }),
             "GPT2Model: expected n_head to divide n_embd, got 3 and 16");
   EXPECT_EQ(message<ValueError>([] { models::gpt2({.n_embd = 4, .n_head = 2, .activation_function = "relu"}); }),
-            "GPT2Model: expected activation_function \"gelu_new\" or \"gelu\", got \"relu\"");
+            "GPT2Model: expected activation_function \"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\", got \"relu\"");
+  EXPECT_NO_THROW(models::gpt2({.n_embd = 4, .n_layer = 1, .n_head = 2, .activation_function = "gelu_pytorch_tanh"}));
   EXPECT_EQ(message<ValueError>([] {
               const auto net =
                   models::gpt2({.vocab_size = 3, .n_positions = 2, .n_embd = 4, .n_layer = 1, .n_head = 2});

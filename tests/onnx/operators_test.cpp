@@ -11,6 +11,7 @@
 #include "neura/ops/shape/view.h"
 #include "tests/onnx/build.h"
 #include "tests/support/close.h"
+#include "tests/support/refusals.h"
 #include "tests/support/sample.h"
 
 namespace neura::test {
@@ -224,6 +225,50 @@ TEST(Operators, ProductsOfBytesTakeEveryFormOfZeroPoint) {
     const Tensor sums = matmul(wide(a) - wide(one_a), wide(b) - wide(one_b)) * 0.25;
     expect_same(y, clamp(neura::round(sums / 40.) + 3., {0., 255.}).to(uint8));
   }
+}
+
+// As a damaged file, or a wrong one, may have them.
+TEST(Operators, AttributesThatDoNotFitAreRefused) {
+  const Tensor x = ones({1, 1, 3, 3}), weight = ones({1, 1, 2, 2}), region = full({1, 4}, NAN),
+               huge = full({1, 4}, 1e30);
+  const Tensor one_size = integers(Integers{2}), two_sizes = integers(Integers{3, 3}), first = integers(Integers{0});
+  expect_refusals<ShapeError>({
+      {"node \"ConvTranspose_of_y0\" (ConvTranspose): ConvTranspose: expected an output_shape",
+       [&] {
+         one("ConvTranspose", {x, weight}, {attribute("output_shape", Integers{4})});
+       }},
+      {"node \"MaxUnpool_of_y0\" (MaxUnpool): MaxUnpool: expected a kernel size per dimension, got []",
+       [&] {
+         one("MaxUnpool", {x, zeros({1, 1, 3, 3}, {.dtype = int64})});
+       }},
+      {"node \"DeformConv_of_y0\" (DeformConv): window: expected an input",
+       [&] {
+         one("DeformConv", {x, weight, zeros({1, 8, 2, 2})}, {attribute("pads", Integers{0})}, 19);
+       }},
+      {"node \"Col2Im_of_y0\" (Col2Im): Col2Im: expected a size of the block per dimension, got [2]",
+       [&] {
+         one("Col2Im", {ones({1, 4, 4}), two_sizes, one_size});
+       }},
+      {"node \"RoiAlign_of_y0\" (RoiAlign): RoiAlign: expected an image",
+       [&] {
+         one("RoiAlign", {zeros({1, 1, 0, 3}), zeros({1, 4}), first});
+       }},
+  });
+  const std::vector<AttributeProto> two_samples{attribute("sampling_ratio", std::int64_t{2})};
+  expect_refusals<ValueError>({
+      {"node \"CenterCropPad_of_y0\" (CenterCropPad): CenterCropPad: expected a size per axis, got 2 and 1",
+       [&] {
+         one("CenterCropPad", {x, two_sizes}, {attribute("axes", Integers{2})});
+       }},
+      {"node \"RoiAlign_of_y0\" (RoiAlign): RoiAlign: expected regions of finite numbers",
+       [&] {
+         one("RoiAlign", {x, region, first}, two_samples);
+       }},
+      {"node \"RoiAlign_of_y0\" (RoiAlign): RoiAlign: expected regions about as large as the image",
+       [&] {
+         one("RoiAlign", {x, huge * tensor({0., 0., 1., 1.}).to(float32), first});
+       }},
+  });
 }
 
 TEST(Operators, TheFirstOfEqualsIsOnTop) {

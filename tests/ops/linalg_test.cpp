@@ -186,6 +186,7 @@ TEST_F(Linalg, TheDeterminantsOfABatchOfSingularAndRegularMatricesHaveTwo) {
 TEST_F(Linalg, PowersAndNormsThatNeedFactors) {
   const Tensor a = matrices({2, 3, 3}, float64) + 2.0 * one(matrices({2, 3, 3}, float64));
   expect_close(matmul(matrix_power(a, -2), matrix_power(a, 2)), one(a));
+  expect_close(matrix_power(one(a), INT64_MIN), one(a));  // whose negative is no number of 64 bits
   const Tensor s = svdvals(a);
   expect_close(matrix_norm(a, {.ord = 2}), s.select(1, 0));
   expect_close(matrix_norm(a, {.ord = -2, .keepdim = true}), s.select(1, 2).view({2, 1, 1}));

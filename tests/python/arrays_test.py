@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import pickle
 import warnings
 
 import neura
@@ -111,6 +112,15 @@ def test_lifetimes():
     y = neura.from_numpy(np.ones(1000))
     gc.collect()
     assert float(x.sum() + y.sum()) == 2000
+
+
+def test_an_array_turned_over_that_has_one_row_can_be_copied():
+    a = np.ones((1, 3), np.float32)[::-1]  # its stride is negative, which no tensor's is
+    x = neura.from_dlpack(a)
+    assert x.data_ptr() == a.ctypes.data and x.stride() == (3, 1)
+    assert neura.equal(pickle.loads(pickle.dumps(x)), x)
+    with pytest.raises(ValueError, match="expected no negative sizes or strides"):
+        neura.from_dlpack(np.ones((2, 3), np.float32)[::-1])
 
 
 def test_capsules_serve_once():

@@ -223,6 +223,14 @@ def test_samples_do_not_end_for_wrong_parameters_either():
     assert value.isnan().all()
 
 
+def test_angles_of_the_largest_concentrations():
+    neura.manual_seed(0)
+    k = neura.tensor([1e11, 1e13, 1e16], dtype=neura.float64)
+    angles = D.VonMises(neura.zeros_like(k), k).sample((4000,)) * k.sqrt()  # almost normal
+    assert ((angles.std(0) - 1).abs() < 0.1).all() and (angles.mean(0).abs() < 0.1).all()
+    assert D.VonMises(0.0, 1e30).sample().abs() < 1e-6
+
+
 EMPTY = """
 Normal(z, 1.0); Gamma(z, 1.0); Beta(z, z); Dirichlet(m); Categorical(m); OneHotCategorical(m); Multinomial(2, m)
 Binomial(3, z); Poisson(z); VonMises(z, z); StudentT(z); MultivariateNormal(m, e); LKJCholesky(3, z); Wishart(z + 4, e)

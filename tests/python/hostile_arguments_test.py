@@ -67,6 +67,7 @@ WRONG = {
     "histogram: expected numbers or None for range, got str": lambda: neura.histogram(x, 3, range="none"),
     "histogramdd: expected range to be numbers": lambda: neura.histogramdd(x, [2, 2, 2], range=["a", "b"]),
     "general_cosine: expected numbers for a, got str": lambda: neura.signal.windows.general_cosine(3, a="abc"),
+    "full: expected a number for fill_value, got an integer beyond 64 bits": lambda: neura.full((2,), 2**64),
     "__dlpack__: expected stream": lambda: x.__dlpack__(stream=2**70),
     "format: expected format_spec to be a text": lambda: x.__format__(3),
     "grad: expected": lambda: neura.autograd.grad(neura.ones(1, requires_grad=True).sum(), [None]),

@@ -109,6 +109,28 @@ class TestServers:
         assert hub.get(server.url, "other", progress=False).verify() == 0
         assert [start for path, start in server.asked if path.endswith("model.safetensors")] == [200_000]
 
+    def test_weights_that_break_off_are_not_kept(self, server, tmp_path):
+        url = server.url + "/other/model.safetensors"
+        server.cut, server.times = 100_000, 1
+        with pytest.raises(errors.IoError, match="expected .* bytes, got 100000; the transfer broke off; try again"):
+            hub.load_state_dict_from_url(url, model_dir=tmp_path / "m", progress=False)
+        assert list((tmp_path / "m").iterdir()) == []
+        assert hub.load_state_dict_from_url(url, model_dir=tmp_path / "m", progress=False)
+
+    @pytest.mark.parametrize("model", ["other", None])
+    def test_refresh_mends_what_is_damaged_in_the_cache(self, server, home, model):
+        source = server.url if model else server.url + "/other"
+        weights = pathlib.Path(hub.get(source, model, progress=False).folder, "model.safetensors")
+        right = weights.read_bytes()
+        weights.chmod(0o644)
+        weights.write_bytes(b"?" + right[1:])  # the file in blobs as well: it is the same one
+        with pytest.raises(hub.HashError, match="fetch it again, with refresh"):
+            hub.get(source, model)
+        again = hub.get(source, model, refresh=True, progress=False)
+        assert again.verify() == 0 and weights.read_bytes() == right
+        asked = server.count("model.safetensors")
+        assert hub.get(source, model, refresh=True).verify() == 0 and server.count("model.safetensors") == asked
+
     def test_a_server_that_knows_no_ranges(self, server):
         server.cut, server.times, server.ranges = 100_000, 1, False
         assert hub.get(server.url, "other", progress=False).verify() == 0

@@ -63,8 +63,20 @@ class TestFolders:
         about = {**ABOUT, "architecture": "gpt2", "arguments": config}
         p = hub.pack(tmp_path / "m", neura.models.gpt2(**config), example=neura.tensor([[1, 2]]), **about)
         assert p.config()["model_type"] == "gpt2" and p.config()["n_embd"] == 4 and p.verify() == 0
+        config.update(n_embd=1024, n_head=16)  # as gpt2_medium has them, so that they need not be said
+        kept = {key: config[key] for key in ("vocab_size", "n_positions", "n_layer")}
+        about = {**ABOUT, "architecture": "gpt2_medium", "arguments": kept}
+        medium = hub.pack(tmp_path / "medium", neura.models.gpt2(**config), example=neura.tensor([[1, 2]]), **about)
+        assert (medium.config()["n_embd"], medium.config()["n_head"], medium.config()["n_layer"]) == (1024, 16, 1)
         (tmp_path / "m" / "neura.json").unlink()
         assert hub.load(tmp_path / "m").transformer.wte.weight.shape == (11, 4)
+
+    def test_packing_leaves_the_modes(self, tmp_path):
+        net = neura.nn.Sequential(neura.nn.Dropout(), neura.nn.Linear(3, 2)).train()
+        net[0].eval()
+        with pytest.raises(errors.ShapeError):
+            hub.pack(tmp_path / "m", net, **{**ABOUT, "architecture": "mlp", "example": neura.ones(2, 4)})
+        assert net.training and net[1].training and not net[0].training and not (tmp_path / "m").exists()
 
     def test_parts(self, tmp_path):
         p = pack(tmp_path / "m")
@@ -94,7 +106,7 @@ class TestFolders:
         data[-1] ^= 1
         weights.write_bytes(data)
         with pytest.raises(
-            hub.HashError, match="model.safetensors: expected the SHA-256 .*, got .*; fetch the model again"
+            hub.HashError, match="model.safetensors: expected the SHA-256 .*, got .*; fetch it again, with refresh"
         ):
             hub.load(tmp_path / "m")
         weights.write_bytes(data[:-1])

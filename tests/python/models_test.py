@@ -168,10 +168,15 @@ class TestGPT2:
         ]
         assert draw[0] == draw[1] != draw[2] and net.training
         assert neura.equal(net.generate(x, 5, temperature=2.0, top_k=1), net.generate(x, 5))
+        net.transformer.drop.eval()  # a part that is frozen stays so
+        net.generate(x, 1)
+        assert net.training and not net.transformer.drop.training
 
     def test_refusals(self):
         with pytest.raises(errors.ValueError, match="expected n_head to divide n_embd, got 3 and 16"):
             models.gpt2(n_embd=16, n_head=3)
+        with pytest.raises(errors.ValueError, match="expected n_head to divide n_embd, got 0 and 16"):
+            models.gpt2(n_embd=16, n_head=0)
         with pytest.raises(errors.ValueError, match="expected activation_function 'gelu_new'"):
             models.gpt2(activation_function="relu", n_embd=4, n_head=2)
         net = models.gpt2(**CASES["gpt2"][0])
@@ -179,6 +184,8 @@ class TestGPT2:
             net(neura.zeros(1, 13, dtype=neura.int64))
         with pytest.raises(errors.ValueError, match="expected a temperature above 0"):
             net.generate(neura.zeros(1, 1, dtype=neura.int64), temperature=0)
+        with pytest.raises(errors.ValueError, match="expected top_k of at least 1 or None, got 0"):
+            net.generate(neura.zeros(1, 1, dtype=neura.int64), temperature=1.0, top_k=0)
 
 
 def test_other_refusals():

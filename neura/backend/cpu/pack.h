@@ -6,7 +6,7 @@ namespace neura {
 
 inline constexpr std::int64_t kShortLine = 256;  // elements; longer lines are a kernel call each (walk.cpp)
 
-// Of a plan of two or more dimensions whose last one is shorter than kShortLine.
+// Runs a plan of two or more dimensions whose last one is shorter than kShortLine.
 void execute_packed(const Plan&, LineFn*, const double* attributes, int cost);
 
 }  // namespace neura

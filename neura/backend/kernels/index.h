@@ -25,7 +25,7 @@ struct index_kernels {
   // Positions in a row-major array of `sizes` from one coordinate each, counted from the back where negative.
   // Coordinates have out's shape (any strides); out is int64, contiguous.
   NEURA_KERNEL(index, linear, void(Context&, const View* coordinates, const std::int64_t* sizes, int count, View out));
-  // Of a contiguous x.
+  // How many elements are not 0; x is contiguous.
   NEURA_KERNEL(index, count_nonzero, std::int64_t(Context&, View x));
   // Coordinates of the nonzero elements, in order; out: int64 [count_nonzero, rank], contiguous.
   NEURA_KERNEL(index, nonzero, void(Context&, View x, View out));

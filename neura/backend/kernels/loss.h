@@ -29,7 +29,7 @@ struct loss_kernels {
       cross_entropy_backward;
   Entry<void(Context&, View x, View target, View weight, const LossOptions&, View loss, View total)> nll_loss;
   Entry<void(Context&, View g, View target, View weight, View total, const LossOptions&, View gx)> nll_loss_backward;
-  // Of two tensors of one dtype and shape, contiguous: f(x, target), and g df/dx
+  // Both tensors are contiguous, of one dtype and shape. Gives f(x, target); the second, g df/dx.
   Entry<void(Context&, View x, View target, ElementLoss, double parameter, Reduction, View loss)> element_loss;
   Entry<void(Context&, View g, View x, View target, ElementLoss, double parameter, Reduction, View gx)>
       element_loss_backward;

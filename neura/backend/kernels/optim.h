@@ -22,9 +22,9 @@ struct OptimTensors {
   };
 #include "neura/tables/optimizers.def"
 
-// Of one dtype and with the same states; one step for each. No two of them share memory that either writes. there:
-// null, or the steps in the device's memory, from which the kernel takes them when it runs: a graph that is replayed
-// finds other numbers there. Never of the cpu.
+// The parameters have one dtype and the same states, and each has its own step. No two of them share memory that either
+// writes. `there` is null, or the steps in the device's memory: the kernel reads them when it runs, so that a graph
+// that is replayed finds the numbers of the present step. On the cpu it is always null.
 struct optim_kernels {
 #define OPTIMIZER_STEP(name, Step, ...) \
   Entry<void(Context&, std::span<const OptimTensors>, std::span<const Step>, const Step* there)> name;

@@ -21,11 +21,11 @@ struct softmax_kernels {
   NEURA_KERNEL(softmax, softmax, void(Context&, View x, int dim, SoftmaxKind, View y));
   NEURA_KERNEL(softmax, softmax_backward, void(Context&, View g, View y, int dim, bool logarithm, View gx));
 
-  // y = softmax(scale q kᵀ + mask) v, without a matrix of all scores. q [batch.., L, E], k [batch.., S, E],
-  // v [batch.., S, V] of one floating dtype, of any strides and none empty; mask may be absent, or broadcasts to
-  // [batch.., L, S] and has columns side by side, of the same dtype, or float32 where the others are halves. y
-  // [batch.., L, V] and the gradients are contiguous. Only for operands for which
-  // `attends` answered plain or kept; `sums` [batch.., L] and, in the gradient, y are given only for kept.
+  // y = softmax(scale q kᵀ + mask) v, without a matrix of all scores. q [batch.., L, E], k [batch.., S, E] and
+  // v [batch.., S, V] have one floating dtype and any strides; none is empty. A mask, if there is one, broadcasts to
+  // [batch.., L, S], has columns side by side, and is of the same dtype, or float32 where the others are halves.
+  // y [batch.., L, V] and the gradients are contiguous. Called only for operands for which `attends` answers plain or
+  // kept; `sums` [batch.., L] and, in the gradient, y are given only for kept.
   NEURA_KERNEL(softmax, attends,
                AttentionUse(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&));
   NEURA_KERNEL(softmax, attention,

@@ -5,7 +5,8 @@
 namespace neura {
 
 DType promote_types(DType type1, DType type2);  // of two tensors with dimensions; DTypeError for 8-bit floats
-// Of two tensors or numbers: tensors without dimensions, then numbers, count only by a higher category.
+// The dtype of what two tensors or numbers make. A tensor without dimensions counts against one with dimensions only by
+// a higher category (bool, integer, floating, complex), and a number against a tensor likewise.
 DType result_type(const Operand& a, const Operand& b);
 // True if a result of dtype `from` may be written into a tensor of dtype `to`: never to a lower category.
 bool can_cast(DType from, DType to);

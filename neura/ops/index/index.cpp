@@ -1,9 +1,9 @@
 #include "neura/ops/index/index.h"
-#include "neura/backend/transfer.h"
 
 #include <cstring>
 
 #include "neura/backend/kernels/join.h"
+#include "neura/backend/transfer.h"
 #include "neura/core/scalar_range.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"

@@ -1,10 +1,9 @@
 #include "neura/ops/linalg/matrix_functions.h"
 
-#include "neura/core/meta.h"
-#include "neura/core/wrapped.h"
-
 #include <cmath>
 
+#include "neura/core/meta.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
@@ -75,15 +74,14 @@ Tensor matrix_norm(const Tensor& input, const MatrixNormOptions& o) {
 
 Tensor matrix_power(const Tensor& input, std::int64_t n) {
   check_square("matrix_power", input);
-  if (n < 0) return matrix_power(linalg::inv(input), -n);
   if (n == 0) {
     Tensor one = clone(input);
     return copy_(one, identity_like(input));
   }
-  Tensor power, square = input;
-  for (;; n >>= 1) {
-    if (n & 1) power = power ? matmul(power, square) : square;
-    if (n == 1) return power.is_same(input) ? clone(power) : power;
+  Tensor power, square = n < 0 ? linalg::inv(input) : input;
+  for (std::uint64_t left = n < 0 ? -std::uint64_t(n) : std::uint64_t(n);; left >>= 1) {
+    if (left & 1) power = power ? matmul(power, square) : square;
+    if (left == 1) return power.is_same(input) ? clone(power) : power;
     square = matmul(square, square);
   }
 }

@@ -1,7 +1,7 @@
 #include "neura/ops/product/matmul_ops.h"
-#include "neura/core/error_details.h"
 
 #include "neura/backend/kernels/matmul.h"
+#include "neura/core/error_details.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"

@@ -1,10 +1,9 @@
 #include "neura/ops/random/random.h"
 
-#include "neura/core/wrapped.h"
-
 #include <cmath>
 
 #include "neura/backend/kernels/random.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"

@@ -1,10 +1,9 @@
 #include "neura/ops/reduce/statistics.h"
 
-#include "neura/core/wrapped.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

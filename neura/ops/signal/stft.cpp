@@ -1,10 +1,9 @@
 #include "neura/ops/signal/stft.h"
 
-#include "neura/core/wrapped.h"
-
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
+#include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"

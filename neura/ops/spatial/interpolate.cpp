@@ -161,7 +161,7 @@ std::vector<Resize> resizes(const Tensor& x, int dims, const InterpolateOptions&
     if (o.size.empty()) {
       const double factor = o.scale_factor[given == 1 ? 0 : std::size_t(d)];
       if (!(factor > 0) || double(r.in) * factor >= 0x1p40)
-        wrong("a scale_factor above 0, got " + Scalar(factor).str());
+        wrong("a scale_factor above 0, with sizes below 2^40, got " + Scalar(factor).str());
       r.out = std::int64_t(std::floor(double(r.in) * factor));
       if (!o.recompute_scale_factor && o.mode != "area") r.factor = factor;
     } else r.out = o.size[given == 1 ? 0 : d];

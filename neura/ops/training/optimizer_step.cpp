@@ -1,9 +1,9 @@
 #include "neura/ops/training/optimizer_step.h"
 
-#include "neura/op/registry.h"
-
 #include <algorithm>
 #include <string>
+
+#include "neura/op/registry.h"
 
 namespace neura {
 namespace {

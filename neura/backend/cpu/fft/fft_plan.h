@@ -46,7 +46,7 @@ template <class T> struct FftPlan {
   const T* factors() const;
   const T* between() const;     // exp(-2 pi i row column / n), [rows, columns]
   const T* half_roots() const;  // exp(-pi i k / n) for k <= n / 2, of real lines of 2 n
-  // Of single lines and of as many as fill a vector; null: this length has none.
+  // The steps of a single line, and of as many lines as fill a vector; null where this length has none.
   const FftSteps<T>* row_steps(bool inverse) const;
   const FftSteps<T>* column_steps(bool inverse) const;
 

@@ -21,8 +21,8 @@ template <class T> struct LossLines {
   double (*sum[6])(const T* x, const T* t, T parameter, std::int64_t n);
   void (*map[6])(const T* x, const T* t, T parameter, T* y, std::int64_t n);
   void (*slope[6])(const T* g, T scale, const T* x, const T* t, T parameter, T* gx, std::int64_t n);
-  // Of ctc_loss: log(exp(a) + exp(b) + exp(c + pass)) + x, which is -inf where all three are; and exp(a + b - x +
-  // loss), or 0 where a + b is -inf.
+  // For ctc_loss. paths: log(exp(a) + exp(b) + exp(c + pass)) + x, which is -inf where all three are.
+  // shares: exp(a + b - x + loss), or 0 where a + b is -inf.
   void (*paths)(const T* a, const T* b, const T* c, const T* pass, const T* x, T* to, std::int64_t n);
   void (*shares)(const T* a, const T* b, const T* x, T loss, T* to, std::int64_t n);
 };

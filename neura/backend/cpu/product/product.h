@@ -48,7 +48,7 @@ template <class T> struct ProductBatch : BatchSizes {  // y = alpha * a b + beta
   T alpha = 1, beta = 1;
 };
 
-// Of float and double, by packed products; of the integers, which wrap around, by plain loops.
+// float and double are multiplied by packed products; integers, which wrap around, by plain loops.
 template <class T> void multiply(Context&, ProductBatch<T>);
 template <class T> void multiply_integers(Context&, const ProductBatch<T>&);
 

@@ -180,7 +180,7 @@ struct Lines {
   }
 };
 
-struct Call {
+struct SelectionJob {
   Selection selection;
   std::int64_t k;
   Lines lines;
@@ -248,25 +248,25 @@ void select(Context& c, Selection selection, int dim, std::int64_t k, View x, Vi
   const DType compared = is_integral(d) ? (wide ? DType::int64 : DType::int32) : wide ? DType::float64 : DType::float32;
   const std::int64_t room = lines.outer * lines.inner != 0 ? indices.numel() / (lines.outer * lines.inner) : 0;
   if (!room) return;
-  const Call call{selection,
-                  k,
-                  lines,
-                  room,
-                  x,
-                  values,
-                  indices.as<std::int64_t>(),
-                  size_of(d),
-                  c.backend.convert->pair[int(d)][int(compared)],
-                  d == compared && lines.inner == 1};
+  const SelectionJob job{selection,
+                         k,
+                         lines,
+                         room,
+                         x,
+                         values,
+                         indices.as<std::int64_t>(),
+                         size_of(d),
+                         c.backend.convert->pair[int(d)][int(compared)],
+                         d == compared && lines.inner == 1};
   switch (compared) {
     case DType::int32:
-      return call.run<std::int32_t>(c);
+      return job.run<std::int32_t>(c);
     case DType::int64:
-      return call.run<std::int64_t>(c);
+      return job.run<std::int64_t>(c);
     case DType::float32:
-      return call.run<float>(c);
+      return job.run<float>(c);
     default:
-      return call.run<double>(c);
+      return job.run<double>(c);
   }
 }
 

@@ -30,7 +30,7 @@ Failed add_patches(int index, const ConvShape&, DType, const char* columns, char
 Failed convolve_integers(int index, DType, const ConvShape&, const ConvData&);
 Failed convolve_integers_back(int index, DType, const ConvShape&, const ConvData&);
 
-// Of floating and complex numbers, as products of patches. A part of the batch at a time. conv_product.cpp
+// Floating and complex numbers, as products of patches, a part of the batch at a time. conv_product.cpp
 void convolve_by_products(Convolve, Context&, DType, const ConvShape&, const ConvData&, Conjugated);
 
 }  // namespace neura::cuda

@@ -14,7 +14,7 @@ using std::int64_t;
 constexpr int kTogether = 3;       // dimensions that cuFFT transforms at once
 constexpr int64_t kMostCalls = 8;  // for one pass: beyond, lines are copied side by side
 
-struct Call {
+struct FftCall {
   int index;
   const FftShape& shape;
   Scratch& scratch;
@@ -124,7 +124,7 @@ Failed readable(Scratch& scratch, View& x, Spec& own) {
   return nullptr;
 }
 
-Failed complex_of(const Call& c, View x, const View& y) {
+Failed complex_of(const FftCall& c, View x, const View& y) {
   const std::vector<Pass> passes = complex_passes(x, c.shape, c.shape.inverse, 0, 0);
   if (!x.spec->contiguous || passes.empty()) {
     if (Failed f = assign(y, x)) return f;
@@ -137,7 +137,7 @@ Failed complex_of(const Call& c, View x, const View& y) {
   return weigh(c.index, bins_of(y, c.shape, 1, 1), y.data);
 }
 
-Failed real_of(const Call& c, View x, const View& y) {
+Failed real_of(const FftCall& c, View x, const View& y) {
   Spec own;
   if (Failed f = readable(c.scratch, x, own)) return f;
   const Pass halved = halved_pass(FftKind::real, false, x, c.shape);
@@ -148,7 +148,7 @@ Failed real_of(const Call& c, View x, const View& y) {
   return weigh(c.index, bins_of(y, c.shape, n, c.shape.two_fold ? 2 : 1), y.data);
 }
 
-Failed real_inverse_of(const Call& c, View x, const View& y) {
+Failed real_inverse_of(const FftCall& c, View x, const View& y) {
   Spec own;
   if (Failed f = readable(c.scratch, x, own)) return f;
   const Spec spec = Spec::dense(x.dtype(), x.spec->sizes(), x.spec->device);
@@ -166,7 +166,7 @@ Failed real_inverse_of(const Call& c, View x, const View& y) {
   return run(c.index, halved, half, y);
 }
 
-template <Failed (*kind)(const Call&, View, const View&)> void entry(Context& c, View x, View y, const FftShape& s) {
+template <Failed (*kind)(const FftCall&, View, const View&)> void entry(Context& c, View x, View y, const FftShape& s) {
   if (!y.numel()) return;
   const int index = c.device.index;
   const OnDevice on(index);

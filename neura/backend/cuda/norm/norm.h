@@ -16,7 +16,7 @@ struct Affine {
 };
 // Both in the dtype of computation or a half of it, contiguous.
 Failed stage_affine(RowStaging&, DType computed, View weight, View bias, Affine*);
-// Of a contiguous x [N, C, ...]: a row for each sample and group.
+// A row for each sample and group of a contiguous x [N, C, ...].
 Failed group_rows(const View& x, int groups, RowPlan&, Affine&);
 // True if packs of that many elements may share one load or one channel.
 bool allows_packs(const Affine&, int pack);

@@ -5,7 +5,7 @@
 
 namespace neura::cuda {
 
-// Of any layout; integers wrap around. matmul_integer.cu
+// Operands may have any layout; integers wrap around. matmul_integer.cu
 Failed multiply_integers(int index, View a, View b, View init, View y, const Product&);
 // Elements from one matrix of x to the next along batch dimension d of y, to whose batch x broadcasts.
 inline std::int64_t batch_step(const View& x, const View& y, int d) {

@@ -46,7 +46,7 @@ Failed sort_pairs(Scratch&, cudaStream_t, std::int64_t n, int bits, std::uint32_
                   std::uint32_t* (&values)[2]);
 Failed sort_pairs(Scratch&, cudaStream_t, std::int64_t n, int bits, std::uint64_t* (&keys)[2],
                   std::uint32_t* (&values)[2]);
-// Of the numbers below n.
+// How many bits the numbers below n have.
 inline int bits_below(std::int64_t n) { return n > 1 ? 64 - __builtin_clzll(std::uint64_t(n - 1)) : 1; }
 
 }  // namespace neura::cuda
