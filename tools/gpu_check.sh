@@ -6,7 +6,8 @@
 #   python       what the package does on a device: neura.cuda, scopes, streams, graphs
 #   examples     the programs of examples/ that are about devices
 #   conformance  PyTorch's stored cases with --device cuda
-#   sanitizer    memcheck, racecheck and synccheck on a sample of each family of kernels
+#   sanitizer    memcheck, racecheck and synccheck on a sample of each family of kernels; memcheck on the tests of memory,
+#                copies and streams; and whether the allocator leaves anything. SANITIZERS names some of them alone
 #   soak         allocates, switches streams, runs out of memory, meets bad indices: SOAK_SECONDS (300) of it
 #   bench        bench/cuda_bench.cpp against PyTorch; and, where BENCH names bench/bench.py, its cases from Python, PyTorch
 #                eager and compiled
@@ -64,18 +65,34 @@ conformance() {
   NEURA_CUDA_LAUNCH_BLOCKING=1 "${PYTHON:-build/python/bin/python}" tools/conformance.py "$out/site" --device cuda --jobs "$(nproc)" 2>&1 | tee "$results/conformance.log"
   return "${PIPESTATUS[0]}"
 }
-sanitizer() {  # every operation and both its derivatives, on small operands: device code is a hundred times slower here
-  local filter='*ResultsAndDerivativesAreTheCpus*:CudaDevice.Copies*:CudaReductions.*:CudaProducts.*' bad=0 tool i pids
-  for tool in ${SANITIZERS:-memcheck racecheck synccheck}; do
-    pids=()
-    for ((i = 0; i < jobs; ++i)); do
-      GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i compute-sanitizer --tool "$tool" --error-exitcode 9 "$out/bin/tests/cuda" \
-        --gtest_brief=1 --gtest_filter="${SANITIZE:-$filter}" >"$results/$tool.$i.log" 2>&1 & pids+=($!)
-    done
-    for i in "${pids[@]}"; do wait "$i" || bad=1; done
-    cat "$results/$tool".*.log >"$results/$tool.log" && rm "$results/$tool".*.log
-    awk -v tool="$tool" '/ERROR SUMMARY/ { e += $4 } /RACECHECK SUMMARY/ { e += $4 } /^\[  PASSED  \]/ { p += $4 }
-      END { printf "%s: %d errors in %d tests\n", tool, e, p }' "$results/$tool.log"
+checked() {  # checked NAME FILTER OPTION...: some tests under compute-sanitizer, in shards
+  local name=$1 filter=$2 bad=0 i pids=()
+  for ((i = 0; i < jobs; ++i)); do
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i compute-sanitizer "${@:3}" --error-exitcode 9 "$out/bin/tests/cuda" \
+      --gtest_brief=1 --gtest_filter="${SANITIZE:-$filter}" >"$results/$name.$i.log" 2>&1 & pids+=($!)
+  done
+  for i in "${pids[@]}"; do wait "$i" || bad=1; done
+  cat "$results/$name".*.log >"$results/$name.log" && rm "$results/$name".*.log
+  awk -v name="$name" '/ERROR SUMMARY/ { e += $4 } /RACECHECK SUMMARY/ { e += $4 } /^\[  PASSED  \]/ { p += $4 }
+    END { printf "%s: %d errors in %d tests\n", name, e, p }' "$results/$name.log"
+  return "$bad"
+}
+sanitizer() {
+  # Every operation and both its derivatives, on small operands: device code is a hundred times slower here.
+  local kernels='*ResultsAndDerivativesAreTheCpus*:CudaDevice.Copies*:CudaReductions.*:CudaProducts.*' bad=0 tool
+  # Those of memory ask for what there is not, and see that it is refused: the status of a call is no finding there.
+  local memory='CudaMemory.*:CudaCopies.*:CudaStreams.*:CudaDevice.Copies*:CudaDevice.Memory*'
+  # Handles of cuBLAS and the place of wrong indices live as long as the process, on purpose: tests without either.
+  local leaks='CudaMemory.*:CudaCopies.Of*:CudaDevice.CopiesOfEverySize*:CudaDevice.Memory*'
+  for tool in ${SANITIZERS:-memcheck racecheck synccheck memory leaks}; do
+    case $tool in
+      memory) NEURA_SANITIZER=1 checked memory "$memory" --tool memcheck --report-api-errors no || bad=1 ;;
+      leaks)
+        NEURA_SANITIZER=leaks checked leaks "$leaks" --tool memcheck --report-api-errors no --leak-check full || bad=1
+        awk '/LEAK SUMMARY/ { ++n; l += $4 } END { printf "leaks: %d bytes, %d processes looked\n", l, n; exit !n || l }' \
+          "$results/leaks.log" || bad=1 ;;
+      *) NEURA_SANITIZER=1 checked "$tool" "$kernels" --tool "$tool" || bad=1 ;;
+    esac
   done
   return "$bad"
 }
