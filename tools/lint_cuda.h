@@ -2,14 +2,12 @@
 // includes it before each .cu. Words of CUDA mean nothing but for __global__, each function may be called everywhere,
 // and what kernels call is declared by CUDA's own headers, but for those that differ from the host's.
 #pragma once
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define __device__ __attribute__((device))  // clang's own <new> has overloads for devices
 #include <any>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -26,6 +24,9 @@
 #include <vector>
 #undef __device__
 #pragma clang force_cuda_host_device begin
+#include <math.h>
+
+#include <cmath>
 
 #include <crt/host_defines.h>
 #undef __device__
