@@ -77,3 +77,4 @@ cluster_group this_cluster();
 #define __forceinline__ inline
 #define __align__(n) __attribute__((aligned(n)))
 #define asm(...)  // of the device
+#define NEURA_LINT
