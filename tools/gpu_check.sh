@@ -9,8 +9,9 @@
 #   sanitizer    memcheck, racecheck and synccheck on a sample of each family of kernels; memcheck on the tests of memory,
 #                copies and streams; and whether the allocator leaves anything. SANITIZERS names some of them alone
 #   soak         allocates, switches streams, runs out of memory, meets bad indices: SOAK_SECONDS (300) of it
+#   architectures  for which the library has kernels, and some of them from its PTX, as a later device would
 #   bench        bench/cuda_bench.cpp against PyTorch; and, where BENCH names bench/bench.py, its cases from Python, PyTorch
-#                eager and compiled
+#                eager and compiled; and bench/cudnn_forward.py
 # Results go to the folder GPU_RESULTS (build/gpu). PYTHON runs Neura's package, TORCH_PYTHON (python3) PyTorch.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +20,7 @@ out=${GPU_BUILD:-build/cuda}
 mkdir -p "$results"
 failed=()
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(build tests python examples conformance sanitizer soak bench)
+[ ${#parts[@]} -gt 0 ] || parts=(build tests python examples conformance sanitizer architectures soak bench)
 jobs=$(($(nproc) < 8 ? $(nproc) : 8))
 export NEURA_CUDNN_ALLOW_TF32=0 NEURA_MATMUL_ALLOW_TF32=0  # float32 is compared as float32
 
@@ -100,10 +101,20 @@ soak() {
   NEURA_SOAK_SECONDS=${SOAK_SECONDS:-300} "$out/bin/tests/cuda" --gtest_brief=1 --gtest_filter='CudaSoak.*' 2>&1 | tee "$results/soak.log"
   return "${PIPESTATUS[0]}"
 }
+architectures() {  # the driver translates the PTX anew, once for each file of kernels; cuBLAS has none, so no products
+  if command -v cuobjdump >/dev/null; then
+    cuobjdump --list-elf --list-ptx "$out/lib/libneura_cuda.so" | grep -oE 'sm_[0-9]+[a-z]?\.(cubin|ptx)' | sort | uniq -c
+  fi
+  CUDA_FORCE_PTX_JIT=1 CUDA_CACHE_DISABLE=1 NEURA_CUDNN=0 "$out/bin/tests/cuda" --gtest_brief=1 \
+    --gtest_filter="${PTX_TESTS:-CudaReductions.*:CudaDevice.CopiesConvertAndKeepStrides:CudaDevice.PrintsAndGivesItems}" 2>&1 |
+    tee "$results/ptx.log"
+  [ "${PIPESTATUS[0]}" -eq 0 ] && grep -q '^\[  PASSED  \] [1-9]' "$results/ptx.log" && ! grep -q 'SKIPPED' "$results/ptx.log"
+}
 bench() {
   local torch=${TORCH_PYTHON:-python3}
   "$out/bin/neura_cuda_bench" --benchmark_format=json --benchmark_min_time=0.2 >"$results/cuda.json" 2>/dev/null || return 1
   $torch bench/cuda_torch.py "$results/cuda.json" >"$results/cuda.md" && cat "$results/cuda.md" || return 1
+  PYTHONPATH=$out/site ${PYTHON:-build/python/bin/python} bench/cudnn_forward.py >"$results/cudnn.md" && cat "$results/cudnn.md" || return 1
   [ -n "${BENCH:-}" ] || return 0
   unset NEURA_CUDNN_ALLOW_TF32 NEURA_MATMUL_ALLOW_TF32
   PYTHONPATH=$out/site ${PYTHON:-build/python/bin/python} "$BENCH" --backend neura --device cuda --json "$results/neura.json" >"$results/neura.log" 2>&1
