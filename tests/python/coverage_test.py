@@ -1,4 +1,4 @@
-"""tools/coverage.py on a build of one source: which lines ran, which errors were raised; and what it says of no counts."""
+"""tools/coverage.py on a build of one source: which lines ran, which errors were raised; what it says of no counts."""
 
 import pathlib
 import shutil
