@@ -212,12 +212,16 @@ class Function:
         elif isinstance(value, dict):
             yield from self.tensors(list(value.values()))
 
-    def called(self, sample, dtypes, gradient=False):
-        """The results where the operands have these dtypes, the last of which is that of all others."""
+    def called(self, sample, dtypes, gradient=False, narrow=False):
+        """The results where the operands have these dtypes, the last of which is that of all others.
+
+        narrow: of the second operand its first row alone, where it is as large as the first; else ValueError."""
         f, args, kwargs = sample()
         every = list(self.tensors([args, kwargs]))
         varied = [t for t in every if t.is_floating_point() or t.is_complex()] or every[:1]
         self.varied, replaced = len(varied), {}
+        if narrow and not (len(varied) > 1 and varied[0].shape == varied[1].shape and varied[0].shape[:1] > (1,)):
+            raise ValueError("no two operands of one size")
         both = any(t.is_complex() for t in varied) and not all(t.is_complex() for t in varied)
         for i, t in enumerate(varied):
             name = dtypes[min(i, len(dtypes) - 1)]
@@ -225,6 +229,8 @@ class Function:
                 name = {"float32": "complex64", "float64": "complex128"}[name]
             dtype = getattr(self.neura, name)
             t = (t.real if t.is_complex() and not dtype.is_complex else t).detach().to(dtype)
+            if narrow and i == 1:
+                t = t[:1]
             if gradient:
                 t = t.requires_grad_() * 1  # which may be written in place
             replaced[id(varied[i])] = t
@@ -257,7 +263,7 @@ def cells(f):
     if not takes:
         return None
     results = {d: str(given[d][0].dtype).rpartition(".")[2] for d in takes if given[d]}
-    return grouped(takes), relation(results), promoted(f), "yes" if has_gradient(f, takes) else "none"
+    return grouped(takes), relation(results), promoted(f), broadcasts(f), "yes" if has_gradient(f, takes) else "none"
 
 
 def grouped(dtypes):
@@ -305,6 +311,21 @@ def promoted(f):
     return "one operand" if most else "no operand"
 
 
+def broadcasts(f):
+    """Whether a row of the second operand is as good as all of it: of the first sample with two operands of one size."""
+    for sample in f.samples:
+        try:
+            shapes = [t.shape for t in f.called(sample, ["float32"])]
+        except Exception:
+            continue
+        try:
+            return "yes" if [t.shape for t in f.called(sample, ["float32"], narrow=True)] == shapes else "no"
+        except Exception as error:
+            if "no two operands" not in str(error):
+                return "no"
+    return "-"
+
+
 def has_gradient(f, takes):
     for dtype in ("float32", "complex64"):
         out = f.result([dtype], gradient=True) if dtype in takes else None
@@ -321,7 +342,8 @@ device; what a device has no kernel for is said by the error.
 
 *takes*: dtypes of the operands, varied together; integer operands, such as indices, only where there are no others; of
 functions without operands, `dtype=`. *gives*: the dtype of the first result. *float32 and float64*: of what dtype the
-result is where the first operand is float32 and the others are float64. *gradient*: whether the result has one."""
+result is where the first operand is float32 and the others are float64. *broadcasts*: whether the first row of the
+second operand does for all of it, where samples have two operands of one size. *gradient*: whether the result has one."""
 
 
 def page(neura):
@@ -333,14 +355,14 @@ def page(neura):
                 "",
                 f"## {module}",
                 "",
-                "| function | takes | gives | float32 and float64 | gradient |",
-                "|---|---|---|---|---|",
+                "| function | takes | gives | float32 and float64 | broadcasts | gradient |",
+                "|---|---|---|---|---|---|",
             ]
             last = module
         row = cells(Function(neura, run, module, name, method)) if name not in ELSEWHERE else None
         if row is None and name not in ELSEWHERE:
             raise SystemExit(f"dtypes: expected a sample that {module}.{name} takes, got none; add one to CALLS")
-        lines.append(f"| `{name}` | {' | '.join(row) if row else ELSEWHERE[name] + ' | | |'} |")
+        lines.append(f"| `{name}` | {' | '.join(row) if row else ELSEWHERE[name] + ' | | | |'} |")
     return "\n".join(lines) + "\n"
 
 

@@ -26,22 +26,22 @@ def test_every_function_has_its_fields():
     rows = [line.split("|")[1:-1] for line in dtypes.PAGE.read_text().splitlines() if line.startswith("| `")]
     assert len(rows) == len(dtypes.functions()) > 550
     for name, takes, *fields in rows:
-        assert takes.strip() and len(fields) == 3, name
+        assert takes.strip() and len(fields) == 4, name
         assert all(field.strip() for field in fields) or name.strip(" `") in dtypes.ELSEWHERE, name
 
 
 @pytest.mark.parametrize(
     "module,name,expected",
     [
-        ("neura", "matmul", ("integers, floating, complex", "the same", "refused", "yes")),
-        ("neura", "cat", ("all", "the same", "the wider", "yes")),
-        ("neura", "argmax", ("bool, integers, floating", "int64", "one operand", "none")),
+        ("neura", "matmul", ("integers, floating, complex", "the same", "refused", "no", "yes")),
+        ("neura", "cat", ("all", "the same", "the wider", "no", "yes")),
+        ("neura", "argmax", ("bool, integers, floating", "int64", "one operand", "-", "none")),
         (
             "neura.nn.functional",
             "mse_loss",
-            ("integers, floating, complex", "the same; int64 of uint8, int8, int16, int32", "the wider", "yes"),
+            ("integers, floating, complex", "the same; int64 of uint8, int8, int16, int32", "the wider", "yes", "yes"),
         ),
-        ("neura.linalg", "cholesky", ("float32, float64, complex", "the same", "one operand", "yes")),
+        ("neura.linalg", "cholesky", ("float32, float64, complex", "the same", "one operand", "-", "yes")),
     ],
 )
 def test_cells(module, name, expected):
