@@ -312,7 +312,7 @@ def promoted(f):
 
 
 def broadcasts(f):
-    """Whether a row of the second operand is as good as all of it: of the first sample with two operands of one size."""
+    """Whether a row of the second operand does for all of it: of the first sample with two operands of one size."""
     for sample in f.samples:
         try:
             shapes = [t.shape for t in f.called(sample, ["float32"])]
@@ -343,7 +343,8 @@ device; what a device has no kernel for is said by the error.
 *takes*: dtypes of the operands, varied together; integer operands, such as indices, only where there are no others; of
 functions without operands, `dtype=`. *gives*: the dtype of the first result. *float32 and float64*: of what dtype the
 result is where the first operand is float32 and the others are float64. *broadcasts*: whether the first row of the
-second operand does for all of it, where samples have two operands of one size. *gradient*: whether the result has one."""
+second operand does for all of it, where samples have two operands of one size. *gradient*: whether the result has
+one."""
 
 
 def page(neura):
