@@ -5,6 +5,9 @@
     coverage.py build/coverage --write docs/coverage.md
     coverage.py build/coverage --check              # fails on an error that no test raises and no line explains
 
+The build may be any with -DNEURA_COVERAGE=ON whose tests have run: --source names the folder that it was made from, if
+that is not this one; GCOV in the environment the gcov of its compiler, such as gcov-13; --commit what the page names.
+
 An error is a `check<Type>(claim, [&] { return text; })`, raised where its lambda ran, or a `throw`. Those that no test
 can raise stand in tools/coverage.reasons, one a line: file, a piece of the source line, why; separated by tabs.
 """
@@ -20,8 +23,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = "core backend backend/cpu op ops autograd sparse graph cuda profile nn optim data io onnx text".split()
-FOLDERS += "train serve capi".split()
+FOLDERS = "core backend backend/cpu op ops autograd sparse graph cuda profile nn models optim data io onnx text".split()
+FOLDERS += "train serve capi surface".split()
 SITE = re.compile(r"\b(?:check|fail_with)<[\w:]+>\(|\bthrow\b(?! *;)")
 LAMBDA = re.compile(r"\[[&=]?[\w, &]*\](?=\s*[({])")
 
@@ -31,14 +34,15 @@ def folder_of(path):
 
 
 class Counts:
-    def __init__(self):
+    def __init__(self, source=ROOT):
+        self.source = source
         self.lines = collections.defaultdict(int)  # (file, line): how often
         self.branches = {}  # (file, line): of each branch that is no exception's, by instance
         self.functions = collections.defaultdict(int)  # (file, line, column)
 
     def add(self, report):
         for file in report["files"]:
-            path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), ROOT)
+            path = os.path.relpath(os.path.join(report["current_working_directory"], file["file"]), self.source)
             if not folder_of(path):
                 continue
             for line in file["lines"]:
@@ -56,20 +60,28 @@ class Counts:
         return any(all(taken) for taken in found) if found else self.lines[path, line] > 0
 
 
-def counted(build):
-    counts, notes = Counts(), sorted(str(p) for p in pathlib.Path(build).resolve().rglob("*.gcno"))
+def counted(build, source):
+    counts, notes = Counts(source), sorted(str(p) for p in pathlib.Path(build).resolve().rglob("*.gcno"))
+    said = collections.Counter()
 
     def gcov(note):
-        command = ["gcov", "--branch-probabilities", "--json-format", "--stdout", note]
+        command = [os.environ.get("GCOV", "gcov"), "--branch-probabilities", "--json-format", "--stdout", note]
         out = subprocess.run(command, capture_output=True, text=True)
+        said.update(re.sub(r"^[^ ]*:", "", line) for line in out.stderr.splitlines())
         return [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
 
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count()))) as pool:
         for reports in pool.map(gcov, notes):
             for report in reports:
                 counts.add(report)
-    if not counts.lines:
-        sys.exit(f"coverage: expected the counts of a build of the preset coverage in {build}, got none; run its tests")
+    if not any(
+        counts.lines.values()
+    ):  # none, or of another compiler, or of sources elsewhere, or the tests did not run
+        print(*(f"{text} ({times} times)" for text, times in said.most_common(5)), sep="\n")
+        sys.exit(
+            f"coverage: expected the counts of a build with NEURA_COVERAGE in {build}, made from {source}, got none of "
+            f"{len(notes)} units; run its tests, or set GCOV or --source"
+        )
     return counts
 
 
@@ -139,12 +151,14 @@ def judged(counts):
     return table, missing
 
 
-def page(table, missing):
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+def page(table, missing, commit):
+    if not commit:
+        said = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+        commit = said.stdout.strip() or "unknown"
     lines = [
         "# What the tests execute",
         "",
-        f"Of commit {commit.stdout.strip()}, {time.strftime('%Y-%m-%d')}, by `make coverage` (`tools/coverage.sh`):",
+        f"Of commit {commit}, {time.strftime('%Y-%m-%d')}, by `make coverage` (`tools/coverage.sh`):",
         "a build that counts (preset `coverage`: one instruction set, no CUDA), every C++ test, then",
         "`tools/coverage.py`. The Python tests are not in it. An error is a place that raises one, by `check<Type>`",
         "or `throw`.",
@@ -167,15 +181,17 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--write", metavar="PAGE")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--source", metavar="FOLDER", type=pathlib.Path, default=ROOT)
+    parser.add_argument("--commit")
     args = parser.parse_args()
-    table, missing = judged(counted(args.build))
+    table, missing = judged(counted(args.build, args.source.resolve()))
     total = [sum(column) for column in zip(*table.values())]
     for name, row in [*table.items(), ("all", total)]:
         print(f"{name:12} lines {row[0]:6} executed {row[1]:6}   errors {row[2]:4} raised {row[3]:4}")
     for path, line, text, why in missing:
         print(f"{path}:{line}: {text}" + (f"   [{why}]" if why else ""))
     if args.write:
-        (ROOT / args.write).write_text(page(table, missing))
+        (ROOT / args.write).write_text(page(table, missing, args.commit))
     unexplained = sum(why is None for *_, why in missing)
     print(f"coverage: {len(missing)} errors that no test raises, {unexplained} of them unexplained")
     return args.check and unexplained > 0

@@ -67,6 +67,8 @@ REASONS = (
     ),
 )
 CUDA = "of a device: not there yet"
+# What users asked for (issues with the label "parity"): name, number of the issue, and what became of it.
+REQUESTS = ()
 
 
 def names():
@@ -102,6 +104,21 @@ def differences():
     return sorted((name, text, count) for (name, text), count in rows.items())
 
 
+def requests():
+    """Requests of users; what is there by now must say so."""
+    lines = ["## Asked for", ""]
+    lines += [
+        "Who needs a name that is absent opens an issue by the form *A name of PyTorch*. It has the label `parity`,",
+        "and a line here (`REQUESTS` in `tools/parity.py`) until it is there or has its reason above.",
+        "",
+    ]
+    for name, issue, outcome in REQUESTS:
+        space, _, last = name.rpartition(".")
+        state = "there" if hasattr(place(space), last) else outcome
+        lines.append(f"- `{name}` (#{issue}): {state}")
+    return lines + ([] if REQUESTS else ["None is open."]) + [""]
+
+
 def page():
     lines = [
         "# Names of PyTorch 2.11",
@@ -123,6 +140,7 @@ def page():
         lines += [f"### `{space}`", ""]
         lines += [f"- {text}: {', '.join(f'`{name}`' for name in found)}" for text, found in by_reason.items()]
         lines.append("")
+    lines += requests()
     lines += ["## There, and different on purpose", "", "| function | stored cases | |", "|---|---|---|"]
     lines += [f"| `{name}` | {count} | {text} |" for name, text, count in differences()]
     return "\n".join(lines) + "\n"

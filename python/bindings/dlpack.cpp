@@ -2,7 +2,10 @@
 // published layout of version 1 and of the older form without a version.
 #include "common.h"
 #include "neura/core/dlpack.h"
+#include "neura/core/memory_api.h"
 #include "neura/core/meta.h"
+#include "neura/core/storage_lock.h"
+#include "neura/core/stream_api.h"
 #include "neura/core/wrapped.h"
 #include "neura/op/defer.h"
 
@@ -40,6 +43,31 @@ struct Versioned {
 constexpr std::uint64_t kReadOnly = 1, kCopied = 2;
 constexpr std::int32_t kCpu = 1, kCuda = 2, kOther = 12;  // another library knows no device that was registered
 
+// ---- The order of work. A stream of a CUDA device is a number to other libraries, as the array API has it: 1, the
+// device's default stream; 2, the thread's default one; else the address of a stream. CUDA takes 1 and 2 as addresses.
+
+constexpr std::int64_t kDefaultStream = 1, kNoOrder = -1;
+
+void* current_stream(Device d) {
+  const StreamApi* s = device_api(d).streams;
+  return s ? s->current(d.index) : nullptr;
+}
+std::int64_t number_of(void* stream) {
+  return stream ? std::int64_t(reinterpret_cast<std::intptr_t>(stream)) : kDefaultStream;
+}
+void* stream_of(std::int64_t number) { return reinterpret_cast<void*>(std::intptr_t(number)); }
+// What `behind` is given from now on waits for what `ahead` has been given so far. The host does not wait.
+Failed order(Device d, void* ahead, void* behind) {
+  const StreamApi* s = device_api(d).streams;
+  if (!s || number_of(ahead) == number_of(behind)) return nullptr;
+  void* mark = nullptr;
+  if (Failed f = s->make_event(d.index, false, false, &mark)) return f;
+  Failed f = s->record(d.index, mark, ahead);
+  if (!f) f = s->wait(d.index, behind, mark);
+  s->destroy_event(d.index, mark);
+  return f;
+}
+
 // ---- Out: the exported struct holds a tensor of its own, so that it outlives ours and any change of ours.
 
 template <class M> struct Export {
@@ -67,6 +95,17 @@ template <class M> M* exported(const Tensor& t) {
   e->managed.context = e;
   e->managed.deleter = [](M* m) { delete static_cast<Export<M>*>(m->context); };
   return &e->managed;
+}
+// The consumer's stream waits for the work so far, and the memory is not given again before the work that the stream
+// has when the consumer lets go: which Neura's allocator sees to for memory of its own.
+void hand_over(const Tensor& t, std::int64_t number) {
+  const Device d = t.device();
+  if (!d.is_cuda() || number == kNoOrder) return;
+  throw_failure(order(d, current_stream(d), stream_of(number)), "__dlpack__");
+  const StreamApi* s = device_api(d).streams;
+  const Storage* storage = t.impl()->storage;
+  if (s && storage->bytes && has_block(storage))
+    throw_failure(s->memory->used_on(d.index, storage->data, stream_of(number)), "__dlpack__");
 }
 template <class M> nb::object capsule(M* m, const char* name) {
   PyObject* c = PyCapsule_New(m, name, [](PyObject* c) {
@@ -96,8 +135,13 @@ nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
   std::int64_t number = 0;
   check<ValueError>(stream.is_none() || nb::try_cast<std::int64_t>(stream, number),
                     [] { return std::string("__dlpack__: expected stream to be the address of a stream, got more"); });
-  check<ValueError>(!x.device().is_cpu() || stream.is_none() || number == -1, [] {
+  check<ValueError>(!x.device().is_cpu() || stream.is_none() || number == kNoOrder, [] {
     return std::string("__dlpack__: expected no stream for a tensor on the cpu, got one; pass stream=None");
+  });
+  if (stream.is_none()) number = kDefaultStream;
+  check<ValueError>(number > 0 || number == kNoOrder, [&] {
+    return "__dlpack__: expected stream to be -1, 1, 2 or the address of a stream, got " + std::to_string(number) +
+           "; 1 is the default stream";
   });
   Tensor t = x;
   bool copied = false;
@@ -117,12 +161,34 @@ nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
   if (!max_version.is_none() && two_integers(max_version, "max_version").first >= 1) {
     Versioned* m = exported<Versioned>(t);
     m->major = 1, m->minor = 0, m->flags = copied ? kCopied : 0;
-    return capsule(m, "dltensor_versioned");
+    const nb::object c = capsule(m, "dltensor_versioned");
+    return hand_over(t, number), c;
   }
-  return capsule(exported<Managed>(t), "dltensor");
+  const nb::object c = capsule(exported<Managed>(t), "dltensor");
+  return hand_over(t, number), c;
 }
 
 // ---- In
+
+// DeviceError where there is no such device.
+Device device_at(std::int32_t type, std::int32_t index) {
+  check<DeviceError>(type == kCpu || type == kCuda, [&] {
+    return "from_dlpack: expected memory of the cpu or of a CUDA device, got device type " + std::to_string(type) +
+           "; this build of neura has no back end for it";
+  });
+  if (type == kCpu) return {};
+  const int count = device_api(DeviceType::cuda).count();
+  check<DeviceError>(index >= 0 && index < count, [&] {
+    return "from_dlpack: expected memory of one of " + std::to_string(count) +
+           " CUDA devices, got cuda:" + std::to_string(index);
+  });
+  return {DeviceType::cuda, index};
+}
+// What the producer gives its default stream from now on waits for what this thread has given the device: the memory
+// goes back to it. The host does not wait, and at the end of the process nothing is left to wait for.
+void hand_back(const Storage& s) {
+  if (s.device.is_cuda()) static_cast<void>(order(s.device, current_stream(s.device), stream_of(kDefaultStream)));
+}
 
 template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> copy) {
   std::unique_ptr<M, void (*)(M*)> held(m, [](M* p) {
@@ -134,14 +200,11 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
     return "from_dlpack: expected a dtype that tensors have, got code " + std::to_string(d.dtype.code) + " of " +
            std::to_string(d.dtype.bits) + " bits";
   });
-  check<DeviceError>(d.device.type == kCpu, [&] {
-    return "from_dlpack: expected memory of the cpu, got device type " + std::to_string(d.device.type) +
-           "; this build of neura has no back end for it";
-  });
+  const Device device = device_at(d.device.type, d.device.index);
   check<ShapeError>(d.ndim >= 0 && d.ndim <= kMaxRank,
                     [&] { return "from_dlpack: expected at most 8 dimensions, got " + std::to_string(d.ndim); });
   Spec spec;
-  spec.dtype = c->dtype, spec.rank = std::uint8_t(d.ndim);
+  spec.dtype = c->dtype, spec.rank = std::uint8_t(d.ndim), spec.device = device;
   std::int64_t dense = 1;
   for (int i = d.ndim; i-- > 0; dense *= std::max<std::int64_t>(d.shape[i], 1)) {
     spec.shape[i] = d.shape[i], spec.strides[i] = d.strides ? d.strides[i] : dense;
@@ -156,6 +219,7 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
   Storage* storage = Storage::wrap(
       data, bytes,
       [](Storage* s) {
+        hand_back(*s);
         when_locked(
             [](void* p) {
               if (auto* m = static_cast<M*>(p); m->deleter) m->deleter(m);
@@ -163,6 +227,7 @@ template <class M> Tensor imported(M* m, bool read_only, std::optional<bool> cop
             s->context);
       },
       held.release());
+  storage->device = device;
   Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(spec, storage)));
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % std::uintptr_t(size_of(to_real(spec.dtype))) == 0;
   if (copy.value_or(false)) return t.clone();
@@ -191,6 +256,16 @@ Tensor from_capsule(nb::handle o, std::optional<bool> copy) {
   return imported(m, false, copy);
 }
 
+// What the producer is to be told: None for memory of the cpu, else the number of this thread's stream on its device.
+nb::object stream_for(nb::handle producer) {
+  if (!nb::hasattr(producer, "__dlpack_device__")) return nb::none();
+  const nb::object where = producer.attr("__dlpack_device__")();
+  Shape at;
+  if (!to_shape(where.ptr(), at) || at.size() != 2 || at[0] == kCpu) return nb::none();
+  const Device d = device_at(std::int32_t(at[0]), std::int32_t(at[1]));
+  return nb::int_(number_of(current_stream(d)));
+}
+
 Tensor from_dlpack(nb::handle o, nb::handle device, std::optional<bool> copy) {
   Device wanted;
   if (!device.is_none() && !to_device(device.ptr(), wanted))
@@ -198,16 +273,20 @@ Tensor from_dlpack(nb::handle o, nb::handle device, std::optional<bool> copy) {
   Tensor t;
   if (PyCapsule_CheckExact(o.ptr())) {
     t = from_capsule(o, copy);
+    // Its producer was asked for no stream, and has ordered its work before what its default stream gets.
+    if (const Device d = t.device(); d.is_cuda())
+      throw_failure(order(d, stream_of(kDefaultStream), current_stream(d)), "from_dlpack");
   } else {
     if (!nb::hasattr(o, "__dlpack__"))
       throw nb::type_error(
           (std::string("from_dlpack: expected an object with __dlpack__, got ") + Py_TYPE(o.ptr())->tp_name).c_str());
-    nb::object method = o.attr("__dlpack__"), given;
+    const nb::object method = o.attr("__dlpack__"), stream = stream_for(o);
+    nb::object given;
     try {
-      given = method("max_version"_a = nb::make_tuple(1, 0));
+      given = method("stream"_a = stream, "max_version"_a = nb::make_tuple(1, 0));
     } catch (nb::python_error& e) {  // an older producer
       if (!e.matches(PyExc_TypeError)) throw;
-      given = method();
+      given = stream.is_none() ? method() : method("stream"_a = stream);
     }
     t = from_capsule(given, copy);
   }
@@ -227,7 +306,8 @@ void bind_dlpack(const Names& n) {
       "from_dlpack", &from_dlpack, "ext_tensor"_a, nb::kw_only(), "device"_a = nb::none(), "copy"_a = nb::none(),
       "A tensor over the memory of an object with __dlpack__, such as an array of another library; writes to one\n"
       "are seen by the other. Read-only memory is copied. copy=True always copies; copy=False raises ValueError\n"
-      "where a copy would be needed.");
+      "where a copy would be needed. Memory of a CUDA device is taken where it is: the current stream waits for the\n"
+      "producer's work, and the producer's default stream for work here when the tensor is let go of.");
   n.function("_to_dlpack", [](const Tensor& t) { return to_dlpack(t, nb::none(), nb::none(), nb::none(), {}); });
 }
 

@@ -1,9 +1,16 @@
 // Tests that need a CUDA device: they are skipped, with the reason, where there is none.
 #pragma once
+#include <cstdlib>
+
 #include "neura/backend/plugin.h"
 #include "tests/support/close.h"
 
 namespace neura::test {
+
+// Under compute-sanitizer, as tools/gpu_check.sh says, the device computes a hundred times slower, one kernel after the
+// other: nothing can be said of what runs beside what.
+inline bool sanitized() { return std::getenv("NEURA_SANITIZER"); }
+inline constexpr const char* kOneByOne = "under compute-sanitizer kernels run one by one";
 
 class CudaTest : public ::testing::Test {
  protected:

@@ -24,7 +24,8 @@ namespace {
 // Some tens of milliseconds of work on the current stream.
 Tensor busy() {
   static const Tensor w = [] {
-    Tensor made = full({4096, 4096}, 1.0 / 4096, {.device = kCuda});
+    const std::int64_t n = sanitized() ? 256 : 4096;
+    Tensor made = full({n, n}, 1.0 / double(n), {.device = kCuda});
     cuda::synchronize();  // for whatever stream
     return made;
   }();
@@ -36,6 +37,7 @@ Tensor busy() {
 using CudaStreams = CudaTest;
 
 TEST_F(CudaStreams, WorkGoesToTheCurrentOneAndDoesNotWaitForOthers) {
+  if (sanitized()) GTEST_SKIP() << kOneByOne;
   const cuda::Stream own = cuda::current_stream(), side(kCuda);
   EXPECT_TRUE(own == cuda::default_stream() && own != side && side.query());
   busy(), full({1000}, 3.0, {.device = kCuda}) * 2;  // once: kernels are loaded
@@ -60,6 +62,7 @@ TEST_F(CudaStreams, WorkGoesToTheCurrentOneAndDoesNotWaitForOthers) {
 }
 
 TEST_F(CudaStreams, AnEventOrdersTwoOfThemAndMeasures) {
+  if (sanitized()) GTEST_SKIP() << kOneByOne;
   const cuda::Stream a(kCuda), b(kCuda, -1);
   EXPECT_EQ(a.priority(), 0);
   EXPECT_EQ(b.priority(), -1);
@@ -92,6 +95,7 @@ TEST_F(CudaStreams, AnEventOrdersTwoOfThemAndMeasures) {
 }
 
 TEST_F(CudaStreams, WorkOfAHigherPriorityOvertakes) {
+  if (sanitized()) GTEST_SKIP() << kOneByOne;
   const cuda::Priorities range = cuda::stream_priorities(kCuda);
   if (range.least == range.greatest) GTEST_SKIP() << "the device has no priorities";
   const cuda::Stream low(kCuda, range.least), high(kCuda, range.greatest);
@@ -183,6 +187,7 @@ TEST_F(CudaStreams, EveryThreadHasItsOwn) {
   std::exit(0);
 }
 TEST_F(CudaStreams, TheProcessEndsCleanlyWithAllOfThemAlive) {
+  if (sanitized()) GTEST_SKIP() << "compute-sanitizer does not follow new processes";
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a new process: one that forks cannot use the device
   EXPECT_EXIT(use_all_and_exit(), testing::ExitedWithCode(0), "");
 }
@@ -226,6 +231,7 @@ TEST_F(CudaCopies, OfAGibibyteKeepEveryByte) {
 }
 
 TEST_F(CudaCopies, FromPinnedMemoryReturnBeforeTheyAreDone) {
+  if (sanitized()) GTEST_SKIP() << kOneByOne;
   const cuda::Stream side(kCuda);
   const Tensor p = cuda::pin_memory(arange(1 << 22, {.dtype = float32}));
   Tensor got = cuda::empty_pinned({1 << 22}, float32);
@@ -243,6 +249,7 @@ TEST_F(CudaCopies, FromPinnedMemoryReturnBeforeTheyAreDone) {
 }
 
 TEST_F(CudaCopies, RunBesideWorkOnAnotherStream) {
+  if (sanitized()) GTEST_SKIP() << kOneByOne;
   const cuda::EventOptions timed{.enable_timing = true};
   const cuda::Stream compute(kCuda), copies(kCuda);
   const Tensor p = cuda::pin_memory(full({1 << 25}, 1.5));

@@ -39,6 +39,12 @@ Queue& own(int index) {
 }
 thread_local Queue* chosen[kHostDevices] = {};
 Queue& current(int index) { return chosen[index] ? *chosen[index] : own(index); }
+// A real device has two streams that other libraries know by a number: its default one is 1, the thread's is 2.
+Queue& queue_of(void* stream) {
+  static Queue* numbered = new Queue[3];
+  const auto number = reinterpret_cast<std::uintptr_t>(stream);
+  return number < 3 ? numbered[number] : *static_cast<Queue*>(stream);
+}
 std::set<Queue*>& queues() {
   static auto& all = *new std::set<Queue*>;
   return all;
@@ -91,12 +97,12 @@ void destroy(int, void* stream) {
 }
 Failed wait(int, void* stream, void* event) {
   const auto& e = *static_cast<Event*>(event);
-  if (e.queue && e.queue != stream) run(*e.queue, e.at), ++host_device().waits;
+  if (e.queue && e.queue != &queue_of(stream)) run(*e.queue, e.at), ++host_device().waits;
   return nullptr;
 }
 Failed record(int, void* event, void* stream) {
   const std::lock_guard hold(lock);
-  auto* q = static_cast<Queue*>(stream);
+  auto* q = &queue_of(stream);
   *static_cast<Event*>(event) = {q, q->given, std::chrono::steady_clock::now()};
   return nullptr;
 }

@@ -27,3 +27,12 @@ def test_a_name_without_a_reason_is_found():
         assert "torch.a_function_of_tomorrow" in str(error)
     else:
         raise AssertionError("a reason for any name")
+
+
+def test_requests_say_what_became_of_them(monkeypatch):
+    asked = (("torch.nn.Linear", 7, "wanted"), ("torch.linalg.a_function_of_tomorrow", 8, "wanted: needs a kernel"))
+    monkeypatch.setattr(parity, "REQUESTS", asked)
+    assert parity.requests()[-3:-1] == [
+        "- `torch.nn.Linear` (#7): there",
+        "- `torch.linalg.a_function_of_tomorrow` (#8): wanted: needs a kernel",
+    ]

@@ -171,7 +171,11 @@ def settle_search(folder):
             weight = (0.7 if page.stem in USUAL else 0.5) if page.parent.name == "python" else 0.3
             page.write_text(f"---\nsearch:\n  boost: {weight}\n---\n{text}")
     for page in [*(folder / "docs").glob("*.md"), folder / "CONTRIBUTING.md"]:
-        weight = 1 if page.stem in ("functions", "operations", "parity", "differentiators", "notes", "README") else 2
+        weight = (
+            1
+            if page.stem in ("functions", "operations", "dtypes", "parity", "differentiators", "notes", "README")
+            else 2
+        )
         page.write_text(f"---\nsearch:\n  boost: {weight}\n---\n{page.read_text()}")
 
 

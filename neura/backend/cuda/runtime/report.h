@@ -18,7 +18,7 @@ struct Reporter {
   unsigned* taken;  // of the device: the first to set it has the right to write
   Found* found;
   const char* op;
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(NEURA_LINT)
   __device__ bool check(std::int64_t value, std::int64_t bound) const {  // is it inside?
     if (value >= 0 && value < bound) return true;
     report(value, bound);
