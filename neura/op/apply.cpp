@@ -14,6 +14,7 @@
 #include "neura/op/border.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/defer.h"
+#include "neura/op/destination.h"
 #include "neura/op/extended.h"
 #include "neura/op/message.h"
 #include "neura/op/pointwise/pointwise.h"
@@ -278,25 +279,6 @@ void fresh(Call& call, bool recorded) {
       return compose(call);
   }
   if (recorded) record(call);
-}
-
-void check_destination(Call& call, const Spec& result) {
-  TensorImpl* out = call.out[0].impl();
-  const Spec& o = out->spec;
-  if (category(result.dtype) > category(o.dtype))
-    refuse<DTypeError>(call,
-                       std::string("expected a destination that holds ") + name(result.dtype) + ", got " + o.str());
-  if (o.device != result.device)
-    refuse<DeviceError>(call, "expected a destination on " + result.device.str() + ", got " + o.str());
-  if (o.overlaps())
-    refuse<ShapeError>(call, "expected a destination whose elements do not share memory, got " + o.str() +
-                                 "; write to a clone() of it");
-  if (o.same_shape(result)) return;
-  if (call.destination == Destination::in_place || out->base)
-    refuse<ShapeError>(call, "expected a destination of " + result.sizes().str() + ", got " + o.str());
-  Storage* storage = Storage::make(std::size_t(result.numel) * std::size_t(size_of(o.dtype)), o.device);
-  out->spec = Spec::dense(o.dtype, result.sizes(), o.device);
-  Ref<Storage>::drop(std::exchange(out->storage, storage));
 }
 
 // out= and in place. Everything that can be refused is refused before the first byte is written. may_wait: the kernel
