@@ -61,12 +61,12 @@ template <class E> struct DTypeOf;
   template <> struct DTypeOf<typename Element<DType::d>::type> { static constexpr DType value = DType::d; };
 // clang-format off
 OWN(boolean) OWN(uint8) OWN(int8) OWN(int16) OWN(int32) OWN(int64) OWN(float32) OWN(float64) OWN(complex64)
-OWN(complex128)
+OWN(complex128) OWN(float16) OWN(bfloat16)
 // clang-format on
 #undef OWN
 
-    template <class E>
-    __device__ E load_one(const char* p, DType d) {
+        template <class E>
+        __device__ E load_one(const char* p, DType d) {
   if (d == DTypeOf<E>::value) return *reinterpret_cast<const E*>(p);
   if constexpr (is_same<E, float>) {
     if (d == DType::bfloat16) return float(*reinterpret_cast<const BFloat16*>(p));
