@@ -7,7 +7,7 @@ if(NOT EMSCRIPTEN)
     backend/number/functions.def backend/number/end_functions.h backend/number/integer.h backend/number/half.h
     backend/number/float8.h backend/number/cast.h backend/number/special.h backend/number/bessel.h
     backend/number/polynomial.h backend/number/special.def tables/dtypes.def
-    tables/coefficients.h tables/slopes.h tables/special_slopes.h)
+    tables/coefficients.h tables/gelu.h tables/slopes.h tables/special_slopes.h)
 endif()
 set(text "")
 foreach(header IN LISTS kernel_headers)

@@ -4,6 +4,7 @@
 #undef SPECIAL
 #undef ALIAS
 #undef SPECIAL_ALIAS
+#undef BUSY
 #undef UNARY
 #undef UNARY_WITH
 #undef PREDICATE

@@ -5,7 +5,8 @@
 //
 // What is said of a row behind it, for the surface alone: OPERANDS(row, which operands may be numbers, names...), where
 // these are not the second one, and input, other; SPECIAL(row): it is in neura.special, too; ALIAS(name, row),
-// SPECIAL_ALIAS(name, row): another name of it, there as well.
+// SPECIAL_ALIAS(name, row): another name of it, there as well. For CUDA alone: BUSY(row), whose arithmetic takes longer
+// than moving its operands; its kernels for dense ones do nothing else.
 #ifndef FAMILY
 #define FAMILY(name)
 #endif
@@ -23,6 +24,9 @@
 #endif
 #ifndef SPECIAL_ALIAS
 #define SPECIAL_ALIAS(...)
+#endif
+#ifndef BUSY
+#define BUSY(...)
 #endif
 #define LIMITED(name, fallback, condition) ATTR(name, fallback)
 #define UNARY(name, types, formula, derivative, text) ROW1(name, types, , formula, derivative, text)

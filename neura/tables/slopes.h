@@ -18,22 +18,7 @@ template <class N> NEURA_HD constexpr Normal<N> normal_at(N x) {
   return {0.5_c * erfc(-0.7071067811865476_c * x), 0.3989422804014327_c * exp(-0.5_c * x * x)};
 }
 #ifdef __CUDA_ARCH__
-#include "neura/tables/coefficients.h"
-// exp(-x^2 / 2) is 2^s, and what rounding took from s and from the square is put right; erfc by coefficients.h's
-// polynomial. To 4e-7 of the true values down to -12.
-__device__ inline float polynomial(float, float last) { return last; }
-template <class... F> __device__ float polynomial(float t, float first, F... rest) {
-  return polynomial(t, rest...) * t + first;
-}
-__device__ inline Normal<float> normal_at(float x) {
-  const float a = fabsf(x), c = a > 14.4f ? 14.4f : a, square = c * c, s = -0.7213475f * square;
-  const float lost = fmaf(-0.7213475f, fmaf(c, c, -square), fmaf(-9.629815e-9f, square, fmaf(-0.7213475f, square, -s)));
-  const float power = ::exp2f(s), e = fmaf(0.69314718f * power, lost, power);
-  float t;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(0.21213203f, c, 1.f)));
-  const float tail = 0.5f * t * polynomial(t, NEURA_ERFC_COEFFICIENTS(f)) * e;
-  return {x < 0.f ? tail : 1.f - tail, 0.3989422804f * e};
-}
+#include "neura/tables/gelu.h"
 #endif
 template <class N> NEURA_HD constexpr N gelu_of(N x) { return x * normal_at(x).cdf; }
 template <class N> NEURA_HD constexpr N gelu_slope(N g, N x) {
@@ -44,13 +29,6 @@ template <class N> NEURA_HD constexpr N gelu_slope(N g, N x) {
 template <class N> NEURA_HD constexpr N gelu_tanh_gate(N x) {
   return sigmoid_of(1.5957691216057308_c * (x + 0.044715_c * x * x * x));
 }
-#ifdef __CUDA_ARCH__
-__device__ inline float gelu_tanh_gate(float x) {  // the same with a fast division, whose operand is from 1 to 2
-  const float u = 1.5957691216057308f * (x + 0.044715f * x * x * x), e = ::expf(-fabsf(u)),
-              near = __fdividef(1.f, 1.f + e);
-  return u < 0.f ? e * near : near;
-}
-#endif
 template <class N> NEURA_HD constexpr N gelu_tanh_of(N x) { return x * gelu_tanh_gate(x); }
 template <class N> NEURA_HD constexpr N gelu_tanh_slope(N g, N x) {
   const N s = gelu_tanh_gate(x);

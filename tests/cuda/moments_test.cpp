@@ -62,5 +62,21 @@ TEST_F(CudaMoments, NormalisationsOfNumbersFarFromZeroAreThoseOfFloat64) {
   }
 }
 
+TEST_F(CudaMoments, SumsOverRowsOfHalvesAreThoseOfFloat64) {
+  for (const DType d : {DType::bfloat16, DType::float16})
+    for (const auto& [rows, n] : {std::pair(63, 8), {64, 8}, {65, 24}, {1000, 264}, {4099, 768}, {129, 4104}}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(n) + " " + name(d));
+      manual_seed(rows);
+      const Tensor x = rand({rows, n + 8}).to(d), on = there(x);
+      for (const std::int64_t from : {0, 8, 3}) {  // the last is not aligned
+        const Tensor part = on.slice(1, from, from + n),
+                     right = sum(x.slice(1, from, from + n).to(DType::float64), {0});
+        expect_near(sum(part, {0}, false, DType::float32), right, 2e-6, "in float32");
+        expect_near(sum(part, {0}), right, d == DType::bfloat16 ? 4e-3 : 5e-4, "rounded once");
+        expect_same(back(sum(part, {0})), back(sum(part, {0})));
+      }
+    }
+}
+
 }  // namespace
 }  // namespace neura::test

@@ -244,6 +244,23 @@ TEST_F(CudaNorm, TheSameBitsEveryTime) {
     }
   }
 }
+TEST_F(CudaNorm, ARowIsTheSameAloneAndAmongMany) {
+  for (const DType d : {DType::float32, DType::bfloat16})
+    for (const std::int64_t n : {64, 768, 1000, 1024, 5000, 8192}) {
+      const Tensor x = there(numbers({301, n}, d)), w = there(sample({n}, d, {.seed = 3}));
+      const Tensor all = layer_norm(x, {n}, w, w);
+      for (const std::int64_t i : {0, 7, 300})
+        expect_same(back(layer_norm(x.slice(0, i, i + 1), {n}, w, w)), back(all.slice(0, i, i + 1)));
+    }
+}
+TEST_F(CudaNorm, WithGivenStatisticsAnInfinityStaysWhereItIs) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (const Shape& s : {Shape{6, 8}, Shape{4, 3, 32}, Shape{2, 2, 9000}}) {
+    const Tensor x = from_loop(s, DType::float32, [](const Shape& i) { return i[0] ? double(i[1]) - 1 : inf; });
+    const Tensor mean = sample({s[1]}, DType::float32), var = sample({s[1]}, DType::float32, {.low = 1, .high = 2});
+    expect_close(back(batch_norm(there(x), there(mean), there(var))), batch_norm(x, mean, var), tolerance(x.dtype()));
+  }
+}
 TEST_F(CudaNorm, NoRows) {
   const Tensor x = there(sample({0, 6})), w = there(sample({6}));
   const Tensors r = results([](const Tensors& t) { return layer_norm(t[0], {6}, t[1]); }, {x, w}, x, kCuda);

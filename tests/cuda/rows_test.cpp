@@ -7,7 +7,9 @@
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/pointwise/composed.h"
 #include "neura/ops/random/random.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 #include "tests/contract/row_case.h"
 #include "tests/cuda/device.h"
@@ -179,7 +181,38 @@ TEST_F(CudaRows, HalvesInPacksOfEverySize) {
       part.copy_(ca), mul_(part, cb);
       expect_same(back(out.slice(0, 0, n)), a * b);
       expect_same(back(out.slice(0, n, n + 9)), zeros({9}, {.dtype = d}));  // nothing beyond the end is written
+      expect_same(back(there(wide).to(d)), wide.to(d));
+      expect_same(back(ca.to(float32)), a.to(float32));
+      for (const char* form : {"none", "tanh"}) {
+        for (const Tensor& x : {a, wide})
+          expect_close(back(gelu(there(x), {.approximate = form})), gelu(x, {.approximate = form}),
+                       between_devices(x.dtype()));
+        part.copy_(ca), gelu_(part, {.approximate = form});
+        expect_close(back(part), gelu(a, {.approximate = form}), between_devices(d));
+        expect_same(back(out.slice(0, n, n + 9)), zeros({9}, {.dtype = d}));
+      }
     }
+}
+
+// What a distribution function near 1 would lose: of float32, beside float64 on the cpu.
+TEST_F(CudaRows, GeluHasTheDigitsOfTheLeftTail) {
+  const Tensor x = from_loop({4001}, float32, [](const Shape& i) { return -double(i[0]) * 13 / 4000; });
+  const auto relative = [](const Tensor& got, const Tensor& right) {
+    return max(abs(back(got).to(float64) / right - 1.0).slice(0, 1, 4001)).item<double>();
+  };
+  const auto both = [](const Tensor& at, const char* form) {
+    const Tensor leaf = at.clone().requires_grad_(), y = gelu(leaf, {.approximate = form});
+    y.sum().backward();
+    return std::pair(y.detach(), leaf.grad());
+  };
+  const auto [y, slope] = both(there(x), "none");
+  const auto [want, want_slope] = both(x.to(float64), "none");
+  EXPECT_LT(relative(y, want), 2e-6);
+  expect_close(back(slope), want_slope.to(float32), {1e-6, 2e-6});
+  const auto [z, curve] = both(there(x).slice(0, 0, 1801), "tanh");  // to -5.85, where it is 1e-12
+  const auto [want_z, want_curve] = both(x.to(float64).slice(0, 0, 1801), "tanh");
+  EXPECT_LT(max(abs(back(z).to(float64) / want_z - 1.0).slice(0, 1, 1801)).item<double>(), 1e-5);
+  expect_close(back(curve), want_curve.to(float32), {1e-6, 1e-5});
 }
 
 TEST_F(CudaRows, HalvesRepeatAlongRowsAndColumns) {

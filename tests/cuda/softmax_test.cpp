@@ -113,6 +113,14 @@ TEST_F(CudaSoftmax, InfinitiesAndNaN) {
       forward_of(columns, there(columns), 0);
     }
 }
+TEST_F(CudaSoftmax, ARowIsTheSameAloneAndAmongMany) {
+  for (const DType d : {DType::float32, DType::bfloat16})
+    for (const std::int64_t n : {64, 1000, 1024, 5000, 8192}) {
+      const Tensor x = there(sample({301, n}, d)), all = softmax(x, 1);
+      for (const std::int64_t i : {0, 7, 300})
+        expect_same(back(softmax(x.slice(0, i, i + 1), 1)), back(all.slice(0, i, i + 1)));
+    }
+}
 TEST_F(CudaSoftmax, TheSameBitsEveryTime) {
   for (const Shape& s : {Shape{3, 100000}, Shape{50, 999}}) {
     const Tensor x = there(sample(s)), first = back(softmax(x, 1));

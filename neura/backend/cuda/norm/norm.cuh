@@ -1,4 +1,4 @@
-// Normalisation of rows and its gradient as operations of rows.cuh.
+// Normalisation of rows as an operation of rows.cuh.
 #pragma once
 #include "neura/backend/cuda/norm/norm.h"
 #include "neura/backend/cuda/pointwise/row_launch.cuh"
@@ -38,14 +38,19 @@ template <class E> __device__ Moments<E> combined(Moments<E> a, Moments<E> b) { 
   return {n, mean, rest - (mean - a.mean), a.squares + b.squares + d * d * (a.count * part)};
 }
 
-template <class N> struct NormOp {
+// W: the element that weight and bias have, one number for each column; void: whatever Affine says.
+template <class N, class W = void> struct NormOp {
   using E = N;
   using Stat = Moments<E>;
   static constexpr int inputs = 1;
   static constexpr bool segmented = false;
   struct Final {
-    E mean, rest, variance, rstd;
+    E mean, shift, variance, rstd;  // the shift is what the mean lacks, times -rstd
     std::uint32_t channel;
+  };
+  struct Rest {  // of the distances from a mean: their sum, and that of their squares
+    E off, squares;
+    friend __device__ Rest operator+(Rest a, Rest b) { return {a.off + b.off, a.squares + b.squares}; }
   };
   Affine affine;
   E *mean, *second;
@@ -80,80 +85,63 @@ template <class N> struct NormOp {
     return {count, mean, off, squares < E(0) ? E(0) : squares};
   }
   static __device__ Stat combine(Stat a, Stat b) { return combined(a, b); }
-  __device__ Final finish(Stat all, Stat, const Place& p) const {
-    const E var = all.squares / E(p.n);
-    return {all.mean, all.rest, var, E(1) / sqrt(var + eps), first_channel(affine, p.row)};
+  __device__ Final final_at(E mean, E rest, E squares, const Place& p) const {
+    const E var = squares / E(p.n), rstd = E(1) / sqrt(var + eps);
+    return {mean, -rest * rstd, var, rstd, first_channel(affine, p.row)};
+  }
+  __device__ Final finish(Stat all, Stat, const Place& p) const { return final_at(all.mean, all.rest, all.squares, p); }
+  // Where the row is held: the sum, and then the distances from the mean, which take the elements' places.
+  template <class H> __device__ E lead(H (&in)[1]) const {
+    E sum = 0;
+#pragma unroll
+    for (int k = 0; k < H::packs; ++k)
+#pragma unroll
+      for (int j = 0; j < H::pack; ++j) sum += in[0].v[k][j];
+    return sum;
+  }
+  static __device__ E join(E a, E b) { return a + b; }
+  __device__ E mean_of(E sum, const Place& p) const { return centred ? quotient_of(sum, E(p.n)) : E(0); }
+  template <class H> __device__ Rest follow(H (&in)[1], const Place& p, E sum) const {
+    return distances(in, p, mean_of(sum, p));
+  }
+  template <class H> static __device__ Rest distances(H (&in)[1], const Place& p, E from) {
+    Rest all{E(0), E(0)};
+#pragma unroll
+    for (int k = 0; k < H::packs; ++k) {
+      Rest pack{E(0), E(0)};
+#pragma unroll
+      for (int j = 0; j < H::pack; ++j) {
+        E& v = in[0].v[k][j];
+        v -= from, pack.off += v, pack.squares += v * v;
+      }
+      if (p.at<H::pack>(k) < p.end) all = all + pack;
+    }
+    return all;
+  }
+  __device__ Final settle(E sum, Rest all, const Place& p) const {
+    if (!centred) return final_at(E(0), E(0), all.squares, p);
+    const E m = mean_of(sum, p), rest = quotient_of(all.off, E(p.n));  // the mean was rounded
+    const E squares = all.squares - rest * all.off;
+    return final_at(m + rest, rest, squares < E(0) ? E(0) : squares, p);
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
     if (mean) mean[row] = f.mean;
     second[row] = variance ? f.variance : f.rstd;
   }
+  template <int V> __device__ void weights(const Final& f, std::uint32_t i, E (&w)[V], E (&b)[V]) const {
+    if constexpr (is_same<W, void>) {
+      factors(affine, affine.w, affine.w_dtype, f.channel, i, E(1), w);
+      factors(affine, affine.b, affine.b_dtype, f.channel, i, E(0), b);
+    } else {
+      load_as<W, V>(w, affine.w, i), load_as<W, V>(b, affine.b, i);
+    }
+  }
   template <bool held, int V>
   __device__ void map(const Final& f, std::int64_t, std::uint32_t i, E (&x)[V], const E (&)[V]) const {
     E w[V], b[V];
-    factors(affine, affine.w, affine.w_dtype, f.channel, i, E(1), w);
-    factors(affine, affine.b, affine.b_dtype, f.channel, i, E(0), b);
+    weights(f, i, w, b);
 #pragma unroll
-    for (int j = 0; j < V; ++j) x[j] = ((x[j] - f.mean) - f.rest) * f.rstd * w[j] + b[j];
-  }
-};
-
-// Of g and x: rstd (g w - mean(g w) - (x - mean) rstd² mean(g w (x - mean))), without the first mean if not centred.
-// The saved mean was rounded: the mean of the distances from it is what rounding took.
-template <class N> struct NormGradientOp {
-  using E = N;
-  static constexpr int inputs = 2;
-  static constexpr bool segmented = false;
-  struct Stat {
-    E g, gx, x;
-  };
-  struct Final {
-    E mean, rest, rstd, first, second;
-    std::uint32_t channel;
-  };
-  Affine affine;
-  const E *mean, *second;
-  E eps;
-  bool centred, variance;
-
-  static bool given() { return false; }
-  static __device__ E fill() { return E(0); }
-  static __device__ Stat none() { return {E(0), E(0), E(0)}; }
-  template <int V> __device__ void weigh(std::uint32_t channel, std::uint32_t i, E (&g)[V]) const {
-    E w[V];
-    factors(affine, affine.w, affine.w_dtype, channel, i, E(1), w);
-#pragma unroll
-    for (int j = 0; j < V; ++j) g[j] *= w[j];
-  }
-  template <class H> __device__ Stat part(H (&in)[2], const Place& p) const {
-    const E m = centred ? mean[p.row] : E(0);
-    const std::uint32_t channel = first_channel(affine, p.row);
-    Stat s = none();
-#pragma unroll
-    for (int k = 0; k < H::packs; ++k)
-      if (const std::uint32_t i = p.at<H::pack>(k); i < p.end) {
-        weigh(channel, i, in[0].v[k]);
-#pragma unroll
-        for (int j = 0; j < H::pack; ++j) {
-          const E d = in[1].v[k][j] - m;
-          s.g += in[0].v[k][j], s.gx += in[0].v[k][j] * d, s.x += d;
-        }
-      }
-    return s;
-  }
-  static __device__ Stat combine(Stat a, Stat b) { return {a.g + b.g, a.gx + b.gx, a.x + b.x}; }
-  __device__ Final finish(Stat all, Stat, const Place& p) const {
-    const E s = variance ? E(1) / sqrt(second[p.row] + eps) : second[p.row], n = E(p.n);
-    const E rest = centred ? all.x / n : E(0);
-    return {centred ? mean[p.row] : E(0), rest, s, centred ? all.g / n : E(0), (all.gx - rest * all.g) / n * s * s,
-            first_channel(affine, p.row)};
-  }
-  __device__ void deliver(std::int64_t, const Final&) const {}
-  template <bool held, int V>
-  __device__ void map(const Final& f, std::int64_t, std::uint32_t i, E (&g)[V], const E (&x)[V]) const {
-    if constexpr (!held) weigh(f.channel, i, g);
-#pragma unroll
-    for (int j = 0; j < V; ++j) g[j] = f.rstd * (g[j] - f.first - ((x[j] - f.mean) - f.rest) * f.second);
+    for (int j = 0; j < V; ++j) x[j] = ((held ? x[j] : x[j] - f.mean) * f.rstd + f.shift) * w[j] + b[j];
   }
 };
 

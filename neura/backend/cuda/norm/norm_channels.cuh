@@ -22,15 +22,24 @@ template <class N> struct BatchOp : NormOp<N> {
   using E = N;
   using typename NormOp<N>::Stat;
   using typename NormOp<N>::Final;
+  using typename NormOp<N>::Rest;
   static constexpr bool segmented = true;
   bool fixed;  // mean and variance were given
   Running<N> running_mean, running_var;
 
   bool given() const { return fixed; }
   __device__ Final finish(Stat all, Stat mine, const Place& p) const {
-    if (!fixed) return NormOp<N>::finish(all, mine, p);
+    return fixed ? given_final(p) : NormOp<N>::finish(all, mine, p);
+  }
+  __device__ Final given_final(const Place& p) const {
     const E var = this->second[p.row];
     return {this->mean[p.row], E(0), var, E(1) / sqrt(var + this->eps), first_channel(this->affine, p.row)};
+  }
+  template <class H> __device__ Rest follow(H (&in)[1], const Place& p, E sum) const {
+    return this->distances(in, p, fixed ? this->mean[p.row] : this->mean_of(sum, p));
+  }
+  __device__ Final settle(E sum, Rest all, const Place& p) const {
+    return fixed ? given_final(p) : NormOp<N>::settle(sum, all, p);
   }
   __device__ void deliver(std::int64_t row, const Final& f) const {
     if (fixed) return;

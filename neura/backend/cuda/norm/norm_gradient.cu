@@ -76,11 +76,7 @@ template <class E, int C> __global__ void __launch_bounds__(kThreads) sum_chunks
   const std::uint32_t tiles = (p.n + C - 1) / C, tile = blockIdx.x % tiles, column = tile * C + threadIdx.x % C;
   const int which = int(blockIdx.x / tiles);
   const E* from = reinterpret_cast<const E*>(p.partial) + std::size_t(which) * p.chunks * p.n;
-  E sum[1] = {E(0)};
-  if (column < p.n)
-#pragma unroll 8
-    for (std::uint32_t c = threadIdx.x / C; c < p.chunks; c += kThreads / C)
-      sum[0] += from[std::size_t(c) * p.n + column];
+  E sum[1] = {column < p.n ? sum_apart(from + column, p.n, threadIdx.x / C, p.chunks, kThreads / C) : E(0)};
   join_parts(sum, C);
   if (threadIdx.x < C && column < p.n) deliver_sum(p, which, column, sum[0]);
 }

@@ -36,10 +36,22 @@ Failed group_rows(const View& x, int groups, RowPlan& r, Affine& a) {
 
 Failed norm_forward(DType d, RowPlan r, const Affine& a, const NormStatistics& s, bool centred, int index,
                     cudaStream_t stream) {
-  return with_floating(d, [&]<class M>() {
+  return with_floating(d, [&]<class M>() -> Failed {
     using E = number_of<M>;
-    const NormOp<E> op{a, static_cast<E*>(s.mean), static_cast<E*>(s.second), E(s.eps), centred, s.variance};
-    return run_rows<NormOp<E>, M>(op, r, allows_packs(a, 16 / sizeof(M)), index, stream);
+    constexpr int V = 16 / sizeof(M);
+    const bool packs = allows_packs(a, V);
+    const auto with = [&]<class W>() {
+      return NormOp<E, W>{a, static_cast<E*>(s.mean), static_cast<E*>(s.second), E(s.eps), centred, s.variance};
+    };
+    if constexpr (V > 2) {  // no pack asks what its weights are
+      const bool both = a.w && a.b && !a.channels && a.w_dtype == a.b_dtype;
+      if (both && packs && in_packs<NormOp<E>, M>(r) && is_held<NormOp<E>, V>(r)) {
+        if (a.w_dtype == d) return launch_held<NormOp<E, M>, M, V>(with.template operator()<M>(), r, index, stream);
+        if (a.w_dtype == DType::float32)
+          return launch_held<NormOp<E, float>, M, V>(with.template operator()<float>(), r, index, stream);
+      }
+    }
+    return run_rows<NormOp<E>, M>(with.template operator()<void>(), r, packs, index, stream);
   });
 }
 

@@ -56,6 +56,30 @@ template <class N> struct SoftmaxOp {
     const bool empty = mine.most == fill() && all.most != fill();
     return {c, scale, empty ? E(0) : exp(centre(mine.most) - c) * scale};
   }
+  // Where the row is held: the maximum, and then the sum of what is left of the elements.
+  template <class H> __device__ E lead(H (&in)[1]) const {
+    E most = fill();
+#pragma unroll
+    for (int k = 0; k < H::packs; ++k)
+#pragma unroll
+      for (int j = 0; j < H::pack; ++j) most = larger(most, in[0].v[k][j]);
+    return most;
+  }
+  static __device__ E join(E a, E b) { return larger(a, b); }
+  template <class H> __device__ E follow(H (&in)[1], const Place&, E most) const {
+    const E c = centre(most);
+    E sum = 0;
+#pragma unroll
+    for (int k = 0; k < H::packs; ++k)
+#pragma unroll
+      for (int j = 0; j < H::pack; ++j) {
+        const E e = exp(in[0].v[k][j] - c);
+        sum += e;
+        if (!logarithm()) in[0].v[k][j] = e;
+      }
+    return sum;
+  }
+  __device__ Final settle(E most, E sum, const Place& p) const { return finish({most, sum}, {most, sum}, p); }
   __device__ void deliver(std::int64_t, const Final&) const {}
   template <bool held, int V>
   __device__ void map(const Final& f, std::int64_t, std::uint32_t, E (&x)[V], const E (&)[V]) const {

@@ -15,6 +15,17 @@ template <class N> struct Identity {
   __device__ N operator()(N x) const { return x; }
 };
 
+using Copy = Identity<float>;
+constexpr DenseKernel between_floats[] = {dense_kernel<Copy, float, BFloat16>(),
+                                          dense_kernel<Copy, BFloat16, float>(),
+                                          dense_kernel<Copy, float, Half>(),
+                                          dense_kernel<Copy, Half, float>(),
+                                          {}};
+
+}  // namespace
+template <> constexpr const DenseKernel* kDense<Copy> = between_floats;
+namespace {
+
 // From floats, all of which a double holds, and real parts.
 template <class N> struct Whole {
   using R = N;

@@ -13,6 +13,14 @@ namespace neura::cuda {
 #include NEURA_TABLE
 #include "neura/tables/end_kinds.h"
 
+#define ROW1(...)
+#define ROW2 ROW1
+#define ROW3 ROW1
+#define BUSY(row) template <> constexpr bool kBusy<row##_row> = true;
+#include "neura/tables/kinds.h"
+#include NEURA_TABLE
+#include "neura/tables/end_kinds.h"
+
 namespace {
 
 // Bits of NEURA_PARTS.

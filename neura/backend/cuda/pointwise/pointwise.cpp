@@ -18,6 +18,17 @@ bool are_simple(const Operands& o, const PointwiseKernels& k) {
   return true;
 }
 
+// The kernel for just these operands, or null.
+const DenseKernel* dense_of(const Operands& o, const PointwiseKernels& k) {
+  if (!k.dense || o.row || o.column || o.single || o.immediate) return nullptr;
+  for (const DenseKernel* d = k.dense; d->run; ++d) {
+    bool fits = o.dtype[0] == d->to;
+    for (int i = 0; i < k.inputs; ++i) fits = fits && (o.dtype[i + 1] == d->from || !(k.reads >> i & 1));
+    if (fits) return d;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void start_pointwise(const Launch& l, const PointwiseKernels& k) {
@@ -39,6 +50,7 @@ void start_pointwise(const Launch& l, const PointwiseKernels& k) {
   if (repeats) f.inner = o.size[1];
   f.numel = o.numel, f.single = o.single | o.immediate, f.immediate = o.immediate;
   std::memcpy(f.attributes, o.attributes, sizeof f.attributes);
+  if (const DenseKernel* d = dense_of(o, k)) return launch_kernel(d->run, grid_over(o.numel, d->pack), l.stream, f);
   launch_kernel(k.flat, grid_over(o.numel, f.twice ? 2 * pack : pack), l.stream, f);
 }
 

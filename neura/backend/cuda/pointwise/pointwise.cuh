@@ -1,7 +1,7 @@
 // The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that are
 // dense are moved in packs of 16 bytes a thread; all others are found by their strides.
 #pragma once
-#include "neura/backend/cuda/pointwise/flat.cuh"
+#include "neura/backend/cuda/pointwise/dense.cuh"
 #include "neura/backend/cuda/runtime/launch.h"
 
 namespace neura::cuda {
@@ -67,6 +67,18 @@ template <class Op> __global__ void __launch_bounds__(kThreads) pointwise(const 
   }
 }
 
+// Rows whose arithmetic takes longer than moving their operands, see BUSY in tables/kinds.h.
+template <template <class> class Row> constexpr bool kBusy = false;
+template <class Op> constexpr const DenseKernel* kDense = nullptr;
+template <class Op> constexpr DenseKernel busy_kernels[] = {
+    dense_kernel<Op, float, float>(), dense_kernel<Op, BFloat16, BFloat16>(), dense_kernel<Op, Half, Half>(), {}};
+template <template <class> class Row>
+requires kBusy<Row>
+constexpr const DenseKernel* kDense<Value<Row, float>> = busy_kernels<Value<Row, float>>;
+template <template <class> class Row>
+requires kBusy<Row>
+constexpr const DenseKernel* kDense<Slope<Row, 0, float>> = busy_kernels<Slope<Row, 0, float>>;
+
 template <class Op, int... I> constexpr PointwiseKernels kernels_of(Indices<I...>) {
   return {&pointwise<Op>,
           &flat<Op>,
@@ -74,7 +86,8 @@ template <class Op, int... I> constexpr PointwiseKernels kernels_of(Indices<I...
           kFlatPack<Op>,
           kTwice<Op>,
           Op::reads,
-          {DTypeOf<memory_of<typename Op::R>>::value, DTypeOf<memory_in<Op, I>>::value...}};
+          {DTypeOf<memory_of<typename Op::R>>::value, DTypeOf<memory_in<Op, I>>::value...},
+          kDense<Op>};
 }
 template <class Op> void launch(const Line& line) {
   static constexpr PointwiseKernels kernels = kernels_of<Op>(typename UpTo<Op::inputs>::type());

@@ -18,13 +18,19 @@ struct FlatOperands {  // of operands that are all dense
   double attributes[4];
 };
 
+struct DenseKernel {  // of operands that are all `from`, into `to`
+  DType from, to;
+  int pack;
+  void (*run)(FlatOperands);
+};
 struct PointwiseKernels {
   void (*strided)(Operands);
   void (*flat)(FlatOperands);
-  int inputs, pack;       // numbers of a pack
-  bool may_be_twice;      // as FlatOperands says
-  unsigned reads;         // a bit for each input
-  DType moved[kMaxPlan];  // what `flat` reads and writes: with float32 also halves
+  int inputs, pack;          // numbers of a pack
+  bool may_be_twice;         // as FlatOperands says
+  unsigned reads;            // a bit for each input
+  DType moved[kMaxPlan];     // what `flat` reads and writes: with float32 also halves
+  const DenseKernel* dense;  // where there are some, for operands none of which repeats; the last has no `run`
 };
 void start_pointwise(const Launch&, const PointwiseKernels&);
 

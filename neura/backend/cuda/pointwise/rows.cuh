@@ -10,6 +10,8 @@
 //   map<held>(Final, row, i, a, b)  a, elements of the first operand from i on, become those of the result
 //   given()                  Final needs no Stat: a long row is read once
 //   segmented                rows are made of pieces that are not contiguous
+//   lead, join, follow, settle  where a row is held, for operations that have them: what all must know before the rest
+//                            is taken, Final of that and of a sum. Two short trees instead of one of long steps
 #pragma once
 #include "neura/backend/cuda/pointwise/floating.cuh"
 #include "neura/backend/cuda/runtime/memory.cuh"
@@ -105,8 +107,20 @@ __device__ void read_row(const Op& op, Held<M, V, K> (&in)[Op::inputs], const Ro
   for (int o = 0; o < Op::inputs; ++o) in[o].template load<Op>(r, r.in[o] + p.row * r.pitch[o], p, op.fill());
 }
 
+template <class Op> constexpr bool kTwoRounds = requires { &Op::settle; };
+template <class Op, class H>
+__device__ typename Op::Final final_of(const Op& op, H (&in)[Op::inputs], Team& team, const Place& p) {
+  if constexpr (kTwoRounds<Op>) {
+    const auto first = team.all(op.lead(in), [&](auto a, auto b) { return op.join(a, b); });
+    return op.settle(first, team.all(op.follow(in, p, first), [](auto a, auto b) { return a + b; }), p);
+  } else {
+    const auto mine = op.part(in, p);
+    return op.finish(team.all(mine, [&](auto a, auto b) { return op.combine(a, b); }), mine, p);
+  }
+}
 // As many rows at once as hide the memory's latency; rows of single elements need their registers.
-template <class Op, class M, int V, int K> __global__ void __maxnreg__(V > 1 ? 80 : 128)
+template <class Op, int V, int K> constexpr int kRegisters = V == 1 ? 128 : !kTwoRounds<Op> ? 80 : V * K > 16 ? 64 : 48;
+template <class Op, class M, int V, int K> __global__ void __maxnreg__((kRegisters<Op, V, K>))
     held_rows(const __grid_constant__ Op op, const __grid_constant__ RowPlan r) {
   Team team(r.width);
   const std::int64_t row = std::int64_t(blockIdx.x) * (blockDim.x / r.width) + threadIdx.x / r.width;
@@ -114,8 +128,7 @@ template <class Op, class M, int V, int K> __global__ void __maxnreg__(V > 1 ? 8
   const Place p{there ? row : 0, 0, there ? r.n : 0, r.n, r.width, team.lane};
   Held<M, V, K> in[Op::inputs];
   read_row(op, in, r, p);
-  const auto mine = op.part(in, p);
-  const auto f = op.finish(team.all(mine, [&](auto a, auto b) { return op.combine(a, b); }), mine, p);
+  const auto f = final_of(op, in, team, p);
   if (!there) return;
   if (team.lane == 0) op.deliver(row, f);
   if (r.out) write_row<true>(op, in, f, p, r);

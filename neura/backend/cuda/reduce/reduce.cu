@@ -202,6 +202,8 @@ template <class Row, class N> __global__ void __launch_bounds__(kThreads)
 
 using FoldFn = Failed(FoldArguments&, bool by_columns, cudaStream_t, int index);
 template <class Row, class N> Failed run(FoldArguments& f, bool by_columns, cudaStream_t stream, int index) {
+  if constexpr (is_same<Row, sum_fold> && is_same<N, float>)
+    if (by_columns && takes_column_sums(f)) return sum_columns(f, index, stream);
   const std::uint32_t enough = 132 * (by_columns ? 8 : 4);  // blocks that keep a large device busy
   const std::uint32_t tiles = by_columns ? (f.outputs + 31) / 32 : f.outputs;
   const bool warp = !by_columns && f.count <= 1024 && f.outputs >= enough;

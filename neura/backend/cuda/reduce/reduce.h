@@ -2,6 +2,7 @@
 #pragma once
 #include "neura/backend/backend.h"
 #include "neura/backend/cuda/operands.h"
+#include "neura/backend/cuda/runtime/failure.h"
 
 namespace neura::cuda {
 
@@ -36,6 +37,9 @@ void first_elements(const FoldArguments&, DType computed, char* pilots, cudaStre
 void settle_means(const FoldArguments&, DType computed, char* means, char* rests, cudaStream_t);
 // Variances or deviations: spreads around the rounded means have n times the square of that too much.
 void deliver_spread(const FoldArguments&, DType computed, const char* spread, const char* rests, cudaStream_t);
+// Whether f's sums are those over rows of halves that sum_columns adds up.
+bool takes_column_sums(const FoldArguments&);
+Failed sum_columns(FoldArguments, int index, cudaStream_t);
 void extreme(Context&, bool largest, int dim, View x, View values, View indices);  // kernels/reduce.h
 
 }  // namespace neura::cuda

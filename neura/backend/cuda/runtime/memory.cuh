@@ -61,12 +61,12 @@ template <class E> struct DTypeOf;
   template <> struct DTypeOf<typename Element<DType::d>::type> { static constexpr DType value = DType::d; };
 // clang-format off
 OWN(boolean) OWN(uint8) OWN(int8) OWN(int16) OWN(int32) OWN(int64) OWN(float32) OWN(float64) OWN(complex64)
-OWN(complex128)
+OWN(complex128) OWN(float16) OWN(bfloat16)
 // clang-format on
 #undef OWN
 
-    template <class E>
-    __device__ E load_one(const char* p, DType d) {
+        template <class E>
+        __device__ E load_one(const char* p, DType d) {
   if (d == DTypeOf<E>::value) return *reinterpret_cast<const E*>(p);
   if constexpr (is_same<E, float>) {
     if (d == DType::bfloat16) return float(*reinterpret_cast<const BFloat16*>(p));
@@ -136,6 +136,22 @@ template <class E> __device__ void store_simple(char* p, DType d, std::uint32_t 
   store_pack<E, 1>(e, p, d, i);
 }
 
+// The sum of p[i * pitch], i = begin, begin + by, ... below end, of which eight are under way together: a loop that asks
+// after each whether it was the last waits for each.
+template <class E>
+__device__ E sum_apart(const E* p, std::uint32_t pitch, std::uint32_t begin, std::uint32_t end, std::uint32_t by) {
+  constexpr std::uint32_t K = 8;
+  E sum = 0;
+#pragma unroll 1
+  for (std::uint32_t i = begin; i < end; i += K * by) {
+    E v[K];
+#pragma unroll
+    for (std::uint32_t k = 0; k < K; ++k) v[k] = i + k * by < end ? p[std::size_t(i + k * by) * pitch] : E(0);
+#pragma unroll
+    for (std::uint32_t k = 0; k < K; ++k) sum += v[k];
+  }
+  return sum;
+}
 // Every lane's a, combined in a fixed tree; lane 0 has it.
 template <class T, class F> __device__ T across_warp(T a, F&& combine) {
   constexpr int words = int((sizeof(T) + 3) / 4);
