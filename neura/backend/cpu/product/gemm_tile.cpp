@@ -7,6 +7,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "neura/backend/cpu/pairs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {
