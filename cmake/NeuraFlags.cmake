@@ -13,8 +13,11 @@ set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${bin_to_lib})
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 set(NEURA_ARM64 OFF)
+set(NEURA_ARM32 OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(NEURA_ARM64 ON)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  set(NEURA_ARM32 ON)
 endif()
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -63,6 +66,8 @@ endif()
 
 if(EMSCRIPTEN)  # Highway 1.0.3 has no vectors of doubles here: the compiler makes SIMD128 of its emulated ones
   add_compile_definitions(HWY_COMPILE_ONLY_EMU128)
+elseif(NEURA_ARM32)
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
 elseif(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 else()
@@ -80,6 +85,9 @@ else()
 endif()
 
 find_program(NEURA_MOLD mold)
+if(CMAKE_CROSSCOMPILING)  # a cross compiler does not find it
+  set(NEURA_MOLD NEURA_MOLD-NOTFOUND)
+endif()
 if(NEURA_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
