@@ -40,11 +40,19 @@ neura_for_programs(neura_small NEURA_WANTED="${NEURA_WANTED}")
 set_target_properties(neura_small PROPERTIES OUTPUT_NAME neura-small SKIP_BUILD_RPATH ON)
 target_compile_options(neura_small PRIVATE -ffunction-sections -fdata-sections -fvisibility=hidden -fno-pie
   -fno-asynchronous-unwind-tables)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(neura_small PRIVATE -Wno-pass-failed)  # a loop that stays scalar is no mistake
+endif()
 target_link_libraries(neura_small PRIVATE Threads::Threads)
 set_property(SOURCE ${kernels} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 neura_precompile_library(neura_small <neura/core/tensor.h> <neura/op/apply.h> <neura/op/pointwise/rows.h>)
-target_link_options(neura_small PRIVATE -no-pie -static-libstdc++ -static-libgcc
-  LINKER:--gc-sections,--as-needed,-s,--build-id=none,-z,noseparate-code)
+target_link_options(neura_small PRIVATE -no-pie LINKER:--gc-sections,--as-needed,-s,--build-id=none)
+if(NOT NEURA_ZIG)  # which has archives alone of what C++ needs
+  target_link_options(neura_small PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,noseparate-code)
+endif()
+if(NEURA_TARGET MATCHES "-musl")
+  target_link_options(neura_small PRIVATE -static)
+endif()
 if(NEURA_MOLD)  # functions of the same bytes are one; nothing asks for the address of a function to know it again
   target_link_options(neura_small PRIVATE LINKER:--icf=all)
 endif()
