@@ -54,15 +54,15 @@ return %14, %15, %16
 
 def int8(path):
     draw = random.Random(2)
-    tensors = [
+    tensors = [  # in the order of the text, in which they are hashed
         ("0.scale", "F32", [1], struct.pack("<f", 1 / 255)),
         ("0.zero", "I32", [1], struct.pack("<i", -128)),
+        ("1.weight", "I8", [784, 64], draw.randbytes(784 * 64)),
         ("1.scale", "F32", [64], struct.pack("<64f", *(draw.uniform(2e-4, 6e-4) for _ in range(64)))),
         ("1.zero", "I32", [64], struct.pack("<64i", *(draw.randint(-9, 9) for _ in range(64)))),
+        ("2.weight", "I8", [64, 10], draw.randbytes(64 * 10)),
         ("2.scale", "F32", [10], struct.pack("<10f", *(draw.uniform(1e-4, 1e-3) for _ in range(10)))),
         ("2.zero", "I32", [10], bytes(40)),
-        ("1.weight", "I8", [784, 64], draw.randbytes(784 * 64)),
-        ("2.weight", "I8", [64, 10], draw.randbytes(64 * 10)),
     ]
     header, data = {}, b""
     for name, dtype, shape, values in tensors:
