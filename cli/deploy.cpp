@@ -71,10 +71,10 @@ std::string write_executable(const Deployed& d, const DeployOptions& o) {  // gi
         std::pair{perms::others_read, perms::others_exec}})
     if ((may & reads) != perms::none) may |= runs;
   fs::permissions(o.output, may);
-  if (o.small) check_small(d, o);
+  const std::string unchecked = o.small ? check_small(d, o) : "";
   const auto size = [](std::size_t n) { return thousands(std::int64_t(n)); };
   return o.output + ", " + size(fs::file_size(o.output)) + " bytes: " + size(runner.size()) + " of the program, " +
-         size(model.size()) + " of the model";
+         size(model.size()) + " of the model" + unchecked;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // neura deploy --small: a program that has what one model calls and nothing more, compiled for it by CMake from Neura's
 // sources.
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string build_folder(const DeployOptions& o) {
-  return fs::absolute(o.build.empty() ? o.output + ".build" : o.build).string();
+  const fs::path folder = fs::absolute(o.build.empty() ? o.output + ".build" : o.build);
+  return (o.target.empty() ? folder : folder / o.target).string();  // a folder is of one compiler
 }
 
 // Runs a program, and gives its lines as they come; false: it failed.
@@ -52,8 +54,8 @@ template <class F> bool runs(std::vector<std::string> words, const F& line) {
   }
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-bool is_there(const char* program) {
-  return runs({program, "--version"}, [](const std::string&) {});
+bool is_there(const std::string& program, const char* asks = "--version") {
+  return runs({program, asks}, [](const std::string&) {});
 }
 
 void check_source(const DeployOptions& o) {
@@ -70,6 +72,29 @@ void check_source(const DeployOptions& o) {
   });
   check<IoError>(is_there("cmake"),
                  [] { return std::string("deploy: expected cmake and a C++ compiler for --small, got no cmake"); });
+}
+
+void check_target(const DeployOptions& o) {
+  if (o.target.empty()) return;
+  check<ValueError>(o.target.find('-') != std::string::npos &&
+                        o.target.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-.") == std::string::npos,
+                    [&] { return "deploy: expected a --target such as arm-linux-gnueabihf, got " + o.target; });
+  check<ValueError>(o.cpu != "native", [&] {
+    return "deploy: expected --cpu avx2 or baseline for --target " + o.target + ", got native, this machine's";
+  });
+  const bool compiler = is_there(o.target + "-g++") || is_there("zig", "version") || is_there("python-zig", "version");
+  check<IoError>(compiler, [&] {
+    return "deploy: expected a compiler for " + o.target + ", got none: neither " + o.target +
+           "-g++ nor zig; \"pip install ziglang\" has one";
+  });
+}
+// What runs programs of the target: nothing on this machine, else qemu; and whether it is there.
+bool runs_target(const DeployOptions& o, std::vector<std::string>& by) {
+  utsname own{};
+  const std::string machine = o.target.substr(0, o.target.find('-'));
+  if (o.target.empty() || (::uname(&own) == 0 && machine == own.machine)) return true;
+  by = {"qemu-" + machine, "-L", "/usr/" + o.target};
+  return is_there(by[0]);
 }
 
 // Runs a step of the build. Its lines go to the log.
@@ -93,7 +118,7 @@ void step(std::vector<std::string> words, const std::string& what, const std::st
 }  // namespace
 
 std::string build_small(const Deployed& d, const DeployOptions& o) {
-  check_source(o);
+  check_source(o), check_target(o);
   const std::string wanted = wanted_by(d.file.program, fs::path(d.source).filename().string());
   const std::string folder = build_folder(o), file = folder + "/wanted.def";
   fs::create_directories(folder);
@@ -107,18 +132,23 @@ std::string build_small(const Deployed& d, const DeployOptions& o) {
                                      "-DCMAKE_BUILD_TYPE=Release",
                                      "-DNEURA_INFERENCE=ON",
                                      "-DNEURA_OPTIMIZATION=-Os",
+                                     "-DNEURA_WERROR=OFF",
                                      "-DNEURA_WANTED=" + file,
                                      "-DNEURA_SIMD_TARGETS=" + o.cpu};
+  if (!o.target.empty())
+    configure.insert(configure.end(), {"-DNEURA_TARGET=" + o.target, "--toolchain", o.source + "/cmake/target.cmake"});
   if (is_there("ninja")) configure.insert(configure.begin() + 1, {"-G", "Ninja"});
   step(configure, "configuring", folder + "/configure.log");
   step({"cmake", "--build", folder, "--target", "neura_small"}, "compiling", folder + "/build.log");
   return folder + "/bin/neura-small";
 }
 
-void check_small(const Deployed& d, const DeployOptions& o) {
+std::string check_small(const Deployed& d, const DeployOptions& o) {
   const std::string folder = build_folder(o) + "/check";
   fs::create_directories(folder);
-  std::vector<std::string> words{fs::absolute(o.output).string(), "-o", folder};
+  std::vector<std::string> words;
+  if (!runs_target(o, words)) return "; not checked, as there is no " + words[0];
+  words.insert(words.end(), {fs::absolute(o.output).string(), "-o", folder});
   std::vector<Tensor> inputs;
   const std::vector<Spec> specs = d.file.program.input_specs();
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -141,6 +171,7 @@ void check_small(const Deployed& d, const DeployOptions& o) {
       return "deploy: expected the library's answers of " + o.output + ", got others as \"" + d.file.outputs[i] + "\"";
     });
   }
+  return "";
 }
 
 std::string plain_bytes(const ProgramFile& f) {

@@ -168,6 +168,11 @@ void add_deploy(CLI::App& app, Commands& c) {
           "machine's alone")
       ->check(CLI::IsMember({"avx2", "baseline", "native"}).description(""))
       ->needs(small);
+  deploy
+      ->add_option("--target", o.target,
+                   "With --small: another machine, such as arm-linux-gnueabihf or x86_64-linux-musl, by the compiler "
+                   "TARGET-g++ or by zig")
+      ->needs(small);
   add_trust(deploy, o.trusted);
 }
 

@@ -34,6 +34,7 @@ const std::vector<Listed>& operations_of_programs() {
   static const std::vector<Listed> all{
 #define NEURA_OPERATION(identifier, ...) {&operations::identifier(), #identifier},
 #include "neura/tables/inference_ops.def"
+#include "neura/tables/small_ops.def"
 #undef NEURA_OPERATION
   };
   return all;

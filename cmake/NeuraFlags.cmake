@@ -13,8 +13,11 @@ set(CMAKE_INSTALL_RPATH $ORIGIN $ORIGIN/${bin_to_lib})
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 set(NEURA_ARM64 OFF)
+set(NEURA_ARM32 OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(NEURA_ARM64 ON)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  set(NEURA_ARM32 ON)
 endif()
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -32,7 +35,9 @@ else()
   # A library's calls of itself bind at link time. Data does not: a row's address is its identity in every library.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
   # Where the compiler links its runtime statically, that stays private: half of std::call_once would be another library's.
-  add_link_options(LINKER:-Bsymbolic-functions LINKER:--exclude-libs,ALL)
+  if(NOT NEURA_ZIG)
+    add_link_options(LINKER:-Bsymbolic-functions LINKER:--exclude-libs,ALL)
+  endif()
 endif()
 if(NEURA_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
@@ -63,6 +68,8 @@ endif()
 
 if(EMSCRIPTEN)  # Highway 1.0.3 has no vectors of doubles here: the compiler makes SIMD128 of its emulated ones
   add_compile_definitions(HWY_COMPILE_ONLY_EMU128)
+elseif(NEURA_ARM32)  # one instruction set; offsets in files have 64 bits, as the files are not the smaller there
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC _FILE_OFFSET_BITS=64)
 elseif(NEURA_ARM64)  # NEON: a vector of SVE has no size, and can be no member
   add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
 else()
@@ -80,8 +87,17 @@ else()
 endif()
 
 find_program(NEURA_MOLD mold)
+set(use_mold -fuse-ld=mold)
+# A cross compiler finds it by a folder alone; zig has its own; for 32-bit ARM it keeps functions that nothing calls.
+if(NEURA_MOLD AND CMAKE_CROSSCOMPILING)
+  get_filename_component(folder ${NEURA_MOLD}/../../libexec/mold ABSOLUTE)
+  set(use_mold -B${folder})
+  if(NOT NEURA_CROSS OR NEURA_ARM32 OR NOT EXISTS ${folder}/ld)
+    set(NEURA_MOLD NEURA_MOLD-NOTFOUND)
+  endif()
+endif()
 if(NEURA_MOLD)
-  add_link_options(-fuse-ld=mold)
+  add_link_options(${use_mold})
 endif()
 find_program(NEURA_CCACHE ccache)
 if(NEURA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

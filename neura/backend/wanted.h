@@ -35,6 +35,10 @@ inline constexpr KernelCall kCalls[] = {
 #define NEURA_OPERATION(...)
 #define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
 #include "neura/tables/inference_ops.def"
+#ifdef NEURA_WANTED
+#define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
+#include "neura/tables/small_ops.def"
+#endif
 #undef NEURA_OPERATION
 };
 #endif

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -33,6 +34,12 @@ const std::string& checked(const std::string& path) {
 // One call moves at most this much; Linux itself stops at 2 GiB.
 constexpr std::size_t kPiece = std::size_t{1} << 30;
 
+// As memory counts; where addresses are 32 bits long, files may be larger than it.
+std::size_t in_memory(std::uint64_t bytes, const char* action, const std::string& path) {
+  if (bytes > std::uint64_t(PTRDIFF_MAX)) system_error(action, path, EFBIG);
+  return std::size_t(bytes);
+}
+
 // A link is followed to the file it names, so that saving replaces that file and keeps the link.
 std::string resolve(const std::string& path) {
   char* real = ::realpath(path.c_str(), nullptr);
@@ -47,15 +54,15 @@ std::string resolve(const std::string& path) {
 Mapping::Mapping(int file, std::uint64_t offset, std::uint64_t bytes, const std::string& path) : size(bytes) {
   if (!size) return;  // there is no empty mapping
   before_ = offset % std::uint64_t(::sysconf(_SC_PAGESIZE));
-  void* at = ::mmap(nullptr, before_ + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file,
-                    off_t(offset - before_));
+  const std::size_t whole = in_memory(before_ + size, "cannot map", path);
+  void* at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, off_t(offset - before_));
   if (at == MAP_FAILED) system_error("cannot map", path, errno);
   data = static_cast<std::byte*>(at) + before_;
 }
 Mapping::Mapping(std::span<const std::byte> borrowed)
     : data(const_cast<std::byte*>(borrowed.data())), size(borrowed.size()), borrowed_(true) {}
 Mapping::~Mapping() {
-  if (data && !borrowed_) ::munmap(data - before_, before_ + size);
+  if (data && !borrowed_) ::munmap(data - before_, std::size_t(before_ + size));
 }
 
 Storage* storage_of(std::shared_ptr<Mapping> mapping, std::uint64_t begin, std::size_t bytes) {
@@ -135,7 +142,7 @@ void Source::read(std::uint64_t offset, void* to, std::size_t n) const {
 
 std::string read_file(const std::string& path) {
   const Source source(path);
-  std::string text(source.size(), '\0');
+  std::string text(in_memory(source.size(), "cannot read", path), '\0');
   source.read(0, text.data(), text.size());
   return text;
 }

@@ -5,7 +5,11 @@
 template <class D> HWY_INLINE void transpose_square(D d, hn::Vec<D>* v) {
   using T = hn::TFromD<D>;
   constexpr int kL = int(hn::MaxLanes(D())), kBlock = int(16 / sizeof(T)), kBlocks = kL / kBlock;
+#if HWY_HAVE_FLOAT64
   const hn::Repartition<double, D> d64;
+#else
+  const hn::Repartition<std::uint64_t, D> d64;
+#endif
   HWY_UNROLL(8)
   for (int r = 0; r < kL; r += kBlock)
     if constexpr (kBlock == 2) {

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/conv/conv_tile.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "neura/backend/cpu/pairs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {

@@ -3,11 +3,13 @@
 
 #include "neura/backend/cpu/conv/direct.h"
 #include "neura/backend/cpu/product/gemm.h"
+#include "neura/backend/wanted.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/conv/direct_tile.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "neura/backend/cpu/pairs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {
@@ -15,8 +17,12 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SVE2 || HWY_TARGET == HWY_SVE
-constexpr int kResults = 14;  // 32 registers: 28 sums, 2 of the weight, 1 of the image
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+constexpr int kResults =
+    kOneProgram ? 8
+                : 14;  // 32 registers: 28 sums, 2 of the weight, 1 of the image; what is to be small has fewer tiles
+#elif HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SVE2 || HWY_TARGET == HWY_SVE
+constexpr int kResults = 14;
 #else
 constexpr int kResults = 6;  // 16 registers
 #endif

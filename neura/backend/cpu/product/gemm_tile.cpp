@@ -2,11 +2,13 @@
 #include <cstring>
 
 #include "neura/backend/cpu/product/gemm.h"
+#include "neura/backend/wanted.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/product/gemm_tile.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "neura/backend/cpu/pairs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {
@@ -14,8 +16,11 @@ namespace HWY_NAMESPACE {
 namespace {  // names such as `dot` are other files' too
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SVE2 || HWY_TARGET == HWY_SVE
-constexpr int kHeight = 14;  // 32 registers: 28 sums, 2 of b, 1 of a
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+constexpr int kHeight =
+    kOneProgram ? 8 : 14;  // 32 registers: 28 sums, 2 of b, 1 of a; what is to be small has fewer tiles
+#elif HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SVE2 || HWY_TARGET == HWY_SVE
+constexpr int kHeight = 14;
 #else
 constexpr int kHeight = 6;  // 16 registers
 #endif

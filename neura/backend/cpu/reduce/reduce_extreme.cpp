@@ -111,9 +111,35 @@ template <class T, bool largest> struct Extreme {
   static constexpr ExtremeLoops loops() { return {row, column, better}; }
 };
 
+#if HWY_HAVE_FLOAT64
+template <bool largest> using ExtremeDouble = Extreme<double, largest>;
+#else  // one after the other: 32-bit ARM has no vectors of double
+template <bool largest> struct ExtremeDouble {
+  static bool wins(double a, double b) { return (largest ? a > b : a < b) || (a != a && b == b); }
+  static std::int64_t row(const void* p, std::int64_t n, void* value) {
+    const double* x = static_cast<const double*>(p);
+    std::int64_t at = 0;
+    for (std::int64_t i = 1; i < n; ++i)
+      if (wins(x[i], x[at])) at = i;
+    *static_cast<double*>(value) = x[at];
+    return at;
+  }
+  static void column(const void* p, std::int64_t n, std::int64_t line, void* value, void* place) {
+    const double* x = static_cast<const double*>(p);
+    double* v = static_cast<double*>(value);
+    for (std::int64_t i = 0; i < n; ++i)
+      if (wins(x[i], v[i])) v[i] = x[i], static_cast<std::int64_t*>(place)[i] = line;
+  }
+  static bool better(const void* a, const void* b) {
+    return wins(*static_cast<const double*>(a), *static_cast<const double*>(b));
+  }
+  static constexpr ExtremeLoops loops() { return {row, column, better}; }
+};
+#endif
+
 constexpr ExtremeTable table = {
-    {{Extreme<float, false>::loops(), Extreme<double, false>::loops(), Extreme<std::int64_t, false>::loops()},
-     {Extreme<float, true>::loops(), Extreme<double, true>::loops(), Extreme<std::int64_t, true>::loops()}}};
+    {{Extreme<float, false>::loops(), ExtremeDouble<false>::loops(), Extreme<std::int64_t, false>::loops()},
+     {Extreme<float, true>::loops(), ExtremeDouble<true>::loops(), Extreme<std::int64_t, true>::loops()}}};
 }  // namespace
 const ExtremeTable* extreme_table() { return &table; }
 }  // namespace HWY_NAMESPACE
