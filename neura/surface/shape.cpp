@@ -76,7 +76,8 @@ void add_dimensions(const List& s) {
   s.add(
       "squeeze(input)", [](T x) { return squeeze(x); }, both,
       "A view without dimensions of size 1: all of them, or dim where it is one.");
-  s.add("squeeze(input, dim)", &without_ones, both);
+  s.add(
+      "squeeze(input, *dim)", [](T x, const Shape& dim) { return without_ones(x, Dims(dim)); }, both);
   s.add("view_as_real(input)", &view_as_real, both, "A view of complex numbers as pairs in a last dimension of 2.");
   s.add("view_as_complex(input)", &view_as_complex, both,
         "A view of real pairs (last dimension 2) as complex numbers.");

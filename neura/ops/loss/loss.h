@@ -108,6 +108,6 @@ Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, co
 // Distances
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int dim = 1, double eps = 1e-8);
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool keepdim = false);
-Tensor normalize(const Tensor& input, double p = 2, int dim = 1, double eps = 1e-12);
+Tensor normalize(const Tensor& input, double p = 2, const Dims& dim = 1, double eps = 1e-12);
 
 }  // namespace neura
