@@ -116,6 +116,24 @@ def own_functions_say_whose_they_are(torch):
     return text(torch, node), text(torch, type(node)), node.name(), type(node).__name__
 
 
+def the_bias_of_a_layer_comes_first(torch):
+    layer, x = torch.nn.Linear(2, 3), torch.ones(1, 2, requires_grad=True)
+    bias = layer.bias
+    y = layer(x * 2)
+    names = [node.name() for node, _ in y.grad_fn.next_functions[:2]]
+    seen = []
+    y.grad_fn.register_hook(lambda results, grads: seen.extend(list(g.shape) for g in results[:2]))
+    y.grad_fn.register_hook(lambda results, grads: (results[0] * 2, *results[1:]))
+    y.sum().backward()
+    found = y.grad_fn.next_functions[0][0].variable is bias
+    unneeded = layer(torch.ones(1, 2)).grad_fn.next_functions[1][0] is None
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    node = torch.nn.MSELoss()(net(torch.ones(1, 2)), torch.ones(1, 1)).grad_fn
+    addmm = node.next_functions[0][0]
+    chain = [type(n).__name__ for n in (node, addmm, *(before for before, _ in addmm.next_functions[:2]))]
+    return names, seen, found, unneeded, bias.grad, layer.weight.grad, chain
+
+
 def a_distribution_of_ones_own(torch):
     utils, of_several = part(torch, "distributions.utils"), part(torch, "distributions.multivariate_normal")
     drawn = utils._standard_normal(torch.Size([3, 2]), dtype=torch.float64, device=torch.device("cpu"))
