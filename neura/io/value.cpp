@@ -119,10 +119,11 @@ class Decoder {
       check<FormatError>(kind != other, [&] {
         return file_ + ": expected values that C++ has, got a " + kind + " of Python; save it as text or numbers";
       });
+    if (kind == "array") return decode(v, depth + 1);  // of NumPy: its tensor
     demand(v.is_array());
-    if (kind == "dict") return dict(v, depth);
-    demand(kind == "list" || kind == "tuple");
-    nn::List list{{}, kind == "tuple"};
+    if (kind == "dict" || kind == "ordered") return dict(v, depth);
+    demand(kind == "list" || kind == "tuple" || kind == "size");
+    nn::List list{{}, kind != "list"};
     for (const json& item : v) list.items.emplace_back(decode(item, depth + 1));
     return list;
   }

@@ -51,7 +51,8 @@ void add_dimensions(const List& s) {
   s.add(
       "squeeze(input)", [](T x) { return squeeze(x); }, both,
       "A view without dimensions of size 1: all of them, or dim where it is one.");
-  s.add("squeeze(input, dim)", &without_ones, both);
+  s.add(
+      "squeeze(input, *dim)", [](T x, const Shape& dim) { return without_ones(x, Dims(dim)); }, both);
 }
 
 void add_parts(const List& s) {

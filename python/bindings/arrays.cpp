@@ -10,10 +10,13 @@
 namespace neura::python {
 namespace {
 
+// NumPy's int64 is a long where that has 8 bytes: arrays of any other kind are shown with their dtype.
+constexpr const char* kLong = sizeof(long) == 8 ? "l" : "q";
+
 const char* format_of(DType d) {  // of the buffer protocol; null where it has none
   constexpr std::pair<DType, const char*> formats[] = {
       {DType::boolean, "?"}, {DType::uint8, "B"},      {DType::int8, "b"},       {DType::int16, "h"},
-      {DType::int32, "i"},   {DType::int64, "q"},      {DType::float16, "e"},    {DType::float32, "f"},
+      {DType::int32, "i"},   {DType::int64, kLong},    {DType::float16, "e"},    {DType::float32, "f"},
       {DType::float64, "d"}, {DType::complex64, "Zf"}, {DType::complex128, "Zd"}};
   for (const auto& [dtype, format] : formats)
     if (dtype == d) return format;

@@ -1,4 +1,6 @@
 // Hooks on tensors, on nodes and on what is saved for backward; checkpoints.
+#include <algorithm>
+
 #include "neura/autograd/anomaly.h"
 #include "neura/autograd/function.h"
 #include "nodes.h"
@@ -144,7 +146,9 @@ void PythonHook::operator()(Tensor* grads, int n) const {
 }
 void PythonHook::operator()(Tensor* results, int n, const Tensor* grads, int grads_n) const {
   nb::gil_scoped_acquire gil;
+  if (last_first) std::rotate(results, results + n - 1, results + n);
   replace(results, n, nb::handle(callable.get())(tuple_from(results, n), tuple_from(grads, grads_n)), "register_hook");
+  if (last_first) std::rotate(results, results + 1, results + n);
 }
 
 std::shared_ptr<PyObject> held(nb::handle o) {

@@ -34,6 +34,11 @@ Node& node_in(PyObject* self) {
 
 std::string name_of(const Node& n) { return backward_name(node_name(n), n.outputs() ? int(n.meta(0).rank) : 0); }
 
+// A linear layer's node is PyTorch's addmm, whose bias comes first.
+bool shown_last_first(const Node& n) {
+  return n.inputs == 3 && std::string_view(node_name(n)) == "linear" && name_of(n) == "AddmmBackward0";
+}
+
 // The leaf whose gradient a node accumulates, if a Python program holds it.
 nb::object variable(nb::handle self) {
   Node& n = node_in(self.ptr());
@@ -98,7 +103,11 @@ PyObject* next_functions(PyObject* self, void*) {
   return guarded([&] {
     const Node& n = node_in(self);
     nb::list l;
-    for (int i = 0; i < n.inputs; ++i) l.append(nb::make_tuple(object_of(n.edges[i].node), n.edges[i].output));
+    const int first = shown_last_first(n) ? n.inputs - 1 : 0;
+    for (int k = 0; k < n.inputs; ++k) {
+      const Edge& e = n.edges[(first + k) % n.inputs];
+      l.append(nb::make_tuple(object_of(e.node), e.output));
+    }
     return nb::tuple(l).release().ptr();
   });
 }
@@ -111,7 +120,10 @@ PyObject* metadata(PyObject* self, void*) {
 }
 PyObject* handle(HookHandle h) { return nb::cast(std::move(h)).release().ptr(); }
 PyObject* register_hook(PyObject* self, PyObject* f) {
-  return guarded([&] { return handle(register_node_hook(node_in(self), PythonHook{held(f), {}})); });
+  return guarded([&] {
+    Node& n = node_in(self);
+    return handle(register_node_hook(n, PythonHook{held(f), {}, shown_last_first(n)}));
+  });
 }
 PyObject* register_prehook(PyObject* self, PyObject* f) {
   return guarded([&] { return handle(register_node_prehook(node_in(self), PythonHook{held(f), {}})); });

@@ -34,6 +34,7 @@ struct PythonNode final : CustomNode {  // a call of a Python Function
 struct PythonHook {
   std::shared_ptr<PyObject> callable;
   std::shared_ptr<PyObject> subject;  // a weak reference to the tensor, for hooks that want it
+  bool last_first = false;            // results are shown beginning with the last: see shown_last_first
   Tensor operator()(const Tensor& g) const;
   void operator()(Tensor& grad) const;                                              // accumulated
   void operator()(Tensor* grads, int n) const;                                      // before a node

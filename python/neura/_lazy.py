@@ -33,11 +33,18 @@ def names(package, homes):
 
 
 def files(package, names, look_up):
-    """Modules below a package under the names of PyTorch's files, whose names look_up(name) gives.
+    """Modules below a package under the names of PyTorch's files, whose names look_up(name) gives, or raises KeyError.
 
     They are found by import alone: where the package has an attribute of the same name, that stays what it is.
     """
+
+    def get(name):
+        try:
+            return look_up(name)
+        except KeyError:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+
     for name in names.split():
         module = type(sys)(f"{package}.{name}", f"{package} under the name of PyTorch's file {name}.")
-        module.__getattr__ = look_up
+        module.__getattr__ = get
         sys.modules[module.__name__] = module

@@ -6,9 +6,10 @@ rest as JSON in its metadata, under "neura.value". Types that JSON lacks are obj
 
 import math
 import os
+from collections import OrderedDict
 
 from . import _neura
-from ._neura import Tensor, device, dtype, errors
+from ._neura import Size, Tensor, device, dtype, errors
 
 _KEY = "neura.value"
 _MAX_DEPTH = 64  # as in C++
@@ -56,9 +57,10 @@ class _Encoder:
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else {"float": str(float(value))}
         if isinstance(value, dict):
-            return {
-                "dict": [[self._key(k, path), self.encode(v, _below(path, k), depth + 1)] for k, v in value.items()]
-            }
+            items = [[self._key(k, path), self.encode(v, _below(path, k), depth + 1)] for k, v in value.items()]
+            return {"ordered" if type(value) is OrderedDict else "dict": items}
+        if type(value) is Size:
+            return {"size": list(value)}
         if type(value) in (list, tuple, set, frozenset):
             items = [self.encode(v, _below(path, i), depth + 1) for i, v in enumerate(value)]
             return {type(value).__name__: items}
@@ -83,10 +85,14 @@ class _Encoder:
             return {"dtype": str(value).split(".")[-1]}
         if isinstance(value, device):
             return {"device": str(value)}
-        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):  # sizes, and lists of another name
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):  # lists of another name
             kind = "tuple" if isinstance(value, tuple) else "list"
             return self.encode(tuple(value) if kind == "tuple" else list(value), path)
-        if hasattr(value, "__index__"):  # integers of NumPy
+        if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray":
+            return self.encode(value.item(), path)
+        if type(value).__module__ == "numpy" and value.dtype.kind in "biufc":
+            return {"array": self.encode(_neura.tensor(value), path)}
+        if type(value).__module__ != "numpy" and hasattr(value, "__index__"):
             return self.encode(value.__index__(), path)
         name = f"{type(value).__module__}.{type(value).__qualname__}"
         advice = "; save its state_dict()" if hasattr(value, "state_dict") else ""
@@ -138,10 +144,11 @@ class _Decoder:
             return self.view(v)
         if kind == "sparse":
             return self.sparse(v, depth)
-        if kind == "dict":
+        if kind in ("dict", "ordered"):
             self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
             self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
-            return {key: self.decode(item, depth + 1) for key, item in v}
+            made = {key: self.decode(item, depth + 1) for key, item in v}
+            return OrderedDict(made) if kind == "ordered" else made
         if kind in ("list", "tuple", "set", "frozenset"):
             self.demand(isinstance(v, list))
             items = [self.decode(item, depth + 1) for item in v]
@@ -175,6 +182,13 @@ class _Decoder:
             self.demand(False)
 
     def decode_rarer(self, kind, v, depth):
+        if kind == "size":
+            self.demand(isinstance(v, list) and all(type(n) is int and abs(n) < 2**63 for n in v))
+            return Size(v)
+        if kind == "array":
+            tensor = self.decode(v, depth + 1)
+            self.demand(isinstance(tensor, Tensor))
+            return tensor.numpy()
         if kind == "complex":
             self.demand(isinstance(v, list) and len(v) == 2)
             parts = [self.decode(part, depth + 1) for part in v]
@@ -204,7 +218,7 @@ class _Decoder:
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True, *, metadata=None):
-    """Saves tensors, numbers, text, lists, tuples, sets and dicts within each other, as a safetensors file.
+    """Saves tensors, arrays, numbers, text, lists, tuples, sets and dicts within each other, as a safetensors file.
 
     `f` is a path, or a file opened for writing bytes. At a path the file appears complete or not at all: it is written
     under another name, synced and renamed. Tensors of any dtype, device and layout; bytes that several of them share,

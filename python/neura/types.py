@@ -4,7 +4,7 @@ import builtins
 import os
 from typing import IO, Union
 
-from ._neura import Size, Tensor, UntypedStorage, device
+from ._neura import Size, Tensor, UntypedStorage, device, dtype
 
 __all__ = ["Storage"]
 
@@ -13,5 +13,5 @@ Device = Union[device, builtins.str, builtins.int, None]
 FileLike = Union[builtins.str, os.PathLike, IO[builtins.bytes]]
 Storage = UntypedStorage
 _size = Union[Size, builtins.list, builtins.tuple]
-_int, _float, _bool = builtins.int, builtins.float, builtins.bool
+_int, _float, _bool, _dtype = builtins.int, builtins.float, builtins.bool, dtype
 _TensorOrTensors = Union[Tensor, builtins.tuple]

@@ -114,9 +114,9 @@ TEST_F(Linalg, LeastSquaresByEveryDriver) {
 TEST_F(Linalg, SingularMatricesAreNamed) {
   const Tensor a = stack({eye(2, {.dtype = float64}), ones({2, 2}, {.dtype = float64})});
   EXPECT_EQ(error_of<LinAlgError>([&] { inv(a); }),
-            "inv: expected A to be invertible, got matrix 1 of the batch that is not (info 2)");
+            "inv: expected A to be invertible, got matrix 1 of the batch that is singular (info 2)");
   EXPECT_EQ(error_of<LinAlgError>([&] { solve(a[1], ones({2}, {.dtype = float64})); }),
-            "solve: expected A to be invertible, got a matrix that is not (info 2)");
+            "solve: expected A to be invertible, got a matrix that is singular (info 2)");
   EXPECT_EQ(error_of<LinAlgError>([&] { cholesky(-a); }),
             "cholesky: expected A to be positive-definite, got matrix 0 of the batch that is not (info 1)");
   EXPECT_EQ(error_of<LinAlgError>([&] { lu_factor(a); }),

@@ -177,6 +177,8 @@ TEST(ElementLoss, EdgesAreTorchs) {
       is_near(binary_cross_entropy(from({0, 1}, {2}), from({1, 0}, {2}), {.reduction = Reduction::none}), {100, 100}));
   EXPECT_TRUE(std::isnan(mse_loss(full({0}, 1.0), full({0}, 1.0)).item<double>()));
   EXPECT_ERROR(ValueError, "between 0 and 1", binary_cross_entropy(full({2}, 1.5), full({2}, 1.0)));
+  EXPECT_ERROR(ValueError, "a target between 0 and 1, got elements from 2 to 2",
+               binary_cross_entropy(full({2}, 0.5), full({2}, 2.0)));
   EXPECT_TRUE(is_near(
       binary_cross_entropy_with_logits(from({-1000, 1000}, {2}), from({0, 0}, {2}), {.reduction = Reduction::none}),
       {0, 1000}));

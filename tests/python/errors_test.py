@@ -89,7 +89,7 @@ RAISED = [
         "LinAlgError",
         (RuntimeError,),
         lambda: neura.linalg.inv(neura.zeros(2, 2)),
-        "inv: expected A to be invertible, got a matrix that is not (info 1)",
+        "inv: expected A to be invertible, got a matrix that is singular (info 1)",
     ),
     (
         "IoError",

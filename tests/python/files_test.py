@@ -9,6 +9,7 @@ import random
 import struct
 
 import neura
+import numpy as np
 import pytest
 
 DATA = pathlib.Path(__file__).parent / "data"
@@ -53,6 +54,33 @@ def test_a_tensor_alone_and_its_flags(tmp_path):
     neura.save(x, str(tmp_path / "x"))
     y = neura.load(str(tmp_path / "x"))
     assert y.requires_grad and y.is_leaf and y.tolist() == [1, 1]
+
+
+def test_ordered_dicts_sizes_and_what_numpy_makes(tmp_path):
+    net = neura.nn.Linear(2, 1)
+    ordered = collections.OrderedDict(b=1, a=neura.Size([2, 3]))
+    tree = {"state": net.state_dict(), "ordered": ordered, "loss": np.float32(0.5), "best": np.bool_(True)}
+    neura.save(tree, tmp_path / "x")
+    back = neura.load(tmp_path / "x")
+    assert type(back["state"]) is type(back["ordered"]) is collections.OrderedDict and list(back["ordered"]) == [
+        "b",
+        "a",
+    ]
+    assert type(back["ordered"]["a"]) is neura.Size and (back["loss"], back["best"]) == (0.5, True)
+    assert neura.equal(back["state"]["weight"], net.weight)
+
+    arrays = [
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(4)[::-1],
+        np.array(2, np.int8),
+        np.zeros((0, 2)),
+        np.ones(2) > 0,
+    ]
+    neura.save(arrays, tmp_path / "x")
+    for mine, theirs in zip(neura.load(tmp_path / "x"), arrays, strict=True):
+        assert isinstance(mine, np.ndarray) and mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+    with pytest.raises(TypeError, match='numpy.ndarray at "0"'):
+        neura.save([np.array(["a"])], tmp_path / "x")
 
 
 def test_shared_tensors_are_one(tmp_path):

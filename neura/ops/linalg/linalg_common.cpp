@@ -44,7 +44,7 @@ void check_same_dtype(const char* op, const Tensor& A, const Tensor& B) {
     return std::string(op) + ": expected operands of one dtype, got " + A.spec().str() + " and " + B.spec().str();
   });
 }
-void check_info(const char* op, const Tensor& info, const char* expected) {
+void check_info(const char* op, const Tensor& info, const char* expected, const char* got) {
   if (!info.numel() || is_meta(info.device())) return;
   const Tensor infos = innermost(info).detach();
   constexpr std::int64_t kFew = 256;  // on a device, of more, one number says first whether any is not 0
@@ -53,7 +53,7 @@ void check_info(const char* op, const Tensor& info, const char* expected) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i]) continue;
     const std::string which = info.dim() ? "matrix " + std::to_string(i) + " of the batch" : "a matrix";
-    throw LinAlgError(std::string(op) + ": expected " + expected + ", got " + which + " that is not (info " +
+    throw LinAlgError(std::string(op) + ": expected " + expected + ", got " + which + " that is " + got + " (info " +
                       std::to_string(all[i]) + ")");
   }
 }

@@ -29,7 +29,7 @@ void check_matrices(const char* op, const Tensor& A, const char* what = "A");
 void check_square(const char* op, const Tensor& A, const char* what = "A");
 void check_same_dtype(const char* op, const Tensor& A, const Tensor& B);
 // LinAlgError for the first matrix whose info is not 0; it waits for the device.
-void check_info(const char* op, const Tensor& info, const char* expected);
+void check_info(const char* op, const Tensor& info, const char* expected, const char* got = "not");
 
 Shape batch_of(const Spec& A);  // all but the last two sizes
 Shape with_batch(const Shape& batch, std::int64_t rows, std::int64_t columns);

@@ -184,7 +184,7 @@ SolveResult solve_ex(const Tensor& A, const Tensor& B, bool left, bool check_err
   const auto [x, lu, pivots] =
       apply(Solve{}, contiguous(broadcast_batch(A, batch)), contiguous(broadcast_batch(B, batch)));
   SolveResult r{x, info_of(pivots)};
-  if (check_errors) check_info(op, r.info, "A to be invertible");
+  if (check_errors) check_info(op, r.info, "A to be invertible", "singular");
   return r;
 }
 Tensor solve(const Tensor& A, const Tensor& B, bool left) { return solve_ex(A, B, left, true).result; }
@@ -193,7 +193,7 @@ InverseResult inv_ex(const Tensor& A, bool check_errors) {
   if (const amp::CastScope cast{amp::Name::linalg, A}) return inv_ex(cast(A), check_errors);
   check_square("inv", A);
   const auto [inverse, info] = apply(Inverse{}, contiguous(A));
-  if (check_errors) check_info("inv", info, "A to be invertible");
+  if (check_errors) check_info("inv", info, "A to be invertible", "singular");
   return {inverse, info};
 }
 Tensor inv(const Tensor& A) { return inv_ex(A, true).inverse; }

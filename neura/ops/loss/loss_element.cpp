@@ -201,6 +201,15 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, const HuberLossOpti
   return reduced(element_loss<ElementLoss::huber>(p, o.delta, Reduction::none) * o.weight, o.reduction);
 }
 
+static void check_unit(const char* what, const Tensor& values, const char* advice) {
+  const auto range = aminmax(innermost(values).detach());
+  const double low = range.min.item<double>(), high = range.max.item<double>();
+  check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
+    return std::string("binary_cross_entropy: expected ") + what + " between 0 and 1, got elements from " +
+           Scalar(low).str() + " to " + Scalar(high).str() + advice;
+  });
+}
+
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const WeightedLossOptions& o) {
   if (const amp::CastScope cast{amp::Name::binary_cross_entropy, input, target})
     return binary_cross_entropy(cast(input), cast(target), cast.options(o));
@@ -213,12 +222,8 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Wei
     const Tensor x = innermost(input).detach();
     expect(Rule::unit_inputs, ge(x, 0) & le(x, 1));
   } else if (input.numel()) {
-    const auto range = aminmax(innermost(input).detach());
-    const double low = range.min.item<double>(), high = range.max.item<double>();
-    check<ValueError>(low >= 0 && high <= 1, [&] {  // false for NaN as well
-      return "binary_cross_entropy: expected an input between 0 and 1, got elements from " + Scalar(low).str() +
-             " to " + Scalar(high).str() + "; for any numbers use binary_cross_entropy_with_logits";
-    });
+    check_unit("an input", input, "; for any numbers use binary_cross_entropy_with_logits");
+    if (host_looks(target)) check_unit("a target", target, "");
   }
   if (o.weight) check_fits("binary_cross_entropy", "a weight", o.weight, input);
   const Pair p("binary_cross_entropy", input, target);

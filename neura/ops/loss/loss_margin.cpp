@@ -42,7 +42,7 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double ep
   return vector_norm(x1 - x2 + eps, p, -1, keepdim);
 }
 
-Tensor normalize(const Tensor& input, double p, int dim, double eps) {
+Tensor normalize(const Tensor& input, double p, const Dims& dim, double eps) {
   return input / clamp_min(vector_norm(input, p, dim, true), eps);
 }
 

@@ -41,7 +41,8 @@ class Function:
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         cls._splits = cls.setup_context is not Function.setup_context
-        body = {"_forward_cls": cls, "__module__": cls.__module__, "__doc__": f"The context of {cls.__name__}."}
+        body = {"_forward_cls": cls, "__module__": __name__, "__doc__": f"The context of {cls.__name__}."}
+        body["__repr__"] = lambda ctx: f"<{__name__}.{type(ctx).__name__} object at {id(ctx):#x}>"
         cls._backward_cls = type(cls.__name__ + "Backward", (FunctionCtx,), body)
 
     def __call__(self, *args, **kwargs):

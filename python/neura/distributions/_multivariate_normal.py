@@ -44,6 +44,13 @@ def half_log_det(factor):
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
+def _batch_mv(matrices, vectors):
+    return (matrices @ vectors.unsqueeze(-1)).squeeze(-1)
+
+
+_batch_mahalanobis, _precision_to_scale_tril = squared_distance, precision_to_tril  # names that programs take
+
+
 class ByMatrix:
     """Mixin: one of covariance_matrix, precision_matrix and scale_tril is given, from which the factor L is made."""
 

@@ -4,6 +4,7 @@ import weakref
 
 from .. import _neura as _n
 from . import constraints
+from .utils import sum_rightmost
 
 
 class Transform:
@@ -151,11 +152,6 @@ class _Inverse(Transform):
 
     def __repr__(self):
         return f"{self._of!r}.inv"
-
-
-def sum_rightmost(value, dims):
-    """The sum over that many last dimensions."""
-    return value.sum(tuple(range(-dims, 0))) if dims else value
 
 
 def _at_least(constraint, dims):

@@ -124,3 +124,16 @@ def vec_to_tril_matrix(vec, diag=0):
     zero = _n.zeros((), dtype=vec.dtype, device=vec.device)
     spread = vec.index_select(-1, at) if vec.shape[-1] else vec.new_zeros((*vec.shape[:-1], n * n))
     return _n.where(flat, spread, zero).reshape((*vec.shape[:-1], n, n))
+
+
+def _standard_normal(shape, dtype, device):
+    """What programs' own distributions draw."""
+    return _n.randn(tuple(shape), dtype=dtype, device=device)
+
+
+def sum_rightmost(value, dim):
+    """The sum over that many last dimensions."""
+    return value.sum(tuple(range(-dim, 0))) if dim else value
+
+
+_sum_rightmost = sum_rightmost  # PyTorch's name, which programs take

@@ -42,6 +42,9 @@ class Members(MutableMapping):
     def __contains__(self, name):
         return any(name == known for known, _ in _nn._members(self._module, self._kind))
 
+    def keys(self):
+        return dict(_nn._members(self._module, self._kind)).keys()
+
     def items(self):
         return dict(_nn._members(self._module, self._kind)).items()
 

@@ -1,10 +1,10 @@
-"""One module over devices: DataParallel, in its form for a single device."""
+"""One module over devices: DataParallel, in its form for a single device, and the class that programs ask for."""
 
 from .. import _lazy, _neura
 from .._neura import Tensor, errors
 from .module import Module
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 def _move(value, device):
@@ -58,10 +58,23 @@ class DataParallel(Module):
         return _move(result, _device_of(self.output_device))
 
 
+class DistributedDataParallel(Module):
+    """No module is one: there are no groups of processes, so that making one raises NotImplementedError.
+
+    >>> isinstance(neura.nn.Linear(1, 1), neura.nn.parallel.DistributedDataParallel)
+    False
+    """
+
+    def __init__(self, module, *args, **kwargs):
+        raise errors.NotImplementedError(
+            "DistributedDataParallel: there are no groups of processes; train the module itself, or DataParallel of it"
+        )
+
+
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
     """The result of DataParallel(module, device_ids) for these inputs: a tensor or a tuple."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
 
 
-_lazy.files(__name__, "data_parallel", globals().__getitem__)
+_lazy.files(__name__, "data_parallel distributed", globals().__getitem__)

@@ -25,6 +25,17 @@ class Adagrad(KernelOptimizer, kernel="Adagrad"):
             self.state[p] = {"step": tensor(0.0), "sum": full_like(p, value, requires_grad=False)}
 
 
+_LAST = {
+    "Adadelta": "maximize capturable foreach differentiable",
+    "Adagrad": "weight_decay initial_accumulator_value foreach maximize differentiable fused",
+    "Adam": "maximize foreach capturable differentiable fused decoupled_weight_decay",
+    "NAdam": "decoupled_weight_decay maximize foreach capturable differentiable",
+    "RAdam": "maximize foreach capturable decoupled_weight_decay differentiable",
+    "RMSprop": "alpha eps centered weight_decay capturable foreach maximize differentiable",
+    "Rprop": "foreach maximize differentiable capturable",
+}
+
+
 def _classes():
     """All of neura/tables/optimizers.def, by name. Their arguments and texts come from there as well."""
     made = {"Adagrad": Adagrad}
@@ -32,6 +43,8 @@ def _classes():
         base = made["Adam"] if name == "AdamW" else KernelOptimizer
         if name not in made:
             made[name] = type(name, (base,), {"__module__": __name__}, kernel=name)
+        if name in _LAST:
+            made[name]._last = tuple(_LAST[name].split())
     return made
 
 

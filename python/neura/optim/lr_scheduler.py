@@ -94,6 +94,7 @@ class LRScheduler:
     def _initial_step(self):
         self._step_count = 0
         self._is_initial = True
+        self._get_lr_called_within_step = False  # a key of PyTorch's states
         try:
             self.step()
         finally:
@@ -165,7 +166,9 @@ class _ByFunction(LRScheduler):
 
     def state_dict(self):
         """Everything but the optimizer and functions; of an object that is called, its attributes."""
-        return {**super().state_dict(), "lr_lambdas": [_state_of(f) for f in self.lr_lambdas]}
+        state = super().state_dict()
+        state.pop("lr_lambdas")  # last, as in PyTorch's
+        return {**state, "lr_lambdas": [_state_of(f) for f in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict):
         state = dict(state_dict)

@@ -1,5 +1,7 @@
 """The schedulers with many options. `neura.optim.lr_scheduler` has them all."""
 
+import math
+
 from .._neura import _schedules, errors
 from ._listed import constructor
 from .lr_scheduler import LRScheduler, _one_for_all, _per_group, _state_of, _write
@@ -161,7 +163,8 @@ class OneCycleLR(LRScheduler):
         )
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
-        self.use_beta1 = cycle_momentum and _uses_betas("OneCycleLR", optimizer)
+        if cycle_momentum:
+            self.use_beta1 = _uses_betas("OneCycleLR", optimizer)
         max_lrs = _per_group("max_lr", optimizer, max_lr)
         highs = _per_group("max_momentum", optimizer, max_momentum)
         lows = _per_group("base_momentum", optimizer, base_momentum)
@@ -219,13 +222,13 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def _begin(self, optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps):
-        self.mode, self.factor, self.patience, self.cooldown = mode, factor, patience, cooldown
-        self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps
-        self._reset()
-        self.optimizer = optimizer
-        self.min_lrs, self._for_new = _per_group("min_lr", optimizer, min_lr), _one_for_all(min_lr=min_lr)
-        self.last_epoch = 0
+        self.factor, self.optimizer, self._for_new = factor, optimizer, _one_for_all(min_lr=min_lr)
+        self.default_min_lr, self.min_lrs = self._for_new["min_lr"], _per_group("min_lr", optimizer, min_lr)
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self._last_lr = self._current()
+        self.mode_worse = -math.inf if mode == "max" else math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self._reset()
 
     __init__ = constructor("optimizer", _schedules.arguments_Plateau(), _begin)
 

@@ -315,6 +315,8 @@ def _like(parameter, value, name=None, master=False):
 class KernelOptimizer(Optimizer):
     """An optimizer whose step is C++."""
 
+    _last = ()  # options that PyTorch's groups have last, in this order, where it is not that of the arguments
+
     def __init_subclass__(cls, kernel=None, **kwargs):
         super().__init_subclass__(**kwargs)
         if kernel:
@@ -326,7 +328,8 @@ class KernelOptimizer(Optimizer):
             cls.__init__.__qualname__ = f"{cls.__qualname__}.__init__"
 
     def _begin(self, params, **options):
-        Optimizer.__init__(self, params, options)
+        last = {name: options.pop(name) for name in self._last}
+        Optimizer.__init__(self, params, {**options, **last})
 
     def _check_group(self, group):
         self._check(group, self.defaults)
