@@ -100,9 +100,6 @@ void qr_by_blocks(Context& c, const MatrixSizes& b, std::int64_t width, std::int
   if (q) blocked::reflect<T>(c, b.rows, width, b.least(), {f, b.columns}, tau, {q, width});
 }
 
-template <class T> T conjugate(T x) { return x; }
-template <class R> std::complex<R> conjugate(std::complex<R> x) { return std::conj(x); }
-
 }  // namespace
 
 void cpu_qr(Context& c, View a, View q, View r) {
@@ -124,40 +121,6 @@ void cpu_qr(Context& c, View a, View q, View r) {
       qr_of_one(l, p, a.as<T>() + i * b.numel(), with_q ? q.as<T>() + i * b.rows * p.width : nullptr,
                 r.as<T>() + i * p.height * b.columns, memory);
     });
-  });
-}
-
-// The row-major elements are the transpose, whose other triangle this one is, and whose eigenvectors are the
-// conjugates.
-void cpu_eigh(Context& c, bool upper, View a, View values, View vectors) {
-  with_lapack(c, a, [&](const auto& l) {
-    using T = element_of<decltype(l)>;
-    using R = lapack::real_t<T>;
-    const MatrixSizes b(a);
-    if (!b.numel()) return;
-    const std::int64_t n = b.rows;
-    const bool wanted = vectors.rank() >= 2;
-    const char* const job = wanted ? "V" : "N";
-    const auto room = l.workspace_syevd(job, n);
-    const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
-                              Memory::bytes<Int>(room.integers);
-    Failures failures;
-    each_matrix(c, b.count, 10 * double(b.numel()) * double(n), bytes, [&](std::int64_t i, Memory memory) {
-      T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room.work);
-      R* const reals = memory.take<R>(room.reals);
-      Int* const integers = memory.take<Int>(room.integers);
-      const T* const from = a.as<T>() + i * b.numel();
-      for (std::int64_t r = 0; r < n; ++r)
-        if (!(upper ? all_finite(from + r * n + r, n - r) : all_finite(from + r * n, r + 1))) return failures.add(i, 0);
-      copy_elements(from, t, b.numel());
-      const int info = l.syevd(job, upper ? "L" : "U", n, t, values.as<R>() + i * n, work, room.work, reals, room.reals,
-                               integers, room.integers);
-      if (info) return failures.add(i, info);
-      if (!wanted) return;
-      for (std::int64_t k = 0; k < b.numel(); ++k) t[k] = conjugate(t[k]);
-      transpose(t, vectors.as<T>() + i * b.numel(), n, n);
-    });
-    failures.report(c);
   });
 }
 
