@@ -185,38 +185,4 @@ void cpu_eig(Context& c, View a, View values, View vectors) {
   });
 }
 
-// Of the transpose: its left factor, column-major, is this one's right factor, row-major.
-void cpu_svd(Context& c, View a, View u, View s, View vh) {
-  with_lapack(c, a, [&](const auto& l) {
-    using T = element_of<decltype(l)>;
-    using R = lapack::real_t<T>;
-    const MatrixSizes b(a);
-    const std::int64_t m = b.rows, n = b.columns, k = b.least();
-    const bool wanted = u.rank() >= 2;
-    const std::int64_t width = wanted ? u.size(u.rank() - 1) : 0, height = wanted ? vh.size(vh.rank() - 2) : 0;
-    if (!b.numel()) {  // all vectors of an empty matrix: the identity
-      for (const auto& [f, size] : {std::pair(u, m), std::pair(vh, n)})
-        for (std::int64_t i = 0; wanted && i < f.numel(); ++i) f.template as<T>()[i] = i / size % size == i % size;
-      return;
-    }
-    const char* const job = !wanted ? "N" : width == k && height == k ? "S" : "A";
-    const auto room = l.workspace_gesdd(job, n, m);
-    const std::size_t bytes = Memory::bytes<T>(b.numel()) + Memory::bytes<T>(room.work) + Memory::bytes<R>(room.reals) +
-                              Memory::bytes<Int>(room.integers);
-    Failures failures;
-    each_matrix(c, b.count, 20 * double(b.numel()) * double(k), bytes, [&](std::int64_t i, Memory memory) {
-      T *const t = memory.take<T>(b.numel()), *const work = memory.take<T>(room.work);
-      R* const reals = memory.take<R>(room.reals);
-      Int* const integers = memory.take<Int>(room.integers);
-      copy_elements(a.as<T>() + i * b.numel(), t, b.numel());
-      if (!all_finite(t, b.numel())) return failures.add(i, 0);
-      T unread{};
-      const int info = l.gesdd(job, n, m, t, s.as<R>() + i * k, wanted ? vh.as<T>() + i * height * n : &unread,
-                               wanted ? u.as<T>() + i * m * width : &unread, work, room.work, reals, integers);
-      if (info) failures.add(i, info);
-    });
-    failures.report(c);
-  });
-}
-
 }  // namespace neura
