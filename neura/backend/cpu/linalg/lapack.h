@@ -23,7 +23,21 @@ namespace neura::lapack {
   X(stedc, stedc)                \
   X(laed4, laed4)                \
   X(bdsdc, bdsdc)                \
-  X(syevd, heevd) X(gesdd, gesdd) X(geev, geev) X(sytrf, sytrf) X(hetrf, hetrf) X(sytrs, sytrs) X(hetrs, hetrs)
+  X(gebal, gebal)                \
+  X(gehrd, gehrd)                \
+  X(orghr, orghr)                \
+  X(lahqr, lahqr)                \
+  X(laqr3, laqr3)                \
+  X(laqr5, laqr5)                \
+  X(trevc, trevc)                \
+  X(gebak, gebak)                \
+  X(syevd, heevd)                \
+  X(gesdd, gesdd)                \
+  X(geev, geev)                  \
+  X(sytrf, sytrf)                \
+  X(hetrf, hetrf)                \
+  X(sytrs, sytrs)                \
+  X(hetrs, hetrs)
 enum Routine : unsigned char {
 #define NEURA_ROUTINE(real, complex) real,
   NEURA_LAPACK_ROUTINES(NEURA_ROUTINE)
@@ -31,7 +45,7 @@ enum Routine : unsigned char {
       kRoutines
 };
 
-constexpr bool of_real(int r) { return r == sterf || r == stedc || r == laed4 || r == bdsdc; }
+constexpr bool of_real(int r) { return r >= sterf && r <= gebak; }
 constexpr bool of_complex(int r) { return r == hetrf || r == hetrs; }
 
 struct Library {

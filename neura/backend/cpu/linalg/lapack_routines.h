@@ -142,7 +142,7 @@ template <class T> class Routines {
 
   const bool wide;
 
- private:
+ protected:
   struct Leading {  // the distance of columns, at least 1; lives until the call ends
     Int value;
     operator const Int*() const { return &value; }

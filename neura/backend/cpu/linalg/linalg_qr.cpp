@@ -1,5 +1,4 @@
-// Kernels of linear algebra with orthogonal factors: QR, eigenvalues, singular values. Real matrices have QR by blocks;
-// all else is LAPACK's, with one thread for each matrix.
+// Kernels of QR. Real matrices are factorised by blocks; all others by LAPACK, with one thread for each matrix.
 #include "neura/backend/cpu/linalg/blocked.h"
 #include "neura/backend/cpu/linalg/linalg.h"
 
@@ -121,67 +120,6 @@ void cpu_qr(Context& c, View a, View q, View r) {
       qr_of_one(l, p, a.as<T>() + i * b.numel(), with_q ? q.as<T>() + i * b.rows * p.width : nullptr,
                 r.as<T>() + i * p.height * b.columns, memory);
     });
-  });
-}
-
-namespace {
-
-// Of real numbers, LAPACK gives a pair of conjugates as two columns: real and imaginary part.
-template <class R> void to_complex(std::int64_t n, const R* re, const R* im, const R* v, std::complex<R>* values,
-                                   std::complex<R>* vectors) {
-  for (std::int64_t j = 0; j < n; ++j) values[j] = {re[j], im[j]};
-  for (std::int64_t j = 0; vectors && j < n; ++j) {
-    const bool pair = im[j] != 0 && j + 1 < n;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::complex<R> x(v[j * n + i], pair ? v[(j + 1) * n + i] : R(0));
-      vectors[i * n + j] = x;
-      if (pair) vectors[i * n + j + 1] = std::conj(x);
-    }
-    j += pair;
-  }
-}
-
-template <class L, class T, class C>
-int eig_of_one(const L& l, std::int64_t n, const T* a, C* values, C* vectors, Int room, Memory memory) {
-  using R = lapack::real_t<T>;
-  T *const t = memory.take<T>(n * n), *const v = memory.take<T>(n * n);
-  T *const w = memory.take<T>(n), *const imaginary = memory.take<T>(n), *const work = memory.take<T>(room);
-  R* const reals = memory.take<R>(2 * n);
-  transpose(a, t, n, n);
-  const int info = l.geev(vectors ? "V" : "N", n, t, w, imaginary, v, work, room, reals);
-  if (info) return info;
-  if constexpr (lapack::is_complex_v<T>) {
-    copy_elements(w, values, n);
-    if (vectors) transpose(v, vectors, n, n);
-  } else {
-    to_complex(n, w, imaginary, v, values, vectors);
-  }
-  return 0;
-}
-
-}  // namespace
-
-void cpu_eig(Context& c, View a, View values, View vectors) {
-  with_lapack(c, a, [&](const auto& l) {
-    using T = element_of<decltype(l)>;
-    using R = lapack::real_t<T>;
-    using C = std::complex<R>;
-    const MatrixSizes b(a);
-    if (!b.numel()) return;
-    const std::int64_t n = b.rows;
-    const bool wanted = vectors.rank() >= 2;
-    const Int room = l.workspace_geev(wanted ? "V" : "N", n);
-    const std::size_t bytes =
-        2 * Memory::bytes<T>(n * n) + 2 * Memory::bytes<T>(n) + Memory::bytes<T>(room) + Memory::bytes<R>(2 * n);
-    Failures failures;
-    each_matrix(c, b.count, 25 * double(n) * double(n) * double(n), bytes, [&](std::int64_t i, Memory memory) {
-      const T* const from = a.as<T>() + i * n * n;
-      if (!all_finite(from, n * n)) return failures.add(i, 0);
-      const int info =
-          eig_of_one(l, n, from, values.as<C>() + i * n, wanted ? vectors.as<C>() + i * n * n : nullptr, room, memory);
-      if (info) failures.add(i, info);
-    });
-    failures.report(c);
   });
 }
 
