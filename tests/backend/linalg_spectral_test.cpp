@@ -20,7 +20,7 @@ template <class T> class LinalgSpectra : public Kernels<linalg_kernels> {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(LinalgSpectra, Reals);
 
-constexpr std::int64_t kSizes[] = {1, 2, 3, 31, 32, 33, 63, 64, 65, 129, 257, 600};
+constexpr std::int64_t kSizes[] = {1, 2, 3, 31, 32, 33, 41, 63, 64, 65, 129, 257, 600};
 
 struct Spectrum {
   const char* name;

@@ -87,13 +87,14 @@ template <class T> class Routines {
     ++i;
     return call(lapack::laed4, &n, &i, d, z, distances, &rho, x);
   }
-  // Singular values d, descending, of the bidiagonal matrix of diagonal d [n] and e [n - 1] above it; with u [n, n] and
-  // vt [n, n] also its vectors. work: 3 n^2 + 4 n elements, or 4 n without vectors; integers: 8 n.
-  int bdsdc(Int n, T* d, T* e, T* u, T* vt, T* work, Int* integers) const {
+  // Singular values d, descending, of the bidiagonal matrix of diagonal d [n] and e [n - 1] above it; with u and vt
+  // [n, n], whose columns are `column` elements apart, also its vectors. work: 3 n^2 + 4 n elements, or 4 n without
+  // vectors; integers: 8 n.
+  int bdsdc(Int n, T* d, T* e, T* u, T* vt, Int column, T* work, Int* integers) const {
     T unread{};
     Int none = 0;
-    return call_chars<2>(lapack::bdsdc, "U", u ? "I" : "N", &n, d, e, u ? u : &unread, of(n), vt ? vt : &unread, of(n),
-                         &unread, &none, work, integers);
+    return call_chars<2>(lapack::bdsdc, "U", u ? "I" : "N", &n, d, e, u ? u : &unread, of(column), vt ? vt : &unread,
+                         of(column), &unread, &none, work, integers);
   }
   WorkspaceSizes workspace_gesdd(const char* job, Int m, Int n) const {
     const Int k = std::min(m, n), most = std::max(m, n);

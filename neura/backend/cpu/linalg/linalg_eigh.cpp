@@ -83,7 +83,7 @@ void eigh_by_blocks(Context& c, const lapack::Routines<T>& l, bool upper, View a
   failures.report(c);
 }
 
-constexpr std::int64_t kLeast = 20;  // smaller matrices take LAPACK less time
+constexpr std::int64_t kLeast = 28;  // smaller matrices take LAPACK less time
 
 }  // namespace
 

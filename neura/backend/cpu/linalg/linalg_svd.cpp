@@ -9,7 +9,7 @@ using namespace batched;
 
 namespace {
 
-constexpr std::int64_t kLeast = 20;  // rows or columns: smaller matrices take LAPACK less time
+constexpr std::int64_t kLeast = 40;  // rows or columns: smaller matrices take LAPACK less time
 
 // Of the matrix or its transpose, whichever has at least as many rows as columns.
 template <class T> struct Singular {
@@ -33,15 +33,16 @@ template <class T> struct Singular {
     const Matrix<T> right{own.scratch_of<T>(n * row), row};
     const blocked::Sides<T> sides{left, right, own.scratch_of<T>(n), own.scratch_of<T>(n), s, beside};
     blocked::bidiagonalise(own, m, n, t, sides);
-    T *const x = u ? own.scratch_of<T>(n * n) : nullptr, *const y = u ? own.scratch_of<T>(n * n) : nullptr;
+    T *const x = u ? own.scratch_of<T>(n * row) : nullptr, *const y = u ? own.scratch_of<T>(n * row) : nullptr;
     T* const work = own.scratch_of<T>(u ? 3 * n * n + 4 * n : 4 * n);
-    const int info = l.bdsdc(n, s, beside, x, y, work, own.scratch_of<Int>(8 * n));
+    const int info = l.bdsdc(n, s, beside, x, y, row, work, own.scratch_of<Int>(8 * n));
     for (std::int64_t i = 0; scale != 1 && i < n; ++i) s[i] /= scale;
     if (!u) return info;
     const Matrix<T> to_u{u, width}, to_v{vh, 1, columns};
-    blocked::reflect_columns<T>(own, m, turned ? height : width, n, 0, left, sides.left, {{x, n}, n, nullptr},
+    blocked::reflect_columns<T>(own, m, turned ? height : width, n, 0, left, sides.left, {{x, row}, n, nullptr},
                                 turned ? to_v : to_u);
-    blocked::reflect_columns<T>(own, n, n, n - 1, 1, right, sides.right, {{y, 1, n}, n, nullptr}, turned ? to_u : to_v);
+    blocked::reflect_columns<T>(own, n, n, n - 1, 1, right, sides.right, {{y, 1, row}, n, nullptr},
+                                turned ? to_u : to_v);
     return info;
   }
 
