@@ -56,7 +56,7 @@ bool fill(void* handle, Library& l) {
     for (int letter = 0; letter < 4 && whole; ++letter)
       for (int r = 0; r < kRoutines && whole; ++r) {
         l.routine[letter][r] = nullptr;
-        if (letter < 2 && (r == hetrf || r == hetrs)) continue;
+        if (letter < 2 ? of_complex(r) : of_real(r)) continue;
         const std::string name = (letter < 2 ? kRealNames : kComplexNames)[r];
         const std::string symbol = spelling.prefix + std::string(1, "sdcz"[letter]) + name + spelling.suffix;
         whole = (l.routine[letter][r] = dlsym(handle, symbol.c_str())) != nullptr;

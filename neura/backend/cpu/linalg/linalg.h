@@ -5,7 +5,7 @@
 #include <cstring>
 #include <new>
 
-#include "neura/backend/cpu/linalg/lapack.h"
+#include "neura/backend/cpu/linalg/lapack_routines.h"
 #include "neura/backend/cpu/norm/norm_rows.h"
 #include "neura/backend/cpu/refuse.h"
 #include "neura/backend/kernels/linalg.h"
