@@ -70,6 +70,11 @@ template <class T> void rows(const FftSteps<T>& steps, int64_t n, int64_t count,
   const int radix = steps.radices[0];
   const V<T> i = imaginary<T>(steps.inverse);
   Pass<T> t{from.at, work, count, from.apart, 2 * n, 0, 0, n / radix, 1, steps.factors.data(), i, i, from.go_on, false};
+  if constexpr (kSquare<T> == 8)
+    if (n == 64) {
+      t.scale = hn::Set(Tag<T>(), scale);
+      return both_passes<Radix8>(t, to);
+    }
   radix == 8 ? first_pass<Radix8>(t) : first_pass<Radix16>(t);
   t.factors += 4 * (radix - 1) * t.m;
   t.s = radix / (lane / 2), t.from = work, t.line_in = 2 * n, t.step_in = lane;

@@ -104,4 +104,30 @@ template <class R, class T> void first_pass(const Pass<T>& t) {
       }
     }
 }
+// Lines of as many vectors as a vector has numbers: both passes in registers.
+template <class R, class T> void both_passes(const Pass<T>& t, const FftShortLines<T>& to) {
+  constexpr int r = R::radix;
+  const Tag<T> d;
+  const Tag<double> bytes;
+  const V<T> i = t.i, f = t.scale;
+  for (int64_t line = 0; line < t.lines; ++line) {
+    const T *const from = t.from + line * t.line_in, *factor = t.factors, *const ahead = from + t.lines * t.line_in;
+    if (t.ahead)
+      for (int j = 0; j < r; ++j) hwy::Prefetch(ahead + 2 * j * r);
+    V<T> a[r];
+    turn_of<R>(from, 2 * r, i, a);
+    Vector v[r];
+    v[0] = hn::BitCast(bytes, a[0]);
+    HWY_UNROLL(16)
+    for (int k = 1; k < r; ++k, factor += 4 * kFftBlock)
+      v[k] = hn::BitCast(bytes, hn::MulAdd(exchanged<T>(a[k]), hn::LoadU(d, factor + 2 * kFftBlock),
+                                           hn::Mul(a[k], hn::LoadU(d, factor))));
+    transpose<T>(v);
+    HWY_UNROLL(16)
+    for (int k = 0; k < r; ++k) a[k] = hn::BitCast(d, v[k]);
+    R::template turn<T>(a, i);
+    HWY_UNROLL(16)
+    for (int k = 0; k < r; ++k) hn::StoreU(hn::Mul(a[k], f), d, to.at + line * to.apart + 2 * k * r);
+  }
+}
 #endif
