@@ -71,18 +71,20 @@ template <class E> HWY_INLINE hn::Mask<Tag<E>> between(hn::Vec<Tag<E>> x, std::i
 // Whole numbers as integers of 64 bits, -1 where they do not count.
 template <class E> HWY_INLINE void store_places(hn::Vec<Tag<E>> row, hn::Vec<Tag<E>> column, hn::Mask<Tag<E>> there,
                                                 std::int64_t width, std::int64_t* to) {
-  const hn::RebindToSigned<Tag<E>> di;
-  const auto r = hn::ConvertTo(di, hn::IfThenElseZero(there, row));
-  const auto c = hn::IfThenElse(hn::RebindMask(di, there), hn::ConvertTo(di, column), hn::Set(di, -1));
   if constexpr (sizeof(E) == 4) {
+    const hn::RebindToSigned<Tag<E>> di;
     const hn::Rebind<std::int64_t, hn::Half<decltype(di)>> wide;
+    const auto r = hn::ConvertTo(di, hn::IfThenElseZero(there, row));
+    const auto c = hn::IfThenElse(hn::RebindMask(di, there), hn::ConvertTo(di, column), hn::Set(di, -1));
     const auto place = hn::Add(hn::Mul(r, hn::Set(di, std::int32_t(width))), c);
     hn::StoreU(hn::PromoteTo(wide, hn::LowerHalf(place)), wide, to);
     hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(hn::Half<decltype(di)>(), place)), wide, to + hn::Lanes(wide));
   } else {
-    HWY_ALIGN std::int64_t rows[Batch<E>::lanes], columns[Batch<E>::lanes];
-    hn::Store(r, di, rows), hn::Store(c, di, columns);
-    for (int i = 0; i < Batch<E>::lanes; ++i) to[i] = rows[i] * width + columns[i];
+    const Tag<E> d;
+    const hn::Rebind<std::int32_t, Tag<E>> half;
+    const hn::Rebind<std::int64_t, Tag<E>> whole;
+    const auto place = hn::IfThenElse(there, hn::MulAdd(row, hn::Set(d, E(width)), column), hn::Set(d, -1));
+    hn::StoreU(hn::PromoteTo(whole, hn::DemoteTo(half, place)), whole, to);
   }
 }
 
