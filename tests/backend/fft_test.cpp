@@ -185,6 +185,40 @@ TEST_F(FftKernels, LinesBeyondTheCache) {
       for (int64_t i = 0; i < z.numel(); ++i) ASSERT_NEAR(std::abs(Wide(z.at(i)) - Wide(x.at(i))), 0, 2e-6);
     }
 }
+// Long lines whose rows and columns are transformed as vectors, into aligned memory and other, on every instruction
+// set.
+template <class T> struct LongLine : FftKernels {
+  static void there_and_back(int64_t n) {
+    constexpr double close = sizeof(T) == 4 ? 1e-6 : 1e-14;
+    SCOPED_TRACE(n);
+    const Array<std::complex<T>> x = complexes<T>({n});
+    Array<std::complex<T>> in = x, y({n}), back({n}), wave({n});
+    Array<std::complex<T>> apart = y.laid_out({1}, 1, n + 2);
+    run(&fft_kernels::complex, in, y, FftShape{{0}, 1, false, true});
+    run(&fft_kernels::complex, in, apart, FftShape{{0}, 1, false, true});
+    EXPECT_EQ(apart.values(), y.values());
+    EXPECT_EQ(apart.gaps(), 2);
+    run(&fft_kernels::complex, y, back, FftShape{{0}, 1 / double(n), true, true});
+    expect_these(back, widened(x), 2 * close);
+    for (int64_t i = 0; i < n; ++i) wave.at(i) = std::complex<T>(root(1001 * i, n) + Wide(i == 0));
+    run(&fft_kernels::complex, wave, wave, FftShape{{0}, 1, false, true});
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_NEAR(std::abs(Wide(wave.at(i)) - Wide(i == 1001 ? double(n) : 0) - 1.0), 0, close * double(n)) << i;
+  }
+};
+TEST_F(FftKernels, LongLinesAsMatricesOfVectors) {
+  struct Best {
+    ~Best() { use_cpu_target(-1); }
+  } best;
+  for (int t = 0; t < cpu_targets(); ++t) {
+    SCOPED_TRACE(use_cpu_target(t));
+    for (const int64_t n : {5 * 4096, 3 * 8192, 32768, 62208, 100000, 1 << 18}) {
+      LongLine<float>::there_and_back(n), LongLine<double>::there_and_back(n);
+      if (HasFatalFailure()) return;
+    }
+    LongLine<float>::there_and_back(1 << 19);  // written past the caches
+  }
+}
 TEST_F(FftKernels, SeveralDimensions) {
   const Array<double> x = numbers<double>({3, 4, 6});
   // along the last one, then along the first: [3, 4, 6] is [1, 3, 24] as well
@@ -226,7 +260,8 @@ TEST_F(FftKernels, OfNothing) {
   run(&fft_kernels::real_inverse, x, r, FftShape{{1}, 1, true, true});
 }
 TEST_F(FftKernels, SameOnAnyNumberOfThreads) {
-  for (const Shape& size : {Shape{300, 96}, Shape{300, 128}, Shape{2, 30000}, Shape{9, 10007}, Shape{40, 6000}}) {
+  for (const Shape& size :
+       {Shape{300, 96}, Shape{300, 128}, Shape{2, 30000}, Shape{9, 10007}, Shape{40, 6000}, Shape{1, 1 << 18}}) {
     Array<std::complex<float>> x = complexes<float>(size);
     Array<float> r = numbers<float>(size);
     expect_same_on_any_threads([&] {

@@ -14,6 +14,7 @@ using std::int64_t;
 // Bytes of one part of a line from which a tile leaves the caches and a matrix is faster: of lines side by side, which
 // a matrix would have to gather; of others; and of complex ones whose rows and columns fill tiles.
 constexpr int64_t kLongColumn = 256 << 10, kLongRow = 48 << 10, kLongSquare = 2 << 10;
+constexpr int64_t kPast = 4 << 20;   // bytes of long lines from which results are written past the caches
 constexpr int64_t kImage = 1 << 20;  // bytes of an image that stays in the cache
 
 template <class T> FftTile<T> other(FftTile<T> y, FftTile<T> a, FftTile<T> b) { return y.re == a.re ? b : a; }
@@ -147,12 +148,13 @@ template <class T> void as_lines(Context& c, const FftJob<T>& job) {
   const bool direct = job.kind == FftKind::complex && job.step_in == 2 && job.step_out == 2;
   const int64_t buffer = direct ? 0 : (2 * (job.n + 1) + 15) / 16 * 16, work = job.plan->inner ? size : 0;
   const int64_t each = size + work + buffer + inner * tile;
+  const bool past = job.in.count * job.n * 2 * int64_t(sizeof(T)) >= kPast && !job.plan->inner;
   T* const all = c.scratch_of<T>(outer * each);
   const auto run = [&](int64_t begin, int64_t end) {
     const int slot = together ? 0 : slots.take();
     T *const matrix = all + slot * each, *const own = matrix + size + work;
     Slots tiles;
-    const FftLineSpace<T> space{matrix, matrix + size, own + buffer, tile, &tiles};
+    const FftLineSpace<T> space{matrix, matrix + size, own + buffer, tile, &tiles, direct && past};
     for (; begin < end; ++begin) line(job, begin, own, space);
     if (!together) slots.give(slot);
   };

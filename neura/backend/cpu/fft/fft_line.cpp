@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "neura/backend/cpu/fft/fft_short.h"
+#include "neura/backend/cpu/stream.h"
+
 namespace neura {
 namespace {
 
@@ -48,6 +51,48 @@ void as_matrix(const FftPlan<T>& plan, const T* from, T* to, bool inverse, T sca
   });
 }
 
+// Where both sizes fill vectors of adjacent lines. Between, the matrix is as many of its rows at a time, of which each
+// column is a vector: each transform reads or writes rows of a vector far apart, and is alone with them in the cache.
+template <class T> struct SquareMatrix {
+  const FftPlan<T>& plan;
+  const FftShortKernels<T>& kernels = fft_short_kernels_of<T>();
+
+  bool fit() const {
+    const int64_t lanes = kernels.lanes;
+    return lanes && plan.batches() && kFftBatch % lanes == 0 && plan.rows % lanes == 0 &&
+           plan.of_columns->column_steps(false) && plan.of_rows->column_steps(false);
+  }
+  void run(const T* from, T* to, bool inverse, T scale, const FftLineSpace<T>& space) const {
+    const int64_t rows = plan.rows, columns = plan.columns, wide = 2 * kernels.lanes;
+    const FftSteps<T>&down = *plan.of_columns->column_steps(inverse), &across = *plan.of_rows->column_steps(inverse);
+    const T *const heads = plan.heads(), *const tails = plan.tails();
+    // Whole lines of the cache, which would be read before they are written.
+    const bool past = space.past && wide * sizeof(T) == 64 && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+    each(space, columns, rows, [&](int64_t first, T* work) {
+      T* const y = down.radices.size() % 2 ? work + wide * rows : work;
+      kernels.columns(down, rows, {from + 2 * first, 2 * columns}, {y, wide}, T(1), work);
+      kernels.turn(y, rows, heads + first / kFftBatch * rows * 2, tails + first % kFftBatch * 2, inverse,
+                   space.matrix + wide * first, wide * columns);
+    });
+    each(space, rows, columns, [&](int64_t first, T* work) {
+      kernels.columns(across, columns, {space.matrix + 2 * first * columns, wide},
+                      {to + 2 * first, 2 * rows, false, past}, scale, work);
+      if (past) stream_done();
+    });
+  }
+
+ private:
+  // f(first, working memory) for as many lines as there are lanes, of n elements each.
+  template <class F> void each(const FftLineSpace<T>& space, int64_t lines, int64_t n, const F& f) const {
+    const int64_t lanes = kernels.lanes, work = 2 * n * int64_t(std::log2(double(n)) + 1);
+    parallel_for(lines / lanes, kSerial / work + 1, [&](int64_t begin, int64_t end) {
+      const int slot = space.slots->take();
+      for (; begin < end; ++begin) f(begin * lanes, space.tiles + slot * space.tile_size);
+      space.slots->give(slot);
+    });
+  }
+};
+
 // to = x w for n complex numbers; `before` and `after` exchange the parts of x and of the result.
 template <class T> void multiply(const T* x, const T* w, T* to, int64_t n, bool before, bool after, T scale) {
   parallel_for(n, kSerial / 4, [&](int64_t i, int64_t end) {
@@ -67,13 +112,17 @@ template <class T> int64_t FftLineSpace<T>::tile_elements(const FftPlan<T>& plan
 
 template <class T>
 void fft_line(const FftPlan<T>& plan, const T* from, T* to, bool inverse, T scale, const FftLineSpace<T>& space) {
-  if (!plan.inner) return as_matrix(plan, from, to, inverse, scale, space);
+  const auto matrix = [&](const FftPlan<T>& p, const T* x, T* y, bool back, T f) {
+    const SquareMatrix<T> by_squares{p};
+    by_squares.fit() ? by_squares.run(x, y, back, f, space) : as_matrix(p, x, y, back, f, space);
+  };
+  if (!plan.inner) return matrix(plan, from, to, inverse, scale);
   const int64_t length = plan.inner->n;
   multiply(from, plan.chirp.data(), space.work, plan.n, inverse, false, T(1));
   std::fill(space.work + 2 * plan.n, space.work + 2 * length, T(0));
-  as_matrix(*plan.inner, space.work, space.work, false, T(1), space);
+  matrix(*plan.inner, space.work, space.work, false, T(1));
   multiply(space.work, plan.spectrum.data(), space.work, length, false, false, T(1));
-  as_matrix(*plan.inner, space.work, space.work, true, T(1), space);
+  matrix(*plan.inner, space.work, space.work, true, T(1));
   multiply(space.work, plan.chirp.data(), to, plan.n, false, inverse, scale);
 }
 

@@ -10,6 +10,7 @@ template <class T> struct FftLineSpace {
   T* tiles;          // of each slot
   std::int64_t tile_size;
   Slots* slots;
+  bool past;  // are results written past the caches?
 
   static std::int64_t tile_elements(const FftPlan<T>&);
 };

@@ -73,7 +73,10 @@ void plain_fft(const Complex* x, int64_t step, Complex* out, int64_t n, const st
 }
 
 template <class T> void plan_matrix(FftPlan<T>& plan) {
-  int64_t rows = int64_t(std::sqrt(double(plan.n)));
+  const int64_t square = int64_t(std::sqrt(double(plan.n)));
+  int64_t rows = square;
+  while (4 * rows > square && (plan.n % rows || rows % kFftBatch || plan.n / rows % kFftBatch)) --rows;
+  if (4 * rows <= square) rows = square;  // no such that both are batches
   while (plan.n % rows) --rows;
   if (rows < kLeastRows) return;
   plan.rows = rows, plan.columns = plan.n / rows;
@@ -170,6 +173,15 @@ template <class T> const T* FftPlan<T>::between() const {
       for (int64_t c = 0; c < columns; ++c) append(between_.values, unit_root(r * c, n));
   });
   return between_.values.data();
+}
+template <class T> const T* FftPlan<T>::heads() const {
+  std::call_once(heads_.once, [&] {
+    for (int64_t c = 0; c < columns; c += kFftBatch)
+      for (int64_t r = 0; r < rows; ++r) append(heads_.values, unit_root(r * c, n));
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < kFftBatch; ++c) append(heads_.values, unit_root(r * c, n));
+  });
+  return heads_.values.data();
 }
 template <class T> const T* FftPlan<T>::half_roots() const {
   std::call_once(half_roots_.once, [&] {

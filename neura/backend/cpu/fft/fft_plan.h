@@ -23,6 +23,8 @@ template <class T> struct FftSteps {
   std::vector<T> factors;
 };
 
+inline constexpr std::int64_t kFftBatch = 16;  // columns of a matrix
+
 template <class T> struct FftPlan {
   std::int64_t n = 1;
 
@@ -44,7 +46,12 @@ template <class T> struct FftPlan {
   // For each pass the roots of its radix (odd ones above 5 alone), then for each p < m the factors
   // exp(-2 pi i p k / (radix m)), k = 1 to radix - 1.
   const T* factors() const;
-  const T* between() const;     // exp(-2 pi i row column / n), [rows, columns]
+  const T* between() const;  // exp(-2 pi i row column / n), [rows, columns]
+  // The same where columns come in batches, as products: of the first column of each batch, [batches, rows, 2], then of
+  // a column less that, [rows, kFftBatch, 2].
+  bool batches() const { return rows && columns % kFftBatch == 0; }
+  const T* heads() const;
+  const T* tails() const { return heads() + columns / kFftBatch * rows * 2; }
   const T* half_roots() const;  // exp(-pi i k / n) for k <= n / 2, of real lines of 2 n
   // The steps of a single line, and of as many lines as fill a vector; null where this length has none.
   const FftSteps<T>* row_steps(bool inverse) const;
@@ -60,7 +67,7 @@ template <class T> struct FftPlan {
     FftSteps<T> steps;
   };
   const FftSteps<T>* steps_of(StepsTable&, bool row, bool inverse) const;
-  mutable Table factors_, between_, half_roots_;
+  mutable Table factors_, between_, heads_, half_roots_;
   mutable StepsTable row_steps_[2], column_steps_[2];
 };
 

@@ -16,6 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 #include "neura/backend/cpu/fft/fft_square.h"
 #include "neura/backend/cpu/fft/fft_radix.h"
+#include "neura/backend/cpu/fft/fft_short_pass.h"
 
 #if HWY_TARGET != HWY_SCALAR
 template <class T> V<T> imaginary(bool inverse) {
@@ -37,7 +38,9 @@ template <class T> void passes(const FftSteps<T>& steps, std::size_t first, Pass
     const int radix = steps.radices[k];
     t.m /= radix;
     t.to = t.from == work ? work + half : work, t.step_out = lane;
-    if (k + 1 == steps.radices.size()) t.to = to.at, t.line_out = to.apart, t.step_out = step_out;
+    if (k + 1 == steps.radices.size()) {
+      t.to = to.at, t.line_out = to.apart, t.step_out = step_out, t.past = to.past;
+    }
     switch (radix) {
       case 2:
         any_pass<Radix2>(t, scale != 1);
@@ -66,7 +69,12 @@ template <class T> void rows(const FftSteps<T>& steps, int64_t n, int64_t count,
   const int64_t lane = int64_t(hn::Lanes(Tag<T>()));
   const int radix = steps.radices[0];
   const V<T> i = imaginary<T>(steps.inverse);
-  Pass<T> t{from.at, work, count, from.apart, 2 * n, 0, 0, n / radix, 1, steps.factors.data(), i, i, from.go_on};
+  Pass<T> t{from.at, work, count, from.apart, 2 * n, 0, 0, n / radix, 1, steps.factors.data(), i, i, from.go_on, false};
+  if constexpr (kSquare<T> == 8)
+    if (n == 64) {
+      t.scale = hn::Set(Tag<T>(), scale);
+      return both_passes<Radix8>(t, to);
+    }
   radix == 8 ? first_pass<Radix8>(t) : first_pass<Radix16>(t);
   t.factors += 4 * (radix - 1) * t.m;
   t.s = radix / (lane / 2), t.from = work, t.line_in = 2 * n, t.step_in = lane;
@@ -76,8 +84,28 @@ template <class T> void columns(const FftSteps<T>& steps, int64_t n, const FftSh
                                 const FftShortLines<T>& to, T scale, T* work) {
   const V<T> i = imaginary<T>(steps.inverse);
   const int64_t size = n * int64_t(hn::Lanes(Tag<T>()));
-  const Pass<T> t{from.at, work, 1, 0, size, from.apart, 0, n, 1, steps.factors.data(), i, i, false};
+  const Pass<T> t{from.at, work, 1, 0, size, from.apart, 0, n, 1, steps.factors.data(), i, i, false, false};
   passes(steps, 0, t, to, to.apart, scale, work);
+}
+template <class T>
+void turn(const T* tile, int64_t n, const T* heads, const T* tails, bool inverse, T* to, int64_t stride) {
+  constexpr int square = kSquare<T>;
+  const Tag<T> d;
+  const Tag<double> bytes;
+  const V<T> i = imaginary<T>(false), sign = imaginary<T>(inverse);
+  for (int64_t at = 0; at < n; at += square, to += stride) {
+    Vector v[square];
+    HWY_UNROLL(8)
+    for (int j = 0; j < square; ++j, tile += 2 * square, heads += 2, tails += 2 * kFftBatch) {
+      const V<T> a = hn::LoadU(d, tile), tail = hn::LoadU(d, tails);
+      const V<T> w =
+          hn::MulAdd(exchanged<T>(tail), hn::Mul(hn::Set(d, heads[1]), i), hn::Mul(tail, hn::Set(d, *heads)));
+      v[j] = hn::BitCast(bytes, hn::MulAdd(exchanged<T>(a), hn::Mul(hn::DupOdd(w), sign), hn::Mul(a, hn::DupEven(w))));
+    }
+    transpose<T>(v);
+    HWY_UNROLL(8)
+    for (int j = 0; j < square; ++j) hn::StoreU(v[j], bytes, reinterpret_cast<double*>(to + 2 * square * j));
+  }
 }
 template <class T> HWY_INLINE V<T> backwards(V<T> v) {
   const Tag<double> d;
@@ -104,7 +132,7 @@ template <class T> void fold(const T* from, T* to, int64_t half, const T* roots,
 template <class T> const FftShortKernels<T>* table() {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (kSquares<T>) {
-    static const FftShortKernels<T> kernels{int(hn::Lanes(Tag<T>()) / 2), &rows<T>, &columns<T>, &fold<T>};
+    static const FftShortKernels<T> kernels{int(hn::Lanes(Tag<T>()) / 2), &rows<T>, &columns<T>, &turn<T>, &fold<T>};
     return &kernels;
   }
 #endif

@@ -1,14 +1,13 @@
-// Sampling of images at points. A block of points becomes lists of elements and weights once. Images of few channels
-// are then read a channel at a time; of the others a copy is made whose channels are innermost, so that a point
-// reads whole registers of channels. Gradients of an image are summed by one thread per channel: their order is fixed.
+// Sampling of images at points. Planes of few channels are read in place (sample_narrow.h). Else a block of points
+// becomes lists of elements and weights once, and a copy is made whose channels are innermost, so that a point reads
+// whole registers of channels. Gradients of an image are summed by one thread per channel: their order is fixed.
 #include <algorithm>
 #include <cmath>
 
 #include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/spatial/pool.h"
-#include "neura/backend/cpu/spatial/sample_lines.h"
+#include "neura/backend/cpu/spatial/sample_narrow.h"
 #include "neura/backend/number/prelude.h"
-#include "neura/core/parallel.h"
 
 namespace neura {
 namespace {
@@ -17,21 +16,8 @@ using std::int64_t;
 
 #include "neura/backend/number/sampling.h"
 
-struct Sizes {
-  int dims;
-  int64_t n, channels, in[3], plane = 1, points = 1;  // elements of an image, points of a grid
-  Sizes(const Spec& grid, const Shape& x) : dims(grid.rank - 2), n(x[0]), channels(x[1]) {
-    for (int d = 0; d < dims; ++d) in[d] = x[d + 2], plane *= in[d], points *= grid.shape[d + 1];
-  }
-};
-
+using Sizes = SampleSizes;
 constexpr int kPoints = kSamplePoints, kMost = kSampleElements;
-constexpr int64_t blocks_of(const Sizes& z) { return (z.points + kPoints - 1) / kPoints; }
-
-template <class T> const SampleLines<T>& sample_lines() {
-  if constexpr (sizeof(T) == 4) return sample_table().singles;
-  else return sample_table().doubles;
-}
 
 template <class T> struct Block {
   int64_t first;
@@ -43,7 +29,7 @@ template <class T> struct Block {
   Block(const T* grid, const Sizes& z, const GridSampling& s, int64_t image, int64_t block, bool slopes)
       : first(block * kPoints), points(int(std::min<int64_t>(kPoints, z.points - first))) {
     grid += (image * z.points + first) * z.dims;
-    if (z.dims == 2 && !(s.mode == Sampling::cubic && s.padding == SamplePadding::reflection)) {
+    if (z.dims == 2) {
       SamplePlaces<T> places{index, weight, slopes ? slope : nullptr, true};
       if (sample_lines<T>().place(grid, points, z.in, s, places)) {
         count = s.mode == Sampling::nearest ? 1 : s.mode == Sampling::linear ? 4 : 16, inside = places.inside;
@@ -91,13 +77,10 @@ template <class T> struct Block {
   }
   SampleBlock<T> lists() const { return {points, count, index, weight}; }
 };
-constexpr int64_t kColumns = 64;  // channels of a block of points that are on their way at once
 template <class T> int64_t whole_registers(int64_t columns) {
   const int64_t lanes = sample_lines<T>().lanes;
   return (columns + lanes - 1) / lanes * lanes;
 }
-int64_t grain(const Sizes& z) { return std::max<int64_t>(1, kSerial / (kPoints * 4 * (z.channels + 8))); }
-
 // Images whose channels are innermost, as many at a time as are in caches of the second level, or one.
 constexpr int64_t kTogether = 4 << 20;
 template <class T> struct Wide {
@@ -133,8 +116,8 @@ template <class T> struct Wide {
   }
   // f(first channel, channels, these rounded up to registers) for all of [begin, end)
   template <class F> static void for_columns(int64_t begin, int64_t end, const F& f) {
-    for (int64_t c = begin; c < end; c += kColumns) {
-      const int64_t n = std::min(kColumns, end - c);
+    for (int64_t c = begin; c < end; c += kSampleColumns) {
+      const int64_t n = std::min(kSampleColumns, end - c);
       f(c, n, whole_registers<T>(n));
     }
   }
@@ -143,7 +126,7 @@ template <class T> struct Wide {
   template <class F> void for_blocks(const T* x, const T* grid, const GridSampling& s, bool slopes, const F& f) const {
     const int64_t blocks = blocks_of(z);
     const auto run = [&](int64_t image, int64_t begin, int64_t end) {
-      alignas(64) T values[kPoints * kColumns];
+      alignas(64) T values[kPoints * kSampleColumns];
       for (; begin < end; ++begin) f(image, this->image(image), Block<T>(grid, z, s, image, begin, slopes), values);
     };
     for_groups([&](int64_t first, int64_t count) {
@@ -164,6 +147,12 @@ void take_values(const T* g, const Sizes& z, const Block<T>& b, int64_t channels
   for (int i = 0; i < b.points; ++i) std::fill(to + i * columns + channels, to + (i + 1) * columns, T(0));
 }
 
+// Whether reading in place is faster than that copy.
+constexpr int64_t kNarrow = 12;  // channels
+template <class T> bool is_narrow(const Sizes& z, const GridSampling& s) {
+  return NarrowSample<T>::takes(z, s) && (z.channels <= kNarrow || !Wide<T>::fits(z, s));
+}
+
 template <class T> void sample_wide(Context& c, View x, View grid, View y, const GridSampling& s, const Sizes& z) {
   const Wide<T> wide(c, z);
   wide.for_blocks(x.as<T>(), grid.as<T>(), s, false, [&](int64_t image, const T* pixels, const Block<T>& b, T* values) {
@@ -175,9 +164,44 @@ template <class T> void sample_wide(Context& c, View x, View grid, View y, const
   });
 }
 
+// Several blocks of points at a time, so that each channel of an image is in the cache for all of them.
+template <class T> void sample_nearest(View x, View grid, View y, const GridSampling& s, const Sizes& z) {
+  constexpr int64_t kBlocks = 16;
+  const int64_t blocks = blocks_of(z), groups = (blocks + kBlocks - 1) / kBlocks;
+  parallel_for(z.n * groups, std::max<int64_t>(1, grain(z) / kBlocks), [&](int64_t unit, int64_t end) {
+    int64_t index[kBlocks][kPoints];
+    for (; unit < end; ++unit) {
+      const int64_t image = unit / groups, begin = unit % groups * kBlocks, stop = std::min(begin + kBlocks, blocks);
+      bool inside = true;
+      int points = 0;
+      for (int64_t block = begin; block < stop; ++block) {
+        const int64_t first = block * kPoints;
+        const int n = int(std::min<int64_t>(kPoints, z.points - first));
+        SamplePlaces<T> places{index + (block - begin), nullptr, nullptr, true};
+        points += n;
+        if (z.dims == 2 && sample_lines<T>().place(grid.as<T>() + (image * z.points + first) * 2, n, z.in, s, places)) {
+          inside &= places.inside;
+          continue;
+        }
+        const Block<T> b(grid.as<T>(), z, s, image, block, false);
+        std::copy(b.index[0], b.index[0] + n, index[block - begin]), inside &= b.inside;
+      }
+      const int64_t plane = image * z.channels;
+      sample_lines<T>().pick({points, 1, index, nullptr}, inside, x.as<T>() + plane * z.plane, z.plane, z.channels,
+                             y.as<T>() + plane * z.points + begin * kPoints, z.points);
+    }
+  });
+}
+
 template <class T> void sample_of(Context& c, View x, View grid, View y, const GridSampling& s) {
   const Sizes z(*grid.spec, x.spec->sizes());
+  if (is_narrow<T>(z, s))
+    return NarrowSample<T>{z, s, grid.as<T>()}.for_blocks([&](int64_t image, int64_t first, const SampleRuns<T>& b) {
+      sample_run_lines<T>().read(b, x.as<T>() + image * z.channels * z.plane,
+                                 y.as<T>() + image * z.channels * z.points + first);
+    });
   if (Wide<T>::fits(z, s)) return sample_wide<T>(c, x, grid, y, s, z);
+  if (s.mode == Sampling::nearest) return sample_nearest<T>(x, grid, y, s, z);
   const int64_t blocks = blocks_of(z);
   parallel_for(z.n * blocks, grain(z), [&](int64_t unit, int64_t end) {
     for (; unit < end; ++unit) {
@@ -197,7 +221,7 @@ void image_gradient_wide(Context& c, View g, View grid, View gx, const GridSampl
   const int64_t each = (wide.width / lanes + wanted - 1) / wanted * lanes, parts = (wide.width + each - 1) / each;
   wide.for_groups([&](int64_t first, int64_t count) {
     parallel_for(count * parts, 1, [&](int64_t unit, int64_t end) {
-      alignas(64) T values[kPoints * kColumns];
+      alignas(64) T values[kPoints * kSampleColumns];
       for (; unit < end; ++unit) {
         const int64_t image = first + unit / parts, begin = unit % parts * each;
         const int64_t stop = std::min(begin + each, wide.width), last = std::min(stop, z.channels);
@@ -221,6 +245,7 @@ void image_gradient_wide(Context& c, View g, View grid, View gx, const GridSampl
 
 template <class T> void image_gradient(Context& c, View g, View grid, View gx, const GridSampling& s) {
   const Sizes z(*grid.spec, gx.spec->sizes());
+  if (NarrowSample<T>::takes(z, s)) return NarrowSums<T>{{z, s, grid.as<T>()}}.run(c, g.as<T>(), gx.as<T>());
   if (Wide<T>::fits(z, s)) return image_gradient_wide<T>(c, g, grid, gx, s, z);
   const int64_t wanted = (get_num_threads() + z.n - 1) / z.n, each = (z.channels + wanted - 1) / wanted;
   const int64_t parts = (z.channels + each - 1) / each, work = each * (z.plane + 4 * z.points) + 8 * z.points;
@@ -265,6 +290,16 @@ void grid_gradient_wide(Context& c, View g, View x, View grid, View ggrid, const
 
 template <class T> void grid_gradient(Context& c, View g, View x, View grid, View ggrid, const GridSampling& s) {
   const Sizes z(*grid.spec, x.spec->sizes());
+  if (s.mode == Sampling::nearest) {
+    std::fill_n(ggrid.as<T>(), ggrid.numel(), T(0));
+    return;
+  }
+  if (is_narrow<T>(z, s))
+    return NarrowSample<T>{z, s, grid.as<T>()}.for_blocks([&](int64_t image, int64_t first, const SampleRuns<T>& b) {
+      sample_run_lines<T>().slopes(b, x.as<T>() + image * z.channels * z.plane,
+                                   g.as<T>() + image * z.channels * z.points + first,
+                                   ggrid.as<T>() + (image * z.points + first) * 2);
+    });
   if (Wide<T>::fits(z, s)) return grid_gradient_wide<T>(c, g, x, grid, ggrid, s, z);
   const int64_t blocks = blocks_of(z);
   parallel_for(z.n * blocks, grain(z), [&](int64_t unit, int64_t end) {
@@ -272,7 +307,7 @@ template <class T> void grid_gradient(Context& c, View g, View x, View grid, Vie
       const int64_t image = unit / blocks;
       const Block<T> b(grid.as<T>(), z, s, image, unit % blocks, true);
       T sum[3][kPoints] = {};
-      for (int64_t c = image * z.channels; c < (image + 1) * z.channels && s.mode != Sampling::nearest; ++c) {
+      for (int64_t c = image * z.channels; c < (image + 1) * z.channels; ++c) {
         const T* const from = x.as<T>() + c * z.plane;
         const T* const in = g.as<T>() + c * z.points + b.first;
         for (int k = 0; k < b.count; ++k)

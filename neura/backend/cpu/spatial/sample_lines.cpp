@@ -1,6 +1,7 @@
 #include "neura/backend/cpu/spatial/sample_lines.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "neura/backend/number/prelude.h"
@@ -61,52 +62,8 @@ void turn(const T* from, std::int64_t width, std::int64_t rows, std::int64_t col
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// One coordinate of as many points as there are lanes: where it is among the elements, and the derivative of that.
-template <class E> struct Spot {
-  using D = Tag<E>;
-  hn::Vec<D> at, factor;
-  // Written out, since g++ for ARM does not apply the pragma that selects instructions to an implicit constructor.
-  Spot() {}  // NOLINT(modernize-use-equals-default)
-  // moved: (coordinate + 1) size, or at itself if corners are aligned. false: one is too far away.
-  bool find(hn::Vec<D> moved, std::int64_t size, const GridSampling& s) {
-    const D d;
-    const auto half = hn::Set(d, E(0.5)), top = hn::Set(d, E(size - 1)), zero = hn::Zero(d);
-    at = s.align_corners ? moved : hn::Mul(hn::Sub(moved, hn::Set(d, 1)), half);
-    factor = hn::Set(d, E(s.align_corners ? size - 1 : size) / 2);
-    if (!hn::AllTrue(d, hn::Lt(hn::Abs(at), hn::Set(d, E(1 << 22))))) return false;
-    if (s.padding == SamplePadding::zeros || s.mode == Sampling::cubic) return true;
-    if (s.padding == SamplePadding::reflection) {
-      const auto low = s.align_corners ? zero : hn::Neg(half), span = hn::Set(d, E(size - s.align_corners));
-      const auto distance = hn::Abs(hn::Sub(at, low));
-      if (!hn::AllTrue(d, hn::Lt(distance, span))) return false;
-      factor = hn::IfThenElse(hn::Lt(at, low), hn::Neg(factor), factor);
-      at = hn::Add(low, distance);
-    }
-    factor = hn::IfThenElseZero(hn::And(hn::Gt(at, zero), hn::Lt(at, top)), factor);
-    at = hn::Min(hn::Max(at, zero), top);
-    return true;
-  }
-};
-// The elements beside it along its dimension, as Line has them of one point.
-template <class E> struct Steps {
-  using N = Batch<E>;
-  using L = Lanes<N>;
-  int count;
-  N place[4], weight[4], slope[4];
-  Steps(const Spot<E>& spot, std::int64_t size, const GridSampling& s) : count(s.mode == Sampling::cubic ? 4 : 2) {
-    const N at = spot.at, factor = spot.factor, low = hn::Floor(spot.at), part = at - low, one = L::all(1);
-    if (count == 2) {
-      place[0] = low, place[1] = low + one, weight[0] = one - part, weight[1] = part;
-      slope[0] = -factor, slope[1] = factor;
-      return;
-    }
-    cubic(part, weight, slope, [](double x) { return L::all(E(x)); });
-    for (int k = 0; k < 4; ++k) {
-      place[k] = low + L::all(E(k - 1)), slope[k] = slope[k] * factor;
-      if (s.padding == SamplePadding::border) place[k] = below(above(place[k], L::all(0)), L::all(E(size - 1)));
-    }
-  }
-};
+#include "neura/backend/cpu/spatial/sample_spot.h"
+
 template <class E> HWY_INLINE hn::Mask<Tag<E>> between(hn::Vec<Tag<E>> x, std::int64_t size) {
   const Tag<E> d;
   return hn::And(hn::Ge(x, hn::Zero(d)), hn::Le(x, hn::Set(d, E(size - 1))));
@@ -114,18 +71,20 @@ template <class E> HWY_INLINE hn::Mask<Tag<E>> between(hn::Vec<Tag<E>> x, std::i
 // Whole numbers as integers of 64 bits, -1 where they do not count.
 template <class E> HWY_INLINE void store_places(hn::Vec<Tag<E>> row, hn::Vec<Tag<E>> column, hn::Mask<Tag<E>> there,
                                                 std::int64_t width, std::int64_t* to) {
-  const hn::RebindToSigned<Tag<E>> di;
-  const auto r = hn::ConvertTo(di, hn::IfThenElseZero(there, row));
-  const auto c = hn::IfThenElse(hn::RebindMask(di, there), hn::ConvertTo(di, column), hn::Set(di, -1));
   if constexpr (sizeof(E) == 4) {
+    const hn::RebindToSigned<Tag<E>> di;
     const hn::Rebind<std::int64_t, hn::Half<decltype(di)>> wide;
+    const auto r = hn::ConvertTo(di, hn::IfThenElseZero(there, row));
+    const auto c = hn::IfThenElse(hn::RebindMask(di, there), hn::ConvertTo(di, column), hn::Set(di, -1));
     const auto place = hn::Add(hn::Mul(r, hn::Set(di, std::int32_t(width))), c);
     hn::StoreU(hn::PromoteTo(wide, hn::LowerHalf(place)), wide, to);
     hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(hn::Half<decltype(di)>(), place)), wide, to + hn::Lanes(wide));
   } else {
-    HWY_ALIGN std::int64_t rows[Batch<E>::lanes], columns[Batch<E>::lanes];
-    hn::Store(r, di, rows), hn::Store(c, di, columns);
-    for (int i = 0; i < Batch<E>::lanes; ++i) to[i] = rows[i] * width + columns[i];
+    const Tag<E> d;
+    const hn::Rebind<std::int32_t, Tag<E>> half;
+    const hn::Rebind<std::int64_t, Tag<E>> whole;
+    const auto place = hn::IfThenElse(there, hn::MulAdd(row, hn::Set(d, E(width)), column), hn::Set(d, -1));
+    hn::StoreU(hn::PromoteTo(whole, hn::DemoteTo(half, place)), whole, to);
   }
 }
 
@@ -133,20 +92,8 @@ template <class E>
 bool place_block(const E* grid, int points, const std::int64_t* size, const GridSampling& s, SamplePlaces<E>& to) {
   using L = Lanes<Batch<E>>;
   const Tag<E> d;
-  alignas(64) E moved[2][kSamplePoints];  // products are rounded before anything is added to them
-  const auto move = [&](int k, auto x) HWY_ATTR {
-    const auto one = hn::Set(d, 1), length = hn::Set(d, E(size[k] - s.align_corners));
-    return hn::Mul(s.align_corners ? hn::Mul(hn::Add(x, one), hn::Set(d, E(0.5))) : hn::Add(x, one), length);
-  };
-  alignas(64) E last[2 * L::count] = {};
-  for (int i = 0; i < points; i += int(L::count)) {
-    const E* from = grid + 2 * i;
-    if (i + L::count > points) std::copy(from, grid + 2 * points, last), from = last;
-    hn::Vec<Tag<E>> x, y;
-    hn::LoadInterleaved2(d, from, x, y);
-    hn::Store(move(0, y), d, moved[0] + i), hn::Store(move(1, x), d, moved[1] + i);
-  }
-  asm volatile("" : "+m"(moved));
+  alignas(64) E moved[2][kSamplePoints];
+  move_block(grid, points, size, s, moved);
   to.inside = true;
   for (int i = 0; i < points; i += int(L::count)) {
     Spot<E> y, x;
@@ -155,7 +102,7 @@ bool place_block(const E* grid, int points, const std::int64_t* size, const Grid
       const auto row = hn::Round(y.at), column = hn::Round(x.at);
       const auto there = hn::And(between<E>(row, size[0]), between<E>(column, size[1]));
       store_places<E>(row, column, there, size[1], to.index[0] + i);
-      hn::StoreU(hn::Set(d, 1), d, to.weight[0] + i);
+      if (to.weight) hn::StoreU(hn::Set(d, 1), d, to.weight[0] + i);
       for (int k = 0; to.slope && k < 2; ++k) hn::StoreU(hn::Zero(d), d, to.slope[k] + i);
       to.inside = to.inside && hn::AllTrue(d, there);
       continue;
@@ -199,6 +146,29 @@ template <class E> HWY_INLINE Batch<E> elements(const E* plane, const std::int64
   }
   const auto there = hn::Gt(at, hn::Set(di, -1));
   return hn::IfThenElseZero(hn::RebindMask(d, there), hn::GatherIndex(d, plane, hn::IfThenElseZero(there, at)));
+}
+// Plain loads are faster than gathers of a single element.
+template <int channels, bool inside, class T>
+void pick_from(const SampleBlock<T>& b, const T* image, std::int64_t plane, T* values, std::int64_t stride) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  const std::int64_t* const index = b.index[0];
+  for (int i = 0; i < b.points; ++i) {
+    const std::int64_t there = inside ? -1 : ~(index[i] >> 63), at = index[i] & there;
+    for (int c = 0; c < channels; ++c) {
+      const T one = image[c * plane + at];
+      values[c * stride + i] = inside ? one : std::bit_cast<T>(Bits(std::bit_cast<Bits>(one) & Bits(there)));
+    }
+  }
+}
+template <class T> void pick(const SampleBlock<T>& b, bool inside, const T* image, std::int64_t plane,
+                             std::int64_t channels, T* values, std::int64_t stride) {
+  constexpr int together = 2;
+  std::int64_t c = 0;
+  for (; c + together <= channels; c += together, image += together * plane, values += together * stride)
+    inside ? pick_from<together, true>(b, image, plane, values, stride)
+           : pick_from<together, false>(b, image, plane, values, stride);
+  for (; c < channels; ++c, image += plane, values += stride)
+    inside ? pick_from<1, true>(b, image, plane, values, stride) : pick_from<1, false>(b, image, plane, values, stride);
 }
 template <class N, class T> void gather(const SampleBlock<T>& b, const T* plane, std::int64_t size, T* values) {
   using L = Lanes<N>;
@@ -277,7 +247,7 @@ template <class N, class T> void products(const SampleBlock<T>& b, const T* imag
 }
 
 template <class N, class T> constexpr SampleLines<T> lines{
-    Lanes<N>::count, &place<N, T>, &turn<T>, &gather<N, T>, &read<N, T>, &spread<N, T>, &products<N, T>};
+    Lanes<N>::count, &place<N, T>, &turn<T>, &pick<T>, &gather<N, T>, &read<N, T>, &spread<N, T>, &products<N, T>};
 constexpr SampleTable table{lines<Floats, float>, lines<Doubles, double>};
 const SampleTable* sample_lines_table() { return &table; }
 
