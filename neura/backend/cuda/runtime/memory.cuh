@@ -136,8 +136,8 @@ template <class E> __device__ void store_simple(char* p, DType d, std::uint32_t 
   store_pack<E, 1>(e, p, d, i);
 }
 
-// The sum of p[i * pitch], i = begin, begin + by, ... below end, of which eight are under way together: a loop that asks
-// after each whether it was the last waits for each.
+// The sum of p[i * pitch], i = begin, begin + by, ... below end, of which eight are under way together: a loop that
+// asks after each whether it was the last waits for each.
 template <class E>
 __device__ E sum_apart(const E* p, std::uint32_t pitch, std::uint32_t begin, std::uint32_t end, std::uint32_t by) {
   constexpr std::uint32_t K = 8;
