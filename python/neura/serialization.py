@@ -317,3 +317,41 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     except (ValueError, RecursionError):
         raise errors.FormatError(f'{name}: the metadata entry "{_KEY}" is damaged') from None
     return _Decoder(name, tensors).decode(tree)
+
+
+_safe_globals = []
+
+
+def add_safe_globals(safe_globals):
+    """Notes classes that PyTorch's load may then make. Here they are only kept: `load` makes none, and refuses them.
+
+    >>> neura.serialization.add_safe_globals([complex])
+    >>> neura.serialization.get_safe_globals()
+    [<class 'complex'>]
+    >>> neura.serialization.clear_safe_globals()
+    """
+    _safe_globals.extend(each for each in safe_globals if each not in _safe_globals)
+
+
+def get_safe_globals():
+    """What add_safe_globals was given, as a list."""
+    return list(_safe_globals)
+
+
+def clear_safe_globals():
+    """Forgets what add_safe_globals was given."""
+    _safe_globals.clear()
+
+
+class safe_globals:
+    """add_safe_globals for the length of a with statement."""
+
+    def __init__(self, safe_globals):
+        self._given = list(safe_globals)
+
+    def __enter__(self):
+        self._before = get_safe_globals()
+        add_safe_globals(self._given)
+
+    def __exit__(self, *exception):
+        _safe_globals[:] = self._before

@@ -62,10 +62,8 @@ def test_ordered_dicts_sizes_and_what_numpy_makes(tmp_path):
     tree = {"state": net.state_dict(), "ordered": ordered, "loss": np.float32(0.5), "best": np.bool_(True)}
     neura.save(tree, tmp_path / "x")
     back = neura.load(tmp_path / "x")
-    assert type(back["state"]) is type(back["ordered"]) is collections.OrderedDict and list(back["ordered"]) == [
-        "b",
-        "a",
-    ]
+    assert {type(back[name]) for name in ("state", "ordered")} == {collections.OrderedDict}
+    assert list(back["ordered"]) == ["b", "a"]
     assert type(back["ordered"]["a"]) is neura.Size and (back["loss"], back["best"]) == (0.5, True)
     assert neura.equal(back["state"]["weight"], net.weight)
 

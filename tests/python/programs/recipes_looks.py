@@ -53,6 +53,16 @@ def classes_that_programs_ask_for(torch):
     ]
 
 
+def classes_that_loading_may_make(torch):
+    s = torch.serialization
+    s.add_safe_globals([re.Pattern])
+    added = re.Pattern in s.get_safe_globals()
+    s.clear_safe_globals()
+    with s.safe_globals([re.Pattern]):
+        within = s.get_safe_globals() == [re.Pattern]
+    return added, within, s.get_safe_globals()
+
+
 def names_of_members(torch):
     net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU())
     return str(net._modules.keys()), str(net[0]._parameters.keys()), list(net._modules), str(net[1]._buffers.keys())
