@@ -1,5 +1,5 @@
-// GCC's C++ library says by what exception a program was ended, and has 47 kB of names to say it with; LLVM's has 95. Here every
-// exception is caught and said by main().
+// GCC's C++ library says by what exception a program was ended, and has 47 kB of names to say it with; LLVM's has 95.
+// Here every exception is caught and said by main().
 #include <cstdlib>
 #include <exception>
 #include <new>
