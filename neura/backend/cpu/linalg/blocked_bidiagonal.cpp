@@ -10,6 +10,8 @@ namespace {
 
 constexpr int64_t kShared = 1 << 15;  // elements that a thread should multiply
 constexpr int64_t kMostParts = 16;
+constexpr int64_t kTogether = 1 << 18;  // elements up to which threads do not meet for each column: one may be kept
+                                        // waiting
 
 template <class T> class Bidiagonal {
  public:
@@ -23,16 +25,23 @@ template <class T> class Bidiagonal {
   void run() {
     const int64_t panels = parts(n_, width_);
     int64_t shared = 0;
-    while (shared < panels && (m_ - shared * width_) * (n_ - shared * width_) > kShared) ++shared;
-    run(0, shared, false), run(shared, panels, true);
+    while (shared < panels && (m_ - shared * width_) * (n_ - shared * width_) > kTogether) ++shared;
+    run(0, shared, false);
+    for (int64_t p = shared; p < panels; ++p) {
+      run(p, p + 1, true);
+      const int64_t from = (p + 1) * width_;
+      parallel_for(from < n_ ? parts(m_ - from, kBlock) : 0, 2, [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) update(from, from + i * kBlock);
+      });
+    }
   }
 
  private:
-  // Of each panel four steps for every column, one for the last vector, one for the update.
+  // Of each panel four steps for every column, one for the last vector, and one for the update, if they are not alone.
   void run(int64_t first, int64_t last, bool alone) {
     const int64_t each = 4 * width_ + 2;
     if (first == last) return;
-    const int64_t steps = (last - first - 1) * each + 4 * std::min(width_, n_ - (last - 1) * width_) + 2;
+    const int64_t steps = (last - first - 1) * each + 4 * std::min(width_, n_ - (last - 1) * width_) + 2 - alone;
     const auto tasks = [&](int64_t step) {
       const int64_t begin = (first + step / each) * width_, width = std::min(width_, n_ - begin), s = step % each;
       if (s == 4 * width + 1) return begin + width < n_ ? parts(m_ - begin - width, kBlock) : 0;

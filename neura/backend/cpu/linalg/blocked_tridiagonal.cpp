@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kShared = 256;  // rows of a product with a vector that a thread should have
 constexpr int64_t kMostParts = 16;
+constexpr int64_t kTogether = 512;  // rows up to which threads do not meet for each column: one may be kept waiting
 
 template <class T> class Tridiagonal {
  public:
@@ -29,16 +30,23 @@ template <class T> class Tridiagonal {
     inner_ = c.scratch_of<T>(2 * width_);
   }
   void run() {
-    const int64_t panels = parts(n_, width_), shared = parts(std::max<int64_t>(n_ - kShared, 0), width_);
-    run(0, shared, false), run(shared, panels, true);
+    const int64_t panels = parts(n_, width_), shared = parts(std::max<int64_t>(n_ - kTogether, 0), width_);
+    run(0, shared, false);
+    for (int64_t p = shared; p < panels; ++p) {
+      run(p, p + 1, true);
+      const int64_t from = tile_of((p + 1) * width_);
+      parallel_for(parts(std::max<int64_t>(n_ - from, 0), kBlock), 4, [&](int64_t i, int64_t end) {
+        for (; i < end; ++i) update(from + i * kBlock);
+      });
+    }
   }
 
  private:
-  // Of each panel two steps for every column, one for the last vector, one for the update.
+  // Of each panel two steps for every column, one for the last vector, and one for the update, if they are not alone.
   void run(int64_t first, int64_t last, bool alone) {
     const int64_t each = 2 * width_ + 2;
     if (first == last) return;
-    const int64_t steps = (last - first - 1) * each + 2 * std::min(width_, n_ - (last - 1) * width_) + 2;
+    const int64_t steps = (last - first - 1) * each + 2 * std::min(width_, n_ - (last - 1) * width_) + 2 - alone;
     const auto tasks = [&](int64_t step) {
       const int64_t begin = (first + step / each) * width_, width = std::min(width_, n_ - begin), s = step % each;
       if (s == 2 * width + 1) return parts(std::max<int64_t>(n_ - tile_of(begin + width), 0), kBlock);

@@ -45,7 +45,7 @@ int eig_of_one(const L& l, std::int64_t n, const T* a, C* values, C* vectors, In
   return 0;
 }
 
-constexpr std::int64_t kLeast = 65;  // rows: of smaller matrices, LAPACK's order of the sweeps is as good
+constexpr std::int64_t kLeast = 76;  // rows: smaller matrices have the plain algorithm from LAPACK, too
 
 // Vectors [n, n], by columns, have length 1, and of a pair of conjugates the largest element is real.
 template <class T> void normalise(std::int64_t n, const T* im, T* v) {

@@ -100,7 +100,7 @@ template <class T> class Schur {
   const typename Routines::Problem& p_;
   T *const re_, *const im_;
   const int64_t shifts_ = p_.n < 192 ? 12 : p_.n < 384 ? 16 : 24, window_ = shifts_;
-  const int64_t least_ = p_.n < 192 ? 40 : 64;  // rows that are worth a sweep
+  const int64_t least_ = p_.whole && p_.n < 192 ? 40 : 64;  // rows that are worth a sweep
   int64_t most_, size_;
   T *v_, *t_, *u_, *square_, *work_;
   int64_t failed_ = 1;  // rounds without a deflation, and one
