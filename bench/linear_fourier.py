@@ -33,6 +33,12 @@ def complexes(*shape):
     return (matrices(*shape) + 1j * matrices(*shape)).astype("complex64")
 
 
+def sampled_gradients(B, image, grid, weights, mode):
+    image, grid = image.detach().requires_grad_(), grid.detach().requires_grad_()
+    result = B.nn.functional.grid_sample(image, grid, mode=mode, align_corners=False)
+    return B.autograd.grad(result, (image, grid), weights)
+
+
 def cases():
     for n in (32, 128, 512, 2048):
         general, symmetric = matrices(n, n), definite(n, n)
@@ -56,12 +62,19 @@ def cases():
     yield "fft 256 x 1024", lambda B, a: B.fft.fft(a), (complexes(256, 1024),)
     yield "fft2 16 x 256 x 256", lambda B, a: B.fft.fft2(a), (complexes(16, 256, 256),)
     yield "irfft 256 x 513", lambda B, a: B.fft.irfft(a), (complexes(256, 513),)
-    image = matrices(4, 32, 64, 64)
     grid = RANDOM.uniform(-1, 1, (4, 64, 64, 2)).astype("float32")
-    for mode in ("bilinear", "nearest", "bicubic"):
-        yield f"grid_sample {mode}", (
-            lambda B, x, g, mode=mode: B.nn.functional.grid_sample(x, g, mode=mode, align_corners=False)
-        ), (image, grid)
+    for channels in (32, 3):
+        image, weights = matrices(4, channels, 64, 64), matrices(4, channels, 64, 64)
+        name = "grid_sample" if channels == 32 else f"grid_sample of {channels}"
+        for mode in ("bilinear", "nearest", "bicubic"):
+            yield f"{name} {mode}", (
+                lambda B, x, g, mode=mode: B.nn.functional.grid_sample(x, g, mode=mode, align_corners=False)
+            ), (image, grid)
+            yield f"{name} {mode}, gradients", (lambda B, x, g, w, mode=mode: sampled_gradients(B, x, g, w, mode)), (
+                image,
+                grid,
+                weights,
+            )
     scores = matrices(200, 32, 64)
     targets = RANDOM.integers(1, 64, (32, 40))
     lengths = numpy.full(32, 200), numpy.full(32, 40)

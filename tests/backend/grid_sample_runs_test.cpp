@@ -71,11 +71,17 @@ template <class T> struct Case : PoolKernels {
   void add(std::int64_t n, std::int64_t p, const GridSampling& s) {
     const std::int64_t points = grid.spec().shape[2], channels = x.spec().shape[1], at = 2 * (n * points + p);
     const std::int64_t height = x.spec().shape[2], width = x.spec().shape[3];
-    const double across = grid.at(at), down = grid.at(at + 1);
+    std::vector<double> weights, slopes;  // across, then down
+    for (std::int64_t j = 0; j < width + height; ++j) {
+      const double coordinate = grid.at(at + (j < width ? 0 : 1));
+      const std::int64_t i = j < width ? j : j - width, all = j < width ? width : height;
+      weights.push_back(weight_of(coordinate, i, double(all), s));
+      slopes.push_back(slope_of(coordinate, i, double(all), s));
+    }
     for (std::int64_t i = 0; i < height; ++i)
       for (std::int64_t j = 0; j < width; ++j) {
-        const double w = weight_of(across, j, double(width), s), v = weight_of(down, i, double(height), s);
-        const double by_x = slope_of(across, j, double(width), s), by_y = slope_of(down, i, double(height), s);
+        const double w = weights[std::size_t(j)], v = weights[std::size_t(width + i)];
+        const double by_x = slopes[std::size_t(j)], by_y = slopes[std::size_t(width + i)];
         for (std::int64_t c = 0; c < channels; ++c) {
           const std::int64_t pixel = ((n * channels + c) * height + i) * width + j;
           const std::int64_t value = (n * channels + c) * points + p;
@@ -98,7 +104,7 @@ template <class T> void equals_loops(const Shape& image) {
   for (const Sampling mode : {Sampling::linear, Sampling::nearest, Sampling::cubic})
     for (const SamplePadding padding : {SamplePadding::zeros, SamplePadding::border, SamplePadding::reflection})
       for (const bool corners : {false, true})
-        for (const std::int64_t channels : {1, 2, 3, 5, 13})
+        for (const std::int64_t channels : {1, 3, 5, 13})
           for (const std::int64_t points : {3, 81}) {
             SCOPED_TRACE(testing::Message() << "mode " << int(mode) << ", padding " << int(padding) << ", corners "
                                             << corners << ", " << channels << " channels, " << points << " points");

@@ -27,7 +27,8 @@ template <class T> V<T> imaginary(bool inverse) {
 
 template <class R, class T> void any_pass(const Pass<T>& t, bool scaled) {
   if (t.m > 1) pass<R>(t);
-  else scaled ? last_pass<R, true>(t) : last_pass<R, false>(t);
+  else if (t.past) last_pass<R, true, true>(t);
+  else scaled ? last_pass<R, true, false>(t) : last_pass<R, false, false>(t);
 }
 // Passes from `first` on.
 template <class T> void passes(const FftSteps<T>& steps, std::size_t first, Pass<T> t, const FftShortLines<T>& to,

@@ -49,7 +49,7 @@ template <class R, class T> void pass(const Pass<T>& t) {
   }
 }
 // The last one, of m = 1: no factors but the scale.
-template <class R, bool scaled, class T> void last_pass(const Pass<T>& t) {
+template <class R, bool scaled, bool past, class T> void last_pass(const Pass<T>& t) {
   constexpr int r = R::radix;
   const Tag<T> d;
   const int64_t leg = t.s * t.step_in, next = t.s * t.step_out;
@@ -60,17 +60,10 @@ template <class R, bool scaled, class T> void last_pass(const Pass<T>& t) {
     for (int64_t q = 0; q < t.s; ++q, from += t.step_in, to += t.step_out) {
       V<T> a[r];
       turn_of<R>(from, leg, i, a);
-      if (scaled) {
-        HWY_UNROLL(16)
-        for (int k = 0; k < r; ++k) a[k] = hn::Mul(a[k], f);
-      }
-      if (t.past) {
-        HWY_UNROLL(16)
-        for (int k = 0; k < r; ++k) hn::Stream(a[k], d, to + k * next);
-      } else {
-        HWY_UNROLL(16)
-        for (int k = 0; k < r; ++k) hn::StoreU(a[k], d, to + k * next);
-      }
+      HWY_UNROLL(16)
+      for (int k = 0; k < r; ++k)
+        if constexpr (past) hn::Stream(hn::Mul(a[k], f), d, to + k * next);
+        else hn::StoreU(scaled ? hn::Mul(a[k], f) : a[k], d, to + k * next);
     }
   }
 }
@@ -105,7 +98,7 @@ template <class R, class T> void first_pass(const Pass<T>& t) {
     }
 }
 // Lines of as many vectors as a vector has numbers: both passes in registers.
-template <class R, class T> void both_passes(const Pass<T>& t, const FftShortLines<T>& to) {
+template <class R, class T> HWY_NOINLINE void both_passes(const Pass<T>& t, const FftShortLines<T>& to) {
   constexpr int r = R::radix;
   const Tag<T> d;
   const Tag<double> bytes;
