@@ -120,6 +120,15 @@ std::string RMSNorm::extra_repr() const {
          std::string(Repr().add("eps", eps).add("elementwise_affine", elementwise_affine));
 }
 
+namespace {
+int within_int(const char* op, const char* what, std::int64_t n) {
+  check<ValueError>(n == int(n), [&] {
+    return std::string(op) + ": expected " + what + " within 32 bits, got " + std::to_string(n);
+  });
+  return int(n);
+}
+}  // namespace
+
 GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, const GroupNormOptions& o)
     : num_groups(num_groups), num_channels(num_channels), eps(o.eps), affine(o.affine) {
   check<ValueError>(num_groups > 0 && num_channels % num_groups == 0, [&] {
@@ -134,14 +143,14 @@ void GroupNorm::reset_parameters() {
   if (bias) bias.detach().zero_();
 }
 Tensor GroupNorm::forward(const Tensor& input) const {
-  return group_norm(input, int(num_groups), weight, bias, {.eps = eps});
+  return group_norm(input, within_int("GroupNorm", "num_groups", num_groups), weight, bias, {.eps = eps});
 }
 std::string GroupNorm::extra_repr() const {
   return Repr().add("", num_groups).add("", num_channels).add("eps", eps).add("affine", affine);
 }
 
 Tensor LocalResponseNorm::forward(const Tensor& input) const {
-  return local_response_norm(input, int(size), {.alpha = alpha, .beta = beta, .k = k});
+  return local_response_norm(input, within_int("LocalResponseNorm", "size", size), {.alpha = alpha, .beta = beta, .k = k});
 }
 std::string LocalResponseNorm::extra_repr() const {
   return Repr().add("", size).add("alpha", alpha).add("beta", beta).add("k", k);
@@ -152,7 +161,7 @@ Tensor CrossMapLRN2d::forward(const Tensor& input) const {
   check<ValueError>(size >= 1,
                     [&] { return "CrossMapLRN2d: expected size of at least 1, got " + std::to_string(size); });
   const std::int64_t window = (size - 1) / 2 * 2 + 1;  // an even size becomes odd, so that the window has a middle
-  return local_response_norm(input, int(window),
+  return local_response_norm(input, within_int("CrossMapLRN2d", "size", window),
                              {.alpha = alpha * double(window) / double(size), .beta = beta, .k = k});
 }
 std::string CrossMapLRN2d::extra_repr() const {

@@ -211,6 +211,10 @@ TEST(CTCLossLayer, TakesLengthsAsNumbers) {
                      ctc_loss(x, targets, tensor({5, 4}), tensor({2, 1})));
 }
 
+TEST(LocalResponseNorm, ASizeBeyond32BitsIsRefused) {
+  EXPECT_EQ(error_of<ValueError>([] { LocalResponseNorm((std::int64_t(1) << 32) + 1)(ones({1, 2, 2})); }),
+            "LocalResponseNorm: expected size within 32 bits, got 4294967297");
+}
 TEST(CrossMapLRN2d, OfAnEvenSizeHasAMiddle) {
   const Tensor x = sample({1, 5, 2, 2});
   test::expect_close(CrossMapLRN2d(4, 0.4)(x), LocalResponseNorm(3, 0.3)(x));

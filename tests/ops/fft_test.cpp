@@ -217,6 +217,9 @@ TEST(Stft, Mistakes) {
             "stft: expected return_complex to be given for real signals, got none; pass return_complex=True");
   EXPECT_EQ(error_of<ValueError>([&] { stft(x, 11, {.center = false, .return_complex = true}); }),
             "stft: expected n_fft up to the length of the signal, 10, got 11");
+  constexpr int64_t most = int64_t(1) << 45;  // a window of that length is not made first
+  EXPECT_EQ(error_of<ValueError>([&] { stft(x, most, {.win_length = 4, .center = false, .return_complex = true}); }),
+            "stft: expected n_fft up to the length of the signal, 10, got 35184372088832");
   EXPECT_EQ(error_of<ShapeError>([&] { stft(x, 4, {.window = ones({3}), .return_complex = true}); }),
             "stft: expected a window of win_length, [4], got float32 [3]");
   EXPECT_EQ(error_of<ValueError>([&] { stft(complexes({10}), 4, {.onesided = true}); }),

@@ -18,11 +18,23 @@ Tensor picture() { return ones({1, 4, 2, 2}); }
 Tensor nothing() { return ones({0, 2}); }
 Tensor endless() { return expand(ones({1}), {std::int64_t(1) << 40}); }
 
+TEST(HugeSizes, ADiagonalOutsideOfTheMatrixIsAsFarAsItsCorner) {
+  const Tensor x = ones({2, 3, 3});
+  for (const std::int64_t far : {std::int64_t(3), kMost - 1, kMost}) {
+    EXPECT_EQ(triu(x, far).sum().item<double>(), 0) << far;
+    EXPECT_EQ(tril(x, far).sum().item<double>(), 18) << far;
+    EXPECT_EQ(triu(x, -far).sum().item<double>(), 18) << far;
+    EXPECT_EQ(tril(x, -far).sum().item<double>(), 0) << far;
+  }
+  EXPECT_EQ(tril(x, -kMost - 1).sum().item<double>(), 0);
+}
+
 TEST(HugeSizes, AreRefusedInTheNameOfTheOperation) {
   const Huge all[] = {
       {"combinations", [] { combinations(arange(60), 30); }},
       {"combinations", [] { combinations(arange(60), 40, true); }},
       {"tril_indices", [] { tril_indices(k62, k62); }},
+      {"one_hot", [] { one_hot(full({1}, kMost)); }},
       {"triu_indices", [] { triu_indices(k62, k62, -kMost); }},
       {"arange", [] { arange(-kMost - 1, kMost); }},
       {"pixel_shuffle", [] { pixel_shuffle(picture(), k32); }},

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "neura/autograd/autograd.h"
 #include "neura/ops/create/create.h"
@@ -119,6 +120,12 @@ TEST(Kinks, RoundingGoesToEven) {
   expect_close(round(of({0.5, 1.5, 2.5, -0.5, -1.5})), {0, 2, 2, -0., -2});
   expect_close(round(of({1.2345, 1250}), {.decimals = 2}), {1.23, 1250});
   expect_close(round(of({1250, 1350}), {.decimals = -2}), {1200, 1400});
+  Tensor whole = tensor({155});
+  expect_close(round(whole, {.decimals = 2}), {155});
+  for (const auto& f : {std::function<void()>([&] { round(whole, {.decimals = -2}); }),
+                        std::function<void()>([&] { round_(whole, {.decimals = -2}); })})
+    EXPECT_EQ(error_of<NotImplementedError>(f),
+              "round: expected floating numbers for decimals below 0, got int64 [1]; convert them with .to()");
 }
 TEST(Kinks, RemaindersAndQuotients) {
   const Tensor a = of({7, -7, 7, -7}), b = of({3, 3, -3, -3});

@@ -79,6 +79,13 @@ TEST(CosineAnnealingWarmRestarts, TakesPartsOfAnEpoch) {
             "CosineAnnealingWarmRestarts: expected an epoch from 0 up, got -1");
 }
 
+TEST(CyclicLR, RisesInStepsAndMayFallAtOnce) {
+  Two t;
+  EXPECT_EQ(error_of<ValueError>([&] { CyclicLR(t.optimizer, 0.1, 1.0, CyclicOptions{.step_size_up = 0}); }),
+            "CyclicLR: expected a positive step_size_up, and step_size_down of at least 0, got 0 and 0");
+  CyclicLR s(t.optimizer, 0.1, 1.0, CyclicOptions{.step_size_up = 4, .step_size_down = 0, .cycle_momentum = false});
+  EXPECT_EQ(t.lr(), 0.1);
+}
 TEST(CyclicLR, TakesValuesPerGroupAndAnOwnScale) {
   Two t;
   CyclicLR s(t.optimizer, Values{0, 1}, Values{1, 3},

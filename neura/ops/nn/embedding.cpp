@@ -1,5 +1,7 @@
 #include "neura/ops/nn/embedding.h"
 
+#include <limits>
+
 #include "neura/backend/kernels/embedding.h"
 #include "neura/core/error_details.h"
 #include "neura/op/message.h"
@@ -149,10 +151,14 @@ Tensor one_hot(const Tensor& tensor, std::int64_t num_classes) {
     check<ValueError>(tensor.numel() > 0, [&] {
       return std::string("one_hot: expected num_classes for an empty tensor, got none; give it");
     });
-    num_classes = amax(tensor).item<std::int64_t>() + 1;
+    const std::int64_t most = amax(tensor).item<std::int64_t>();
+    check<ValueError>(most >= 0 && most < std::numeric_limits<std::int64_t>::max(), [&] {
+      return "one_hot: expected classes from 0 to 2^63 - 2, got " + std::to_string(most);
+    });
+    num_classes = most + 1;
   }
   check<ValueError>(num_classes > 0, [&] {
-    return "one_hot: expected a positive num_classes, or classes of at least 0, got " + std::to_string(num_classes);
+    return "one_hot: expected a positive num_classes, got " + std::to_string(num_classes);
   });
   return apply(OneHot{num_classes}, contiguous(tensor));
 }

@@ -127,18 +127,25 @@ void check_filler(const Tensor& value, DType d) {
            (v.numel() == 1 ? v.item().str() : "another");
   });
 }
+// To no decimals, which integers have: they are their own answer. Tens and hundreds are for floating numbers.
+bool rounds_to_whole(const Tensor& x, int decimals) {
+  check<NotImplementedError>(decimals >= 0 || !is_integral(x.dtype()), [&] {
+    return "round: expected floating numbers for decimals below 0, got " + x.spec().str() + "; convert them with .to()";
+  });
+  return decimals == 0 || is_integral(x.dtype());
+}
 bool is_one(const Scalar& s) { return s.category() <= Category::integer && s.integer() == 1; }
 
 }  // namespace
 
 Tensor round(const Tensor& x, round_options o) {
-  return o.decimals == 0 || is_integral(x.dtype()) ? _round(x) : _round_decimals(x, scales(o.decimals));
+  return rounds_to_whole(x, o.decimals) ? _round(x) : _round_decimals(x, scales(o.decimals));
 }
 Tensor& round_(Tensor& self, round_options o) {
-  return o.decimals == 0 || is_integral(self.dtype()) ? _round_(self) : _round_decimals_(self, scales(o.decimals));
+  return rounds_to_whole(self, o.decimals) ? _round_(self) : _round_decimals_(self, scales(o.decimals));
 }
 Tensor& round_out(Tensor& out, const Tensor& x, round_options o) {
-  if (o.decimals == 0 || is_integral(x.dtype())) return _round_out(out, x);
+  if (rounds_to_whole(x, o.decimals)) return _round_out(out, x);
   return _round_decimals_out(out, x, scales(o.decimals));
 }
 

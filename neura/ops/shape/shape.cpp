@@ -1,5 +1,7 @@
 #include "neura/ops/shape/shape.h"
 
+#include <algorithm>
+
 #include "neura/backend/kernels/join.h"
 #include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
@@ -72,7 +74,10 @@ struct Triangle {
                       [&] { return std::string(op) + ": expected at least two dimensions, got " + x.str(); });
     out = Spec::dense(x.dtype, x.sizes(), x.device);
   }
-  void run(Context& c, View x, View out) const { c.backend.join->triangle(c, x, out, diagonal, upper); }
+  void run(Context& c, View x, View out) const {
+    const std::int64_t most = x.size(x.rank() - 2) + x.size(x.rank() - 1);  // beyond it a diagonal changes nothing
+    c.backend.join->triangle(c, x, out, std::clamp(diagonal, -most, most), upper);
+  }
 };
 struct Tril : Triangle {
   static constexpr Operation op = operation("tril").linear();

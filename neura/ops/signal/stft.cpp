@@ -86,6 +86,13 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
   check<ValueError>(!o.center || !o.align_to_window, [] {
     return "stft: expected align_to_window only with center=False, got both; a frame has one place";
   });
+  const auto check_length = [&](int64_t length) {
+    check<ValueError>(n_fft <= length, [&] {
+      return "stft: expected n_fft up to the length of the signal" + std::string(o.center ? " with its padding" : "") +
+             ", " + std::to_string(length) + ", got " + std::to_string(n_fft);
+    });
+  };
+  if (!o.center && !o.align_to_window.value_or(false)) check_length(input.size(-1));  // before a window that long is made
   const Frames f = frames_of(op, n_fft, o.hop_length, o.win_length, o.window, input);
   const bool complex = is_complex(input.dtype()) || (f.window && is_complex(f.window.dtype()));
   check<ValueError>(o.return_complex || complex, [] {
@@ -101,10 +108,7 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
     const int64_t before = (n_fft - f.win) / 2;
     x = constant_pad_nd(x, {before, n_fft - f.win - before});
   }
-  check<ValueError>(n_fft <= x.size(1), [&] {
-    return "stft: expected n_fft up to the length of the signal" + std::string(o.center ? " with its padding" : "") +
-           ", " + std::to_string(x.size(1)) + ", got " + std::to_string(n_fft);
-  });
+  check_length(x.size(1));
   x = unfold(x, 1, n_fft, f.hop);
   if (f.window) x = mul(x, f.window);
   const fft::Norm norm = o.normalized ? "ortho" : "backward";
