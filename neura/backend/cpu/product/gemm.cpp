@@ -14,11 +14,8 @@ constexpr int64_t kColumns = 1024, kTaskColumns = 512;      // of a block; of a 
 constexpr int64_t kPanelRows = 2048, kPanelColumns = 2048;  // packed at once by the parallel driver
 constexpr int64_t kTasks = 8;                               // wanted of a panel, so that threads end together
 
-// a is read in place if one of its strides is 1 and too few columns use it for packing to pay: fewer where its rows are
-// so far apart, or so many, that they would drive each other out of the first cache.
-template <class T> bool a_direct(const Gemm<T>& g) {
-  return (g.a_row == 1 || g.a_column == 1) && g.n <= (g.m <= 512 && g.k <= 256 ? 128 : 64);
-}
+// a is read in place if one of its strides is 1 and too few columns use it for packing to pay.
+template <class T> bool a_direct(const Gemm<T>& g) { return (g.a_row == 1 || g.a_column == 1) && g.n <= 64; }
 template <class T> bool b_direct(const Gemm<T>& g, const GemmKernels<T>& kernels) {
   return g.b_column == 1 && (g.m <= kernels.height || g.k * g.n <= 8192);
 }

@@ -141,8 +141,7 @@ template <class T, int H, int V, Left kLeft> void tile(const Tile<T>& t) {
   } else {
     // rows by threes: few pointers to step
     const T* group[5] = {a, a + 3 * row, a + 6 * row, a + 9 * row, a + 12 * row};
-    for (int64_t k = 0; k < t.depth; ++k, ahead += ahead_step) {
-      hwy::Prefetch(ahead);
+    for (int64_t k = 0; k < t.depth; ++k) {
       Vec bv[V];
       HWY_UNROLL(2)
       for (int v = 0; v < V; ++v) bv[v] = hn::LoadU(d, b + v * kL);
