@@ -150,7 +150,8 @@ std::string GroupNorm::extra_repr() const {
 }
 
 Tensor LocalResponseNorm::forward(const Tensor& input) const {
-  return local_response_norm(input, within_int("LocalResponseNorm", "size", size), {.alpha = alpha, .beta = beta, .k = k});
+  return local_response_norm(input, within_int("LocalResponseNorm", "size", size),
+                             {.alpha = alpha, .beta = beta, .k = k});
 }
 std::string LocalResponseNorm::extra_repr() const {
   return Repr().add("", size).add("alpha", alpha).add("beta", beta).add("k", k);

@@ -149,7 +149,8 @@ double Restarts::rate(double base) const { return eta_min + (base - eta_min) * w
 
 void Cycle::begin(Count up, std::optional<Count> down, bool own_scale) {
   if (!own_scale) expect_word("CyclicLR", mode, {"triangular", "triangular2", "exp_range"});
-  expect(up > 0 && down.value_or(up) >= 0, "CyclicLR: expected a positive step_size_up, and step_size_down of at least 0",
+  expect(up > 0 && down.value_or(up) >= 0,
+         "CyclicLR: expected a positive step_size_up, and step_size_down of at least 0",
          text_of(up) + " and " + text_of(down.value_or(up)));
   total_size = up + down.value_or(up);
   step_ratio = up / total_size;

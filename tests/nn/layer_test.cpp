@@ -212,7 +212,9 @@ TEST(CTCLossLayer, TakesLengthsAsNumbers) {
 }
 
 TEST(LocalResponseNorm, ASizeBeyond32BitsIsRefused) {
-  EXPECT_EQ(error_of<ValueError>([] { LocalResponseNorm((std::int64_t(1) << 32) + 1)(ones({1, 2, 2})); }),
+  EXPECT_EQ(error_of<ValueError>([] {
+              LocalResponseNorm((std::int64_t(1) << 32) + 1)(ones({1, 2, 2}));
+            }),
             "LocalResponseNorm: expected size within 32 bits, got 4294967297");
 }
 TEST(CrossMapLRN2d, OfAnEvenSizeHasAMiddle) {

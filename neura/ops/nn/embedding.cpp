@@ -152,14 +152,12 @@ Tensor one_hot(const Tensor& tensor, std::int64_t num_classes) {
       return std::string("one_hot: expected num_classes for an empty tensor, got none; give it");
     });
     const std::int64_t most = amax(tensor).item<std::int64_t>();
-    check<ValueError>(most >= 0 && most < std::numeric_limits<std::int64_t>::max(), [&] {
-      return "one_hot: expected classes from 0 to 2^63 - 2, got " + std::to_string(most);
-    });
+    check<ValueError>(most >= 0 && most < std::numeric_limits<std::int64_t>::max(),
+                      [&] { return "one_hot: expected classes from 0 to 2^63 - 2, got " + std::to_string(most); });
     num_classes = most + 1;
   }
-  check<ValueError>(num_classes > 0, [&] {
-    return "one_hot: expected a positive num_classes, got " + std::to_string(num_classes);
-  });
+  check<ValueError>(num_classes > 0,
+                    [&] { return "one_hot: expected a positive num_classes, got " + std::to_string(num_classes); });
   return apply(OneHot{num_classes}, contiguous(tensor));
 }
 

@@ -92,7 +92,8 @@ Tensor stft(const Tensor& input, int64_t n_fft, const StftOptions& o) {
              ", " + std::to_string(length) + ", got " + std::to_string(n_fft);
     });
   };
-  if (!o.center && !o.align_to_window.value_or(false)) check_length(input.size(-1));  // before a window that long is made
+  if (!o.center && !o.align_to_window.value_or(false))
+    check_length(input.size(-1));  // before a window that long is made
   const Frames f = frames_of(op, n_fft, o.hop_length, o.win_length, o.window, input);
   const bool complex = is_complex(input.dtype()) || (f.window && is_complex(f.window.dtype()));
   check<ValueError>(o.return_complex || complex, [] {
