@@ -47,7 +47,7 @@ void BatchNormNd::reset_parameters() {
 // momentum none: the running statistics are the averages over all batches so far. Their count stays on the device.
 static Tensor averaged(const BatchNormNd& m, const Tensor& input, Tensor running_mean, Tensor running_var) {
   Tensor mean = zeros_like(running_mean), var = zeros_like(running_var);
-  const Tensor y = batch_norm(input, mean, var, m.weight, m.bias, {.training = true, .momentum = 1, .eps = m.eps});
+  Tensor y = batch_norm(input, mean, var, m.weight, m.bias, {.training = true, .momentum = 1, .eps = m.eps});
   add_(running_mean, (mean - running_mean) / m.num_batches_tracked);
   add_(running_var, (var - running_var) / m.num_batches_tracked);
   return y;

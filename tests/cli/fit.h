@@ -16,7 +16,8 @@ struct Fits : Cli {
   void draw(const std::string& root, int each) {
     Dice dice{7};
     for (const std::string name : {"across", "down"}) {
-      std::filesystem::create_directories(root + "/" + name);
+      const std::filesystem::path folder = std::filesystem::path(root) / name;
+      std::filesystem::create_directories(folder);
       for (int i = 0; i < each; ++i) {
         Tensor x = Tensor::empty(Spec::dense(uint8, Shape{3, 16, 16}));
         const std::int64_t bar = dice.below(14);
@@ -24,7 +25,7 @@ struct Fits : Cli {
           const std::int64_t place = name == "across" ? j / 16 % 16 : j % 16;
           x.data<std::uint8_t>()[j] = std::uint8_t((place / 2 == bar / 2 ? 200 : 0) + dice.below(40));
         }
-        data::write_png(root + "/" + name + "/" + std::to_string(i) + ".png", x);
+        data::write_png((folder / (std::to_string(i) + ".png")).string(), x);
       }
     }
   }

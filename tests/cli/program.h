@@ -1,11 +1,11 @@
 // Runs the program neura as a user does, and waits for it a bounded time.
 #pragma once
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

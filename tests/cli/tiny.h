@@ -46,7 +46,7 @@ struct Cli : ::testing::Test {
   // What it says when it fails with this code: one line.
   std::string fails(int code, std::vector<std::string> arguments) {
     EXPECT_EQ(run(std::move(arguments)), code);
-    const std::string text = err();
+    std::string text = err();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
     return text;
   }
