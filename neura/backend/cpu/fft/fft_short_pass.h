@@ -67,10 +67,19 @@ template <class R, bool scaled, bool past, class T> void last_pass(const Pass<T>
     }
   }
 }
+// v[k] = a[k] times its factor, as bytes to transpose; that of a[0] is 1.
+template <int r, class T> HWY_INLINE void by_factors(const V<T>* a, const T* factor, Vector* v) {
+  const Tag<T> d;
+  const Tag<double> bytes;
+  v[0] = hn::BitCast(bytes, a[0]);
+  HWY_UNROLL(16)
+  for (int k = 1; k < r; ++k, factor += 4 * kFftBlock)
+    v[k] = hn::BitCast(bytes, hn::MulAdd(exchanged<T>(a[k]), hn::LoadU(d, factor + 2 * kFftBlock),
+                                         hn::Mul(a[k], hn::LoadU(d, factor))));
+}
 // The first one of single lines: vectors of neighbours p, whose results become neighbours k.
 template <class R, class T> void first_pass(const Pass<T>& t) {
   constexpr int r = R::radix, square = kSquare<T>;
-  const Tag<T> d;
   const Tag<double> bytes;
   const V<T> i = t.i;
   for (int64_t line = 0; line < t.lines; ++line)
@@ -82,11 +91,7 @@ template <class R, class T> void first_pass(const Pass<T>& t) {
       V<T> a[r];
       turn_of<R>(from, 2 * t.m, i, a);
       Vector v[r];
-      v[0] = hn::BitCast(bytes, a[0]);
-      HWY_UNROLL(16)
-      for (int k = 1; k < r; ++k, factor += 4 * kFftBlock)
-        v[k] = hn::BitCast(bytes, hn::MulAdd(exchanged<T>(a[k]), hn::LoadU(d, factor + 2 * kFftBlock),
-                                             hn::Mul(a[k], hn::LoadU(d, factor))));
+      by_factors<r, T>(a, factor, v);
       T* const to = t.to + line * t.line_out + 2 * r * p;
       HWY_UNROLL(16)
       for (int k = 0; k < r; k += square) {
@@ -101,7 +106,6 @@ template <class R, class T> void first_pass(const Pass<T>& t) {
 template <class R, class T> HWY_NOINLINE void both_passes(const Pass<T>& t, const FftShortLines<T>& to) {
   constexpr int r = R::radix;
   const Tag<T> d;
-  const Tag<double> bytes;
   const V<T> i = t.i, f = t.scale;
   for (int64_t line = 0; line < t.lines; ++line) {
     const T *const from = t.from + line * t.line_in, *factor = t.factors, *const ahead = from + t.lines * t.line_in;
@@ -110,11 +114,7 @@ template <class R, class T> HWY_NOINLINE void both_passes(const Pass<T>& t, cons
     V<T> a[r];
     turn_of<R>(from, 2 * r, i, a);
     Vector v[r];
-    v[0] = hn::BitCast(bytes, a[0]);
-    HWY_UNROLL(16)
-    for (int k = 1; k < r; ++k, factor += 4 * kFftBlock)
-      v[k] = hn::BitCast(bytes, hn::MulAdd(exchanged<T>(a[k]), hn::LoadU(d, factor + 2 * kFftBlock),
-                                           hn::Mul(a[k], hn::LoadU(d, factor))));
+    by_factors<r, T>(a, factor, v);
     transpose<T>(v);
     HWY_UNROLL(16)
     for (int k = 0; k < r; ++k) a[k] = hn::BitCast(d, v[k]);
