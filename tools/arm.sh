@@ -43,6 +43,7 @@ fetch_libraries() {
 [ "$(cat "$root/packages" 2>/dev/null)" = "$(printf '%s\n' "${libraries[@]}")" ] || fetch_libraries ||
   left_out "no package index offers for arm64: ${libraries[*]}"
 
+mkdir -p build
 cmake --preset arm64 >build/arm64-configure.log || { cat build/arm64-configure.log; exit 1; }
 floors=(core backend ops autograd)
 cmake --build build/arm64 -j "${JOBS:-$(nproc)}" --target neura neura_nn neura_optim neura_data neura_io train_circle example_edge_inference_example_rpi "${floors[@]/#/test_}"

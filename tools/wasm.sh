@@ -9,6 +9,7 @@ tools_here() { command -v em++ >/dev/null && command -v node >/dev/null && [ -e 
 tools_here || timeout 600 tools/setup.sh --also emscripten googletest || true
 tools_here || left_out "no package index offers emscripten, node and googletest"
 
+mkdir -p build
 cmake --preset wasm >build/wasm-configure.log || { cat build/wasm-configure.log; exit 1; }
 floors=(core backend ops autograd)
 cmake --build build/wasm -j "${JOBS:-$(nproc)}" --target neura neura_nn neura_optim train_circle "${floors[@]/#/test_}"

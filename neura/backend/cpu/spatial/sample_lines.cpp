@@ -1,7 +1,6 @@
 #include "neura/backend/cpu/spatial/sample_lines.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "neura/backend/number/prelude.h"
@@ -156,7 +155,7 @@ void pick_from(const SampleBlock<T>& b, const T* image, std::int64_t plane, T* v
     const std::int64_t there = inside ? -1 : ~(index[i] >> 63), at = index[i] & there;
     for (int c = 0; c < channels; ++c) {
       const T one = image[c * plane + at];
-      values[c * stride + i] = inside ? one : std::bit_cast<T>(Bits(std::bit_cast<Bits>(one) & Bits(there)));
+      values[c * stride + i] = inside ? one : __builtin_bit_cast(T, Bits(__builtin_bit_cast(Bits, one) & Bits(there)));
     }
   }
 }

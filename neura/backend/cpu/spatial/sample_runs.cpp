@@ -139,7 +139,6 @@ template <class E, int R> HWY_INLINE void load_runs(const E* from, const std::in
 template <bool whole, class E, int R>
 HWY_INLINE void read_register(const SampleRuns<E>& b, const Runs<E, R>& runs, const E* image, E* values, int n) {
   using L = Lanes<Batch<E>>;
-  const Tag<E> d;
   for (int64_t c = 0; c < b.channels; ++c, image += b.plane, values += b.stride) {
     Batch<E> sum = L::all(0);
     HWY_UNROLL(4)
