@@ -6,9 +6,9 @@
 #include "cli/ports.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/core/version.h"
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 
 namespace neura::cli {
 namespace {

@@ -78,7 +78,7 @@ endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/families/cuda_units.def CONTENT "${all_units}" @ONLY)
 # Random numbers are the cpu's to the last bit: products and sums are rounded one by one.
 set_source_files_properties(neura/backend/cuda/random/random.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
-set(shared_with_core backend/packages backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
+set(shared_with_core backend/python_packages backend/plan core/device core/error core/shape core/spec)  # hidden: their own copy
 list(TRANSFORM shared_with_core REPLACE "(.+)" "neura/\\1.cpp")
 add_library(neura_cuda SHARED ${sources} ${shared_with_core})
 target_include_directories(neura_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})

@@ -12,19 +12,19 @@ endforeach()
 foreach(family IN ITEMS create index nn product reduce shape spatial pointwise)
   list(APPEND patterns neura/ops/${family}/*.cpp)
 endforeach()
-foreach(family IN ITEMS conv index norm product recurrent reduce spatial)
+foreach(family IN ITEMS conv create index norm product recurrent reduce spatial)
   list(APPEND patterns neura/backend/cpu/${family}/*.cpp)
 endforeach()
 file(GLOB sources CONFIGURE_DEPENDS ${patterns})
 set(unused  # of these folders
-  op/record core/task_graph backend/cpu/family backend/cpu/fused "backend/cpu/.*/(sparse|integer|grid_sample|sample|sort)[a-z_]*"
+  op/record core/task_graph backend/cpu/family backend/cpu/fused "backend/cpu/.*/(sparse_product|int8|grid_sample)[a-z_]*"
   "ops/index/(index_advanced|index_reduce|segment)" "ops/product/(einsum|sparse_product)"
   "ops/nn/(bilinear|embedding_bag|multi_head_attention|random_activation|torch_internal)"
   "ops/reduce/(finite_difference|hash|statistics)" "ops/shape/(resize|sliding_window)"
   "ops/spatial/(fractional_pool|grid_sample|interpolate|pool_composed|spatial)")
 list(JOIN unused "|" unused)
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
-set(programs graph/infer graph/parse graph/run graph/text graph/verify nn/state_dict)
+set(programs graph/infer graph/parse graph/print graph/run graph/verify nn/state_dict)
 if(NOT NEURA_WANTED)  # whose program is no file of somebody else
   list(APPEND programs graph/foreign io/header io/program io/safetensors io/sha256)
 endif()

@@ -13,7 +13,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${NEURA_WANTED})
 set(files_of_recurrent_layer "cpu/recurrent/[a-z_]+|ops/nn/recurrent_layer")
 set(files_of_scaled_dot_product_attention cpu/product/attention)
 set(files_of_convolution_backward_input cpu/conv/conv_backward)
-set(unused "ops/create/(integer_line|triangle_indices)|cpu/conv/unfold|cpu/index/index_scatter|backend/(plugin|packages|registered|border_run)")
+set(unused "ops/create/(integer_line|triangle_indices)|cpu/conv/unfold|cpu/index/index_scatter|backend/(plugin|python_packages|registered|border_run)")
 foreach(operation IN ITEMS recurrent_layer scaled_dot_product_attention convolution_backward_input)
   if(NOT "WANTED_OPERATION(${operation})" IN_LIST wanted)
     string(APPEND unused "|${files_of_${operation}}")
@@ -21,21 +21,21 @@ foreach(operation IN ITEMS recurrent_layer scaled_dot_product_attention convolut
 endforeach()
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
 if(wanted MATCHES "quantize_affine|integer_matmul")
-  file(GLOB integers neura/ops/quant/*.cpp neura/backend/cpu/product/integer*.cpp)
+  file(GLOB integers neura/ops/quant/*.cpp neura/backend/cpu/product/int8*.cpp)
   list(APPEND sources ${integers})
 endif()
 set(kernels ${sources})
-list(FILTER kernels INCLUDE REGEX "backend/cpu/.*/|/families/|backend/cpu/(convert|walk|pack)")
+list(FILTER kernels INCLUDE REGEX "backend/cpu/.*/|/families/|backend/cpu/(convert|walk|line_packing)")
 # Plain loops that are to become vectors. What is written in vectors (tiles, lines) is as fast when it is small.
 set(fast ${kernels})
-list(FILTER fast INCLUDE REGEX "/families/|/(convert|walk|reduce|index[a-z_]*|integer[a-z_]*|scan)\\.cpp$")
+list(FILTER fast INCLUDE REGEX "/families/|/(convert|walk|reduce|index[a-z_]*|int8[a-z_]*|scan)\\.cpp$")
 set_property(SOURCE ${fast} APPEND PROPERTY COMPILE_OPTIONS -O2)
 set(leaves ${kernels})  # no error passes through these
 list(FILTER leaves INCLUDE REGEX "_(tile|lines)\\.cpp$|/families/")
 set_property(SOURCE ${leaves} APPEND PROPERTY COMPILE_OPTIONS -fno-exceptions -fno-unwind-tables)
-add_executable(neura_small ${sources} neura/autograd/grad_mode.cpp wasm/absent.cpp cli/npy.cpp cli/ports.cpp cli/progress.cpp
-  cli/runner/given.cpp cli/runner/highway.cpp cli/runner/main.cpp cli/small/absent.cpp cli/small/terminate.cpp
-  cli/small/within.cpp)
+add_executable(neura_small ${sources} neura/autograd/grad_mode.cpp wasm/absent_symbols.cpp cli/npy.cpp cli/ports.cpp cli/progress.cpp
+  cli/runner/inputs.cpp cli/runner/highway.cpp cli/runner/main.cpp cli/small/absent_symbols.cpp cli/small/terminate.cpp
+  cli/small/embedded_model.cpp)
 neura_for_programs(neura_small NEURA_WANTED="${NEURA_WANTED}")
 set_target_properties(neura_small PROPERTIES OUTPUT_NAME neura-small SKIP_BUILD_RPATH ON)
 target_compile_options(neura_small PRIVATE -ffunction-sections -fdata-sections -fvisibility=hidden -fno-pie

@@ -38,7 +38,7 @@
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/product/einsum.h"
 #include "neura/ops/product/matmul.h"
-#include "neura/ops/quant/integer_product.h"
+#include "neura/ops/quant/int8_product.h"
 #include "neura/ops/quant/quantize.h"
 #include "neura/ops/random/dropout.h"
 #include "neura/ops/random/random.h"

@@ -16,6 +16,6 @@ namespace neura::cli {
 inline constexpr std::uint64_t kPlainAlign = 64;
 constexpr std::uint64_t plain_aligned(std::uint64_t at) { return (at + kPlainAlign - 1) / kPlainAlign * kPlainAlign; }
 
-std::string plain_bytes(const ProgramFile&);  // cli/small/within.cpp reads them
+std::string plain_bytes(const ProgramFile&);  // cli/small/embedded_model.cpp reads them
 
 }  // namespace neura::cli

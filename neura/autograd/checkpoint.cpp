@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "neura/autograd/custom.h"
 #include "neura/autograd/function.h"
+#include "neura/autograd/function_node.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/autograd/recompute.h"
 #include "neura/autograd/run.h"

@@ -7,7 +7,7 @@
 #include "neura/core/state.h"
 #include "neura/core/wrapped.h"
 #include "neura/op/autocast.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"

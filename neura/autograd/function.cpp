@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "neura/autograd/custom.h"
+#include "neura/autograd/function_node.h"
 #include "neura/autograd/grad_mode.h"
 #include "neura/autograd/level.h"
 

@@ -1,5 +1,5 @@
-// A function transform as an interceptor. Its tensors' storages wrap batches of samples (batch.h) or primals with
-// tangents (forward.h). Levels stack: each unwraps its own tensors in a call and makes calls on the wrapped ones, which
+// A function transform as an interceptor. Its tensors' storages wrap batches of samples (vmap.h) or primals with
+// tangents (forward_ad.h). Levels stack: each unwraps its own tensors in a call and makes calls on the wrapped ones, which
 // the level below gets. Gradients that the transformed function itself asks for are recorded on the wrapping tensors;
 // the graphs of the wrapped ones belong to the outer levels.
 #pragma once

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "neura/autograd/autograd.h"
-#include "neura/autograd/slots.h"
+#include "neura/autograd/incoming_gradients.h"
 
 namespace neura {
 

@@ -1,7 +1,7 @@
 // Whether windows of one tensor have elements in common.
 #include <algorithm>
 
-#include "neura/autograd/slots.h"
+#include "neura/autograd/incoming_gradients.h"
 
 namespace neura {
 namespace {

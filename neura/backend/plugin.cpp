@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "neura/backend/layout.h"
-#include "neura/backend/packages.h"
+#include "neura/backend/python_packages.h"
 #include "neura/backend/registered.h"
 #include "neura/core/error.h"
 #include "neura/core/memory_api.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "neura/backend/packages.h"
+#include "neura/backend/python_packages.h"
 #include "neura/core/settings.h"
 
 namespace neura::cuda {

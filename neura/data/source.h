@@ -6,7 +6,7 @@
 
 #include "neura/data/collate.h"
 #include "neura/data/dataset.h"
-#include "neura/data/plan.h"
+#include "neura/data/epoch_plan.h"
 #include "neura/data/random.h"
 #include "neura/data/workers.h"
 

@@ -1,5 +1,5 @@
-#include "neura/graph/names.h"
 #include "neura/graph/program.h"
+#include "neura/graph/program_internal.h"
 
 namespace neura::graph {
 namespace {

@@ -5,7 +5,7 @@
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/reduce.h"
 #include "neura/core/checked_int.h"
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura::graph {

@@ -3,8 +3,8 @@
 
 #include "neura/core/scalar_range.h"
 #include "neura/graph/fused.h"
-#include "neura/graph/names.h"
 #include "neura/graph/passes.h"
+#include "neura/graph/program_internal.h"
 #include "neura/op/registry.h"
 
 namespace neura::graph {

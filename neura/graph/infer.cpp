@@ -1,6 +1,6 @@
 #include <deque>
 
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 
 namespace neura::graph {
 namespace {

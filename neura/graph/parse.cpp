@@ -4,7 +4,7 @@
 
 #include "neura/core/checked_int.h"
 #include "neura/graph/foreign.h"
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

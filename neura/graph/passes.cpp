@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/op/registry.h"
 
 namespace neura::graph {

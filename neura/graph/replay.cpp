@@ -6,7 +6,7 @@
 
 #include "neura/core/state.h"
 #include "neura/cuda/graph.h"
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/training/optimizer_step.h"
 

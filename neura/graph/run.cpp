@@ -2,8 +2,8 @@
 #include <map>
 #include <optional>
 
-#include "neura/graph/names.h"
 #include "neura/graph/program.h"
+#include "neura/graph/program_internal.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::graph {

@@ -4,7 +4,7 @@
 #include "neura/core/settings.h"
 #include "neura/core/wrapped.h"
 #include "neura/graph/fused.h"
-#include "neura/graph/stream.h"
+#include "neura/graph/pending_calls.h"
 
 namespace neura::graph {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

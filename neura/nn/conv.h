@@ -2,7 +2,7 @@
 #pragma once
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
-#include "neura/nn/sizes.h"
+#include "neura/nn/per_dim_value.h"
 
 namespace neura::nn {
 

@@ -1,8 +1,8 @@
 #include "neura/nn/embedding.h"
 
 #include "neura/core/error_details.h"
+#include "neura/nn/embedding_table.h"
 #include "neura/nn/repr.h"
-#include "neura/nn/table.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/embedding.h"
 

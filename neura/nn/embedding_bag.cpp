@@ -1,7 +1,7 @@
 #include "neura/nn/embedding_bag.h"
 
+#include "neura/nn/embedding_table.h"
 #include "neura/nn/repr.h"
-#include "neura/nn/table.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/embedding_bag.h"
 

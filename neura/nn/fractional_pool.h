@@ -1,7 +1,7 @@
 // Max pooling over windows that begin at fractional steps.
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/nn/sizes.h"
+#include "neura/nn/per_dim_value.h"
 
 namespace neura::nn {
 

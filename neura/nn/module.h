@@ -12,7 +12,7 @@
 #include <iosfwd>
 
 #include "neura/nn/call.h"
-#include "neura/nn/count.h"
+#include "neura/nn/ref_count.h"
 #include "neura/nn/state_dict.h"
 
 namespace neura::nn {

@@ -15,7 +15,7 @@
 #include "neura/nn/linear.h"
 #include "neura/nn/loss.h"
 #include "neura/nn/norm.h"
-#include "neura/nn/packed.h"
+#include "neura/nn/packed_sequence.h"
 #include "neura/nn/padding.h"
 #include "neura/nn/pool.h"
 #include "neura/nn/pool_composed.h"

@@ -1,7 +1,7 @@
 // Pooling over one, two and three spatial dimensions of [N, C, spatial..] or [C, spatial..].
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/nn/sizes.h"
+#include "neura/nn/per_dim_value.h"
 
 namespace neura::nn {
 

@@ -1,7 +1,7 @@
 // Pooling by p-norms, and the inverse of max pooling.
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/nn/sizes.h"
+#include "neura/nn/per_dim_value.h"
 #include "neura/ops/spatial/pool_composed.h"
 
 namespace neura::nn {

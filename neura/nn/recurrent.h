@@ -3,7 +3,7 @@
 #pragma once
 #include "neura/core/device_scope.h"
 #include "neura/nn/module.h"
-#include "neura/nn/packed.h"
+#include "neura/nn/packed_sequence.h"
 #include "neura/ops/nn/recurrent.h"
 
 namespace neura::nn {

@@ -1,7 +1,7 @@
 // Resizing of images and other signals, [N, C, spatial..].
 #pragma once
 #include "neura/nn/module.h"
-#include "neura/nn/sizes.h"
+#include "neura/nn/per_dim_value.h"
 #include "neura/ops/spatial/interpolate.h"
 
 namespace neura::nn {

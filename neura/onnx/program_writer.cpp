@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "neura/graph/names.h"
 #include "neura/graph/passes.h"
+#include "neura/graph/program_internal.h"
 #include "neura/graph/trace.h"
 #include "neura/onnx/program_state.h"
 #include "neura/ops/create/copy.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/onnx/program_state.h"
 
 namespace neura::onnx {

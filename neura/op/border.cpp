@@ -14,7 +14,7 @@
 #include "neura/core/meta.h"
 #include "neura/core/settings.h"
 #include "neura/op/attributes.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 
 namespace neura {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 
 namespace neura {
 

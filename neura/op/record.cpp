@@ -4,7 +4,7 @@
 
 #include "neura/core/memory.h"
 #include "neura/core/state.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/node_name.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/ops/create/copy.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "neura/core/error.h"
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/row.h"
+#include "neura/op/struct_operations.h"
 
 namespace neura {
 namespace {

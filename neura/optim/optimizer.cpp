@@ -4,7 +4,7 @@
 
 #include "neura/autograd/grad_mode.h"
 #include "neura/ops/create/copy.h"
-#include "neura/optim/step.h"
+#include "neura/optim/step_batch.h"
 
 namespace neura::optim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "neura/optim/options.h"
 #include "neura/optim/sparse_step.h"
-#include "neura/optim/step.h"
+#include "neura/optim/step_batch.h"
 
 namespace neura::optim {
 namespace detail {

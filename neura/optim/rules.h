@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "neura/backend/kernels/optim.h"
-#include "neura/optim/matrix.h"
+#include "neura/optim/matrix_step.h"
 
 namespace neura::optim::detail {
 

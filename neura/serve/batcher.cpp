@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "neura/autograd/grad_mode.h"
-#include "neura/serve/refusal.h"
+#include "neura/serve/error_response.h"
 
 namespace neura::serve {
 namespace {

@@ -17,9 +17,9 @@
 #include <mutex>
 #include <thread>
 
+#include "neura/serve/error_response.h"
 #include "neura/serve/listener.h"
 #include "neura/serve/message.h"
-#include "neura/serve/refusal.h"
 #include "neura/serve/wire.h"
 
 namespace neura::serve {

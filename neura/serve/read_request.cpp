@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include "neura/serve/error_response.h"
 #include "neura/serve/message.h"
-#include "neura/serve/refusal.h"
 
 namespace neura::serve {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "neura/io/header.h"
-#include "neura/serve/refusal.h"
+#include "neura/serve/error_response.h"
 
 namespace neura::serve {
 namespace {

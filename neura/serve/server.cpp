@@ -6,8 +6,8 @@
 
 #include "neura/core/version.h"
 #include "neura/serve/datatype.h"
+#include "neura/serve/error_response.h"
 #include "neura/serve/message.h"
-#include "neura/serve/refusal.h"
 
 namespace neura::serve {
 namespace {

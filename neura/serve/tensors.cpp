@@ -10,8 +10,8 @@
 #include "neura/io/header.h"
 #include "neura/ops/create/copy.h"
 #include "neura/serve/datatype.h"
+#include "neura/serve/error_response.h"
 #include "neura/serve/message.h"
-#include "neura/serve/refusal.h"
 
 namespace neura::serve {
 namespace {

@@ -2,7 +2,7 @@
 // values: `values_of` joins them to the history of the tensor, and `assemble` joins a tensor to that of its values, so
 // that derivatives of every order follow from those of the operations between.
 #pragma once
-#include "neura/autograd/custom.h"
+#include "neura/autograd/function_node.h"
 #include "neura/core/extension.h"
 #include "neura/op/apply.h"
 #include "neura/sparse/sparse.h"

@@ -1,8 +1,8 @@
 // Products of matrices, of which one at least is sparse.
 #include <string>
 
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "neura/op/attributes.h"
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/reduce.h"

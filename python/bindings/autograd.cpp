@@ -1,6 +1,6 @@
 // Gradients, the modes of recording, hooks, and the attributes of a tensor.
 #include "neura/autograd/anomaly.h"
-#include "neura/autograd/batch.h"
+#include "neura/autograd/vmap.h"
 #include "neura/core/meta.h"
 #include "neura/core/wrapped.h"
 #include "neura/nn/parameter.h"

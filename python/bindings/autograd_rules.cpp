@@ -1,6 +1,6 @@
 // neura.autograd.Function inside transforms: the rules that a program wrote for vmap and for forward mode.
-#include "neura/autograd/batch.h"
-#include "neura/autograd/forward.h"
+#include "neura/autograd/forward_ad.h"
+#include "neura/autograd/vmap.h"
 #include "nodes.h"
 
 namespace neura::python {

@@ -2,8 +2,8 @@
 #include "common.h"
 #include <nanobind/stl/vector.h>
 
-#include "neura/backend/packages.h"
 #include "neura/backend/plugin.h"
+#include "neura/backend/python_packages.h"
 #include "neura/core/memory.h"
 #include "neura/core/precision.h"
 #include "neura/cuda/memory.h"

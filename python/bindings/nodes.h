@@ -1,7 +1,7 @@
 // Nodes of the graph as Python objects, and the Python objects that nodes hold.
 #pragma once
 #include "common.h"
-#include "neura/autograd/custom.h"
+#include "neura/autograd/function_node.h"
 #include "neura/autograd/run.h"
 
 namespace neura::python {

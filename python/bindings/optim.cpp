@@ -6,7 +6,7 @@
 #include "neura/optim/lbfgs.h"
 #include "neura/optim/options.h"
 #include "neura/optim/sparse_step.h"
-#include "neura/optim/step.h"
+#include "neura/optim/step_batch.h"
 #include "options.h"
 
 namespace neura::python {

@@ -1,7 +1,7 @@
 // A packed sequence crosses to Python and back as its four tensors.
 #pragma once
 #include "common.h"
-#include "neura/nn/packed.h"
+#include "neura/nn/packed_sequence.h"
 
 namespace neura::python {
 

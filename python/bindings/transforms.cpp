@@ -1,8 +1,8 @@
 // The levels of vmap and forward mode, for neura.func and neura.autograd.forward_ad.
 #include "common.h"
 #include "neura/autograd/autograd.h"
-#include "neura/autograd/batch.h"
-#include "neura/autograd/forward.h"
+#include "neura/autograd/forward_ad.h"
+#include "neura/autograd/vmap.h"
 
 namespace neura::python {
 namespace {

@@ -1,6 +1,6 @@
 // What is kept for backward: by functions with many results, packed by hooks, recomputed by nested checkpoints.
-#include "neura/autograd/custom.h"
 #include "neura/autograd/function.h"
+#include "neura/autograd/function_node.h"
 #include "neura/autograd/gradcheck.h"
 #include "neura/autograd/run.h"
 #include "tests/support/engine.h"

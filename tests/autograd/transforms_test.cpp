@@ -2,8 +2,8 @@
 #include <set>
 
 #include "neura/autograd/autograd.h"
-#include "neura/autograd/batch.h"
-#include "neura/autograd/forward.h"
+#include "neura/autograd/forward_ad.h"
+#include "neura/autograd/vmap.h"
 #include "neura/neura.h"
 #include "neura/op/registry.h"
 #include "tests/support/close.h"
@@ -12,7 +12,7 @@
 namespace neura::test {
 namespace {
 
-// A new operation gets a rule in batch_rules.cpp, a definition, or a place here.
+// A new operation gets a rule in vmap_rules.cpp, a definition, or a place here.
 TEST(Batch, EveryRowHasARuleADefinitionOrLoops) {
   const std::set<std::string> loops = {"scaled_dot_product_attention_backward",
                                        "ctc_loss",

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 #include "neura/backend/kernels/pool.h"
 #include "tests/backend/kernels.h"
 

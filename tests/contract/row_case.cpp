@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "neura/autograd/autograd.h"
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "tests/support/loop.h"

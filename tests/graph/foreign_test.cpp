@@ -9,8 +9,8 @@
 
 #include "neura/graph/trace.h"
 #include "neura/neura.h"
-#include "neura/op/operations.h"
 #include "neura/op/registry.h"
+#include "neura/op/struct_operations.h"
 #include "tests/contract/structs.h"
 #include "tests/io/mutate.h"
 

@@ -2,7 +2,7 @@
 #include "tests/support/refusals.h"
 
 #include "neura/neura.h"
-#include "neura/nn/packed.h"
+#include "neura/nn/packed_sequence.h"
 #include "neura/nn/pool_composed.h"
 #include "neura/nn/transformer.h"
 

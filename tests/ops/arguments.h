@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 #include "neura/core/reduction.h"
 #include "neura/ops/loss/loss.h"
 #include "tests/support/conformance.h"

@@ -8,7 +8,7 @@
 #include "neura/ops/create/create.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/product/matmul.h"
-#include "neura/ops/quant/integer_product.h"
+#include "neura/ops/quant/int8_product.h"
 #include "neura/ops/random/random.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 #include "neura/op/row.h"
 #include "neura/ops/pointwise/composed.h"
 #include "tests/support/sample.h"

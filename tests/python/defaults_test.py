@@ -167,7 +167,7 @@ def test_defaults_are_the_same():
             "NAdam",
         ),
         ("optim/schedules.def", "OPTION(double, power, 1.0)", "OPTION(double, power, 2.0)", "PolynomialLR"),
-        ("data/plan.h", "std::int64_t batch_size = 1;", "std::int64_t batch_size = 2;", "DataLoader"),
+        ("data/epoch_plan.h", "std::int64_t batch_size = 1;", "std::int64_t batch_size = 2;", "DataLoader"),
     ],
 )
 def test_a_default_that_differs_is_found(path, text, other, place):

@@ -9,7 +9,7 @@
 
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
-#include "neura/serve/refusal.h"
+#include "neura/serve/error_response.h"
 
 namespace neura {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cerrno>
 
+#include "neura/serve/error_response.h"
 #include "neura/serve/listener.h"
 #include "neura/serve/message.h"
-#include "neura/serve/refusal.h"
 #include "tests/serve/client.h"
 #include "tests/serve/models.h"
 

@@ -1,7 +1,7 @@
 // The CPU as a back end: its tables, put together once.
 #include "neura/backend/backend.h"
 
-#include "neura/backend/cpu/targets.h"
+#include "neura/backend/cpu/instruction_sets.h"
 
 namespace neura {
 

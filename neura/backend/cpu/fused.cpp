@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "neura/backend/backend.h"
-#include "neura/backend/cpu/stream.h"
+#include "neura/backend/cpu/streaming_store.h"
 #include "neura/core/parallel.h"
 
 namespace neura {

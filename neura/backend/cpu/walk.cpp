@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "neura/backend/backend.h"
-#include "neura/backend/cpu/pack.h"
-#include "neura/backend/cpu/stream.h"
+#include "neura/backend/cpu/line_packing.h"
+#include "neura/backend/cpu/streaming_store.h"
 #include "neura/backend/kernels/join.h"
 #include "neura/backend/plan.h"
 #include "neura/core/parallel.h"

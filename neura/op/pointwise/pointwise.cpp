@@ -10,7 +10,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/op/border.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/pointwise_number.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"

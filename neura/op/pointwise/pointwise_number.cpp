@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "neura/core/scalar_range.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 
 namespace neura {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "neura/op/pointwise/declare_rows.h"
+#include "neura/op/pointwise/row_literals.h"
 
 namespace neura {
 

@@ -3,7 +3,7 @@
 #include "neura/core/parallel.h"
 #include "neura/core/pending.h"
 #include "neura/op/border.h"
-#include "neura/op/extended.h"
+#include "neura/op/extension_call.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <complex>
 
+#include "neura/backend/host_values.h"
 #include "neura/backend/kernels/join.h"
-#include "neura/backend/made_on_cpu.h"
 #include "neura/core/parallel.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create_common.h"

@@ -1,7 +1,7 @@
 // tril_indices and triu_indices.
 #include <algorithm>
 
-#include "neura/backend/made_on_cpu.h"
+#include "neura/backend/host_values.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create_common.h"
 

@@ -1,7 +1,7 @@
 #include "neura/ops/nn/functions.h"
 
+#include "neura/op/call_error.h"
 #include "neura/op/cast_scope.h"
-#include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/einsum.h"
 #include "neura/ops/shape/view.h"

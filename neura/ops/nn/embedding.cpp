@@ -4,7 +4,7 @@
 
 #include "neura/backend/kernels/embedding.h"
 #include "neura/core/error_details.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "neura/core/error_details.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/attention.h"
 #include "neura/ops/nn/softmax.h"

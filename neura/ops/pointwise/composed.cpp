@@ -7,7 +7,7 @@
 #include "neura/core/scalar_range.h"
 #include "neura/core/state.h"
 #include "neura/core/wrapped.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/overwrite.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/ops/create/copy.h"

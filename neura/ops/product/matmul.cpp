@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "neura/op/call_error.h"
 #include "neura/op/cast_scope.h"
-#include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/product/matmul_ops.h"
 #include "neura/ops/reduce/reduce.h"

@@ -1,6 +1,6 @@
 #include "neura/ops/reduce/hash.h"
 
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::audio {

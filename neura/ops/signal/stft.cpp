@@ -4,8 +4,8 @@
 
 #include "neura/core/checked_int.h"
 #include "neura/core/wrapped.h"
+#include "neura/op/call_error.h"
 #include "neura/op/cast_scope.h"
-#include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"

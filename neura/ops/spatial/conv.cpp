@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/core/checked_int.h"
+#include "neura/op/call_error.h"
 #include "neura/op/cast_scope.h"
-#include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/shape/view.h"
 #include "neura/ops/spatial/conv_ops.h"

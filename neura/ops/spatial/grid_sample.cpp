@@ -4,7 +4,7 @@
 
 #include "neura/backend/kernels/pool.h"
 #include "neura/core/checked_int.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"

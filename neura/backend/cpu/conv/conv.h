@@ -1,7 +1,7 @@
 // Convolution of float and double as a product with patches that are gathered on the way: a few rows or columns of the
 // matrix of patches exist at a time, in the cache.
 #pragma once
-#include "neura/backend/cpu/share.h"
+#include "neura/backend/cpu/parallel_units.h"
 #include "neura/backend/kernels/conv.h"
 
 namespace neura {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/backend/cpu/conv/conv.h"
-#include "neura/backend/cpu/conv/direct.h"
-#include "neura/backend/cpu/product/product.h"
+#include "neura/backend/cpu/conv/conv_direct.h"
+#include "neura/backend/cpu/product/gemm_batched.h"
 
 namespace neura {
 namespace {
@@ -28,10 +28,11 @@ template <class T> class InputGradient {
     panel_ = round16(parts(block_, kernels_.width) * kernels_.width * filters_);
     const int64_t image = PaddedImage<T>(s_, channels).space(), rows = round16(rows_ * block_);
     const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(s_.patch());
-    share<T>(c, s_.n * s_.groups * cuts_, image + panel_ + rows + segment_space<T>(), work, [&](int64_t u, T* space) {
-      part(u / cuts_ / s_.groups, u / cuts_ % s_.groups, u % cuts_, space, space + image, space + image + panel_,
-           reinterpret_cast<Segment*>(space + image + panel_ + rows));
-    });
+    parallel_units<T>(c, s_.n * s_.groups * cuts_, image + panel_ + rows + segment_space<T>(), work,
+                      [&](int64_t u, T* space) {
+                        part(u / cuts_ / s_.groups, u / cuts_ % s_.groups, u % cuts_, space, space + image,
+                             space + image + panel_, reinterpret_cast<Segment*>(space + image + panel_ + rows));
+                      });
   }
 
  private:
@@ -116,14 +117,14 @@ template <class T> class WeightGradient {
     const int64_t panel = round16(parts(filters_, kernels_.width) * kernels_.width * block_ * images_);
     const int64_t rows = 2 * round16(rows_ * pitch_ + kPatchSlack / int64_t(sizeof(T)));  // gathered, packed
     const double work = double(s_.n) * double(s_.filters) * double(s_.out_size()) * double(patch_);
-    share<T>(c, sums_ * s_.groups * cuts_, images_ * image_.space() + panel + rows + segment_space<T>(), work,
-             [&](int64_t u, T* space) {
-               const int64_t sum = u / cuts_ / s_.groups, g = u / cuts_ % s_.groups;
-               part(sum, g, u % cuts_, space, space + images_ * image_.space(),
-                    space + images_ * image_.space() + panel,
-                    reinterpret_cast<Segment*>(space + images_ * image_.space() + panel + rows),
-                    sums + sum * elements + g * patch_ * filters_);
-             });
+    parallel_units<T>(c, sums_ * s_.groups * cuts_, images_ * image_.space() + panel + rows + segment_space<T>(), work,
+                      [&](int64_t u, T* space) {
+                        const int64_t sum = u / cuts_ / s_.groups, g = u / cuts_ % s_.groups;
+                        part(sum, g, u % cuts_, space, space + images_ * image_.space(),
+                             space + images_ * image_.space() + panel,
+                             reinterpret_cast<Segment*>(space + images_ * image_.space() + panel + rows),
+                             sums + sum * elements + g * patch_ * filters_);
+                      });
     add_up(sums, elements);
   }
 
@@ -135,7 +136,7 @@ template <class T> class WeightGradient {
     image_.offsets(offsets);
     const int64_t size = s_.out_size();
     const double work = double(s_.n) * double(s_.filters) * double(size) * double(patch_) * 4;
-    share<T>(c, sums_ * s_.groups, image_.space() + segment_space<T>(), work, [&](int64_t u, T* image) {
+    parallel_units<T>(c, sums_ * s_.groups, image_.space() + segment_space<T>(), work, [&](int64_t u, T* image) {
       Segment* const segments = reinterpret_cast<Segment*>(image + image_.space());
       T* const to = sums + u / s_.groups * elements + u % s_.groups * filters_ * patch_;
       std::fill_n(to, filters_ * patch_, T(0));

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "neura/backend/cpu/conv/conv.h"
-#include "neura/backend/cpu/conv/direct.h"
-#include "neura/backend/cpu/product/product.h"
+#include "neura/backend/cpu/conv/conv_direct.h"
+#include "neura/backend/cpu/product/gemm_batched.h"
 
 namespace neura {
 namespace {
@@ -85,7 +85,7 @@ template <class T> class Forward {
     const int64_t panel = at_once_ * sliver_space_ + (kPatchSlack / int64_t(sizeof(T)) + 15) / 16 * 16;
     const int64_t space = panel + at_once_ * kernels_.width * int64_t(sizeof(Segment) / sizeof(T));
     const double work = double(count) * double(s_.filters) * double(s_.out_size()) * double(patch_);
-    share<T>(c, runs * s_.groups * cuts, space, work, [&](int64_t unit, T* workspace) {
+    parallel_units<T>(c, runs * s_.groups * cuts, space, work, [&](int64_t unit, T* workspace) {
       const int64_t cut = unit % cuts, g = unit / cuts % s_.groups, begin = unit / cuts / s_.groups * run_size;
       const int64_t end = std::min(all, begin + run_size);
       const Part filters{g, part_begin(row_parts_, cuts, cut), part_begin(row_parts_, cuts, cut + 1)};
@@ -98,7 +98,7 @@ template <class T> class Forward {
     const int64_t size = s_.out_size(), blocks = parts(size, kConvPixels), rows = s_.group_filters();
     const double work = double(s_.n) * double(s_.filters) * double(size) * double(patch_) * 4;
     const int64_t space = image_.space() + kConvPixels * int64_t(sizeof(Segment) / sizeof(T));
-    share<T>(c, s_.n * s_.groups, space, work, [&](int64_t unit, T* image) {
+    parallel_units<T>(c, s_.n * s_.groups, space, work, [&](int64_t unit, T* image) {
       const int64_t n = unit / s_.groups, g = unit % s_.groups;
       image_.load(x_ + (n * s_.channels + g * s_.group_channels()) * s_.in_size(), 0, s_.group_channels(), image);
       Segment* const segments = reinterpret_cast<Segment*>(image + image_.space());

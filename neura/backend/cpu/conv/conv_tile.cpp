@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/conv/conv_tile.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "neura/backend/cpu/pairs.h"
+#include "neura/backend/cpu/arm32_double.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {

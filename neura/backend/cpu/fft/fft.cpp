@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "neura/backend/cpu/fft/fft_job.h"
-#include "neura/backend/cpu/fft/fft_line.h"
-#include "neura/backend/cpu/fft/fft_near.h"
+#include "neura/backend/cpu/fft/fft_four_step.h"
+#include "neura/backend/cpu/fft/fft_dense.h"
 
 namespace neura {
 namespace {
@@ -163,7 +163,7 @@ template <class T> void as_lines(Context& c, const FftJob<T>& job) {
 }
 
 template <class T> void run(Context& c, const FftJob<T>& job) {
-  if (const FftNear<T> near(job); near) return near.run(c);
+  if (const FftDense<T> near(job); near) return near.run(c);
   const FftPlan<T>& plan = *job.plan;
   const int lanes = fft_kernels_of<T>().lanes;
   const bool fills = job.kind == FftKind::complex && !plan.inner && job.step_in == 2 && job.step_out == 2 &&
@@ -199,10 +199,10 @@ template <class T> class Jobs {
  private:
   bool by_images(Context& c) const {
     if (jobs_.size() < 2 || images_ < get_num_threads() || !small_) return false;
-    std::vector<FftNear<T>> all;
+    std::vector<FftDense<T>> all;
     int64_t space = 0, work = 0;
     for (const FftJob<T>& job : jobs_) {
-      const FftNear<T>& near = all.emplace_back(job);
+      const FftDense<T>& near = all.emplace_back(job);
       if (!near) return false;
       space = std::max(space, near.space()), work += near.work() * (near.units() / images_);
     }
@@ -211,7 +211,7 @@ template <class T> class Jobs {
     parallel_for(images_, kSerial / work + 1, [&](int64_t image, int64_t end) {
       const int slot = slots.take();
       for (; image < end; ++image)
-        for (const FftNear<T>& near : all) {
+        for (const FftDense<T>& near : all) {
           const int64_t each = near.units() / images_;
           near.run(image * each, (image + 1) * each, spaces + slot * space);
         }

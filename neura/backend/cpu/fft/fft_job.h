@@ -1,7 +1,7 @@
 // The lines of one dimension of one call.
 #pragma once
 #include "neura/backend/cpu/fft/fft_tile.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 #include "neura/backend/kernels/fft.h"
 
 namespace neura {

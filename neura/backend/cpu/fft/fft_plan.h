@@ -13,7 +13,7 @@ inline constexpr int kFftLargestRadix = 31;  // a length with a larger prime fac
 // exp(-2 pi i k / n) with an error of at most the last bit; k is not negative.
 std::complex<double> unit_root(std::int64_t k, std::int64_t n);
 
-// Passes over lines that stay side by side (fft_short.h); factors of each pass in turn.
+// Passes over lines that stay side by side (fft_interleaved.h); factors of each pass in turn.
 inline constexpr std::int64_t kFftBlock = 8;
 template <class T> struct FftSteps {
   std::vector<int> radices;

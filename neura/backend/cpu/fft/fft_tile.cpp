@@ -14,9 +14,9 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
-#include "neura/backend/cpu/fft/fft_square.h"
+#include "neura/backend/cpu/fft/fft_transpose.h"
 #include "neura/backend/cpu/fft/fft_pass.h"
-#include "neura/backend/cpu/fft/fft_move.h"
+#include "neura/backend/cpu/fft/fft_load_store.h"
 
 template <class T> FftTile<T> passes(const FftPlan<T>& plan, FftTile<T> a, FftTile<T> b) {
   int64_t m = plan.n, s = lanes_of<T>();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 
 namespace neura {
 namespace {

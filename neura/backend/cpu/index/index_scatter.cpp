@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "neura/backend/cpu/index/index_read.h"
-#include "neura/backend/cpu/stream.h"
+#include "neura/backend/cpu/streaming_store.h"
 #include "neura/core/parallel.h"
 
 namespace neura::grid_index {

@@ -1,9 +1,9 @@
-#include "neura/backend/cpu/arange.h"
+#include "neura/backend/cpu/create/arange.h"
 
 #include <utility>
 
 #include "neura/backend/cpu/index/join_walk.h"
-#include "neura/backend/cpu/stream.h"
+#include "neura/backend/cpu/streaming_store.h"
 #include "neura/core/parallel.h"
 
 namespace neura {

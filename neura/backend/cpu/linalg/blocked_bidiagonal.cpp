@@ -3,7 +3,7 @@
 // matrix and a vector each, then the matrix is updated for all of them at once: a - V Y^T - X U^T.
 #include "neura/backend/cpu/linalg/reflectors.h"
 #include "neura/backend/cpu/linalg/spectral.h"
-#include "neura/backend/cpu/linalg/steps.h"
+#include "neura/backend/cpu/linalg/parallel_steps.h"
 
 namespace neura::blocked {
 namespace {
@@ -158,7 +158,7 @@ template <class T> class Bidiagonal {
   const Sides<T>& s_;
   Matrix<T> left_{}, right_{}, partial_{};  // V and X, Y and U of the panel, by rows
   T* inner_;
-  const SweepKernels<T>& kernels_ = sweep_kernels<T>();
+  const MatvecKernels<T>& kernels_ = matvec_kernels<T>();
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Cholesky factorisation by blocks.
 #include "neura/backend/cpu/linalg/blocked.h"
-#include "neura/backend/cpu/linalg/steps.h"
+#include "neura/backend/cpu/linalg/parallel_steps.h"
 
 namespace neura::blocked {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "neura/backend/cpu/linalg/blocked.h"
-#include "neura/backend/cpu/linalg/steps.h"
+#include "neura/backend/cpu/linalg/parallel_steps.h"
 
 namespace neura::blocked {
 namespace {

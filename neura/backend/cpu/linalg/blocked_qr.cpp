@@ -1,6 +1,6 @@
 // QR by blocks of Householder reflectors.
 #include "neura/backend/cpu/linalg/reflectors.h"
-#include "neura/backend/cpu/linalg/steps.h"
+#include "neura/backend/cpu/linalg/parallel_steps.h"
 
 namespace neura::blocked {
 namespace {

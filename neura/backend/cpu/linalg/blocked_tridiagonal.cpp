@@ -3,7 +3,7 @@
 // of the matrix and a vector each, then the matrix is updated for all of them at once: a - V W^T - W V^T.
 #include "neura/backend/cpu/linalg/reflectors.h"
 #include "neura/backend/cpu/linalg/spectral.h"
-#include "neura/backend/cpu/linalg/steps.h"
+#include "neura/backend/cpu/linalg/parallel_steps.h"
 
 namespace neura::blocked {
 namespace {
@@ -132,7 +132,7 @@ template <class T> class Tridiagonal {
   const Matrix<T> a_, v_;
   T *const d_, *const e_, *const tau_;
   T *panel_, *partial_, *inner_;
-  const SweepKernels<T>& kernels_ = sweep_kernels<T>();
+  const MatvecKernels<T>& kernels_ = matvec_kernels<T>();
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <new>
 
 #include "neura/backend/cpu/linalg/lapack_routines.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
-#include "neura/backend/cpu/refuse.h"
+#include "neura/backend/cpu/rowwise.h"
+#include "neura/backend/cpu/unsupported_dtype.h"
 #include "neura/backend/kernels/linalg.h"
 
 namespace neura::batched {

@@ -6,7 +6,7 @@
 
 #include "neura/backend/cpu/linalg/blocked.h"
 #include "neura/backend/cpu/linalg/lapack_routines.h"
-#include "neura/backend/cpu/linalg/sweep.h"
+#include "neura/backend/cpu/linalg/matvec.h"
 
 namespace neura::blocked {
 

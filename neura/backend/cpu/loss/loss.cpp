@@ -3,7 +3,7 @@
 #include "neura/backend/kernels/loss.h"
 
 #include "neura/backend/cpu/loss/loss_lines.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 
 namespace neura {
 namespace {

@@ -1,6 +1,6 @@
 // Losses that are a function of input and target element by element, summed as they are made.
 #include "neura/backend/cpu/loss/loss_lines.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 
 namespace neura {
 namespace {

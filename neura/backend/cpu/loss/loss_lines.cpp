@@ -8,7 +8,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace neura {
 namespace HWY_NAMESPACE {
-#include "neura/backend/cpu/norm/norm_batch.h"
+#include "neura/backend/cpu/lanes.h"
 
 template <class N, class T> void log_sum(const T* x, std::int64_t n, T* most, T* log_of_sum) {
   using L = Lanes<N>;

@@ -6,7 +6,7 @@
 
 #include "neura/backend/cpu/norm/norm_channels.h"
 #include "neura/backend/cpu/norm/norm_lines.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 
 namespace neura {
 namespace {

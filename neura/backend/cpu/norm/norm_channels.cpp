@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "neura/backend/cpu/norm/norm_lines.h"
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 #include "neura/core/scalar.h"
 
 namespace neura {

@@ -10,7 +10,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace neura {
 namespace HWY_NAMESPACE {
-#include "neura/backend/cpu/norm/norm_batch.h"
+#include "neura/backend/cpu/lanes.h"
 
 // K sums of a long row, f(i, part, sums) adding to them: registers within a piece, a double from piece to piece. Single
 // sums in float lose a digit at 10^5.

@@ -2,7 +2,7 @@
 // Where the dimension is not the last, a vector of neighbouring columns takes the place of a number.
 #include "neura/backend/cpu/norm/softmax.h"
 
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 #include "neura/backend/number/prelude.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "neura/backend/cpu/norm/softmax.cpp"
@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace neura {
 namespace HWY_NAMESPACE {
-#include "neura/backend/cpu/norm/norm_batch.h"
+#include "neura/backend/cpu/lanes.h"
 
 // Zeros in place of the softmax of nothing but -inf? A NaN may have hidden from the maximum.
 template <class T> bool hidden(const T* x, T most, std::int64_t n, std::int64_t stride) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/backend/cpu/norm/softmax.h"
-#include "neura/backend/cpu/product/product.h"
-#include "neura/backend/cpu/share.h"
+#include "neura/backend/cpu/product/gemm_batched.h"
+#include "neura/backend/cpu/parallel_units.h"
 
 namespace neura {
 namespace {
@@ -33,7 +33,7 @@ template <class T> class Attention {
   void forward(Context& c, T* y) const {
     const int64_t panel = wide(keys_) * size_;
     const int64_t rows = panel + wide(values_) * keys_, scores = rows + round16(block_ * size_);
-    share<T>(c, heads_.count() * parts_, scores + block_ * pitch_, work(2), [&](int64_t unit, T* space) {
+    parallel_units<T>(c, heads_.count() * parts_, scores + block_ * pitch_, work(2), [&](int64_t unit, T* space) {
       const Head h = head(unit / parts_);
       kernels_.pack_b(h.k, k_.column, k_.row, size_, keys_, space);
       kernels_.pack_b(h.v, v_.row, v_.column, keys_, values_, space + panel);
@@ -52,7 +52,7 @@ template <class T> class Attention {
     const int64_t count = heads_.count(), more = count * (parts_ - 1);  // partial sums beside the results
     T* const partial = c.scratch_of<T>(more * keys_ * (size_ + values_));
     const Space at(*this);
-    share<T>(c, count * parts_, at.end, work(5), [&](int64_t unit, T* space) {
+    parallel_units<T>(c, count * parts_, at.end, work(5), [&](int64_t unit, T* space) {
       const int64_t n = unit / parts_, part = unit % parts_;
       T* const sums = partial + (n * (parts_ - 1) + part - 1) * keys_ * (size_ + values_);
       gradients(n, part, space, at, gq + n * queries_ * size_, part ? sums : gk + n * keys_ * size_,

@@ -8,7 +8,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "neura/backend/cpu/pairs.h"
+#include "neura/backend/cpu/arm32_double.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace neura {
@@ -207,7 +207,7 @@ template <class T> void block(const GemmBlock<T>& g) {
   }
 }
 
-#include "neura/backend/cpu/square.h"
+#include "neura/backend/cpu/transpose_square.h"
 
 // Lines of consecutive k, `stride` apart, side by side: to[p * step + i] = from[i * stride + p]. Whole vectors are
 // written where they end within `room`: what is too much behind one p is overwritten by the next.

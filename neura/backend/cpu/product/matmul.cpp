@@ -5,10 +5,10 @@
 #include <type_traits>
 
 #include "neura/backend/cpu/split_complex.h"
-#include "neura/backend/cpu/product/integer.h"
-#include "neura/backend/cpu/product/product.h"
-#include "neura/backend/cpu/product/sparse.h"
-#include "neura/backend/cpu/recurrent/recurrence.h"
+#include "neura/backend/cpu/product/int8_product.h"
+#include "neura/backend/cpu/product/gemm_batched.h"
+#include "neura/backend/cpu/product/sparse_product.h"
+#include "neura/backend/cpu/recurrent/recurrent.h"
 
 namespace neura {
 namespace {

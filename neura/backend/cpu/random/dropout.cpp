@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "neura/backend/cpu/norm/norm_rows.h"
+#include "neura/backend/cpu/rowwise.h"
 #include "neura/backend/cpu/random/random_lines.h"
 
 namespace neura {

@@ -16,7 +16,7 @@ namespace neura {
 namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
-#include "neura/backend/cpu/reduce/reduce_pack.h"
+#include "neura/backend/cpu/reduce/reduce_vector.h"
 
 constexpr DTypeSet reals = bit(DType::float32) | bit(DType::float64);
 constexpr DTypeSet parts = reals | dtypes::complexes;

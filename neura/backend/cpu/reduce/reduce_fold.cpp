@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "neura/backend/cpu/reduce/reduce.h"
-#include "neura/backend/cpu/refuse.h"
+#include "neura/backend/cpu/unsupported_dtype.h"
 #include "neura/core/parallel.h"
 
 namespace neura {

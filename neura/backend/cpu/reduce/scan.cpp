@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "neura/backend/cpu/refuse.h"
+#include "neura/backend/cpu/unsupported_dtype.h"
 #include "neura/core/parallel.h"
 
 namespace neura {

@@ -1,4 +1,4 @@
-// Sampling of images at points. Planes of few channels are read in place (sample_narrow.h). Else a block of points
+// Sampling of images at points. Planes of few channels are read in place (grid_sample_narrow.h). Else a block of points
 // becomes lists of elements and weights once, and a copy is made whose channels are innermost, so that a point reads
 // whole registers of channels. Gradients of an image are summed by one thread per channel: their order is fixed.
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "neura/backend/cpu/split_complex.h"
 #include "neura/backend/cpu/spatial/pool.h"
-#include "neura/backend/cpu/spatial/sample_narrow.h"
+#include "neura/backend/cpu/spatial/grid_sample_narrow.h"
 #include "neura/backend/number/prelude.h"
 
 namespace neura {
@@ -14,7 +14,7 @@ namespace {
 
 using std::int64_t;
 
-#include "neura/backend/number/sampling.h"
+#include "neura/backend/number/grid_sample.h"
 
 using Sizes = SampleSizes;
 constexpr int kPoints = kSamplePoints, kMost = kSampleElements;

@@ -7,7 +7,7 @@
 
 #include "neura/backend/cuda/fft/fft.h"
 #include "neura/backend/cuda/runtime/capture.h"
-#include "neura/backend/cuda/runtime/dynamic.h"
+#include "neura/backend/cuda/runtime/dynamic_library.h"
 #include "neura/backend/cuda/runtime/scratch.h"
 
 namespace neura::cuda {

@@ -1,5 +1,5 @@
 // Moving elements: copies are conversions that convert nothing, triangles are copies with zeros.
-#include "neura/backend/cuda/arange.h"
+#include "neura/backend/cuda/create/arange.h"
 
 #include "neura/backend/cuda/index/index.cuh"
 

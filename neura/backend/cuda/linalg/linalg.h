@@ -8,7 +8,7 @@
 
 namespace neura::cuda {
 
-// Kernels by a warp for each matrix, in place: worth it for small matrices, and for many. linalg_small.cu
+// Kernels by a warp for each matrix, in place: worth it for small matrices, and for many. linalg_small_warp.cu
 inline bool by_warps(const MatrixSizes& b) { return b.most() <= 32 || (b.most() <= 128 && b.count >= 16); }
 // LU of a [m, n]; pivots [min(m, n) + 1] with info
 Failed small_lu(int index, DType, const MatrixSizes&, char* a, std::int32_t* pivots);
@@ -17,7 +17,7 @@ Failed small_householder(int index, DType, const MatrixSizes&, char* a, char* ta
 // q [m, n], of which the first k columns hold reflectors, becomes the first n columns of their product; k <= n <= m
 Failed small_reflect(int index, DType, const MatrixSizes&, std::int64_t k, char* q, const char* tau);
 
-// Kernels by a thread for each matrix, in place: worth it for many tiny ones. linalg_tiny.cu
+// Kernels by a thread for each matrix, in place: worth it for many tiny ones. linalg_small_thread.cu
 inline bool by_threads(const MatrixSizes& b) { return b.rows == b.columns && b.rows <= 8 && b.count >= 32; }
 Failed tiny_lu(int index, DType, const MatrixSizes&, char* a, std::int32_t* pivots);
 // x [n, k] of its result; without b, the inverse

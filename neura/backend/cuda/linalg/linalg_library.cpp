@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "neura/backend/cuda/runtime/capture.h"
-#include "neura/backend/cuda/runtime/dynamic.h"
+#include "neura/backend/cuda/runtime/dynamic_library.h"
 
 namespace neura::cuda::solver {
 

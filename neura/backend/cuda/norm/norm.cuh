@@ -1,7 +1,7 @@
-// Normalisation of rows as an operation of rows.cuh.
+// Normalisation of rows as an operation of rowwise.cuh.
 #pragma once
 #include "neura/backend/cuda/norm/norm.h"
-#include "neura/backend/cuda/pointwise/row_launch.cuh"
+#include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 
 namespace neura::cuda {
 

@@ -1,7 +1,7 @@
 // What the files of the normalisations share: weights as kernels read them, and the entries of their table.
 #pragma once
 #include "neura/backend/cuda/operands.h"
-#include "neura/backend/cuda/pointwise/rows.h"
+#include "neura/backend/cuda/rowwise/rowwise.h"
 #include "neura/backend/kernels/norm.h"
 
 namespace neura::cuda {

@@ -1,6 +1,6 @@
-// batch_norm and the sums over channels as operations of rows.cuh: a row is a channel of [N, C, ...], in N pieces.
+// batch_norm and the sums over channels as operations of rowwise.cuh: a row is a channel of [N, C, ...], in N pieces.
 #pragma once
-#include "neura/backend/cuda/columns.cuh"
+#include "neura/backend/cuda/rowwise/rowwise_columns.cuh"
 #include "neura/backend/cuda/norm/norm.cuh"
 
 namespace neura::cuda {

@@ -1,6 +1,6 @@
-// Softmax and its gradient as operations of rows.cuh.
+// Softmax and its gradient as operations of rowwise.cuh.
 #pragma once
-#include "neura/backend/cuda/columns.cuh"
+#include "neura/backend/cuda/rowwise/rowwise_columns.cuh"
 #include "neura/backend/kernels/softmax.h"
 
 namespace neura::cuda {

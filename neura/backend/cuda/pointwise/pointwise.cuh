@@ -1,7 +1,7 @@
 // The one pointwise kernel: a row's formula for one number, over operands of any dtype and stride. Operands that are
 // dense are moved in packs of 16 bytes a thread; all others are found by their strides.
 #pragma once
-#include "neura/backend/cuda/pointwise/dense.cuh"
+#include "neura/backend/cuda/pointwise/busy.cuh"
 #include "neura/backend/cuda/runtime/launch.h"
 
 namespace neura::cuda {

@@ -3,7 +3,7 @@
 #include <cublasLt.h>
 #include <dlfcn.h>
 
-#include "neura/backend/cuda/runtime/dynamic.h"
+#include "neura/backend/cuda/runtime/dynamic_library.h"
 
 namespace neura::cuda {
 

@@ -3,7 +3,7 @@
 
 #include "neura/backend/cuda/pointwise/execute.h"
 #include "neura/backend/cuda/product/matmul_lt.h"
-#include "neura/backend/cuda/recurrent/recurrence.h"
+#include "neura/backend/cuda/recurrent/recurrent.h"
 
 namespace neura::cuda {
 namespace {

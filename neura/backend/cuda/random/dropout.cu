@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "neura/backend/cuda/random/philox.cuh"
-#include "neura/backend/cuda/pointwise/row_launch.cuh"
+#include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 
 namespace neura::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // Sums over rows of halves: eight columns a thread, whose 16 bytes of eight rows are under way together. One by one, as
 // fold_columns reads them, halves are too small for the memory's speed.
-#include "neura/backend/cuda/pointwise/row_launch.cuh"
+#include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 #include "neura/backend/cuda/reduce/reduce.h"
 #include "neura/backend/cuda/runtime/scratch.h"
 

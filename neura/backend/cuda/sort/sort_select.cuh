@@ -154,7 +154,7 @@ template <class K> __device__ void write_few(const SortCall& r, std::uint32_t li
   if (t < r.room) put(r, line, t, mine.place());
 }
 
-// Of lines of any length; sort_digits.cu.
+// Of lines of any length; sort_select_long.cu.
 template <class K> Failed select_long(int index, const SortCall&, cudaStream_t);
 
 }  // namespace neura::cuda

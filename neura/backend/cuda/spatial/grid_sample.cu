@@ -10,7 +10,7 @@ namespace neura::cuda {
 namespace {
 
 using std::int64_t;
-#include "neura/backend/number/sampling.h"
+#include "neura/backend/number/grid_sample.h"
 
 struct Sizes {
   GridSampling s;

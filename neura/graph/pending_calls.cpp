@@ -1,0 +1,345 @@
+#include "neura/graph/pending_calls.h"
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstring>
+#include <unordered_map>
+
+#include "neura/core/interpreter.h"
+#include "neura/core/state.h"
+#include "neura/graph/fused.h"
+#include "neura/graph/passes.h"
+#include "neura/ops/create/copy.h"
+
+namespace neura::graph {
+namespace {
+
+constexpr std::size_t kMostCalls = 128, kMostPlans = 512, kMostIdle = 16;
+constexpr ValueId kMade = ValueId{1} << 31;
+
+struct Shared {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const Plan>> plans;
+  Explanation done;
+  std::vector<std::shared_ptr<Stream>> idle;
+};
+Shared& shared() {
+  static Shared* const s = new Shared;  // windows may outlive static objects
+  return *s;
+}
+std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
+  std::uint64_t h = 0x9e3779b97f4a7c15;
+  for (const std::uint64_t w : words) h = (h ^ w) * 0xff51afd7ed558ccd, h ^= h >> 32;
+  return h;
+}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Kernels run as in eager mode, independent of the caller's modes.
+struct Plain {
+  const std::uint32_t active = state.active;
+  Plain() { state.active = kNoGrad; }
+  Plain(const Plain&) = delete;
+  ~Plain() { state.active = active; }
+};
+
+bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
+
+}  // namespace
+
+Explanation explanation() {
+  const std::lock_guard hold(shared().mutex);
+  return shared().done;
+}
+void forget_plans() {
+  const std::lock_guard hold(shared().mutex);
+  shared().plans.clear();
+}
+void reset_explanation() {
+  const std::lock_guard hold(shared().mutex);
+  shared().done = {};
+}
+
+void Waiting::keep() {
+  const std::shared_ptr<Stream> s = stream;
+  const Stream::Lock lock = s->lock();
+  s->run("a value is read");
+}
+void Waiting::forgotten() {
+  while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
+  storage = nullptr;
+  busy.clear(std::memory_order_release);
+}
+Ref<Storage> Waiting::hold() {
+  while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
+  Ref<Storage> held;
+  if (storage) {
+    std::uint32_t count = storage->count.load(std::memory_order_relaxed);
+    while (count && !storage->count.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) {
+    }
+    if (count) held = Ref<Storage>::adopt(storage);
+  }
+  busy.clear(std::memory_order_release);
+  return held;
+}
+
+std::shared_ptr<Stream> Stream::make() {
+  const std::lock_guard hold(shared().mutex);
+  auto& idle = shared().idle;
+  if (idle.empty()) return std::make_shared<Stream>();
+  std::shared_ptr<Stream> s = std::move(idle.back());
+  idle.pop_back();
+  return s;
+}
+void Stream::put_back(std::shared_ptr<Stream> s) {
+  if (s.use_count() != 1 || !s->empty()) return;
+  const std::lock_guard hold(shared().mutex);
+  if (shared().idle.size() < kMostIdle) shared().idle.push_back(std::move(s));
+}
+
+Stream::Lock Stream::lock() {
+  Lock l(mutex_, std::try_to_lock);
+  if (l) return l;
+  const GilRelease waits(true);
+  l.lock();
+  return l;
+}
+
+// Its bytes are shared until they are written (copy on write), so that they are kept for the calls that wait.
+std::optional<ValueId> Stream::outside(const TensorImpl* t) {
+  Storage* s = t->storage;
+  for (std::size_t i = outside_.size(); i-- > 0 && !s->exposed;) {  // by a pointer it may be written unseen
+    const Outside& o = outside_[i];
+    if (o.storage.get() == s && o.version == s->version && same(o.tensor.spec(), t->spec)) return ValueId(i);
+  }
+  const bool alone = s->sharing.load(std::memory_order_acquire) == Storage::alone;
+  Storage* mine = s->lazy_clone();
+  const bool shares = mine;
+  if (!mine) {
+    if (!s->device.is_cpu() || s->bytes > std::size_t{1} << 14) return {};
+    mine = Storage::make(s->bytes, s->device);
+    std::memcpy(mine->data, s->data, s->bytes);
+  }
+  Tensor tensor(Ref<TensorImpl>::adopt(TensorImpl::make(t->spec, mine)));
+  outside_.push_back({Ref<Storage>::share(s), s->version, std::move(tensor), shares && alone});
+  return ValueId(outside_.size() - 1);
+}
+
+ValueId Stream::waiting(const TensorImpl* t) const {
+  const Ref<Promise> p = promise_of(t->storage);
+  const auto* mine = static_cast<const Waiting*>(p.get());
+  if (!mine || mine->stream.get() != this || !same(calls_[mine->call].result, t->spec)) return kNoValue;
+  return kMade | ValueId(mine->call);
+}
+
+bool Stream::operands(const Call& c) {
+  if (calls_.size() >= kMostCalls) run("many calls wait");
+  const std::size_t first = args_.size();
+  const auto value = [&](TensorImpl* t) -> std::optional<ValueId> {
+    if (!is_promise(t->storage)) return outside(t);
+    const ValueId made = waiting(t);
+    return made == kNoValue ? std::nullopt : std::optional(made);
+  };
+  for (int i = 0; i < c.inputs; ++i) {
+    const Operand& o = c.in[i];
+    if (o.is_scalar()) {
+      args_.emplace_back(o.scalar);
+    } else if (!o.is_tensor()) {
+      args_.emplace_back();
+    } else if (const auto v = value(o.tensor)) {
+      args_.emplace_back(*v);
+    } else {
+      args_.resize(first);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Stream::push(const Call& c, const Spec& result, Ref<Waiting> promise) {
+  const auto* attributes = static_cast<const double*>(c.op);
+  calls_.push_back({c.row, {}, args_.size() - std::size_t(c.inputs), c.inputs, result, std::move(promise)});
+  for (int i = 0; i < c.row->attributes.count; ++i) calls_.back().attributes[i] = attributes[i];
+  some_ = true;
+}
+
+Tensor Stream::add(const Call& c, const Spec& result) {
+  const Ref<Waiting> promise = Ref<Waiting>::adopt(new Waiting(shared_from_this(), calls_.size()));
+  Storage* s = promise_bytes(result.bytes(), result.device, Ref<Promise>(promise));
+  promise->storage = s;
+  Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(result, s)));
+  t.impl()->spec.offset = 0;
+  t.impl()->inference = state.active & kInference;
+  push(c, result, promise);
+  return t;
+}
+
+// The memory's bytes are those of the later call; the earlier one may still be read by calls between them.
+bool Stream::rewrite(const Call& c, const Spec& result) {
+  TensorImpl* out = c.out[0].impl();
+  const ValueId before = waiting(out);
+  if (before == kNoValue) return false;
+  Ref<Waiting> promise = std::move(calls_[before & ~kMade].promise);
+  promise->call = calls_.size();
+  push(c, result, std::move(promise));
+  out->storage->count_write(c.row, out->unversioned);
+  return true;
+}
+
+Program Stream::program(const std::vector<std::size_t>& wanted) const {
+  Program p;
+  const auto id = [&](ValueId v) { return v & kMade ? ValueId(outside_.size() + (v & ~kMade)) : v; };
+  for (const Outside& o : outside_) p.externals.emplace_back(), p.values.push_back(o.tensor.spec());
+  for (const Waits& w : calls_) {
+    Node n;
+    n.row = w.row, n.op = std::make_shared<OpMemory>(*w.row, w.attributes);
+    for (int i = 0; i < w.inputs; ++i) {
+      const Arg& a = args_[w.first + std::size_t(i)];
+      n.in.push_back(a.is_value() ? Arg(id(a.id)) : a);
+    }
+    n.out = {ValueId(p.values.size())};
+    p.values.push_back(w.result), p.nodes.push_back(std::move(n));
+  }
+  for (const std::size_t w : wanted) p.outputs.push_back(ValueId(outside_.size() + w));
+  return optimized(without_dead(p));
+}
+
+// All that a plan depends on.
+void Stream::write_key(const std::vector<std::size_t>& wanted) {
+  key_.clear();
+  const auto bits = [&](const auto& v) {
+    std::uint64_t word = 0;
+    static_assert(sizeof v <= sizeof word);
+    std::memcpy(&word, &v, sizeof v);
+    key_.push_back(word);
+  };
+  key_.push_back(outside_.size()), key_.push_back(calls_.size());
+  for (const Outside& o : outside_) {
+    const Spec& s = o.tensor.spec();
+    key_.push_back(std::uint64_t(s.device.type) << 32 | std::uint64_t(s.device.index) << 16 |
+                   std::uint64_t(s.dtype) << 8 | s.rank);
+    for (int d = 0; d < s.rank; ++d) bits(s.shape[d]), bits(s.strides[d]);
+  }
+  for (const Waits& w : calls_) {
+    bits(w.row), key_.push_back(std::uint64_t(w.result.dtype));
+    for (int i = 0; i < w.row->attributes.count; ++i) bits(w.attributes[i]);
+    for (int i = 0; i < w.inputs; ++i) {
+      const Arg& a = args_[w.first + std::size_t(i)];
+      key_.push_back(std::uint64_t(a.kind) << 32 | a.id);
+      if (a.kind != Arg::number) continue;
+      key_.push_back(std::uint64_t(a.scalar.category()));
+      bits(a.scalar.real()), bits(a.scalar.category() == Category::floating ? 0 : a.scalar.integer());
+    }
+  }
+  for (const std::size_t w : wanted) key_.push_back(w);
+}
+
+void Stream::clear() {
+  calls_.clear(), args_.clear(), some_ = false;
+  for (Outside& o : outside_) {
+    o.tensor = {};
+    if (o.restores && o.storage->count.load(std::memory_order_acquire) > 1) o.storage->own();
+  }
+  outside_.clear();
+}
+
+Tensor Stream::alone() {
+  const Waits& w = calls_[0];
+  Operand in[kMaxInputs];
+  for (int i = 0; i < w.inputs; ++i) {
+    const Arg& a = args_[w.first + std::size_t(i)];
+    if (a.kind != Arg::absent) in[i] = a.is_value() ? Operand(outside_[a.id].tensor) : Operand(a.scalar);
+  }
+  Tensor out;
+  Call call{w.row, w.attributes, in, w.inputs, &out};
+  proceed(call);
+  return out;
+}
+
+std::shared_ptr<const Plan> Stream::plan(const std::vector<std::size_t>& wanted, Explanation& now) {
+  write_key(wanted);
+  const std::uint64_t hash = hash_of(key_);
+  {
+    const std::lock_guard hold(shared().mutex);
+    const auto at = shared().plans.find(hash);
+    if (at != shared().plans.end() && at->second->key == key_) return ++now.found, at->second;
+  }
+  Plan made{key_, program(wanted), {}};
+  made.last = last_uses(made.program);
+  const auto p = std::make_shared<const Plan>(std::move(made));
+  const std::lock_guard hold(shared().mutex);
+  if (shared().plans.size() >= kMostPlans) shared().plans.clear();
+  shared().plans[hash] = p;
+  return ++now.plans, p;
+}
+
+// As graph::run, of calls that write nothing.
+std::vector<Tensor> Stream::execute(const Plan& plan) {
+  const Program& p = plan.program;
+  values_.resize(p.values.size());
+  struct Clear {
+    std::vector<Tensor>& values;
+    ~Clear() { values.clear(); }
+  } clear{values_};
+  for (std::size_t i = 0; i < outside_.size(); ++i) values_[i] = outside_[i].tensor;
+  for (std::size_t i = 0; i < p.nodes.size(); ++i) {
+    const Node& n = p.nodes[i];
+    operands_.clear();
+    for (const Arg& a : n.in)
+      operands_.push_back(a.is_value()            ? Operand(values_[a.id])
+                          : a.kind == Arg::number ? Operand(a.scalar)
+                                                  : Operand());
+    Tensor out[kMaxOutputs];
+    Call call{n.row, n.op->get(), operands_.data(), int(operands_.size()), out};
+    proceed(call);
+    for (std::size_t k = 0; k < n.out.size(); ++k) values_[n.out[k]] = std::move(out[k]);
+    for (const Arg& a : n.in)
+      if (a.is_value() && plan.last[a.id] == i) values_[a.id] = {};
+  }
+  std::vector<Tensor> results;
+  for (const ValueId v : p.outputs) results.push_back(std::move(values_[v]));
+  return results;
+}
+
+std::vector<Tensor> Stream::compute(const std::vector<std::size_t>& wanted, Explanation& now) {
+  if (calls_.size() == 1) return ++now.ran, std::vector<Tensor>{alone()};
+  const double begin = seconds();
+  const std::shared_ptr<const Plan> p = plan(wanted, now);
+  const double middle = seconds();
+  std::vector<Tensor> results = execute(*p);
+  for (const Node& n : p->program.nodes) ++now.ran, now.fused += n.row == &row_of<Fused>;
+  now.planning = middle - begin, now.running = seconds() - middle;
+  return results;
+}
+
+void Stream::run(const char* why) {
+  if (calls_.empty() || running_) return;
+  running_ = true;
+  struct Done {
+    bool& running;
+    ~Done() { running = false; }
+  } done{running_};
+  const Plain plain;
+  std::vector<Ref<Storage>> held;
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < calls_.size(); ++i)
+    if (Ref<Storage> s = calls_[i].promise ? calls_[i].promise->hold() : Ref<Storage>())
+      held.push_back(std::move(s)), wanted.push_back(i);
+  Explanation now;
+  now.waited = std::int64_t(calls_.size()), now.unread = now.waited - std::int64_t(wanted.size());
+  if (!wanted.empty()) {
+    std::vector<Tensor> results = compute(wanted, now);
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      if (!exclusive(results[i])) results[i] = clone(results[i]);
+      keep_promise(held[i].get(), results[i]);
+    }
+  }
+  clear();
+  const std::lock_guard hold(shared().mutex);
+  Explanation& all = shared().done;
+  all.waited += now.waited, all.unread += now.unread, all.ran += now.ran, all.fused += now.fused;
+  all.plans += now.plans, all.found += now.found, all.planning += now.planning, all.running += now.running;
+  ++all.flushes[why];
+}
+
+}  // namespace neura::graph
