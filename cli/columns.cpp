@@ -153,7 +153,7 @@ Columns learn_columns(const data::Cells& cells, const std::string& target, const
     c.inputs.push_back(std::move(column));
   }
   check<ValueError>(!c.inputs.empty(),
-                    [&] { return "table: expected a column beside \"" + target + "\" to learn from, got none"; });
+                    [&] { return "table: expected a column besides \"" + target + "\" to learn from, got none"; });
   if (!numbers.empty()) notes.push_back("numbers: " + listed(numbers));
   if (!kinds.empty()) notes.push_back("kinds: " + listed(kinds));
   if (!missing.empty()) notes.push_back("cells without a value: " + listed(missing));

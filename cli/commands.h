@@ -59,7 +59,7 @@ struct BenchOptions {
 };
 
 struct DeployOptions {
-  std::string model, output, runner;        // runner: empty, the one beside this program
+  std::string model, output, runner;        // runner: empty, the one next to this program
   std::string source, build, cpu = "avx2";  // of a small program: Neura's sources, a folder, the instruction sets
   std::string target;                       // and another machine, such as arm-linux-gnueabihf
   std::vector<std::string> sizes;           // NAME=N, of an ONNX model

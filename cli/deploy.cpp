@@ -42,12 +42,12 @@ Deployed read(const DeployOptions& o) {
   return d;
 }
 
-// Beside this program, where it was built and where it is installed.
+// Besides this program, where it was built and where it is installed.
 std::string found_runner(const std::string& given) {
   std::string path = given;
   if (path.empty()) path = (fs::read_symlink("/proc/self/exe").parent_path() / "neura-runner").string();
   check<IoError>(fs::is_regular_file(path), [&] {
-    return "deploy: expected the program neura-runner, which a model is put behind, got no file " + path +
+    return "deploy: expected the program neura-runner, to which a model is appended, got no file " + path +
            "; build the target neura_runner, or pass --runner FILE";
   });
   return path;

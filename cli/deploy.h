@@ -18,7 +18,7 @@ struct Deployed {
 // say.
 std::string write_c(const Deployed&, const std::string& folder);
 
-// Compiles what the model calls, from Neura's sources, and gives the program that the model is to be put behind.
+// Compiles what the model calls, from Neura's sources, and gives the program that the model is to be appended to.
 std::string build_small(const Deployed&, const DeployOptions&);
 // Runs the program of DeployOptions::output on some inputs, one for another machine by qemu; ValueError where its
 // answers are not the library's. Gives what to say: nothing, or that it could not be run.

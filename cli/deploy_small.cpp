@@ -60,7 +60,7 @@ bool is_there(const std::string& program, const char* asks = "--version") {
 
 void check_source(const DeployOptions& o) {
   check<ValueError>(!o.source.empty(), [] {
-    return std::string("deploy: expected --source FOLDER beside --small, Neura's sources, got none");
+    return std::string("deploy: expected --source FOLDER with --small, Neura's sources, got none");
   });
   check<ValueError>(fs::is_regular_file(o.source + "/cmake/NeuraSmall.cmake"), [&] {
     return "deploy: expected the folder of Neura's sources as --source, got " + o.source +

@@ -128,7 +128,7 @@ std::string confusion_table(const std::vector<std::string>& classes,
     out += "<tr><th>" + escape(classes[is]);
     for (std::size_t said = 0; said < row.size(); ++said) {
       const double part = all ? double(row[said]) / double(all) : 0;
-      // The eye should find few mistakes beside many hits: their shade grows faster.
+      // The eye should find few mistakes among many hits: their shade grows faster.
       const double shade = is == said ? 0.1 + 0.6 * part : std::min(0.75, 4 * part);
       out += std::string("<td style=\"background: rgba(var(--") + (is == said ? "good" : "bad") + "), " +
              fixed(shade, 3) + ")\" title=\"" + escape(classes[is]) + " taken for " + escape(classes[said]) + ": " +

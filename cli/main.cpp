@@ -113,7 +113,7 @@ void add_others(CLI::App& app, Commands& c) {
   eval->add_option("DATA", c.eval.data,
                    "What to test with, of the kind that the run was given (default: what it held back)");
   auto* page = eval->add_option("--report", c.eval.report, "Write a page about the run, HTML");
-  eval->add_option("--compare", c.eval.compare, "Another run's folder, whose losses the page shows beside")
+  eval->add_option("--compare", c.eval.compare, "Another run's folder, whose losses the page shows next to these")
       ->needs(page);
   add_device(eval, c.eval.device);
   add_threads(eval, c);
@@ -202,7 +202,7 @@ void add_models(CLI::App& app, Commands& c) {
       ->check(CLI::Range(13, 24));
   exporting
       ->add_option("--weights", c.exported.weights,
-                   "inside the file; in OUTPUT.data; in a safetensors file beside it; auto: inside up to 1.9 GB")
+                   "inside the file; in OUTPUT.data; in a safetensors file next to it; auto: inside up to 1.9 GB")
       ->check(CLI::IsMember({"auto", "inside", "data", "safetensors"}));
   exporting->add_option("--batch", c.exported.batch, "Of a run, how many items a file .neura takes at once (default 1)")
       ->check(CLI::Range(1, 65536).description(""));

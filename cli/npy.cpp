@@ -24,7 +24,7 @@ constexpr std::size_t kMagicSize = 6, kAlign = 64;
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
   throw FormatError(path + ": expected a .npy file of NumPy, got " + what);
 }
-// What stands behind "'key': " in the header, a Python dictionary.
+// What follows "'key': " in the header, a Python dictionary.
 std::string_view value_of(const std::string& path, std::string_view header, const std::string& key) {
   const std::size_t at = header.find("'" + key + "'");
   if (at == std::string_view::npos) damaged(path, "a header without " + key);

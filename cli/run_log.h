@@ -14,7 +14,7 @@ class RunLog {
   explicit RunLog(const std::string& folder) : path_(folder + "/log.jsonl") {}
   void start() const;              // an empty file
   void read();                     // IoError, FormatError
-  void go_on(std::int64_t steps);  // behind this step: later lines go, in the file too
+  void go_on(std::int64_t steps);  // after this step: later lines go, in the file too
   // At a place in epochs, such as 1.5.
   void add(std::int64_t step, double place, const std::map<std::string, double>& values,
            const std::map<std::string, std::string>& texts = {});

@@ -46,7 +46,7 @@ data::Labelled folder_of(const std::string& root, std::vector<std::string> class
   return data::files_by_class(root, data::picture_endings(), std::move(classes));
 }
 
-std::string part_for_validation(const std::string& root) {  // the folder beside root/train; empty where there is none
+std::string part_for_validation(const std::string& root) {  // the folder next to root/train; empty where there is none
   std::error_code ignored;
   if (!fs::is_directory(root + "/train", ignored)) return {};
   for (const char* name : {"/val", "/valid", "/validation", "/test"})

@@ -1,4 +1,4 @@
-# neura-runner: the program that `neura deploy --executable` puts a model behind. It carries the library, less what a
+# neura-runner: the program that `neura deploy --executable` appends a model to. It carries the library, less what a
 # model of a file .neura does not need and the linker can leave out, and asks a machine for the C library alone.
 set(runner_io neura_io)
 if(TARGET neura_io_static)

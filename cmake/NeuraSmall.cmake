@@ -1,5 +1,5 @@
-# neura-small: the program that neura deploy --small puts a model behind. What the model calls (NEURA_WANTED) decides what
-# is compiled; the linker drops the rest.
+# neura-small: the program that neura deploy --small appends a model to. What the model calls (NEURA_WANTED) decides
+# what is compiled; the linker drops the rest.
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 find_package(Threads REQUIRED)
 if(CMAKE_CROSSCOMPILING)

@@ -7,7 +7,7 @@
 int main() {
   std::printf(
       "# Public functions\n\n"
-      "Made from `neura/surface` by `make docs`: do not edit. Beside these, every row of "
+      "Made from `neura/surface` by `make docs`: do not edit. Besides these, every row of "
       "[operations.md](operations.md) "
       "is a function, a\n"
       "method, an in-place method and takes `out=`. A function that is also a method takes the tensor as `input`; \"in "

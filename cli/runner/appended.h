@@ -1,4 +1,4 @@
-// A model behind a program: the runner's bytes, zeros up to a multiple of 64, the file .neura, and a trailer.
+// A model appended to a program: the runner's bytes, zeros up to a multiple of 64, the file .neura, and a trailer.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ inline bool read_appended(const io::Source& file, Appended& to) {
   file.read(file.size() - sizeof to, &to, sizeof to);
   return std::memcmp(to.magic, kAppended, sizeof to.magic) == 0;
 }
-// What comes behind a runner of that size.
+// What comes after a runner of that size.
 inline std::string behind(std::uint64_t runner, std::string_view model, bool trusted) {
   Appended a{{}, (runner + 63) / 64 * 64, model.size(), trusted};
   std::memcpy(a.magic, kAppended, sizeof a.magic);

@@ -1,4 +1,4 @@
-// The model behind a program, in the form that this program reads.
+// The model appended to a program, in the form that this program reads.
 #pragma once
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What Highway's shared libraries would give a program that has none beside it: which instruction sets this machine
+// What Highway's shared libraries would give a program that has none next to it: which instruction sets this machine
 // has, and sorting. Where Highway is linked otherwise, it is not needed.
 #include "hwy/highway.h"
 

@@ -1,4 +1,4 @@
-// The program that `neura deploy --executable` puts before a model: it runs the model that stands behind it in its own
+// The program that `neura deploy --executable` puts before a model: it runs the model that is appended to its own
 // file. What goes wrong is one sentence on stderr: exit code 2 for a wrong command line, 1 for everything else.
 #include <charconv>
 #include <cstdio>
@@ -45,7 +45,7 @@ Line read_line(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto next = [&] {
-      if (i + 1 == words.size()) misused(word + ": expected a value behind it, got none");
+      if (i + 1 == words.size()) misused(word + ": expected a value after it, got none");
       return words[++i];
     };
     if (word == "--help" || word == "-h") line.help = true;
@@ -71,7 +71,7 @@ struct Model {
     Appended a{};
     const bool there = read_appended(io::Source(self), a);
     check<FormatError>(there, [] {
-      return std::string("expected a model behind this program, got none; neura deploy --executable puts one there");
+      return std::string("expected a model appended to this program, got none; neura deploy --executable appends one");
     });
     file = load_within(self, a);
     inputs = file.program.input_specs(), outputs = file.program.output_specs();

@@ -1,4 +1,4 @@
-// Of gradients, which a small program does not have, what tensors ask beside wasm/absent_symbols.cpp.
+// Of gradients, which a small program does not have, what tensors ask besides wasm/absent_symbols.cpp.
 #include "neura/op/record.h"
 
 namespace neura {

@@ -1,4 +1,4 @@
-// What a small program has behind it: see plain.h.
+// The model appended to a small program: see plain.h.
 #include "cli/runner/embedded_model.h"
 #include "cli/small/plain.h"
 #include "neura/graph/foreign.h"

@@ -1,4 +1,4 @@
-// The form in which small programs have their model behind them. It has no JSON, no hashes and no names of tensors:
+// The format of the model appended to a small program. It has no JSON, no hashes and no names of tensors:
 // neura deploy has checked the file that it comes from. Numbers are 64 bits, little-endian; a text is its length and
 // its bytes. In this order: the version; the number of outputs and their names; the number of pairs of metadata and
 // these pairs; the program's text (graph::str); the tensors that are not in the text (io/program.h, kInText), in the

@@ -1,4 +1,4 @@
-// Calls of kernels behind the C border and, where a back end has none, of the cpu's with copies of the operands.
+// Calls of kernels through the C border and, where a back end has none, of the cpu's with copies of the operands.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-// What a kernel gets beside its operands: scratch memory, and a place to report a bad index or a failure.
+// What a kernel gets besides its operands: scratch memory, and a place to report a bad index or a failure.
 #pragma once
 #include <cstddef>
 #include <cstdint>

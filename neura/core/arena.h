@@ -1,4 +1,4 @@
-// Memory for what is made in a scope: one block, from which tensors are cut one behind the other, and which is free
+// Memory for what is made in a scope: one block, from which tensors are cut one after the other, and which is free
 // again at the scope's end, in one step, however many they were. So a round of a loop takes what it needs in the same
 // time and from the same bytes as the last one, also where sizes differ from round to round.
 //     Arena arena(64 << 20);

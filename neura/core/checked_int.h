@@ -28,7 +28,7 @@ class CheckedInt {
   bool fits_ = true;
 };
 
-// About what one tensor of a list takes, beside its bytes.
+// About what one tensor of a list takes, besides its bytes.
 inline constexpr std::size_t kTensorBytes = 256;
 // OutOfMemoryError where `count` items of so many bytes are more than the machine, or the process's limit, has: asked
 // before a list is filled, which would take long to fail.

@@ -1,4 +1,4 @@
-// Device types beside cpu and cuda: meta, and those that back ends register by name while the program runs.
+// Device types besides cpu and cuda: meta, and those that back ends register by name while the program runs.
 #pragma once
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@ namespace neura {
 
 inline constexpr int kMaxRegistered = 64;  // device types of one process
 
-// "meta", behind cuda: sizes, strides and dtypes without bytes (core/meta.h).
+// "meta", after cuda: sizes, strides and dtypes without bytes (core/meta.h).
 inline constexpr DeviceType kMeta{std::uint8_t(DeviceType::cuda) + 1};
 constexpr bool is_meta(Device d) { return !kOnlyCpu && d.type == kMeta; }
 // Meta, or of a type that a back end registered: `apply` hands its calls to op/border.h.

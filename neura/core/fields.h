@@ -155,7 +155,7 @@ void visit_fields(FieldVisitor& v, std::string_view names, T& self, Field&&... f
     using ::neura::varying;                                                                 \
     ::neura::detail::visit_fields(visitor, #__VA_ARGS__, *this __VA_OPT__(, ) __VA_ARGS__); \
   }
-// Beside a struct that is not an operation's own, in its namespace.
+// For a struct that is not an operation's own: next to it, in its namespace.
 #define NEURA_FIELDS_OF(Type, ...)                                           \
   inline void fields_of(Type& self, ::neura::FieldVisitor& visitor) {        \
     auto& [__VA_ARGS__] = self;                                              \

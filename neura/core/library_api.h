@@ -6,7 +6,7 @@ namespace neura {
 
 struct LaunchShape {
   unsigned grid[3], block[3];
-  std::size_t shared;  // bytes of a block's shared memory beside what the kernel declares
+  std::size_t shared;  // bytes of a block's shared memory besides what the kernel declares
 };
 
 struct LibraryApi {

@@ -16,7 +16,7 @@ char* shortest(char* text, std::size_t size, double x, bool scientific) {
 #if defined(__cpp_lib_to_chars) && !defined(NEURA_WANTED)  // whose tables are large
   return std::to_chars(text, text + size, x, scientific ? std::chars_format::scientific : std::chars_format::fixed).ptr;
 #else  // of whole numbers alone; there is one locale
-  int digits = 0;  // behind the first
+  int digits = 0;  // after the first
   do std::snprintf(text, size, "%.*e", digits, x);
   while (std::strtod(text, nullptr) != x && ++digits < 17);
   const int exponent = std::atoi(std::strchr(text, 'e') + 1);

@@ -8,7 +8,7 @@
 namespace neura {
 
 struct PrintOptions {
-  int precision = 4;              // digits behind the point
+  int precision = 4;              // digits after the point
   std::int64_t threshold = 1000;  // more elements than this are summarised
   std::int64_t edgeitems = 3;     // shown at each end of a summarised dimension
   int linewidth = 80;

@@ -74,7 +74,7 @@ StorageLock::StorageLock(Storage& s) : sharing(s.sharing) {
   while ((now = sharing.exchange(Storage::changing, std::memory_order_acquire)) == Storage::changing) sched_yield();
 }
 
-// Small bytes follow the Storage in its block. Bigger ones have a block of their own: behind a Storage, a power of two
+// Small bytes follow the Storage in its block. Bigger ones have a block of their own: after a Storage, a power of two
 // would need the next class of blocks, a quarter larger.
 Storage* Storage::make(std::size_t bytes, Device device) {
   if (!device.is_cpu()) return make_on(device, bytes);

@@ -14,7 +14,7 @@ struct StorageLock {
 
 // What releases bytes in a block that is a storage's alone: null for the cpu.
 void (*release_of_block(Device))(Storage*);
-// True if the storage's bytes are in a block of their own, not behind its Storage.
+// True if the storage's bytes are in a block of their own, not after its Storage.
 bool has_block(const Storage*);
 
 }  // namespace neura

@@ -13,7 +13,7 @@
 namespace neura::cuda {
 namespace {
 
-// Behind the source: what makes the compiler say which parameters a kernel has. The numbers are those of ParameterKind.
+// After the source: what makes the compiler say which parameters a kernel has. The numbers are those of ParameterKind.
 constexpr const char* kEpilogue = R"(
 namespace neura_parameters {
 template <class T> struct kind { static constexpr int value = 0; };

@@ -8,7 +8,7 @@
 
 namespace neura::cuda {
 
-// global and thread_local_ refuse calls that may be unsafe beside a capture, made by any thread or by this one.
+// global and thread_local_ refuse calls that may be unsafe during a capture, made by any thread or by this one.
 enum class CaptureMode { global, thread_local_, relaxed };
 // Memory that several graphs take turns in: they must be replayed in the order in which they were captured, and never
 // at once. 0 is none.

@@ -85,7 +85,7 @@ class Arguments {
   void put(std::size_t i, int parameter, const KernelArgument& a) {
     check<NotImplementedError>(parameter != Kind::other, [&] {
       return name_ + ": expected parameters that are numbers and pointers, got another one, " + std::to_string(i + 1) +
-             " of " + std::to_string(total_) + "; pass it behind a pointer";
+             " of " + std::to_string(total_) + "; pass a pointer to it";
     });
     if (parameter >= Kind::pointer) return put_pointer(i, parameter, a);
     demand<ValueError>(a.kind != KernelArgument::tensor && a.kind != KernelArgument::address, i, parameter, a,

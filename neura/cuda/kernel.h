@@ -15,7 +15,7 @@ struct Extent {  // as CUDA's dim3
 };
 struct LaunchSize {
   Extent grid = {}, block = {};  // blocks, and threads of a block; a grid of 0 blocks does nothing
-  std::int64_t shared = 0;       // bytes of a block's shared memory, beside what the kernel declares
+  std::int64_t shared = 0;       // bytes of a block's shared memory, besides what the kernel declares
 };
 
 // What a kernel is called with: a tensor, of which it gets the address of the first element; a number, which is

@@ -20,7 +20,7 @@ std::string hash(std::string_view text, std::uint64_t h = kBasis) {  // FNV-1a, 
   return digits;
 }
 
-// The file: pieces, each behind its length, and the hash of them all.
+// The file: pieces, each after its length, and the hash of them all.
 void add(std::string& file, std::string_view piece) {
   const std::uint64_t n = piece.size();
   file.append(reinterpret_cast<const char*>(&n), sizeof n).append(piece);

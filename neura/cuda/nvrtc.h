@@ -34,7 +34,7 @@ struct Nvrtc {
   NEURA_NVRTC_CALLS(X)
 #undef X
   std::string why;     // it cannot be used; empty if it can
-  std::string folder;  // of the toolkit's headers; empty if they are not beside it
+  std::string folder;  // of the toolkit's headers; empty if they are not next to it
 
 #ifdef __EMSCRIPTEN__
   Nvrtc() : why("a program of WebAssembly loads no libraries") {}

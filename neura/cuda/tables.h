@@ -1,4 +1,4 @@
-// The tables behind neura/cuda. NotImplementedError where a device comes without.
+// The device tables that neura/cuda calls. NotImplementedError where a device comes without.
 #pragma once
 #include <string>
 

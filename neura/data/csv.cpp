@@ -79,7 +79,7 @@ class CellReader {
         ++at_;
         while (more() && (text_[at_] == ' ' || text_[at_] == '\r')) ++at_;
         if (more() && text_[at_] != delimiter_ && text_[at_] != '\n')
-          fail("expected the end of a cell behind its quotes, got \"" + std::string(1, text_[at_]) + '"', line_);
+          fail("expected the end of a cell after its quotes, got \"" + std::string(1, text_[at_]) + '"', line_);
         return out;
       }
     }

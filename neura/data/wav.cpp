@@ -73,7 +73,7 @@ void read_format(const io::Source& file, uint64_t at, uint64_t size, WavInfo& in
                       std::to_string(block) + " bytes a frame");
 }
 
-// Chunk by chunk to the samples; what is behind them is not looked at.
+// Chunk by chunk to the samples; what is after them is not looked at.
 Layout layout_of(const io::Source& file) {
   const auto head = bytes_at<12>(file, 0, "a header of 12 bytes");
   const std::string_view kind = text_of(&head[0]);

@@ -84,7 +84,7 @@ class Fuser {
   bool is_inner(ValueId v, int last) const {
     return std::all_of(uses_[v].begin(), uses_[v].end(), [&](int i) { return is_in(i, last); });
   }
-  // Or behind it: then v is a result of the group. On the cpu a group has one.
+  // Or after it: then v is a result of the group. On the cpu a group has one.
   bool may_join(ValueId v, int last) const {
     if (is_inner(v, last)) return true;
     if (!p_.values[v].device.is_cuda() || also(last).size() + 1 >= std::size_t(kMaxOutputs)) return false;
@@ -178,7 +178,7 @@ class Fuser {
   }
 
   const Program& p_;
-  std::vector<std::vector<int>> uses_;     // by value: nodes, and behind them what a run gives
+  std::vector<std::vector<int>> uses_;     // by value: nodes, and after them what a run gives
   std::vector<int> maker_, group_;         // by value; by node: the last node of its group, -1: none
   std::vector<std::vector<int>> members_;  // of groups, by their last node: in order
 };

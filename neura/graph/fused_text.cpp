@@ -83,7 +83,7 @@ class Writer {
   static void add(std::string& s, const std::string& t) { s += t; }
   template <class T> static void add(std::string& s, T t) { s += std::to_string(t); }
   template <class... A> void line(const A&... a) { (add(text_, a), ...), text_ += '\n'; }
-  // Operands are x or a, b, c; a slope has g before them and the result y behind.
+  // Operands are x or a, b, c; a slope has g before them and the result y after.
   void formula(std::size_t i) {
     const FusedCall& c = f_.calls[i];
     const Row &row = row_at(c), &of = formulas_of(row);

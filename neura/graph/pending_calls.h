@@ -8,7 +8,7 @@
 
 namespace neura::graph {
 
-// The promise behind the storage of a delayed call's result. It outlives the window where its values could not be
+// The promise of the storage of a delayed call's result. It outlives the window where its values could not be
 // computed.
 struct Waiting final : Promise {
   std::shared_ptr<Stream> stream;

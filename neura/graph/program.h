@@ -42,7 +42,7 @@ struct Node {
   ValueId into = kNoValue;   // what the destination holds before
   std::vector<ValueId> out;  // results, then the new values of operands that are written
   std::uint32_t region = 0;  // calls of different regions are not merged
-  bool varies = false;       // it has numbers, beside those that it draws, that differ from run to run
+  bool varies = false;       // it has numbers, besides those that it draws, that differ from run to run
   Renewal renewal;           // what gives them; not in the text
   bool writes() const { return destination != Destination::fresh || row->written_inputs; }
 };

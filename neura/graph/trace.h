@@ -16,7 +16,7 @@ struct Named {
 // as the program.
 //
 // f is called until two calls after another do the same, at most four times: the first step of an optimizer makes its
-// states. What it does beside operations (branches, prints) is as in the last call. ValueError or NotImplementedError
+// states. What it does besides operations (branches, prints) is as in the last call. ValueError or NotImplementedError
 // where a program could not go on like f: it reads values on the host, keeps a tensor that its next call reads, seeds
 // a generator. names: of captured memory, for people.
 //

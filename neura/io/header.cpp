@@ -143,7 +143,7 @@ std::optional<std::uint64_t> bytes_of(const TensorEntry& t) {
     if (s == 0) empty = true;
     else overflow |= __builtin_mul_overflow(n, std::uint64_t(s), &n) || n > std::uint64_t(INT64_MAX / 16);
   }
-  if (overflow) return {};  // also beside a size of 0: no tensor has such strides
+  if (overflow) return {};  // also with a size of 0: no tensor has such strides
   return empty ? 0 : n;
 }
 
@@ -229,7 +229,7 @@ Header read_header(const Source& source) {
   json::sax_parse(text, &reader);  // takes a NUL for the end, and any white space
   const std::size_t last = text.find_last_not_of(' '), other = std::min(text.find('\0'), last + 1);
   check<FormatError>(text[last] == '}' && other == last + 1, [&] {
-    return file + ": expected nothing but spaces behind the header's JSON, got another byte at byte " +
+    return file + ": expected nothing but spaces after the header's JSON, got another byte at byte " +
            std::to_string(8 + (other <= last ? other : last));
   });
   check_places(file, header, size - header.data);

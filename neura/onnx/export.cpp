@@ -240,7 +240,7 @@ class Exporter {
       writer_.graph.output.push_back(declared(name, p.values[v].dtype, sizes_of(traced_, v), traced_.symbols));
     }
   }
-  // Named tensors become inputs behind the others.
+  // Named tensors become inputs after the others.
   void parameters_as_inputs() {
     GraphProto& g = writer_.graph;
     const auto is_parameter = [&](const TensorProto& t) {

@@ -16,7 +16,7 @@ struct DynamicSize {
 enum class Weights : std::uint8_t {
   automatic,    // in the file, or in `data` where they have more than 1.9 GB
   inside,       // the file
-  data,         // PATH.data beside it
+  data,         // PATH.data next to it
   safetensors,  // PATH's stem.safetensors, a file of its own, too
 };
 struct ExportOptions {

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_tensor(const TensorProto& t, const std::string& what) {
-  throw FormatError("onnx.load: expected the tensor \"" + t.name + "\" in a file beside the model, got " + what);
+  throw FormatError("onnx.load: expected the tensor \"" + t.name + "\" in a file next to the model, got " + what);
 }
 
 std::uint64_t number(const TensorProto& t, const std::string& text) {

@@ -30,7 +30,7 @@ struct Graph {
   std::vector<int> inputs, outputs;  // slots
   std::vector<std::pair<int, Value>> constants;
   std::vector<std::pair<int, std::size_t>> members;               // slots, and places in the model's list
-  Results run(std::span<const Value> given, const State&) const;  // with its inputs, and behind them what it captured
+  Results run(std::span<const Value> given, const State&) const;  // with its inputs, and after them what it captured
 };
 
 struct CompiledModel {

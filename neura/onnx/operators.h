@@ -60,7 +60,7 @@ struct Results : std::vector<Value> {
 // A node with its attributes read: what it makes of its operands.
 using BoundNode = std::function<Results(const Operands&)>;
 
-// A graph as an attribute, compiled: called with its inputs, and behind them what it uses of the graphs around it.
+// A graph as an attribute, compiled: called with its inputs, and after them what it uses of the graphs around it.
 struct Branch {
   BoundNode call;
   std::size_t inputs = 0, outputs = 0;

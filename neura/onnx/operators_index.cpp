@@ -147,7 +147,7 @@ BoundNode scattered_rows(const Node& n) {
   return [=](const Operands& x) -> Results {
     const Tensor cache = x[0], update = x[1];
     const int dim = axis_of("TensorScatter", axis, cache.dim());
-    if (dim == 0) refuse("TensorScatter", "an axis behind the batch", "0");
+    if (dim == 0) refuse("TensorScatter", "an axis after the batch", "0");
     const std::int64_t batch = cache.size(0), length = update.size(dim), size = cache.size(dim);
     const Tensor first = x.has(2) ? x[2].to(int64) : zeros({batch}, {int64, cache.device(), false});
     Tensor places = add(first.reshape({batch, 1}), arange(length, {int64, cache.device(), false}));
@@ -248,7 +248,7 @@ BoundNode space_to_depth(const Node& n) {
   };
 }
 
-// Cuts or pads around the middle; what does not divide goes behind.
+// Cuts or pads around the middle; what does not divide goes after.
 BoundNode centred(const Node& n) {
   const Integers given = n.integers("axes");
   return [given](const Operands& x) -> Results {

@@ -134,7 +134,7 @@ struct Recurrence {
       Tensor h_next = h, c_next = c;
       step(k, f, select(shares, 0, t), h_next, c_next);
       Tensor y = h_next;
-      if (lengths) {  // behind its end, a sequence keeps its state and gives zeros
+      if (lengths) {  // after its end, a sequence keeps its state and gives zeros
         const Tensor inside = lt(neura::full_like(lengths, t), lengths).unsqueeze(1);
         y = where(inside, h_next, zeros_like(h_next));
         h_next = where(inside, h_next, h);

@@ -186,7 +186,7 @@ struct Deformable {
     if (offset_groups < 1 || groups < 1 || t.size(1) % offset_groups || out % groups ||
         weight.size(1) * groups != t.size(1) || offset.size(1) != 2 * taps * offset_groups)
       throw ShapeError("DeformConv: expected weights and offsets that fit the groups, got " + offset.shape().str());
-    // The positions of taps are computed in double: in float, a place on a border would fall beside it.
+    // The positions of taps are computed in double: in float, a place on a border would miss it.
     const Tensor mask = x.maybe(4),
                  seen =
                      sampled(t.to(float64), offset.to(float64), mask ? mask.to(float64) : mask, kernel).to(t.dtype());

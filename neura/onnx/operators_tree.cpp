@@ -39,7 +39,7 @@ struct Trees {
     std::size_t at = 0;
     const std::vector<double> members =
         n.has("membership_values") ? reals_of(n.tensor("membership_values").tensor) : std::vector<double>();
-    for (std::int64_t mode : modes) {  // the sets are concatenated, each with a NaN behind it
+    for (std::int64_t mode : modes) {  // the sets are concatenated, each with a NaN after it
       std::set<double>& s = sets.emplace_back();
       if (mode != member) continue;
       while (at < members.size() && !std::isnan(members[at])) s.insert(members[at++]);

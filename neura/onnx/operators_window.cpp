@@ -61,7 +61,7 @@ std::vector<Place> places(const Window& w, const Shape& kernel, const Tensor& x)
       if (w.auto_pad == "VALID") before = after = 0;
       const std::int64_t room = size + before + after - span;
       count = room < 0 ? 0 : room / stride + 1;
-      // A window more, unless it begins behind the input and the padding before it.
+      // A window more, unless it begins after the input and the padding before it.
       if (w.ceil && room >= 0 && room % stride && count * stride < size + before) ++count;
     }
     if (count < 1)
@@ -133,7 +133,7 @@ BoundNode transposed(const Node& n) {
       if (size >= 0) {
         const std::int64_t total = all - size;
         before = w.auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-        if (total < 0) before = 0;  // what lacks is added behind
+        if (total < 0) before = 0;  // what lacks is added after
         after = total - before;
       }
       cut.push_back({-before, extra - after, 0});
@@ -149,7 +149,7 @@ BoundNode transposed(const Node& n) {
   };
 }
 
-// Every window in dimensions of its own behind the others.
+// Every window in dimensions of its own after the others.
 Tensor windows(Tensor t, const Window& w, const Shape& kernel) {
   const int d = t.dim() - 2;
   if (t.dim() + d > kMaxRank)
@@ -270,7 +270,7 @@ BoundNode unpooled(const Node& n) {
     const Tensor flat = zeros({natural.numel()}, {t.dtype(), t.device(), false});
     Tensor y = reshape(scatter(flat, 0, at.reshape({-1}), t.reshape({-1})), natural);
     if (shape == natural) return y;
-    std::vector<std::int64_t> pads;  // behind
+    std::vector<std::int64_t> pads;  // after
     for (int i = shape.size(); i-- > 0;) pads.push_back(0), pads.push_back(shape[i] - natural[i]);
     return constant_pad_nd(y, pads);
   };

@@ -1,6 +1,6 @@
 // What flows between the nodes of a model: a tensor, a text tensor, a sequence, or nothing (an empty optional).
 //
-// ONNX has element types that Neura has no dtype for. A value carries ONNX's type beside the tensor that holds it:
+// ONNX has element types that Neura has no dtype for. A value carries ONNX's type besides the tensor that holds it:
 //   uint16, uint32           int64, the numbers themselves
 //   uint64                   int64, the same bits
 //   int4, int2; uint4, uint2 int8; uint8

@@ -28,7 +28,7 @@ Term log1p(const Term& x) {
   const Term plain = compare("Or", none, compare("Equal", abs(x), x.number(HUGE_VAL)));
   return where(plain, x, x * log(u) / where(none, d.number(1), d));
 }
-// exp(x) - 1 = 2 sinh(x / 2) exp(x / 2), and -1 where exp(x) is nothing beside it.
+// exp(x) - 1 = 2 sinh(x / 2) exp(x / 2), and -1 where exp(x) is negligible.
 Term expm1(const Term& x) {
   return where(compare("Less", x, x.number(-50)), x.number(-1), call("Sinh", x * 0.5) * exp(x * 0.5) * 2.0);
 }

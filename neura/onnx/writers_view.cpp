@@ -170,7 +170,7 @@ void write_window(RowCall& c) {
   const auto [base, view] = window(c);
   choose(c, places(base, view));
 }
-// A window that is a box within the base: how many elements are before and behind it, the same in every trace.
+// A window that is a box within the base: how many elements are before and after it, the same in every trace.
 bool is_box(RowCall& c, std::vector<std::int64_t>& pads) {
   for (std::size_t t = 0; t < c.traces(); ++t) {
     const auto base = c.seen("base.shape", t), strides = c.seen("base.strides", t), view = c.seen("view.shape", t);

@@ -348,7 +348,7 @@ template <class F> [[gnu::always_inline]] inline auto described(const Call& call
   } catch (Error&) {
     rethrow(call);
   } catch (const std::bad_alloc&) {
-    refuse<OutOfMemoryError>(call, "expected enough memory for what it keeps beside the result, got none");
+    refuse<OutOfMemoryError>(call, "expected enough memory for what it keeps besides the result, got none");
   }
 }
 

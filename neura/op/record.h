@@ -119,7 +119,7 @@ Ref<Record> window_on(Node& base, const Spec& base_spec, const Spec& view, unsig
 
 // The node a tensor's gradient flows to. For a view whose base was written in place since, a new node is made first.
 Edge edge_of(TensorImpl*);
-// The node behind a tensor's history, if a gradient is wanted of it.
+// The node of a tensor's history, if a gradient is wanted of it.
 inline Node* wanted(History* h) {
   Node* n = static_cast<Node*>(h);
   return n && !n->frozen ? n : nullptr;

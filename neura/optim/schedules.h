@@ -99,7 +99,7 @@ struct Part {  // the phase of an epoch, and which part of it is over
   std::size_t phase;
   double part;
 };
-Part part_at(const std::vector<Phase>&, double total_steps, double epoch);  // ValueError behind the last step
+Part part_at(const std::vector<Phase>&, double total_steps, double epoch);  // ValueError after the last step
 double between(const std::string& anneal_strategy, double start, double end, double part);
 
 void check_schedule(const SwaOptions&);  // ValueError

@@ -1,4 +1,4 @@
-// Requests for inference and their answers: JSON, with tensors in it or as bytes behind it.
+// Requests for inference and their answers: JSON, with tensors in it or as bytes after it.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -41,7 +41,7 @@ class Numbers {
 struct GivenInput {
   std::string name, datatype;
   std::vector<std::int64_t> shape;
-  std::optional<std::uint64_t> bytes;  // behind the JSON; else `data`
+  std::optional<std::uint64_t> bytes;  // after the JSON; else `data`
   Numbers data;
   bool has_data = false;
 };

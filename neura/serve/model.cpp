@@ -16,7 +16,7 @@
 namespace neura::serve {
 namespace {
 
-constexpr std::int64_t kSizes[] = {8, 32, 224, 1};  // tried for open sizes behind the first
+constexpr std::int64_t kSizes[] = {8, 32, 224, 1};  // tried for open sizes after the first
 
 void expect_served(const std::string& file, const Port& p) {
   check<NotImplementedError>(*datatype(p.dtype) != 0, [&] {

@@ -148,7 +148,7 @@ void Server::Parts::about_model(Exchange& x, const std::vector<std::string>& at)
   if (at.size() > 4 && at[3] == "versions") version = at[4], next = 5;
   const std::string verb = next < at.size() ? at[next] : "";
   if (next + 1 < at.size() || (!verb.empty() && verb != "ready" && verb != "infer"))
-    throw Refusal(404, "expected nothing, ready or infer behind the model, got " + x.path());
+    throw Refusal(404, "expected nothing, ready or infer after the model, got " + x.path());
   if (verb == "infer") return infer(x, at[2], version);
   const std::shared_ptr<Served> served = repository.find(at[2], version);
   if (verb == "ready") x.answer = text({{"name", served->name}, {"ready", true}});

@@ -207,7 +207,7 @@ std::vector<Tensor> read_inputs(const InferRequest& request, std::string_view bi
     bytes[i] = binary.substr(at, n), at += n;
   }
   if (at != binary.size())
-    refuse_request("expected no bytes behind the inputs, got " + std::to_string(binary.size() - at));
+    refuse_request("expected no bytes after the inputs, got " + std::to_string(binary.size() - at));
   for (std::size_t i = 0; i < ports.size(); ++i)
     if (!given[i]) refuse_request("expected an input \"" + ports[i].name + "\", got none");
   std::vector<Tensor> all;

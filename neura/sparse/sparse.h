@@ -44,7 +44,7 @@ std::int64_t nnz(const Tensor&);  // of blocks, in a layout of blocks
 // Conversions; differentiable. Of a dense tensor, what is not zero is stored.
 Tensor to_dense(const Tensor&);  // itself if it is
 Tensor to_coo(const Tensor&, std::optional<int> sparse_dim = {});
-// dense_dim: how many dimensions behind the first two of a dense tensor are dense; the layouts of rows and columns
+// dense_dim: how many dimensions after the first two of a dense tensor are dense; the layouts of rows and columns
 // alone.
 Tensor to_layout(const Tensor&, Layout, std::optional<Shape> blocksize = {},
                  std::optional<std::int64_t> dense_dim = {});

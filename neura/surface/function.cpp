@@ -48,7 +48,7 @@ Parameter parameter(std::string_view text, bool by_name_alone) {
   p.name = name;
   return p;
 }
-// Behind a star, parameters are given by name alone. A group's own parameters follow it: see List::bind.
+// After a star, parameters are given by name alone. A group's own parameters follow it: see List::bind.
 void parse_parameters(std::string_view rest, bool by_name_alone, std::vector<Parameter>& to) {
   while (!trimmed(rest).empty()) {
     const std::string_view part = next(rest);

@@ -43,7 +43,7 @@ struct Function {
 // "sum(input, dim=None, *, dtype=None)". `input?` may be None; `*sizes` takes what is left, as numbers or as one list;
 // `**options`, at the end, means the arguments of the group (options.h) that the C++ function takes last.
 void parse(std::string_view signature, Function&);
-// All functions, overloads one behind the other in the order they are tried.
+// All functions, overloads one after the other in the order they are tried.
 const std::deque<Function>& functions();
 
 // In place: the result of another call in `self`, whose dtype must be able to hold it (exactly: must be its own).

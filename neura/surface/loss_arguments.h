@@ -1,4 +1,4 @@
-// The arguments of a loss beside its tensors, as losses.def lists them: of the function, and of the layer in a
+// The arguments of a loss besides its tensors, as losses.def lists them: of the function, and of the layer in a
 // language.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// What functions that make a tensor take beside its size: groups of arguments, each one struct.
+// What functions that make a tensor take besides its size: groups of arguments, each one struct.
 #pragma once
 #include <tuple>
 

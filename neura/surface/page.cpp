@@ -25,7 +25,7 @@ std::string forms_of(const std::deque<Function>& all, const Function& f) {
   say(f.forms & out, "out=");
   return r;
 }
-// What the function does, without the details behind its first paragraph.
+// What the function does, without the details after its first paragraph.
 std::string summary(const Function& f) {
   const std::string_view text = f.text;
   return cell(text.substr(0, text.find("\n\n")));

@@ -1,4 +1,4 @@
-// Behind a file of wanted.h.
+// After a file of wanted.h.
 #undef WANTED_MODEL
 #undef WANTED_OPERATION
 #undef WANTED_ROW

@@ -3,7 +3,7 @@
 // END_FAMILY enclose a family's rows in families.def. An attribute is ATTR(name, default), or LIMITED(name, default,
 // condition): a call whose attribute does not meet the condition is refused (ValueError) by the row.
 //
-// What is said of a row behind it, for the surface alone: OPERANDS(row, which operands may be numbers, names...), where
+// What may follow a row, for the surface alone: OPERANDS(row, which operands may be numbers, names...), where
 // these are not the second one, and input, other; SPECIAL(row): it is in neura.special, too; ALIAS(name, row),
 // SPECIAL_ALIAS(name, row): another name of it, there as well. For CUDA alone: BUSY(row), whose arithmetic takes longer
 // than moving its operands; its kernels for dense ones do nothing else.

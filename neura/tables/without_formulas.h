@@ -1,4 +1,4 @@
-// The tables without their formulas: for each family a FAMILY(name), for each row what kinds.h says may stand behind it
+// The tables without their formulas: for each family a FAMILY(name), for each row what kinds.h says may follow it
 // (OPERANDS, ALIAS, ...), as the reader defines them; undefined at the end. No guard.
 #define ROW1(...)
 #define ROW2(...)

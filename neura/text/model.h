@@ -59,7 +59,7 @@ std::vector<std::optional<std::uint32_t>> byte_tokens(const Vocabulary& vocabula
 class Trie {
  public:
   void add(std::string_view word, std::uint32_t value);
-  // The node behind `byte`; 0 (the root, which is behind nothing) where there is none.
+  // The child for `byte`; 0 (the root, which is no child) where there is none.
   std::uint32_t step(std::uint32_t node, char byte) const {
     std::size_t slot = place(node, byte);
     for (; slots_[slot].to; slot = (slot + 1) & mask_)

@@ -64,7 +64,7 @@ void decompose(char32_t c, bool compatible, const Unit& from, std::vector<Unit>&
   for (std::uint32_t k = 0; k < found->second[1]; ++k) decompose(found->second[2 + k], compatible, from, to);
 }
 
-// Marks behind a letter, in the order of their classes. The places in the source stay in order: a mark that had one of
+// Marks after a letter, in the order of their classes. The places in the source stay in order: a mark that had one of
 // its own takes the next, one that came out of the character before it takes that of the one before.
 void reorder(std::vector<Unit>& text) {
   std::vector<std::pair<char32_t, bool>> marks;
@@ -100,7 +100,7 @@ char32_t composed(char32_t a, char32_t b) {
 
 void compose(std::vector<Unit>& text) {
   std::size_t kept = 0, starter = SIZE_MAX;
-  int last = 0;  // the class of what was kept behind the starter
+  int last = 0;  // the class of what was kept after the starter
   for (const Unit u : text) {
     const int now = combining(u.c);
     if (starter != SIZE_MAX && (kept == starter + 1 || (last < now && last != 0))) {

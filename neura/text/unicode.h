@@ -49,7 +49,7 @@ bool is_space(char32_t c);        // the property White_Space
 bool is_word(char32_t c);         // \w of regular expressions
 bool is_chinese(char32_t c);      // an ideograph of the blocks that BERT sets apart
 
-// The code point that begins at text[i], which is moved behind it. The text is valid UTF-8.
+// The code point that begins at text[i], which is moved after it. The text is valid UTF-8.
 inline char32_t next(std::string_view text, std::size_t& i) {
   const auto a = static_cast<unsigned char>(text[i++]);
   if (a < 0x80) return a;

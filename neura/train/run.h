@@ -104,7 +104,7 @@ class Run : BatchCount {
 
  private:
   void begin_pass();
-  void skipped() override;  // the batches that were done are behind
+  void skipped() override;  // the batches that were done are after
   void arrived() override { ++batch_; }
   void finished() override;  // the loop's body for a batch
   void ended() override;     // the pass

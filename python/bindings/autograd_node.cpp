@@ -46,7 +46,7 @@ nb::object variable(nb::handle self) {
   PyObject* known = t ? object_at(t) : nullptr;
   if (!known || tensor_in(known).impl()->history != &n)
     throw nb::attribute_error("variable: expected a leaf that the program still holds, got one that it dropped");
-  const Tensor held = tensor_in(known);  // beside the object, so that it is found
+  const Tensor held = tensor_in(known);  // next to the object, so that it is found
   return nb::steal(wrap(held));
 }
 // A type per operation, so that type(y.grad_fn).__name__ is MulBackward0.

@@ -90,7 +90,7 @@ template <class M> std::string forward_text() {
   else return "";
 }
 
-template <class M> PyObject* maker;  // the function behind M's __init__; lives as long as the process
+template <class M> PyObject* maker;  // the function that M's __init__ calls; lives as long as the process
 template <class M> int init(PyObject* self, PyObject* args, PyObject* keywords) {
   return run_init(maker<M>, self, args, keywords);
 }

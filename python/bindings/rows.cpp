@@ -30,7 +30,7 @@ struct Arguments {
   PyObject* out = nullptr;
   PyObject* first = nullptr;
   bool in_place = false;
-  unsigned given = 0;  // bit i: attribute i; the bit behind the last one: inplace
+  unsigned given = 0;  // bit i: attribute i; the bit after the last one: inplace
 
   [[noreturn]] void wrong(const std::string& text) const {
     throw nb::type_error((std::string(self.row().name) + ": " + text).c_str());

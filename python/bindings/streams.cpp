@@ -20,9 +20,10 @@ std::string name_of(const Stream& s) {
 std::uintptr_t number(void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
 
 void bind_stream(nb::module_& m) {
-  nb::class_<Stream>(m, "Stream",
-                     "A queue of a device's work, beside others: neura.cuda.Stream(device=None, priority=0). Work with "
-                     "it inside `with neura.cuda.stream(s):`. Lower priorities go first; -1 goes before 0.")
+  nb::class_<Stream>(
+      m, "Stream",
+      "A stream, a queue of a device's work: neura.cuda.Stream(device=None, priority=0). Work is queued on "
+      "it inside `with neura.cuda.stream(s):`. Lower priorities go first; -1 goes before 0.")
       .def(
           "__init__",
           [](Stream* self, const MaybeDevice& device, int priority) {

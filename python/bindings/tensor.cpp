@@ -34,7 +34,7 @@ class Table {
     for (; slots_[i].key != key; i = next(i))
       if (!slots_[i].key) return;
     --used_;
-    for (std::size_t j = next(i); slots_[j].key; j = next(j)) {  // those behind move up, so that no search ends early
+    for (std::size_t j = next(i); slots_[j].key; j = next(j)) {  // those after move up, so that no search ends early
       const std::size_t h = home(slots_[j].key);
       if (((j - h) & (slots_.size() - 1)) >= ((j - i) & (slots_.size() - 1))) slots_[i] = slots_[j], i = j;
     }

@@ -170,7 +170,7 @@ TEST(InPlace, ErrorsNameBothOperations) {
   EXPECT_ERROR(AutogradError, "expected a floating or complex dtype", full({1}, 1, {.dtype = int64}).requires_grad_());
   EXPECT_ERROR(AutogradError, "backward: expected a tensor of one element or a gradient for it, got float32 [3]",
                (x * 2).backward());
-  Tensor r = x.detach();  // the failed write left nothing behind
+  Tensor r = x.detach();  // the failed write left nothing after
   EXPECT_TRUE(is_near(r, {2, 3, 4}) && r.version() == 1);
 }
 TEST(InPlace, RetainGraph) {

@@ -51,7 +51,7 @@ template <class T> class Array {
     for (std::int64_t i = 0; i < spec_.numel; ++i) to.at(i) = at(i);
     return to;
   }
-  // As a column-major matrix with a gap behind each element.
+  // As a column-major matrix with a gap after each element.
   Array spread() const {
     Shape strides = spec_.sizes();
     std::int64_t step = 2;

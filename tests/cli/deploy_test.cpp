@@ -86,7 +86,7 @@ TEST_F(CliDeploy, AProgramRefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(1, "./app z=1"), "app: expected inputs of the model (x), got \"z\"\n");
   EXPECT_EQ(refused(1, "./app 1 2"), "app: expected inputs of the model (x), got more of them\n");
   EXPECT_EQ(refused(2, "./app --fast"), "app: expected an option of the list, got --fast; see \"app --help\"\n");
-  EXPECT_EQ(refused(2, "./app 1 -o"), "app: -o: expected a value behind it, got none; see \"app --help\"\n");
+  EXPECT_EQ(refused(2, "./app 1 -o"), "app: -o: expected a value after it, got none; see \"app --help\"\n");
   EXPECT_EQ(refused(2, "./app --threads none"),
             "app: --threads: expected a number from 1 to 1000000, got \"none\"; see \"app --help\"\n");
   cli::write_npy(folder / "wide.npy", want);
@@ -155,12 +155,12 @@ TEST_F(CliDeploy, RefusesWhatIsNoModelAndNoRunner) {
   EXPECT_NE(fails(1, {"deploy", "bad.neura", "-o", "b"}).find("bad.neura"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder / "b"));
   ASSERT_EQ(sh("cp " + std::string(std::getenv("NEURA_BIN")) + "/neura-runner runner"), 0);
-  EXPECT_NE(refused(1, "./runner").find("expected a model behind this program, got none"), std::string::npos);
+  EXPECT_NE(refused(1, "./runner").find("expected a model appended to this program, got none"), std::string::npos);
 }
 
 TEST_F(CliDeploy, ASmallProgramNeedsSources) {
   EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--small"}),
-            "neura: deploy: expected --source FOLDER beside --small, Neura's sources, got none\n");
+            "neura: deploy: expected --source FOLDER with --small, Neura's sources, got none\n");
   EXPECT_EQ(fails(1, {"deploy", "net.neura", "-o", "b", "--small", "--source", "none"}),
             "neura: deploy: expected the folder of Neura's sources as --source, got none, which has no "
             "cmake/NeuraSmall.cmake\n");

@@ -51,7 +51,7 @@ struct Fits : Cli {
     write(name, text);
   }
 
-  // The number behind `name` in what was printed last.
+  // The number after `name` in what was printed last.
   double printed(const std::string& name) {
     const std::string text = out();
     const std::size_t at = text.rfind(name);
@@ -63,7 +63,7 @@ struct Fits : Cli {
     for (std::string line; std::getline(in, line);) all.push_back(nlohmann::json::parse(line));
     return all;
   }
-  // Stopped by Ctrl-C in the epoch behind `moment`, and gone on with: the run that was never stopped.
+  // Stopped by Ctrl-C in the epoch after `moment`, and gone on with: the run that was never stopped.
   void expect_resumes(std::vector<std::string> arguments, const std::string& moment) {
     const auto with_out = [&](const std::string& name) {
       std::vector<std::string> all = arguments;
@@ -79,7 +79,7 @@ struct Fits : Cli {
     }
     ASSERT_EQ(code, 130) << err();
     EXPECT_NE(out().find("go on with: neura train " + arguments[1] + " --resume parts"), std::string::npos) << out();
-    // As a process leaves it that was killed behind its checkpoint: lines of later steps, the last one torn.
+    // As a process leaves it that was killed after its checkpoint: lines of later steps, the last one torn.
     std::ofstream(folder / "parts/log.jsonl", std::ios::app) << R"({"step":1000000,"epoch":3.5,"loss":1})"
                                                              << "\n{\"step\":1";
     ASSERT_EQ(run({"train", arguments[1], "--resume", "parts"}), 0) << err();

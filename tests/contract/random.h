@@ -22,7 +22,7 @@ struct Random : Dice {
     for (std::int64_t r = from(least_rank, most_rank); r > 0; --r) s.push_back(chance(0.04) ? 0 : from(1, most));
     return s;
   }
-  // The same elements in any order of dimensions in memory, with gaps, behind an offset.
+  // The same elements in any order of dimensions in memory, with gaps, after an offset.
   Tensor laid(const Tensor& t) {
     Shape strides = t.shape();
     std::int64_t step = from(1, 2);

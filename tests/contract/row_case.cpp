@@ -213,7 +213,7 @@ Tensor oracle(const RowCase& c, const std::vector<Tensor>& in) {
     for_each_index(shape, [&](const Shape& index) {
       scalar_at(in[i], index).store(of, bytes.data() + std::size_t(size_of(of)) * at++);
     });
-    for (; at && at < padded; ++at)  // what lies behind is computed too
+    for (; at && at < padded; ++at)  // what lies after is computed too
       std::memcpy(bytes.data() + at * std::size_t(size_of(of)), bytes.data(), std::size_t(size_of(of)));
     line.in[i] = bytes.data();
   }

@@ -124,7 +124,7 @@ TEST_F(CudaAttention, BatchesAndLayouts) {
       SCOPED_TRACE(batch.str());
       expect_alike(operands(batch, 70, 66, 32, 32, d), {.scale = 0.3});
     }
-    Operands x = operands({2, 70}, 3, 3, 32, 32, d);  // heads behind the positions, as a layer of heads has them
+    Operands x = operands({2, 70}, 3, 3, 32, 32, d);  // heads after the positions, as a layer of heads has them
     for (Tensor* t : {&x.q, &x.k, &x.v, &x.g}) *t = t->transpose(1, 2);
     expect_alike(x, {.is_causal = true});
     x = operands({2, 3}, 32, 32, 70, 70, d);

@@ -70,7 +70,7 @@ void expect_steps(const Variant& v, const std::vector<Tensor>& here, const std::
   Side a(v, d), b(v, h);
   for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < h.size(); ++i) {
-      if (step == 1 && i % 7 == 3) {  // its count of steps falls behind
+      if (step == 1 && i % 7 == 3) {  // its count of steps falls after
         h[i].set_grad({}), d[i].set_grad({});
         continue;
       }

@@ -313,7 +313,7 @@ TEST_F(CudaCopies, ConvertAndGatherWithoutWaitingToo) {
 
 TEST_F(CudaCopies, APinnedBlockIsGivenAgainOnlyWhenItsCopyIsDone) {
   std::vector<Tensor> all;
-  for (int i = 0; i < 30; ++i) {  // each is let go of while its copy waits behind the work before
+  for (int i = 0; i < 30; ++i) {  // each is let go of while its copy waits after the work before
     if (i % 10 == 0) busy();
     Tensor p = cuda::empty_pinned({1 << 18}, float32);
     p.fill_(double(i));

@@ -54,7 +54,7 @@ TEST(Sets, CellsAreReadAsTheyAreQuoted) {
   EXPECT_EQ(error_of<FormatError>([] { parse_cells("a\n\"b", {}, "f"); }),
             "f: line 2: expected a quote at the end of the cell, got the end of the text");
   EXPECT_EQ(error_of<FormatError>([] { parse_cells("\"a\"b", {}, "f"); }),
-            "f: line 1: expected the end of a cell behind its quotes, got \"b\"");
+            "f: line 1: expected the end of a cell after its quotes, got \"b\"");
 }
 
 TEST(ImageFolder, TakesFoldersAsClasses) {

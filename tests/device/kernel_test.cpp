@@ -122,10 +122,9 @@ TEST_F(DeviceKernels, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(error_of<ValueError>([&] { scale({.grid = {-1}}, x, 2, 4); }),
             "scale: expected blocks along x from 0 to 2147483647, got -1");
   const cuda::Kernel takes_a_struct(kSource, "takes_a_struct", kHopper);
-  EXPECT_EQ(
-      error_of<NotImplementedError>([&] { takes_a_struct(one, x); }),
-      "takes_a_struct: expected parameters that are numbers and pointers, got another one, 1 of 1; pass it behind a "
-      "pointer");
+  EXPECT_EQ(error_of<NotImplementedError>([&] { takes_a_struct(one, x); }),
+            "takes_a_struct: expected parameters that are numbers and pointers, got another one, 1 of 1; pass a "
+            "pointer to it");
 }
 
 TEST_F(DeviceKernels, ALazyCloneKeepsItsNumbers) {

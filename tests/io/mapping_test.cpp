@@ -42,7 +42,7 @@ TEST(Mapping, GivesTheSameFromAFileAMappingAndBytes) {
 TEST(Mapping, KeepsTheFileOfAMappingAsItIs) {
   Folder folder;
   const std::string path = folder / "x.safetensors";
-  // Sizes that are no multiple of a vector: whatever is written behind one tensor would be seen in the next.
+  // Sizes that are no multiple of a vector: whatever is written after one tensor would be seen in the next.
   save(path, {{"a", full({13}, 1.0)}, {"b", full({13}, 2.0)}, {"c", full({5}, 3.0)}});
   const std::string before = io::read_file(path);
   const nn::StateDict mapped = load(path, {}, true);

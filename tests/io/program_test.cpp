@@ -72,7 +72,7 @@ TEST_P(ProgramRoundTrip, GivesTheSameBitsFromAMappingAFileAndBytes) {
   EXPECT_GE(load(path).size(), weights);  // other readers see them
 }
 
-// As a program that has a model behind its own bytes reads it.
+// As a program that has a model after its own bytes reads it.
 TEST(ProgramPart, IsReadFromThePartOfAFileAndFromBorrowedMemory) {
   const Folder folder;
   const Made m = cnn();

@@ -255,7 +255,7 @@ TEST(Load, RefusesDamageAndSaysWhere) {
   EXPECT_EQ(why_not(file_of(R"({"a":)")), "f: the header is no valid JSON at byte 13");
   EXPECT_EQ(why_not(file_of(R"({} x)")), "f: the header is no valid JSON at byte 11");
   using namespace std::string_literals;
-  const std::string padding = "f: expected nothing but spaces behind the header's JSON, got another byte at byte ";
+  const std::string padding = "f: expected nothing but spaces after the header's JSON, got another byte at byte ";
   EXPECT_EQ(why_not(file_of("{}\0\0\0"s)), padding + "10");
   EXPECT_EQ(why_not(file_of("{}  \0"s)), padding + "12");
   EXPECT_EQ(why_not(file_of("{}\0{\"a\":1}"s)), padding + "10");

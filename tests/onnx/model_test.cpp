@@ -214,7 +214,7 @@ TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
     io::write_file(folder / "m.onnx", onnx::write(m));
     return error_of<FormatError>([&] {
              onnx::load(folder / "m.onnx");
-           }).rfind("onnx.load: expected the tensor \"w.0\" in a file beside the model, got ", 0) == 0;
+           }).rfind("onnx.load: expected the tensor \"w.0\" in a file next to the model, got ", 0) == 0;
   };
   EXPECT_TRUE(refused("w.bin", "5"));
   EXPECT_TRUE(refused("/etc/passwd", "0"));

@@ -48,7 +48,7 @@ Tensor probabilities(const Shape& sizes, DType d = float64, std::uint64_t seed =
 const std::vector<Labels> kTargets = {{1, 2}, {1, 1}, {}, {2}, {2, 1, 2}};
 const Labels kTimes = {5, 4, 3, 5, 3}, kCounts = {2, 2, 0, 1, 3};
 Tensor in_a_row() { return tensor(Labels{1, 2, 1, 1, 2, 2, 1, 2}); }
-Tensor side_by_side() {  // what stands behind a target is never looked at
+Tensor side_by_side() {  // what stands after a target is never looked at
   return tensor(Labels{1, 2, 99, 1, 1, -7, 5, 5, 5, 2, 9, 9, 2, 1, 2}, {5, 3});
 }
 Tensor loss_of(const Tensor& x, CtcLossOptions o = {.reduction = Reduction::none}) {

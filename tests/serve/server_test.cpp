@@ -108,7 +108,7 @@ TEST_F(Serving, InfersFromBytes) {
   const std::size_t head = std::stoull(a.header("inference-header-content-length"));
   EXPECT_NE(a.body.substr(0, head).find("\"binary_data_size\":32"), std::string::npos);
   EXPECT_EQ(a.body.substr(head), bytes_of<float>({2, 4, 6, 8, 10, 12, 14, 16}));
-  expect(client_->post(kInfer, body + "x", length), 400, "expected no bytes behind the inputs, got 1");
+  expect(client_->post(kInfer, body + "x", length), 400, "expected no bytes after the inputs, got 1");
   expect(client_->post(kInfer, body.substr(0, body.size() - 1), length), 400, "expected 32 bytes");
   expect(client_->post(kInfer, body, {{"Inference-Header-Content-Length", "-1"}}), 400, "number of bytes");
   expect(client_->post(kInfer, body, {{"Inference-Header-Content-Length", "99999"}}), 400, "number of bytes");

@@ -1,4 +1,4 @@
-// Operands as programs have them: expanded, transposed, sliced, behind an offset, and at the end of the memory that may
+// Operands as programs have them: expanded, transposed, sliced, after an offset, and at the end of the memory that may
 // be read.
 #pragma once
 #include <string>
@@ -9,7 +9,7 @@
 namespace neura::test {
 
 // An undefined-content tensor of this geometry whose last element ends where memory may no longer be read: whoever
-// reads behind it ends the process. (Where pages cannot be protected, plain memory.)
+// reads after it ends the process. (Where pages cannot be protected, plain memory.)
 Tensor guarded(const Spec&);
 
 struct Layout {

@@ -32,7 +32,7 @@ template <class F> Tensor from_loop(const Shape& shape, DType dtype, F&& f) {
 }
 // The same elements in another memory layout: strides in elements (none negative), offset as given.
 Tensor with_strides(const Tensor&, const Shape& strides, std::int64_t offset = 0);
-// The same elements as a contiguous tensor, transposed in memory, with gaps, and behind an offset.
+// The same elements as a contiguous tensor, transposed in memory, with gaps, and after an offset.
 std::vector<Tensor> layouts(const Tensor&);
 
 }  // namespace neura::test

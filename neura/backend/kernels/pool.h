@@ -16,7 +16,7 @@ struct PoolShape {
 
   std::int64_t in_size() const { return in[0] * in[1] * in[2]; }
   std::int64_t out_size() const { return out[0] * out[1] * out[2]; }
-  // The window of result o in dimension d: its first element inside the input, and the first one behind it.
+  // The window of result o in dimension d: its first element inside the input, and the first one after it.
   std::int64_t begin(int d, std::int64_t o) const {
     if (adaptive) return o * in[d] / out[d];
     const std::int64_t first = o * stride[d] - padding[d];

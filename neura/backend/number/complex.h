@@ -48,7 +48,7 @@ template <class R> NEURA_HD constexpr R real(complex<R> z) { return z.re; }
 template <class R> NEURA_HD R abs(complex<R> z) {
   const R x = abs(z.re), y = abs(z.im), big = max(x, y), ratio = min(x, y) / big;
   const R size = where(big == 0_c, big, big * sqrt(1_c + ratio * ratio));
-  return where(infinite(z.re) || infinite(z.im), R(infinity), size);  // also beside a NaN, as C has it
+  return where(infinite(z.re) || infinite(z.im), R(infinity), size);  // also where the other part is NaN, as in C
 }
 template <class R> NEURA_HD complex<R> sgn(complex<R> z) {
   const R r = abs(z);

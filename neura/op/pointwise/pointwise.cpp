@@ -280,7 +280,7 @@ bool Flat::takes(const Call& call) const {
   return true;
 }
 
-// The operand as so many bytes of a line; false where it has none, or no room behind them.
+// The operand as so many bytes of a line; false where it has none, or no room after them.
 [[gnu::always_inline]] inline bool Flat::place(int i, const Operand& o, DType d, std::int64_t bytes, const Row& row) {
   if (!o.is_tensor()) return place_number(i, o, d, bytes, row);
   const Storage& s = *o.tensor->storage;

@@ -37,7 +37,7 @@ inline Shape with_batch(Shape batch, std::int64_t size) { return batch.push_back
 Tensor broadcast_batch(const Tensor& A, const Shape& batch);  // of matrices
 Tensor identity(const Tensor& like, std::int64_t n);          // [n, n]
 
-// True if B, beside square matrices A, is a batch of vectors.
+// True if B, given with square matrices A, is a batch of vectors.
 bool is_vector(const Tensor& A, const Tensor& B);
 
 // True if the result may be differentiated; else values that only a derivative needs are not computed.

@@ -41,7 +41,7 @@ struct Eigh {
     l = values_of(a, to_real(a.dtype)), v = vectors_of(a, a.dtype, vectors);
   }
   void run(Context& c, View a, View l, View v) const { c.backend.linalg->eigh(c, upper, a, l, v); }
-  // V^H dA V = dL on the diagonal, and (V^H dV) * (l_j - l_i) beside it; dA is Hermitian.
+  // V^H dA V = dL on the diagonal, and (V^H dV) * (l_j - l_i) off it; dA is Hermitian.
   void gradient(Gradient& g) const {
     const Tensor &l = g.output(0), &v = g.output(1), vh = adjoint(v);
     check_vectors(op.name, v);

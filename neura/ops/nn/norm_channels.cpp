@@ -279,7 +279,7 @@ Tensor local_response_norm(const Tensor& input, int size, LocalResponseNormOptio
   if (!input.numel()) return input;
   const Tensor squares = input * input;
   std::vector<Tensor> sums;
-  for (std::int64_t k = 0; k < channels; ++k) {  // torch's window: size / 2 channels before, (size - 1) / 2 behind
+  for (std::int64_t k = 0; k < channels; ++k) {  // torch's window: size / 2 channels before, (size - 1) / 2 after
     const std::int64_t from = std::max<std::int64_t>(0, k - size / 2), to = std::min(channels, k + (size - 1) / 2 + 1);
     sums.push_back(sum(slice(squares, 1, from, to), 1, true));
   }

@@ -128,7 +128,7 @@ Tensor promoted(const char* op, const Tensor& input, Needs needs) {
   return needs == Needs::real || is_complex(x.dtype()) ? x : to(x, to_complex(x.dtype()));
 }
 
-// Cut, or with zeros behind.
+// Cut, or with zeros after.
 Tensor resized(Tensor x, const Shape& dims, const Shape& sizes) {
   std::vector<int64_t> padding(std::size_t(2 * x.dim()), 0);
   bool short_of = false;

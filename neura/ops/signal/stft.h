@@ -26,7 +26,7 @@ struct IstftOptions {
   Tensor window = {};
   bool center = true, normalized = false;
   std::optional<bool> onesided = {};        // unless there are n_fft bins
-  std::optional<std::int64_t> length = {};  // of the result: cut, or with zeros behind
+  std::optional<std::int64_t> length = {};  // of the result: cut, or with zeros after
   bool return_complex = false;
 };
 // The least-squares inverse: frames add up, divided by the sum of the squared windows. ValueError where that is 0.

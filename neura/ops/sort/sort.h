@@ -50,7 +50,7 @@ UniqueResult unique_consecutive(const Tensor& input, bool return_inverse = false
                                 std::optional<int> dim = {});
 
 // Where each value would be inserted into the ascending last dimension of `sorted_sequence` (1-d, or of the values'
-// other sizes): before its equals, with `right` behind them. `sorter`: the order that sorts an unsorted sequence.
+// other sizes): before its equals, with `right` after them. `sorter`: the order that sorts an unsorted sequence.
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool out_int32 = false, bool right = false,
                     const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, Scalar value, bool out_int32 = false, bool right = false,

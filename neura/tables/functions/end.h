@@ -1,4 +1,4 @@
-// Behind a table of public functions.
+// After a table of public functions.
 #undef FUNCTION
 #undef OPERATION
 #undef WRITES

@@ -17,7 +17,7 @@ template <class T> struct PatchRows {  // rows of the matrix of patches, for som
 };
 
 template <class T> struct ConvKernels {  // of one instruction set
-  // Writes whole vectors where `pitch` leaves room for them, and may read up to 64 bytes behind the image.
+  // Writes whole vectors where `pitch` leaves room for them, and may read up to 64 bytes after the image.
   void (*gather)(const T* image, const PatchRows<T>&, T* to, int64_t pitch);
   void (*scatter)(T* image, const PatchRows<T>&, const T* from, int64_t pitch);  // adds; exact
   // One filter without a matrix of patches: y[result] = bias + sum over rows of w[row] * its value.

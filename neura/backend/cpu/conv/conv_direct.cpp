@@ -162,7 +162,7 @@ template <class T> class Direct {
 
 }  // namespace
 
-template <class T> bool fills_direct(const ConvShape& s) {  // filters behind the last are computed, too
+template <class T> bool fills_direct(const ConvShape& s) {  // filters after the last are computed, too
   const int64_t filters = s.group_filters(), width = direct_kernels<T>().width;
   return 2 * filters >= width && (filters <= width || 10 * filters >= 7 * parts(filters, width) * width);
 }

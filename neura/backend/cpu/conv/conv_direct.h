@@ -26,7 +26,7 @@ template <class T> struct DirectTile {  // sums of `results` results and of one 
 };
 template <class T> struct DirectSums {  // to be stored: y[filter][result] = sums[result][filter]
   const T* sums;
-  int64_t results, filters, width;  // width: filters with those behind the last
+  int64_t results, filters, width;  // width: filters with those after the last
   T* y;
   int64_t y_row;  // from a filter to the next
 };

@@ -9,7 +9,7 @@ namespace {
 using std::int64_t;
 
 constexpr int64_t kTogether = 1024;  // elements of lines that go through each pass together: a part of the cache
-constexpr int64_t kAhead = 512;      // longest line for which the next ones, prefetched, fit beside that
+constexpr int64_t kAhead = 512;      // longest line for which the next ones, prefetched, fit besides that
 
 int64_t innermost(const Rows& r) { return r.rank ? r.sizes[r.rank - 1] : 1; }
 template <class T> int64_t apart(const Rows& r) { return r.rank ? r.strides[r.rank - 1] / int64_t(sizeof(T)) : 0; }

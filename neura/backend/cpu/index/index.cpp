@@ -16,7 +16,7 @@ struct Block {
   }
 };
 
-// True if all dimensions behind `dim` are contiguous.
+// True if all dimensions after `dim` are contiguous.
 bool inner_contiguous(const Spec& s, int dim) {
   std::int64_t step = 1;
   for (int d = s.rank - 1; d > dim; --d) {

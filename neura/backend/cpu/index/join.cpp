@@ -33,7 +33,7 @@ struct Loops {
     if (!rank) shape[0] = 1, from[0] = to[0] = 1, rank = 1;
     if (rank > 1 && shape[rank - 1] < 8 && shape[rank - 2] > shape[rank - 1]) swap(rank - 1, rank - 2);  // longer lines
   }
-  std::int64_t reach(const std::int64_t* steps) const {  // elements from the first to behind the last
+  std::int64_t reach(const std::int64_t* steps) const {  // elements from the first to after the last
     std::int64_t n = 1;
     for (int d = 0; d < rank; ++d) n += (shape[d] - 1) * steps[d];
     return n;

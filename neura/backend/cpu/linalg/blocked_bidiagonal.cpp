@@ -109,7 +109,7 @@ template <class T> class Bidiagonal {
     take(k, u(0), right_.row, inner_ + width_, 1, i, to);
     for (int64_t j = from; j < right_.row; ++j) to[j] *= s_.left[i];
   }
-  // The row of the matrix behind its diagonal, in the same way.
+  // The row of the matrix after its diagonal, in the same way.
   void reflect_right(int64_t i, int64_t k) {
     T* const to = s_.u[i];
     std::fill_n(to + n_, s_.u.row - n_, T(0));

@@ -93,7 +93,7 @@ void* open(const char* name) {
   return handle;
 }
 
-// Libraries that are installed beside this one in a Python environment.
+// Libraries that are installed next to this one in a Python environment.
 std::vector<std::string> neighbours() {
   std::vector<std::string> found;
   Dl_info here{};

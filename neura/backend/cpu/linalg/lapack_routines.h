@@ -117,7 +117,7 @@ template <class T> class Routines {
     geev(job, n, &work, &v, &v, &v, &work, -1, &reals);
     return room(work, 4 * n);
   }
-  // w: of real numbers the real parts, and behind them the imaginary ones in `imaginary`; v: right eigenvectors
+  // w: of real numbers the real parts, and after them the imaginary ones in `imaginary`; v: right eigenvectors
   int geev(const char* job, Int n, T* a, T* w, [[maybe_unused]] T* imaginary, T* v, T* work, Int size,
            [[maybe_unused]] R* reals) const {
     T unread{};

@@ -13,7 +13,7 @@ template <class T> struct MatvecKernels {
   // y[i] += the sum over k of c[k] x[k][i].
   void (*combine)(std::int64_t rows, std::int64_t n, const T* x, std::int64_t row, const T* c, T* y);
   // y = a v over the rows [begin, end) of a symmetric matrix of `columns` columns: what they give to their own elements
-  // of y, and what their transposes give to those behind. Of a only the squares on the diagonal, and what is to their
+  // of y, and what their transposes give to those after. Of a only the squares on the diagonal, and what is to their
   // right, is read. All numbers are multiples of kTile. y[0, columns) from `begin` on is written.
   void (*symmetric)(std::int64_t begin, std::int64_t end, std::int64_t columns, const T* a, std::int64_t row,
                     const T* v, T* y);

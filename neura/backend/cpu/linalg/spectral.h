@@ -27,8 +27,8 @@ template <class T> T scale_of(T most) {
   return most > 0 && most < least ? least / most : most > 1 / least ? 1 / least / most : T(1);
 }
 
-// Q^T a Q = the tridiagonal matrix of diagonal d [n] and e [n - 1] beside it; Q is the product of n - 1 reflectors: row
-// i of v has the vector of the i-th, whose elements up to i are 0. a and v have whole_tiles(n) rows of apart<T>(n)
+// Q^T a Q = the tridiagonal matrix of diagonal d [n] and e [n - 1] next to it; Q is the product of n - 1 reflectors:
+// row i of v has the vector of the i-th, whose elements up to i are 0. a and v have whole_tiles(n) rows of apart<T>(n)
 // elements, those beyond n are 0. Of a the squares of kTile on the diagonal, and what is to their right, is read; it is
 // lost.
 template <class T> void tridiagonalise(Context& c, int64_t n, Matrix<T> a, T* d, T* e, Matrix<T> v, T* tau);

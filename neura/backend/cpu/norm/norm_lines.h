@@ -31,7 +31,7 @@ template <class T> const NormLines<T>& norm_lines() {
 }
 
 // The squares of floats leave their range where the numbers do not: 10^25 has an infinite one, 10^-30 one of 0, which
-// is right only beside an eps. Does this mean of squares say so?
+// is right only with an eps. Does this mean of squares say so?
 template <class T> bool squares_lost(double square, double eps) {
   constexpr double least = double(FLT_MIN) / double(FLT_EPSILON);
   return sizeof(T) == 4 && (!(square <= double(FLT_MAX)) || (eps < least / FLT_EPSILON && square < least));

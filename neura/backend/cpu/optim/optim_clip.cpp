@@ -52,7 +52,7 @@ void norm_of_all(Context& c, std::span<const View> tensors, View norm) {
     alignas(8) char number[8];
     c.backend.reduce->fold(c, ReduceOp::norm2, one.dtype, 1, {t.data, &line}, {}, {number, &one});
     const double each = Scalar::load(one.dtype, number).real();
-    all = all != all || each != each ? all + each : std::hypot(all, each);  // NaN also beside an infinity
+    all = all != all || each != each ? all + each : std::hypot(all, each);  // NaN also if another is infinite
   }
   Scalar(all).store(norm.dtype(), norm.data);
 }

@@ -49,7 +49,7 @@ template <class T> class Attention {
 
   void backward(Context& c, View g, T* gq, T* gk, T* gv) {
     g_ = of(g);
-    const int64_t count = heads_.count(), more = count * (parts_ - 1);  // partial sums beside the results
+    const int64_t count = heads_.count(), more = count * (parts_ - 1);  // partial sums besides the results
     T* const partial = c.scratch_of<T>(more * keys_ * (size_ + values_));
     const Space at(*this);
     parallel_units<T>(c, count * parts_, at.end, work(5), [&](int64_t unit, T* space) {

@@ -66,7 +66,7 @@ template <class T> struct GemmBlock {  // c[rows, columns] from a[rows, depth] b
 template <class T> struct GemmKernels {  // of one instruction set
   int height, width, lanes;              // of the largest tile, which is two vectors wide
   void (*block)(const GemmBlock<T>&);
-  // a[rows, depth] of any strides into slivers of balanced heights, one behind the other: [sliver][depth][its rows].
+  // a[rows, depth] of any strides into slivers of balanced heights, one after the other: [sliver][depth][its rows].
   void (*pack_a)(const T* a, int64_t row, int64_t k, int64_t rows, int64_t depth, T* to);
   // b[depth, columns] of any strides into slivers: [sliver][depth][width], the last one filled with zeros.
   void (*pack_b)(const T* b, int64_t k, int64_t column, int64_t depth, int64_t columns, T* to);

@@ -210,7 +210,7 @@ template <class T> void block(const GemmBlock<T>& g) {
 #include "neura/backend/cpu/transpose_square.h"
 
 // Lines of consecutive k, `stride` apart, side by side: to[p * step + i] = from[i * stride + p]. Whole vectors are
-// written where they end within `room`: what is too much behind one p is overwritten by the next.
+// written where they end within `room`: what is too much after one p is overwritten by the next.
 template <class T> void interleave(const T* from, int64_t stride, int64_t lines, int64_t depth, T* to, int64_t step,
                                    [[maybe_unused]] int64_t room) {
   [[maybe_unused]] constexpr Tag<T> d;
@@ -291,7 +291,7 @@ template <class T> void pack_b(const T* b, int64_t k, int64_t column, int64_t de
       }
       continue;
     }
-    // Columns behind the last are computed and thrown away: zeros, or copies of the last one.
+    // Columns after the last are computed and thrown away: zeros, or copies of the last one.
     if (w < kW) std::memset(static_cast<void*>(to), 0, sizeof(T) * std::size_t(kW * depth));
     if (k == 1) {
       for (int64_t i = 0; i < w; i += kL)

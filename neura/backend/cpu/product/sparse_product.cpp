@@ -39,7 +39,7 @@ struct Rows {
   }
   // f(first row, last) in threads that get as many stored elements each; one costs `cost` additions.
   template <class F> void each(std::int64_t cost, F&& f) const {
-    const auto first_from = [&](std::int64_t work) {  // the first row that begins at or behind this much work
+    const auto first_from = [&](std::int64_t work) {  // the first row that begins at or after this much work
       std::int64_t low = 0, high = rows;
       while (low < high) {
         const std::int64_t middle = low + (high - low) / 2;

@@ -88,7 +88,7 @@ void integer_group(const Draw& d, const std::uint32_t* words, bool wide, int n, 
   }
 }
 
-// Uniform numbers for one element that needs an unknown count of them: blocks far behind all elements' own.
+// Uniform numbers for one element that needs an unknown count of them: blocks far after all elements' own.
 struct Stream {
   const Draw& d;
   std::uint64_t element, used = 0;

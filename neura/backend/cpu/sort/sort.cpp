@@ -85,8 +85,8 @@ template <class T> struct SortLine {  // one line's elements, ready to be put in
     std::nth_element(items, items + k - 1, items + n, Less());
     sort(items, k);
   }
-  // An element of the line that is behind its k-th, but for one line in 100,000: of a sample, the one three standard
-  // deviations behind the k-th's likely place.
+  // An element of the line that is after its k-th, but for one line in 100,000: of a sample, the one three standard
+  // deviations after the k-th's likely place.
   static T likely_bound(const T* x, std::int64_t n, std::int64_t k, bool descending) {
     constexpr std::int64_t most = 4096;
     const std::int64_t count = std::clamp<std::int64_t>(n / 32, 256, most), step = n / count;
@@ -304,7 +304,7 @@ void search(Context&, bool right, View sequence, View values, View y) {
       for (std::int64_t i = begin; i < end; ++i) {
         const T* s = sequence.as<T>() + (outer == 1 ? 0 : i / m * n);
         const T v = values.as<T>()[i];
-        std::int64_t low = 0, high = n;  // NaN comes behind everything
+        std::int64_t low = 0, high = n;  // NaN comes after everything
         while (low < high) {
           const std::int64_t mid = low + (high - low) / 2;
           if (right ? !(s[mid] > v) : !(s[mid] >= v)) low = mid + 1;

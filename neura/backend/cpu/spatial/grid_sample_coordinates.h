@@ -36,7 +36,7 @@ template <class E> struct Spot {
     return true;
   }
 };
-// The elements beside it along its dimension, as Line has them of one point.
+// The elements next to it along its dimension, as Line has them of one point.
 template <class E> struct Steps {
   using N = Batch<E>;
   using L = Lanes<N>;

@@ -56,7 +56,7 @@ void slopes_some(const SampleRuns<T>& b, int first, int last, const T* image, co
 #include "neura/backend/cpu/spatial/grid_sample_coordinates.h"
 
 // What a register of points reads: R rows of R elements each. A run lies inside of the image, also where elements of
-// its point do not: those beside it have no weight, and are not there.
+// its point do not: those next to it have no weight, and are not there.
 template <class E, int R> struct Runs {
   using N = Batch<E>;
   using D = Tag<E>;

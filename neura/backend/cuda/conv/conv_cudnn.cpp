@@ -107,7 +107,7 @@ Descriptor tensor_of(Id id, cudnnDataType_t type, const Sizes& z, const Key& k, 
   return t;
 }
 
-// Padding behind the input: as much as before it where that gives the same windows, for which cuDNN has more ways.
+// Padding after the input: as much as before it where that gives the same windows, for which cuDNN has more ways.
 bool pad_behind(const ConvShape& s, int d, std::int64_t* behind) {
   const std::int64_t before = s.padding[d], window = (s.kernel[d] - 1) * s.dilation[d] + 1;
   if (before < 0) return false;

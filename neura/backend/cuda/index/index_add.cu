@@ -3,7 +3,7 @@
 // the pieces into which the ends of chunks cut it.
 #include "neura/backend/cuda/index/index_put.cuh"
 #include "neura/backend/cuda/runtime/scratch.h"
-// behind numbers.cuh
+// after numbers.cuh
 #include <cub/device/device_radix_sort.cuh>
 
 namespace neura::cuda {
@@ -169,7 +169,7 @@ template <class E> __global__ void __launch_bounds__(kThreads) join_kernel(const
   if (all && begin && a.key[begin - 1] == key) return;
   const std::uint32_t from = bound_of(a, key, begin, end, false), to = bound_of(a, key, end, a.count, true);
   if (!is_long(a, key, from)) return;
-  const std::uint32_t more = (to - 1) / a.chunk - blockIdx.x;  // pieces behind the first
+  const std::uint32_t more = (to - 1) / a.chunk - blockIdx.x;  // pieces after the first
   const std::uint32_t width = 1u << a.shift, strips = kThreads >> a.shift, strip = threadIdx.x >> a.shift;
   const std::int64_t out = spot_of(a, a.from[end]).out;
   for (std::uint32_t c0 = blockIdx.y * width; c0 < a.columns; c0 += gridDim.y * width) {

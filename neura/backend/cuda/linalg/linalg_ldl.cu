@@ -103,7 +103,8 @@ template <class N> __device__ void eliminate(const Triangle<N>& t, int64_t k) {
   for (int64_t i = k + 1 + threadIdx.x; i < t.n; i += kGridThreads) t(i, k) = t(i, k) * d;
 }
 
-// With a block of two rows: of row j, its part of L. All is divided by the element beside the diagonal, which is large.
+// With a block of two rows: of row j, its part of L. All is divided by the element next to the diagonal, which is
+// large.
 template <class N> struct Pair { N first, second; };
 template <class N> __device__ Pair<N> pair_of(const Triangle<N>& t, int64_t k, int64_t j) {
   const N below = t(k + 1, k), beside = t.turned(below), lower = t.diagonal(k + 1) / below,

@@ -140,7 +140,7 @@ template <class N, int S> struct Cholesky {
   }
 };
 
-// F<number, 4 or 8>, with what is behind it, for each of so many.
+// F<number, 4 or 8>, with what follows it, for each of so many.
 template <template <class, int> class F, class N, class... A>
 Failed by_threads_of(int index, int n, int64_t count, A... operands) {
   if (n <= 4) return for_each(index, count, F<N, 4>{operands...});

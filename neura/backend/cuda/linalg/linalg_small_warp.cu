@@ -90,7 +90,7 @@ template <class N> __device__ N reflector(N* a, const Shape2& s, int k, int lane
   return number_of<N>((beta - real(alpha)) / beta, -imag(alpha) / beta);
 }
 
-// a - factor v v^H a of the columns behind k, where v is column k with a 1 in row k
+// a - factor v v^H a of the columns after k, where v is column k with a 1 in row k
 template <class N> __device__ void apply(N* a, const Shape2& s, int k, N factor, int lane) {
   for (int j = k + 1 + lane; j < s.n; j += 32) {
     N w = a[k * s.n + j];

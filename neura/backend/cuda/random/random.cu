@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Uniform numbers for one element that needs an unknown count of them: blocks far behind all elements' own.
+// Uniform numbers for one element that needs an unknown count of them: blocks far after all elements' own.
 struct Stream {
   PhiloxDraw d;
   std::uint64_t element, used = 0;

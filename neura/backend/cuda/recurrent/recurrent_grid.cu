@@ -13,7 +13,7 @@ namespace neura::cuda {
 namespace {
 
 constexpr int kWarps = kThreads / 32;
-constexpr int kPad = 4;       // numbers behind a line in shared memory: adjacent lines start in other banks
+constexpr int kPad = 4;       // numbers after a line in shared memory: adjacent lines start in other banks
 constexpr int kCounter = 32;  // from one group's counter to the next: a cache line
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
@@ -68,7 +68,7 @@ template <class M> __device__ void unpack(uint4 v, float* to) {
     *reinterpret_cast<float4*>(to + i) = make_float4(cast<float>(bits.part[i]), cast<float>(bits.part[i + 1]),
                                                      cast<float>(bits.part[i + 2]), cast<float>(bits.part[i + 3]));
 }
-// tile[r][i] = lines[r][i] of R rows, zeros behind those that are there.
+// tile[r][i] = lines[r][i] of R rows, zeros after those that are there.
 template <class M, int R> __device__ void load_tile(float* tile, const char* lines, int rows, int k) {
   constexpr int V = 16 / sizeof(M), kFlight = 8;
   const int packs = k / V, all = R * packs;

@@ -17,7 +17,7 @@ constexpr std::int64_t ceiling_of(std::int64_t n, std::int64_t each) { return (n
 struct Grid {
   std::int64_t x = 1, y = 1, z = 1;  // blocks; if one of them is 0, nothing is started
   dim3 threads = kGridThreads;
-  std::size_t shared = 0;  // bytes, beside those that the kernel declares
+  std::size_t shared = 0;  // bytes, besides those that the kernel declares
 };
 // A thread for every `each` of n elements.
 inline Grid grid_over(std::int64_t n, std::int64_t each = 1) {

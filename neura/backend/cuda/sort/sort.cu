@@ -58,7 +58,7 @@ template <class T, class R> __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
     const T* s = sequence + (one ? 0 : i / m * n);
     const T v = values[i];
-    std::int64_t low = 0, high = n;  // NaN comes behind everything
+    std::int64_t low = 0, high = n;  // NaN comes after everything
     while (low < high) {
       const std::int64_t mid = low + (high - low) / 2;
       if (right ? !(s[mid] > v) : !(s[mid] >= v)) low = mid + 1;

@@ -54,7 +54,7 @@ __device__ inline std::uint32_t median_rank(const SortCall& r, std::uint32_t nan
   return r.selection == Selection::median && nans ? numbers : numbers ? (numbers - 1) / 2 : 0;
 }
 
-// Elements first, first + kWorkers, ... of a line. Behind its end: what comes after all of its elements.
+// Elements first, first + kWorkers, ... of a line. After its end: what comes after all of its elements.
 template <class K, int N>
 __device__ void load_keys(const SortCall& r, const char* line, std::uint32_t first, K (&key)[N]) {
   const auto read = [&]<class B>(const B* p) {

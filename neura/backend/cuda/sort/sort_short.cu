@@ -64,7 +64,7 @@ template <std::uint32_t threads, class K> __global__ void __launch_bounds__(thre
   for (std::uint32_t e = 0; e < kEach; ++e) {
     std::uint32_t line, i;
     locate(e * threads + threadIdx.x, line, i);
-    I item = I::of(~K(0), ~0u);  // behind all
+    I item = I::of(~K(0), ~0u);  // after all
     if (first + line < r.lines && i < r.n) {
       if (items) item = items[std::size_t(first + line) * r.n + i];
       else item = I::of(key_at<K>(r.x + element_of(r, first + line, r.length, i) * r.order.bytes, r.order), i);
