@@ -1,4 +1,4 @@
-// What a training loop needs beside a loss: parameter groups with rates of their own, a schedule, clipped gradients.
+// What a training loop needs besides a loss: parameter groups with rates of their own, a schedule, clipped gradients.
 #include <neura/neura.h>
 
 #include <memory>

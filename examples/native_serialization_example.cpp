@@ -10,7 +10,7 @@ using namespace neura;
 
 struct Net : nn::Module {
   nn::Linear hidden{2, 32};
-  nn::BatchNorm1d norm{32};  // has buffers beside parameters: running means and variances
+  nn::BatchNorm1d norm{32};  // has buffers besides parameters: running means and variances
   nn::Linear output{32, 2};
   NEURA_MODULE(Net, hidden, norm, output)
   Tensor forward(const Tensor& x) { return output(relu(norm(hidden(x)))); }

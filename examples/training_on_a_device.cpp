@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   data::DataLoader loader(data::TensorDataset(x, y), {.batch_size = 64, .shuffle = true});
 
   // 2. The model moves in place: its parameters and buffers are the same objects, elsewhere. So an optimizer may be
-  // made before or after; what it keeps for each parameter is made beside the parameter.
+  // made before or after; what it keeps for each parameter is made on the parameter's device.
   Net model;
   model.to(device);
   optim::Adam optimizer(model.parameters(), {.lr = 0.01});

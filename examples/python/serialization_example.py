@@ -1,5 +1,5 @@
 """A trained network goes to a file and comes back into a new object, by its state dict: names and tensors. The file
-is a safetensors file, which other frameworks read, too; with the program beside the weights, it runs without its
+is a safetensors file, which other frameworks read, too; with the program with the weights, it runs without its
 class.
 
 python examples/python/serialization_example.py [--device cuda]

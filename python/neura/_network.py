@@ -1,4 +1,4 @@
-"""Functions of networks as torch has them beside nn.functional: in another order, and with numbers for reductions."""
+"""Functions of networks as torch has them outside nn.functional: in another order, and with numbers for reductions."""
 
 from . import _arguments, _neura
 from ._neura import functional as F

@@ -4,14 +4,14 @@ from . import _neura
 
 
 def _extent(tensor):
-    """The addresses of its first byte and of the first one behind it."""
+    """The addresses of its first byte and of the first one after it."""
     begin = tensor.data_ptr()
     last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))
     return begin, begin + (last + 1) * tensor.element_size()
 
 
 def clusters(tensors):
-    """Lists of the positions of those whose bytes overlap, as [(first address, address behind, positions)]."""
+    """Lists of the positions of those whose bytes overlap, as [(first address, address after, positions)]."""
     spans = [(str(t.device), *_extent(t), i) for i, t in enumerate(tensors) if t.numel()]
     found, place = [], None
     for where, begin, end, i in sorted(spans):

@@ -113,7 +113,7 @@ class Program:
 
     @property
     def captured(self):
-        """The memory that it reads and updates beside its inputs: names and tensors, in the order of the text."""
+        """The memory that it reads and updates besides its inputs: names and tensors, in the order of the text."""
         return [(name, t) for kind, name, t in self._program.externals() if kind == "captured"]
 
     def optimized(self):
@@ -241,7 +241,7 @@ def trace(f, *inputs):
 
     f is called until two calls after another do the same, at most four times, and each call counts: a training step
     is taken. A run draws new random numbers, as f would, and the learning rate and counts of an optimizer go on. What
-    f does beside operations, such as branches and prints, is as in the last call. ValueError where a program could not
+    f does besides operations, such as branches and prints, is as in the last call. ValueError where a program could not
     go on like f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call reads, or seeds a
     generator; assigning `.grad` anew is no such thing, but runs do not do it.
 

@@ -46,7 +46,7 @@ def _parts(path):
         raise errors.FormatError(f"{path}: expected an index with a weight_map from names to files") from None
     for part in parts:
         if not isinstance(part, str) or part != os.path.basename(part) or part in ("", ".", ".."):
-            raise errors.FormatError(f"{path}: expected files beside the index, got {part!r}")
+            raise errors.FormatError(f"{path}: expected files next to the index, got {part!r}")
     return parts
 
 

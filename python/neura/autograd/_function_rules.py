@@ -118,7 +118,7 @@ def _tuple(value):
 def _generated(cls, info, dims, values):
     if not cls._splits:
         raise RuntimeError(
-            f"{cls.__name__}: expected setup_context beside forward, which generate_vmap_rule needs, got a forward "
+            f"{cls.__name__}: expected setup_context along with forward, which generate_vmap_rule needs, got a forward "
             "with ctx; write forward(*args) and setup_context(ctx, inputs, output)"
         )
     places, shapes, many = [], [], []

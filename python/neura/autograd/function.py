@@ -10,7 +10,7 @@ class Function:
     """Base of differentiable functions of one's own; call one by Name.apply(...), never make an instance.
 
     forward(ctx, *args) computes the result, a tensor or a tuple of tensors and other objects, with recording off. It
-    may instead be forward(*args), with setup_context(ctx, inputs, output) beside it. backward(ctx, *grads) gets one
+    may instead be forward(*args), with setup_context(ctx, inputs, output) with it. backward(ctx, *grads) gets one
     gradient per result and returns one per argument of forward, None for those that have none. ctx carries what
     backward needs: ctx.save_for_backward(*tensors) and ctx.saved_tensors for tensors, attributes for anything else.
     What backward computes from differentiable operations can be differentiated again.
@@ -52,7 +52,7 @@ class Function:
 
     @staticmethod
     def forward(*args, **kwargs):
-        """The value: forward(ctx, *args), or forward(*args) beside setup_context."""
+        """The value: forward(ctx, *args), or forward(*args) with setup_context."""
         raise NotImplementedError("Function: expected forward to be defined; write forward(ctx, *args)")
 
     @staticmethod

@@ -149,7 +149,7 @@ class Distribution:
         neura.Size([3])
         """
         if not type(self).__init__.__module__.startswith(__package__ + ".") and _instance is None:
-            raise _n.errors.NotImplementedError(f"{type(self).__name__}: has no expand; define it beside __init__")
+            raise _n.errors.NotImplementedError(f"{type(self).__name__}: has no expand; define it along with __init__")
         new = object.__new__(type(self)) if _instance is None else _instance
         shape, lead = _n.Size(batch_shape), len(self._batch_shape)
         for name, value in self.__dict__.items():
@@ -168,7 +168,7 @@ class Distribution:
     def _get_checked_instance(self, cls, _instance=None):
         """An empty instance for a subclass's own `expand`; refused where the subclass has another __init__."""
         if _instance is None and type(self).__init__ != cls.__init__:
-            raise _n.errors.NotImplementedError(f"{type(self).__name__}: has no expand; define it beside __init__")
+            raise _n.errors.NotImplementedError(f"{type(self).__name__}: has no expand; define it along with __init__")
         return object.__new__(type(self)) if _instance is None else _instance
 
     def _extended_shape(self, sample_shape=()):

@@ -18,7 +18,7 @@ _ENDS = (".json", ".safetensors", ".md", ".txt", ".png", ".jpg", ".npy", ".neura
 _NO_ENDS = ("LICENSE", "LICENCE", "NOTICE")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)  # names that some systems take for devices
 _DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
-_STEPS = {  # of preprocessing, with what each has beside its name
+_STEPS = {  # of preprocessing, with what each has besides its name
     "resize": ("size",),
     "center_crop": ("size",),
     "grayscale": (),
@@ -84,7 +84,7 @@ def _steps_problem(steps):
             return f"preprocessing: steps of {', '.join(_STEPS)}, got {step!r}"
         if set(step) != {"step", *_STEPS[step["step"]]}:
             wanted = ", ".join(_STEPS[step["step"]]) or "nothing"
-            return f"preprocessing: {step['step']} with {wanted} beside it, got {step!r}"
+            return f"preprocessing: {step['step']} with {wanted} along with it, got {step!r}"
         sizes = step.get("size", 1)
         sizes = sizes if isinstance(sizes, list) else [sizes]
         if not 1 <= len(sizes) <= 2 or not all(_count(s) and 0 < s <= 1 << 16 for s in sizes):
@@ -168,7 +168,7 @@ def index_problem(index):
         if not _count(e.get("bytes", 0)) or not all(
             isinstance(e.get(k, ""), str) for k in ("summary", "task", "licence")
         ):
-            return f"expected bytes as a number and texts beside it, got {e!r}"
+            return f"expected bytes as a number and texts along with it, got {e!r}"
     return None
 
 

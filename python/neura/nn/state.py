@@ -43,7 +43,7 @@ class ModuleState:
     _version = 1
 
     def get_extra_state(self):
-        """Anything picklable that state_dict holds beside the tensors; define it together with set_extra_state."""
+        """Anything picklable that state_dict holds besides the tensors; define it together with set_extra_state."""
         raise RuntimeError(
             f"get_extra_state: expected {type(self).__name__} to define it, got neither it nor set_extra_state"
         )
@@ -108,7 +108,7 @@ class ModuleState:
             modules = set(self._modules)
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
-                    name = key[len(prefix) :]  # of a tensor of this module (it may have dots), or behind a child's
+                    name = key[len(prefix) :]  # of a tensor of this module (it may have dots), or after a child's
                     first, *rest = name.split(".", 1)
                     if name not in own and not (rest and first in modules):
                         unexpected_keys.append(key)

@@ -164,12 +164,12 @@ def export(
     f: a path, a file open for binary writing, or None: the bytes are returned.
     input_names, output_names: the first ones; the others are called as forward's arguments, and output_0, output_1.
     opset_version: 13 to 24; None: 18.
-    external_data: where weights lie. None: in the file, or beside it in `<f>.data` if they have more than 1.9 GB; True:
-    beside it; False: in the file; "safetensors": in a safetensors file of the same name, which is one of its own, too.
+    external_data: where weights lie. None: in the file, or next to it in `<f>.data` if they have more than 1.9 GB; True:
+    next to it; False: in the file; "safetensors": in a safetensors file of the same name, which is one of its own, too.
     dynamic_shapes: sizes that the file leaves open, as {"x": {0: "batch"}} by argument, or by place; equal names
     are equal sizes. dynamic_axes: the same by names of inputs. Sizes are found by calling the model with several.
     verify: reads the file and compares its results for the example with the model's.
-    export_params: False: parameters are inputs of the file, behind the others.
+    export_params: False: parameters are inputs of the file, after the others.
     training: the mode of the model meanwhile. verbose: prints what was written.
 
     Tensors keep their names of `state_dict`; one that several modules share is there once.

@@ -297,7 +297,7 @@ def _copied(value):
 
 
 def _like(parameter, value, name=None, master=False):
-    """State with the dtype and device of its parameter: the tensor itself where it has them, as in PyTorch. Beside a
+    """State with the dtype and device of its parameter: the tensor itself where it has them, as in PyTorch. Besides a
     master, all of it is float32."""
     if isinstance(value, Tensor):
         if name in _NUMBERS:

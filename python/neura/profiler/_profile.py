@@ -84,7 +84,7 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
 class record_function:
     """A named range of the program: a block, or each call of a function decorated. Without a profile it does nothing.
 
-    name (str); args (str): written behind the name.
+    name (str); args (str): written after the name.
 
     >>> with neura.profiler.profile() as p:
     ...     with neura.profiler.record_function("my step"):

@@ -31,7 +31,7 @@ class Prepared(Module):
         return self.weight
 
     def folded(self):
-        """(weight, bias) that the integers stand for: with the normalisation behind the layer, if there is one."""
+        """(weight, bias) that the integers stand for: with the normalisation after the layer, if there is one."""
         return self.weight, self.bias
 
     def forward(self, x):
@@ -89,10 +89,10 @@ class PreparedConv2d(Prepared):
 
 
 class PreparedConvBn2d(PreparedConv2d):
-    """A Conv2d with its grids and the BatchNorm2d behind it.
+    """A Conv2d with its grids and the BatchNorm2d after it.
 
     The weight is put on its grid with the factor of the running statistics, as the converted layer will have it; the
-    factor is taken out again behind the convolution, so that the normalisation sees, and learns from, what it would
+    factor is taken out again after the convolution, so that the normalisation sees, and learns from, what it would
     have seen without.
     """
 
@@ -120,7 +120,7 @@ class PreparedConvBn2d(PreparedConv2d):
 
 
 def freeze_bn_stats(module):
-    """For model.apply(): the normalisations behind prepared convolutions use their running statistics from now on.
+    """For model.apply(): the normalisations after prepared convolutions use their running statistics from now on.
 
     model.train() switches them on again: call it after that.
     """

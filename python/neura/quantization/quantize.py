@@ -56,7 +56,7 @@ def _pairs(model):
 
 
 def _fused(layer, bn):
-    """The layer with the normalisation behind it folded in."""
+    """The layer with the normalisation after it folded in."""
     return (fuse_conv_bn_eval if isinstance(layer, nn.Conv2d) else fuse_linear_bn_eval)(layer, bn)
 
 
@@ -65,7 +65,7 @@ def fuse_modules(model, modules_to_fuse, inplace=False):
 
     Args:
         model (Module): in evaluation.
-        modules_to_fuse (list): of lists of names: a Conv2d (or Linear) and the normalisation behind it, and perhaps a
+        modules_to_fuse (list): of lists of names: a Conv2d (or Linear) and the normalisation after it, and perhaps a
             ReLU, which stays where it is.
         inplace (bool): changes the model itself instead of a copy.
 
@@ -103,7 +103,7 @@ def _prepared(layer, qconfig):
 def prepare(model, qconfig=None, inplace=False, skip=()):
     """The model with observers at the inputs and weights of its Linear and Conv2d layers, to be run on data.
 
-    Batch normalisations right behind them in a Sequential are folded in. Then run the model on a few hundred examples,
+    Batch normalisations right after them in a Sequential are folded in. Then run the model on a few hundred examples,
     and call convert().
 
     Args:
@@ -151,7 +151,7 @@ def prepare(model, qconfig=None, inplace=False, skip=()):
 def prepare_qat(model, qconfig=None, inplace=False, skip=()):
     """The model with fake quantisation at the inputs and weights of its Linear and Conv2d layers, to be trained on.
 
-    A BatchNorm2d right behind a Conv2d in a Sequential becomes part of it: the weight is rounded with its factor.
+    A BatchNorm2d right after a Conv2d in a Sequential becomes part of it: the weight is rounded with its factor.
     After most of the training, freeze the grids, and the statistics of the normalisations:
     model.apply(disable_observer), model.apply(freeze_bn_stats).
 
@@ -226,7 +226,7 @@ def _converted(layer, relu=False):
 def convert(model, inplace=False):
     """The model that prepare() or prepare_qat() made, with integers: int8 weights, uint8 inputs, exact int32 sums.
 
-    A ReLU right behind such a layer in a Sequential becomes part of it. All else stays float, and sees float.
+    A ReLU right after such a layer in a Sequential becomes part of it. All else stays float, and sees float.
 
     Args:
         model (Module): that has seen data; RuntimeError otherwise.

@@ -7,7 +7,7 @@ from .. import _neura
 
 
 def generators(loader):
-    """The generators that a loader's order comes from beside the default one, each once."""
+    """The generators that a loader's order comes from besides the default one, each once."""
     holders = (loader, getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None))
     found = {id(g): g for holder in holders if (g := getattr(holder, "generator", None)) is not None}
     return [g for g in found.values() if g is not _neura.default_generator]

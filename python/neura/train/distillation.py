@@ -34,7 +34,7 @@ class Distiller(nn.Module):
     """The loss of a student: of the teacher's answers, and of the labels where there are some.
 
     teacher (Module): frozen here, in evaluation mode, on whatever device it is: inputs go there, its scores come back.
-    temperature (float): see distillation_loss. alpha (float): from 0 to 1, how much the teacher counts beside the
+    temperature (float): see distillation_loss. alpha (float): from 0 to 1, how much the teacher counts against the
     labels, else ValueError.
 
     >>> import neura

@@ -137,7 +137,7 @@ class _Counted(Metric):
             if _is_host(output) and _is_host(target):
                 self._check_labels(output, target)
             fits = (output >= 0) & (output < n) & (target >= 0) & (target < n)
-            place = _neura.where(fits, target * n + output, n * n)  # behind the table: looked at when it is read
+            place = _neura.where(fits, target * n + output, n * n)  # after the table: looked at when it is read
             none = _neura.zeros(n * n + 1, dtype=_neura.int64, device=place.device)
             self._table = self._table + none.index_add(0, place, _neura.ones_like(place))
 

@@ -91,7 +91,7 @@ class GradientFlow:
 
 
 def gradient_flow(model, vanishing=1e-5, exploding=100.0):
-    """How large each weight's gradient is beside the weight itself, after backward, in the order of the model.
+    """How large each weight's gradient is compared with the weight itself, after backward, in the order of the model.
 
     model (Module): whose parameters of two dimensions or more have gradients. vanishing (float): a ratio below this
     part of the largest (or of 1, if that is less) is called vanishing. exploding (float): a ratio above it, or one

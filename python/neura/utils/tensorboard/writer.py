@@ -66,7 +66,7 @@ class SummaryWriter:
     """Curves, histograms, pictures and text of a training, for `tensorboard --logdir=runs`. Also a context manager.
 
     log_dir (str): a directory; by default one below runs/ with the time and the host in its name, and `comment`
-    behind it.
+    after it.
     max_queue (int), flush_secs (int): how many summaries, and for how long, may wait before they are in the file.
 
     Everywhere: tag (str) is the name under which it is shown, global_step (int) where on the axis, walltime (float)
