@@ -22,15 +22,15 @@ std::optional<double> as_number(std::string_view cell) {
   return value;
 }
 
-struct Seen {  // of a column
+struct ColumnSummary {  // of a column
   bool numeric = true, whole = true;
   std::size_t missing = 0;
   double mean = 0, deviation = 1;
   std::set<std::string> values;
 };
 
-Seen look(const data::Cells& cells, std::size_t column) {
-  Seen s;
+ColumnSummary summarise(const data::Cells& cells, std::size_t column) {
+  ColumnSummary s;
   double sum = 0, squares = 0;
   std::size_t n = 0;
   for (const auto& row : cells.rows) {
@@ -54,7 +54,7 @@ Seen look(const data::Cells& cells, std::size_t column) {
 }
 
 // Numbers by their size, so that class 10 comes after class 9.
-std::vector<std::string> in_order(const Seen& s) {
+std::vector<std::string> in_order(const ColumnSummary& s) {
   std::vector<std::string> all(s.values.begin(), s.values.end());
   if (s.numeric)
     std::stable_sort(all.begin(), all.end(),
@@ -62,7 +62,7 @@ std::vector<std::string> in_order(const Seen& s) {
   return all;
 }
 
-void decide_target(Columns& c, const Seen& s, const std::string& as, std::vector<std::string>& notes) {
+void decide_target(Columns& c, const ColumnSummary& s, const std::string& as, std::vector<std::string>& notes) {
   const bool quantity = s.numeric && (!s.whole || s.values.size() > kClassesOfNumbers);
   check<ValueError>(as != "regression" || s.numeric, [&] {
     return "table: expected numbers in the column \"" + c.target +
@@ -82,7 +82,7 @@ void decide_target(Columns& c, const Seen& s, const std::string& as, std::vector
   if (regression) c.mean = s.mean, c.deviation = s.deviation;
   else c.classes = in_order(s);
   notes.push_back("\"" + c.target + "\" is " +
-                  (regression ? "a number to be said (regression)"
+                  (regression ? "a number to predict (regression)"
                               : "one of " + std::to_string(c.classes.size()) + " classes (classification)") +
                   ": " + why);
 }
@@ -122,7 +122,7 @@ std::size_t place_of(const data::Cells& cells, const std::string& column) {
 }
 
 std::pair<double, double> column_statistics(const data::Cells& cells, const std::string& column) {
-  const Seen s = look(cells, place_of(cells, column));
+  const ColumnSummary s = summarise(cells, place_of(cells, column));
   return {s.mean, s.deviation};
 }
 
@@ -131,11 +131,11 @@ Columns learn_columns(const data::Cells& cells, const std::string& target, const
   Columns c;
   c.target = target;
   const std::size_t place = place_of(cells, target);
-  decide_target(c, look(cells, place), as, notes);
+  decide_target(c, summarise(cells, place), as, notes);
   std::vector<std::string> numbers, kinds, left_out, missing;
   for (std::size_t i = 0; i < cells.names.size(); ++i) {
     if (i == place) continue;
-    const Seen s = look(cells, i);
+    const ColumnSummary s = summarise(cells, i);
     Column column{.name = cells.names[i], .numeric = s.numeric, .mean = s.mean, .deviation = s.deviation};
     if (s.values.empty() || s.values.size() == 1) {
       left_out.push_back(column.name + " (one value)");

@@ -22,7 +22,7 @@ struct Column {
 struct Columns {
   std::vector<Column> inputs;
   std::string target;
-  std::vector<std::string> classes;  // empty: a number is to be said
+  std::vector<std::string> classes;  // empty: a number is predicted
   double mean = 0, deviation = 1;    // of that number
   char delimiter = ',';
 
@@ -38,7 +38,8 @@ bool is_missing(const std::string& cell);                   // "", NA, N/A, NaN,
 // The delimiter is the one of comma, semicolon and tabulator that stands most often in the header.
 data::Cells read_table(const std::string& text, const std::string& name, char* delimiter);
 // Learns the columns from the rows. as: "classification", "regression", or empty, and the target's values decide: they
-// are a number to be said if they have fractions or more than 20 different values. notes: what was decided and found.
+// are a number to be predicted if they have fractions or more than 20 different values. notes: what was decided and
+// found.
 Columns learn_columns(const data::Cells&, const std::string& target, const std::string& as,
                       std::vector<std::string>& notes);
 std::pair<double, double> column_statistics(const data::Cells&, const std::string& column);  // mean, deviation

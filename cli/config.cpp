@@ -14,9 +14,16 @@ namespace neura::cli {
 namespace fs = std::filesystem;
 
 void Config::save(const std::string& folder) const {
-  const nlohmann::ordered_json all = {
-      {"task", task}, {"data", data}, {"model", model}, {"epochs", epochs},  {"batch_size", batch_size},
-      {"lr", lr},     {"seed", seed}, {"quick", quick}, {"settings", knobs}, {"facts", facts}};
+  const nlohmann::ordered_json all = {{"task", task},
+                                      {"data", data},
+                                      {"model", model},
+                                      {"epochs", epochs},
+                                      {"batch_size", batch_size},
+                                      {"lr", lr},
+                                      {"seed", seed},
+                                      {"quick", quick},
+                                      {"settings", hyperparameters},
+                                      {"facts", facts}};
   std::string text;
   try {
     text = all.dump(1);
@@ -41,7 +48,7 @@ Config Config::load(const std::string& folder) {
     Config c;
     j.at("task").get_to(c.task), j.at("data").get_to(c.data), j.at("model").get_to(c.model);
     j.at("epochs").get_to(c.epochs), j.at("batch_size").get_to(c.batch_size), j.at("lr").get_to(c.lr);
-    j.at("seed").get_to(c.seed), j.at("quick").get_to(c.quick), j.at("settings").get_to(c.knobs);
+    j.at("seed").get_to(c.seed), j.at("quick").get_to(c.quick), j.at("settings").get_to(c.hyperparameters);
     c.facts = j.at("facts");
     check<FormatError>(c.epochs >= 1 && c.batch_size >= 1 && c.lr > 0,
                        [&] { return file + ": expected the settings of a run, got some out of range"; });
@@ -51,14 +58,17 @@ Config Config::load(const std::string& folder) {
   }
 }
 
-std::map<std::string, double> set_knobs(std::span<const Knob> knobs, const std::vector<std::string>& settings) {
+std::map<std::string, double> set_knobs(std::span<const Hyperparameter> hyperparameters,
+                                        const std::vector<std::string>& settings) {
   std::map<std::string, double> all;
   std::string names;
-  for (const Knob& k : knobs) all[k.name] = k.value, names += (names.empty() ? "" : ", ") + std::string(k.name);
+  for (const Hyperparameter& k : hyperparameters)
+    all[k.name] = k.value, names += (names.empty() ? "" : ", ") + std::string(k.name);
   for (const std::string& s : settings) {
     const auto [name, text] = parted(s);
-    const auto at = std::find_if(knobs.begin(), knobs.end(), [&](const Knob& k) { return name == k.name; });
-    check<ValueError>(at != knobs.end(),
+    const auto at = std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                                 [&](const Hyperparameter& k) { return name == k.name; });
+    check<ValueError>(at != hyperparameters.end(),
                       [&] { return "--set: expected KEY=NUMBER with one of " + names + ", got \"" + s + '"'; });
     double value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -74,9 +84,9 @@ std::map<std::string, double> set_knobs(std::span<const Knob> knobs, const std::
   return all;
 }
 
-std::string knob_lines(std::span<const Knob> knobs) {
+std::string hyperparameter_lines(std::span<const Hyperparameter> hyperparameters) {
   std::string out = "Keys of --set:\n";
-  for (const Knob& k : knobs) {
+  for (const Hyperparameter& k : hyperparameters) {
     std::string name = std::string("  ") + k.name + "=" + Scalar(k.value).str();
     name.resize(std::max<std::size_t>(name.size() + 1, 22), ' ');
     out += name + k.text + "\n";

@@ -10,7 +10,7 @@
 
 namespace neura::cli {
 
-struct Knob {  // what --set changes
+struct Hyperparameter {  // changed by --set
   const char* name;
   double value, low, high;
   const char* text;
@@ -24,19 +24,20 @@ struct Config {
   double lr = 0;
   std::uint64_t seed = 0;
   bool quick = false;
-  std::map<std::string, double> knobs;
+  std::map<std::string, double> hyperparameters;
   nlohmann::json facts = nlohmann::json::object();  // of the task: classes, columns, vocabulary
 
-  double knob(const std::string& name) const { return knobs.at(name); }
-  std::int64_t whole(const std::string& name) const { return std::int64_t(knobs.at(name)); }
+  double hyperparameter(const std::string& name) const { return hyperparameters.at(name); }
+  std::int64_t whole(const std::string& name) const { return std::int64_t(hyperparameters.at(name)); }
   std::string name() const;  // of the data, or of the task that has its own
   void save(const std::string& folder) const;
   static Config load(const std::string& folder);  // IoError; FormatError where it is no run's
 };
 
-// KEY=VALUE of a command line over the knobs' own values. ValueError for another key, and for a value out of range.
-std::map<std::string, double> set_knobs(std::span<const Knob>, const std::vector<std::string>& settings);
-std::string knob_lines(std::span<const Knob>);  // for --help
+// KEY=VALUE of a command line over the hyperparameters' own values. ValueError for another key, and for a value out of
+// range.
+std::map<std::string, double> set_knobs(std::span<const Hyperparameter>, const std::vector<std::string>& settings);
+std::string hyperparameter_lines(std::span<const Hyperparameter>);  // for --help
 
 // A folder that holds no run: what was asked for, or runs/NAME, runs/NAME-2, … ValueError if there is a run in it.
 std::string new_folder(const std::string& asked, const std::string& name);

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Deployed read(const DeployOptions& o) {
-  Deployed d{o.model, {}, {}, o.trusted};
+DeployedModel read(const DeployOptions& o) {
+  DeployedModel d{o.model, {}, {}, o.trusted};
   if (is_program(o.model)) {
     check<ValueError>(o.sizes.empty(), [&] {
       return "deploy: expected no --size for a program, whose sizes are fixed, got " + o.sizes[0];
@@ -52,7 +52,7 @@ std::string found_runner(const std::string& given) {
   });
   return path;
 }
-std::string write_executable(const Deployed& d, const DeployOptions& o) {  // gives what to say
+std::string write_executable(const DeployedModel& d, const DeployOptions& o) {  // gives what to say
   const std::string path = o.small ? build_small(d, o) : found_runner(o.runner), runner = io::read_file(path);
   Appended there{};
   check<ValueError>(runner.compare(0, 4,
@@ -82,7 +82,7 @@ std::string write_executable(const Deployed& d, const DeployOptions& o) {  // gi
 int deploy(const DeployOptions& o) {
   Status status;
   status.say("reading " + o.model);
-  const Deployed d = read(o);
+  const DeployedModel d = read(o);
   status.say("writing " + o.output);
   const std::string written = o.c ? write_c(d, o.output) : write_executable(d, o);
   status.say("");

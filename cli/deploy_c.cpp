@@ -91,11 +91,11 @@ std::string remark(DType d) {
 std::int64_t elements(const Spec& s) { return s.numel * (is_complex(s.dtype) ? 2 : 1); }
 
 struct Sources {
-  const Deployed& model;
+  const DeployedModel& model;
   std::string name, type;
   std::vector<CPort> in, out;
 
-  Sources(const Deployed& d, const std::string& folder) : model(d) {
+  Sources(const DeployedModel& d, const std::string& folder) : model(d) {
     std::filesystem::path path(folder);
     if (!path.has_filename()) path = path.parent_path();
     name = identifier(path.filename().string());
@@ -264,7 +264,7 @@ std::string Sources::makefile() const {
 
 }  // namespace
 
-std::string write_c(const Deployed& d, const std::string& folder) {
+std::string write_c(const DeployedModel& d, const std::string& folder) {
   check<ValueError>(d.bytes.size() <= kMost, [&] {
     return "deploy: expected a model of at most 64 MiB for --c, which a compiler reads, got " +
            std::to_string(d.bytes.size()) + " bytes; open the file with neura_open, or make a program of it";

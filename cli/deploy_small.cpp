@@ -117,7 +117,7 @@ void step(std::vector<std::string> words, const std::string& what, const std::st
 
 }  // namespace
 
-std::string build_small(const Deployed& d, const DeployOptions& o) {
+std::string build_small(const DeployedModel& d, const DeployOptions& o) {
   check_source(o), check_target(o);
   const std::string wanted = wanted_by(d.file.program, fs::path(d.source).filename().string());
   const std::string folder = build_folder(o), file = folder + "/wanted.def";
@@ -143,7 +143,7 @@ std::string build_small(const Deployed& d, const DeployOptions& o) {
   return folder + "/bin/neura-small";
 }
 
-std::string check_small(const Deployed& d, const DeployOptions& o) {
+std::string check_small(const DeployedModel& d, const DeployOptions& o) {
   const std::string folder = build_folder(o) + "/check";
   fs::create_directories(folder);
   std::vector<std::string> words;

@@ -10,7 +10,7 @@
 namespace neura::cli {
 namespace {
 
-void print_classes(const std::vector<std::string>& classes, const Measured& m) {
+void print_classes(const std::vector<std::string>& classes, const Evaluation& m) {
   for (std::size_t c = 0; c < m.confusion.size(); ++c) {
     std::int64_t all = 0;
     for (std::int64_t n : m.confusion[c]) all += n;
@@ -22,7 +22,7 @@ void print_classes(const std::vector<std::string>& classes, const Measured& m) {
 
 }  // namespace
 
-Loaded::Loaded(const std::string& folder, const std::string& device)
+LoadedRun::LoadedRun(const std::string& folder, const std::string& device)
     : config(Config::load(folder)), task(kind_of(config.task).make(config)), model(task->network()) {
   load_weights(*model, folder);
   model->to(Device(device));
@@ -39,9 +39,9 @@ void load_weights(nn::Sequential& model, const std::string& folder) {
 }
 
 int evaluate(const EvalOptions& o) {
-  Loaded t(o.run, o.device);
+  LoadedRun t(o.run, o.device);
   const Examples set = o.data.empty() ? t.task->open(false).validation : t.task->open_other(o.data);
-  const Measured m = measure(*t.task, *t.model, set, t.config.batch_size);
+  const Evaluation m = evaluate(*t.task, *t.model, set, t.config.batch_size);
   print_classes(t.task->classes(), m);
   std::printf("%s, of %s %s in %s\n", m.line().c_str(), thousands(m.count).c_str(), t.task->things(),
               duration(m.seconds).c_str());
@@ -57,7 +57,7 @@ int evaluate(const EvalOptions& o) {
 }
 
 int predict(const PredictOptions& o) {
-  Loaded t(o.run, o.device);
+  LoadedRun t(o.run, o.device);
   check<ValueError>(!o.invert || t.config.task == "fashion-mnist", [&] {
     return "predict: expected --invert with a run of train fashion-mnist, got one of train " + t.config.task;
   });

@@ -121,22 +121,22 @@ std::string confusion_table(const std::vector<std::string>& classes,
   std::string out = "<div class=\"card scroll\"><table class=matrix><thead><tr><th>";
   for (const std::string& name : classes) out += "<th>" + escape(name);
   out += "</tr></thead>";
-  for (std::size_t is = 0; is < classes.size(); ++is) {
-    const auto& row = confusion[is];
+  for (std::size_t label = 0; label < classes.size(); ++label) {
+    const auto& row = confusion[label];
     std::int64_t all = 0;
     for (std::int64_t n : row) all += n;
-    out += "<tr><th>" + escape(classes[is]);
-    for (std::size_t said = 0; said < row.size(); ++said) {
-      const double part = all ? double(row[said]) / double(all) : 0;
+    out += "<tr><th>" + escape(classes[label]);
+    for (std::size_t predicted = 0; predicted < row.size(); ++predicted) {
+      const double part = all ? double(row[predicted]) / double(all) : 0;
       // The eye should find few mistakes among many hits: their shade grows faster.
-      const double shade = is == said ? 0.1 + 0.6 * part : std::min(0.75, 4 * part);
-      out += std::string("<td style=\"background: rgba(var(--") + (is == said ? "good" : "bad") + "), " +
-             fixed(shade, 3) + ")\" title=\"" + escape(classes[is]) + " taken for " + escape(classes[said]) + ": " +
-             fixed(100 * part, 2) + " %\">" + (row[said] ? std::to_string(row[said]) : "");
+      const double shade = label == predicted ? 0.1 + 0.6 * part : std::min(0.75, 4 * part);
+      out += std::string("<td style=\"background: rgba(var(--") + (label == predicted ? "good" : "bad") + "), " +
+             fixed(shade, 3) + ")\" title=\"" + escape(classes[label]) + " taken for " + escape(classes[predicted]) +
+             ": " + fixed(100 * part, 2) + " %\">" + (row[predicted] ? std::to_string(row[predicted]) : "");
     }
     out += "</tr>";
   }
-  return out + "</table><small>Rows: what it is. Columns: what the network says.</small></div>";
+  return out + "</table><small>Rows: labels. Columns: predictions.</small></div>";
 }
 
 std::string html_page(const std::string& title, const std::string& body) {

@@ -23,7 +23,7 @@ std::string chart(const std::string& title, const std::vector<Series>& series, i
 std::string figure(const std::string& value, const std::string& text);  // a large number
 std::string facts(const std::vector<std::pair<std::string, std::string>>& names_and_values);
 std::string confusion_table(const std::vector<std::string>& classes,
-                            const std::vector<std::vector<std::int64_t>>& confusion);  // [is][said]
+                            const std::vector<std::vector<std::int64_t>>& confusion);  // [label][prediction]
 std::string html_page(const std::string& title, const std::string& body);
 
 extern const char* const kStyle;  // the page's style sheet, for light and dark screens

@@ -73,7 +73,7 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
   fit->add_option("--resume", o.resume, "A run's folder: go on with it, with its settings");
   add_device(fit, o.device);
   add_threads(fit, c);
-  fit->footer(knob_lines(kind.knobs));
+  fit->footer(hyperparameter_lines(kind.hyperparameters));
   fit->parse_complete_callback([&o, task] { o.task = task; });
   return fit;
 }
@@ -81,7 +81,7 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
 void add_fits(CLI::App* train, Commands& c) {
   add_fit(train, c, "images", "Pictures: a folder with a folder of PNG or JPEG files for each class", "DIR");
   CLI::App* table = add_fit(train, c, "table", "A CSV file: one column from the others", "FILE");
-  table->add_option("--target", c.fit.target, "The column to be said");
+  table->add_option("--target", c.fit.target, "The column to predict");
   table->add_option("--as", c.fit.as, "classification or regression (default: what the column looks like)")
       ->check(CLI::IsMember({"classification", "regression"}).description(""));
   CLI::App* text = add_fit(train, c, "text", "A text, or a folder of texts: what comes next", "PATH");

@@ -141,7 +141,7 @@ int export_model(const ExportOptions& o) {
   std::vector<graph::Named> names;
   graph::Function f;
   Metadata metadata;  // of a program
-  std::optional<Loaded> run;
+  std::optional<LoadedRun> run;
   if (std::filesystem::path(o.model).extension() == ".onnx") {
     const OnnxFunction traced("export", o.model, {});
     inputs = traced.inputs, names = traced.names, f = traced.f;

@@ -27,7 +27,7 @@ std::string charts(const RunPage& p) {
 }
 
 std::string epochs(const RunPage& p) {
-  const bool classes = p.task.goal() == Goal::classes;
+  const bool classes = p.task.target_kind() == TargetKind::classes;
   std::string out = "<div class=\"card scroll\"><table class=list><tr><th>epoch<th>loss";
   if (classes) out += "<th>accuracy";
   out += "<th>validation loss";
@@ -53,27 +53,28 @@ std::string epochs(const RunPage& p) {
 std::string mistakes(const RunPage& p) {
   if (!p.set.picture) return "";
   std::string out;
-  for (const Mistake& m : p.measured.mistakes) {
-    const std::string is = escape(p.task.classes()[std::size_t(m.is)]),
-                      said = escape(p.task.classes()[std::size_t(m.said)]);
-    out += "<figure><img alt=\"" + is + "\" src=\"data:image/png;base64," + base64(p.set.picture(m.item)) +
-           "\"><figcaption><b>" + is + "</b><br>taken for " + said + "<br>" + percent(m.probability) + " sure, no. " +
-           std::to_string(m.item) + "</figcaption></figure>";
+  for (const Misprediction& m : p.measured.mistakes) {
+    const std::string label = escape(p.task.classes()[std::size_t(m.label)]),
+                      prediction = escape(p.task.classes()[std::size_t(m.prediction)]);
+    out += "<figure><img alt=\"" + label + "\" src=\"data:image/png;base64," + base64(p.set.picture(m.item)) +
+           "\"><figcaption><b>" + label + "</b><br>taken for " + prediction + "<br>" + percent(m.probability) +
+           " sure, no. " + std::to_string(m.item) + "</figcaption></figure>";
   }
   return "<h2>Surest mistakes</h2>" + (out.empty() ? "<p>None.</p>" : "<div class=pictures>" + out + "</div>");
 }
 
 std::string settings(const RunPage& p) {
   const Config& c = p.config;
-  std::string knobs;
-  for (const auto& [name, value] : c.knobs) knobs += (knobs.empty() ? "" : ", ") + name + "=" + Scalar(value).str();
+  std::string hyperparameters;
+  for (const auto& [name, value] : c.hyperparameters)
+    hyperparameters += (hyperparameters.empty() ? "" : ", ") + name + "=" + Scalar(value).str();
   return facts({{"data", c.data.empty() ? "those that are installed" : c.data},
                 {"model", c.model},
                 {"epochs", std::to_string(c.epochs)},
                 {"batch size", std::to_string(c.batch_size)},
                 {"learning rate", Scalar(c.lr).str() + " at most, one cycle; AdamW"},
                 {"seed", std::to_string(c.seed)},
-                {"others", knobs},
+                {"others", hyperparameters},
                 {"training", duration(p.log.sum("seconds"))},
                 {"device", p.device.is_cpu() ? "cpu" : p.device.str() + ", " + device_name(p.device)},
                 {"processor", processor_name() + ", " + instruction_set()},

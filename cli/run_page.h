@@ -11,8 +11,8 @@ struct RunPage {
   const Config& config;
   const Task& task;
   const RunLog& log;
-  const Measured& measured;  // on what was held back, or on other data
-  const Examples& set;       // those data
+  const Evaluation& measured;  // on what was held back, or on other data
+  const Examples& set;         // those data
   Device device;
   std::string other = {};  // a run to compare with
   const RunLog* other_log = nullptr;

@@ -18,22 +18,22 @@ namespace {
 
 constexpr std::size_t kMistakes = 24;  // that are shown
 
-// Scores [.., classes] as rows, and what they should have said.
+// Scores [.., classes] as rows, and the classes they should predict.
 std::pair<Tensor, Tensor> rows_of(const Tensor& output, const Tensor& target) {
   return {output.reshape({-1, output.size(-1)}), target.reshape({-1})};
 }
 
 struct Sums {  // where the network computes, so that nothing waits for a device before the end
-  std::vector<Tensor> losses, targets, target_squares, said, sure, is;
+  std::vector<Tensor> losses, targets, target_squares, predictions, confidence, labels;
   std::int64_t items = 0;
 
   void add(const Task& task, const Tensor& output, const Tensor& target) {
     losses.push_back(loss_of(task, output, target).to(float64) * double(target.numel()));
     items += target.numel();
-    if (task.goal() == Goal::classes) {
+    if (task.target_kind() == TargetKind::classes) {
       const auto [most, which] = max(softmax(output, -1), -1);
-      said.push_back(which), sure.push_back(most), is.push_back(target);
-    } else if (task.goal() == Goal::value) {
+      predictions.push_back(which), confidence.push_back(most), labels.push_back(target);
+    } else if (task.target_kind() == TargetKind::value) {
       const Tensor t = target.to(float64);
       targets.push_back(t.sum()), target_squares.push_back((t * t).sum());
     }
@@ -46,18 +46,19 @@ double total(const std::vector<Tensor>& parts) {
   return sum;
 }
 
-void count_classes(const Task& task, const Sums& s, Measured& m) {
+void count_classes(const Task& task, const Sums& s, Evaluation& m) {
   const std::size_t n = task.classes().size();
   m.confusion.assign(n, std::vector<std::int64_t>(n));
-  const Tensor is = cat(s.is).to(Device()), said = cat(s.said).to(Device()), sure = cat(s.sure).to(Device());
+  const Tensor labels = cat(s.labels).to(Device()), predictions = cat(s.predictions).to(Device()),
+               confidence = cat(s.confidence).to(Device());
   for (std::int64_t i = 0; i < s.items; ++i) {
-    const std::int64_t a = is.const_data<std::int64_t>()[i], g = said.const_data<std::int64_t>()[i];
+    const std::int64_t a = labels.const_data<std::int64_t>()[i], g = predictions.const_data<std::int64_t>()[i];
     ++m.confusion[std::size_t(a)][std::size_t(g)];
-    if (a != g) m.mistakes.push_back({i, a, g, sure.const_data<float>()[i]});
+    if (a != g) m.mistakes.push_back({i, a, g, confidence.const_data<float>()[i]});
   }
   m.values.emplace_back("accuracy", 1 - double(m.mistakes.size()) / double(s.items));
   std::stable_sort(m.mistakes.begin(), m.mistakes.end(),
-                   [](const Mistake& x, const Mistake& y) { return x.probability > y.probability; });
+                   [](const Misprediction& x, const Misprediction& y) { return x.probability > y.probability; });
   if (m.mistakes.size() > kMistakes) m.mistakes.resize(kMistakes);
 }
 
@@ -69,12 +70,12 @@ Tensor hits(const Tensor& output, const Tensor& classes) {
 }
 
 Tensor loss_of(const Task& task, const Tensor& output, const Tensor& target) {
-  if (task.goal() == Goal::value) return mse_loss(output, target);
+  if (task.target_kind() == TargetKind::value) return mse_loss(output, target);
   const auto [scores, labels] = rows_of(output, target);
   return cross_entropy(scores, labels);
 }
 
-Measured measure(const Task& task, nn::Sequential& model, const Examples& set, std::int64_t batch_size) {
+Evaluation evaluate(const Task& task, nn::Sequential& model, const Examples& set, std::int64_t batch_size) {
   check<ValueError>(set.count > 0,
                     [&] { return std::string("expected ") + task.things() + " to test with, got none"; });
   const Clock::time_point start = Clock::now();
@@ -85,12 +86,12 @@ Measured measure(const Task& task, nn::Sequential& model, const Examples& set, s
   Sums s;
   for (auto& [x, y] : loader) s.add(task, model(x), y);
   model.train(training);
-  Measured m;
+  Evaluation m;
   m.count = set.count;
   m.loss = total(s.losses) / double(s.items);
-  if (task.goal() == Goal::classes) {
+  if (task.target_kind() == TargetKind::classes) {
     count_classes(task, s, m);
-  } else if (task.goal() == Goal::tokens) {
+  } else if (task.target_kind() == TargetKind::tokens) {
     m.values.emplace_back("perplexity", std::exp(m.loss));
   } else {
     const double n = double(s.items), mean = total(s.targets) / n;
@@ -108,7 +109,7 @@ std::string number(double x) {
   return text;
 }
 
-std::string Measured::line() const {
+std::string Evaluation::line() const {
   char text[48];
   std::snprintf(text, sizeof(text), "loss %.4f", loss);
   std::string out = text;

@@ -23,7 +23,7 @@ struct Examples {
   std::int64_t size() const { return count; }
 };
 
-enum class Goal { classes, tokens, value };  // what is to be said: one of the classes, the next token, a number
+enum class TargetKind { classes, tokens, value };  // what is predicted: one of the classes, the next token, a number
 
 struct TaskData {
   Examples training, validation;
@@ -34,7 +34,7 @@ class Task {
  public:
   explicit Task(Config& c) : config_(c) {}
   virtual ~Task() = default;
-  // The data of the run. `fresh`: learns from them what stands in the facts; otherwise these hold already. ValueError
+  // The data of the run. `fresh`: computes the facts of the run from them; otherwise the facts are given. ValueError
   // for data that cannot be learned from, and where a run goes on with other data.
   virtual TaskData open(bool fresh) = 0;
   virtual Examples open_other(const std::string& path) = 0;  // data to test with
@@ -43,7 +43,7 @@ class Task {
   virtual int predict(nn::Sequential&, const PredictOptions&) const = 0;
   virtual std::string sample(nn::Sequential&, std::uint64_t /*seed*/) const { return {}; }  // of what it writes
 
-  virtual Goal goal() const { return Goal::classes; }
+  virtual TargetKind target_kind() const { return TargetKind::classes; }
   virtual const char* things() const = 0;  // "pictures"
   const std::vector<std::string>& classes() const { return classes_; }
   double unit() const { return unit_; }  // of a value: the size of 1 in units of the target
@@ -63,36 +63,36 @@ struct TaskKind {
   std::vector<const char*> models;  // the first is the default
   std::int64_t epochs, batch_size;
   double lr;
-  std::vector<Knob> knobs;
+  std::vector<Hyperparameter> hyperparameters;
   std::unique_ptr<Task> (*make)(Config&);
   bool has_data = false;  // of its own, where none are named
 };
 const TaskKind& kind_of(const std::string& task);  // FormatError for an unknown name
 
-struct Loaded {  // the network of a run, to be used
-  Loaded(const std::string& folder, const std::string& device);
+struct LoadedRun {  // the network of a run, to be used
+  LoadedRun(const std::string& folder, const std::string& device);
   Config config;
   std::unique_ptr<Task> task;
   Ref<nn::Sequential> model;
 };
 
-struct Mistake {
-  std::int64_t item = 0, is = 0, said = 0;
-  double probability = 0;  // that the network gives what it says
+struct Misprediction {
+  std::int64_t item = 0, label = 0, prediction = 0;
+  double probability = 0;  // that the network gives its prediction
 };
-struct Measured {
+struct Evaluation {
   double loss = 0, seconds = 0;
   std::int64_t count = 0;
   std::vector<std::pair<std::string, double>> values;  // accuracy; perplexity; rmse, r2
-  std::vector<std::vector<std::int64_t>> confusion;    // [is][said], of classes
-  std::vector<Mistake> mistakes;                       // the surest ones first; a few
+  std::vector<std::vector<std::int64_t>> confusion;    // [label][prediction], of classes
+  std::vector<Misprediction> mistakes;                 // the most confident ones first; a few
   std::string line() const;                            // "loss 0.1234  accuracy 91.50 %"
 };
 Tensor loss_of(const Task&, const Tensor& output, const Tensor& target);  // the mean
 Tensor hits(const Tensor& output, const Tensor& classes);                 // how many are right
 // The network on all of the examples; it comes back in the mode it had.
-Measured measure(const Task&, nn::Sequential&, const Examples&, std::int64_t batch_size);
+Evaluation evaluate(const Task&, nn::Sequential&, const Examples&, std::int64_t batch_size);
 void load_weights(nn::Sequential&, const std::string& folder);  // of weights_file
-std::string number(double);                                     // as results show it: four digits that count
+std::string number(double);                                     // as results show it: four significant digits
 
 }  // namespace neura::cli

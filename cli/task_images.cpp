@@ -136,7 +136,7 @@ class Images final : public Task {
     Files training = known_good(found.files, fresh, d.notes), validation;
     if (fresh) learn(root, found.classes, training);
     if (held.empty()) {
-      std::tie(training, validation) = split(training, classes_.size(), config_.knob("val"), config_.seed);
+      std::tie(training, validation) = split(training, classes_.size(), config_.hyperparameter("val"), config_.seed);
     } else {
       validation = known_good(folder_of(held, classes_).files, fresh, d.notes);
     }
@@ -235,12 +235,12 @@ class Images final : public Task {
   }
 
   data::ImagePipeline pipeline(bool training) const {
-    const double crop = config_.knob("crop");
+    const double crop = config_.hyperparameter("crop");
     return {.height = size(),
             .width = size(),
             .random_crop = training && crop < 1,
             .scale = {crop, 1},
-            .flip = training ? config_.knob("flip") : 0,
+            .flip = training ? config_.hyperparameter("flip") : 0,
             .mean = {0.5},
             .std = {0.25},
             .scaled_decoding = true};

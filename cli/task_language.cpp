@@ -125,7 +125,7 @@ class Text final : public Task {
       vocabulary_ = Vocabulary(c.facts.at("tokenizer_json").get<std::string>());
   }
   const char* things() const override { return "windows of text"; }
-  Goal goal() const override { return Goal::tokens; }
+  TargetKind target_kind() const override { return TargetKind::tokens; }
 
   TaskData open(bool fresh) override {
     const std::string text = text_of(config_.data);
@@ -136,7 +136,7 @@ class Text final : public Task {
              config_.data + ", got " + std::to_string(ids.size());
     });
     config_.facts["tokens"] = ids.size();
-    const auto first_held = std::ptrdiff_t(double(ids.size()) * (1 - config_.knob("val")));
+    const auto first_held = std::ptrdiff_t(double(ids.size()) * (1 - config_.hyperparameter("val")));
     const Ids training(ids.begin(), ids.begin() + first_held), held(ids.begin() + first_held, ids.end());
     for (const Ids* part : {&training, &held})
       check<ValueError>(std::int64_t(part->size()) > context(), [&] {
@@ -165,7 +165,7 @@ class Text final : public Task {
 
   Ref<nn::Sequential> network() const override {
     const std::int64_t width = config_.whole("width"), layers = config_.whole("layers");
-    const double dropout = config_.knob("dropout");
+    const double dropout = config_.hyperparameter("dropout");
     if (config_.model == "lstm")
       return nn::make<nn::Sequential>(models::LSTMLanguageModel(
           {.vocab_size = vocabulary_.size(), .width = width, .num_layers = layers, .dropout = dropout}));
@@ -184,7 +184,7 @@ class Text final : public Task {
   Tensor input() const override { return zeros({2, context()}, {.dtype = int64}); }
 
   std::string sample(nn::Sequential& model, std::uint64_t seed) const override {
-    return vocabulary_.decode(write(model, {start()}, kSampleTokens, config_.knob("temperature"), seed));
+    return vocabulary_.decode(write(model, {start()}, kSampleTokens, config_.hyperparameter("temperature"), seed));
   }
 
   int predict(nn::Sequential& model, const PredictOptions& o) const override {
@@ -197,7 +197,7 @@ class Text final : public Task {
              " others in \"" + prompt + '"';
     });
     if (ids.empty()) ids.push_back(start());
-    const Ids more = write(model, ids, o.length, o.temperature.value_or(config_.knob("temperature")), o.seed);
+    const Ids more = write(model, ids, o.length, o.temperature.value_or(config_.hyperparameter("temperature")), o.seed);
     const std::string text = vocabulary_.decode(more);
     if (o.json) {
       const nlohmann::ordered_json line = {{"prompt", prompt}, {"text", text}};

@@ -7,16 +7,17 @@
 namespace neura::cli {
 namespace {
 
-std::vector<Knob> steps(double weight_decay, double clip) {
+std::vector<Hyperparameter> steps(double weight_decay, double clip) {
   return {{"weight_decay", weight_decay, 0, 1, "Of AdamW"},
           {"clip", clip, 0, 1e6, "Longest gradient; 0: any"},
           {"patience", 0, 0, 1e6, "Epochs without a better result that end the run; 0: never"}};
 }
-std::vector<Knob> with_common(std::vector<Knob> knobs, double val) {
-  knobs.push_back({"val", val, 0.01, 0.9, "Part that is held back to validate with, where there is no folder of it"});
-  const std::vector<Knob> common = steps(0.01, 1);
-  knobs.insert(knobs.end(), common.begin(), common.end());
-  return knobs;
+std::vector<Hyperparameter> with_common(std::vector<Hyperparameter> hyperparameters, double val) {
+  hyperparameters.push_back(
+      {"val", val, 0.01, 0.9, "Part that is held back to validate with, where there is no folder of it"});
+  const std::vector<Hyperparameter> common = steps(0.01, 1);
+  hyperparameters.insert(hyperparameters.end(), common.begin(), common.end());
+  return hyperparameters;
 }
 
 const std::vector<TaskKind>& kinds() {

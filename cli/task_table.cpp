@@ -50,7 +50,7 @@ class Table final : public Task {
     if (c.facts.contains("columns")) use(Columns::load(c.facts.at("columns")));
   }
   const char* things() const override { return "rows"; }
-  Goal goal() const override { return columns_.classes.empty() ? Goal::value : Goal::classes; }
+  TargetKind target_kind() const override { return columns_.classes.empty() ? TargetKind::value : TargetKind::classes; }
 
   TaskData open(bool fresh) override {
     TaskData d;
@@ -98,7 +98,7 @@ class Table final : public Task {
                         .outputs = outputs,
                         .hidden = config_.whole("hidden"),
                         .layers = config_.model == "linear" ? 0 : config_.whole("layers"),
-                        .dropout = config_.knob("dropout")});
+                        .dropout = config_.hyperparameter("dropout")});
   }
 
   Tensor input() const override { return zeros({2, columns_.width()}); }
@@ -124,7 +124,8 @@ class Table final : public Task {
   std::pair<data::Cells, data::Cells> split(const data::Cells& all) const {
     Generator g(config_.seed);
     const std::size_t n = all.rows.size();
-    const auto held = std::clamp<std::size_t>(std::size_t(std::lround(config_.knob("val") * double(n))), 1, n - 1);
+    const auto held =
+        std::clamp<std::size_t>(std::size_t(std::lround(config_.hyperparameter("val") * double(n))), 1, n - 1);
     data::Cells training{all.names, {}}, validation{all.names, {}};
     for (const std::int64_t i : data::permutation(std::int64_t(n), g))
       (validation.rows.size() < held ? validation : training).rows.push_back(all.rows[std::size_t(i)]);

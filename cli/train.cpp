@@ -42,7 +42,7 @@ Config fresh_config(const FitOptions& o) {
   c.batch_size = o.batch_size.value_or(kind.batch_size);
   c.lr = o.lr.value_or(kind.lr);
   c.seed = o.seed.value_or(0);
-  c.knobs = set_knobs(kind.knobs, o.settings);
+  c.hyperparameters = set_knobs(kind.hyperparameters, o.settings);
   if (!o.target.empty()) c.facts["target"] = o.target;
   if (!o.as.empty()) c.facts["as"] = o.as;
   if (!o.tokenizer.empty()) c.facts["tokenizer"] = o.tokenizer;
@@ -65,7 +65,7 @@ Config resumed_config(const FitOptions& o) {
   settle("--batch-size", o.batch_size.value_or(c.batch_size) == c.batch_size);
   settle("--lr", o.lr.value_or(c.lr) == c.lr);
   settle("--seed", o.seed.value_or(c.seed) == c.seed);
-  settle("--set", o.settings.empty() || set_knobs(kind_of(c.task).knobs, o.settings) == c.knobs);
+  settle("--set", o.settings.empty() || set_knobs(kind_of(c.task).hyperparameters, o.settings) == c.hyperparameters);
   settle("--quick", !o.quick || c.quick);
   settle("--out", o.out.empty());
   settle("--target", o.target.empty() || c.facts.value("target", "") == o.target);
@@ -93,7 +93,7 @@ class Fit {
     model_ = task_->network();
     model_->to(device_);
     optimizer_.emplace(model_->parameters(),
-                       optim::AdamWOptions{.lr = config_.lr, .weight_decay = config_.knob("weight_decay")});
+                       optim::AdamWOptions{.lr = config_.lr, .weight_decay = config_.hyperparameter("weight_decay")});
     // A device should never wait for a batch: threads bring the next ones there.
     loader_.emplace(data_.training, data::DataLoaderOptions{.batch_size = config_.batch_size,
                                                             .shuffle = true,
@@ -121,9 +121,9 @@ class Fit {
 
  private:
   void make_run() {
-    const bool classes = task_->goal() == Goal::classes;
+    const bool classes = task_->target_kind() == TargetKind::classes;
     train::RunOptions o{.model = model_.get(), .optimizer = &*optimizer_, .scheduler = &*schedule_};
-    if (config_.knob("clip") > 0) o.clip_norm = config_.knob("clip");
+    if (config_.hyperparameter("clip") > 0) o.clip_norm = config_.hyperparameter("clip");
     o.folder = folder_, o.keep = 1;
     o.monitor = classes ? "val/accuracy" : "val/loss", o.maximize = classes;
     o.patience = config_.whole("patience");
@@ -156,14 +156,15 @@ class Fit {
     const Clock::time_point start = Clock::now();
     const std::int64_t number = run_->epoch(), size = config_.batch_size;
     Progress progress("epoch " + std::to_string(number + 1) + "/" + std::to_string(config_.epochs),
-                      data_.training.count, run_->batch() * size, task_->goal() == Goal::tokens ? "windows" : "items");
+                      data_.training.count, run_->batch() * size,
+                      task_->target_kind() == TargetKind::tokens ? "windows" : "items");
     model_->train();
     for (auto& batch : run_->batches(*loader_)) {
       Tensor loss;
       try {
         run_->step([&] {
           const Tensor output = (*model_)(batch.first);
-          if (task_->goal() == Goal::classes)
+          if (task_->target_kind() == TargetKind::classes)
             run_->tally("accuracy", hits(output, batch.second), double(batch.second.numel()));
           return loss = loss_of(*task_, output, batch.second);
         });
@@ -182,7 +183,7 @@ class Fit {
   }
 
   void validate(std::int64_t epoch, Clock::time_point start) {
-    const Measured m = measure(*task_, *model_, data_.validation, config_.batch_size);
+    const Evaluation m = evaluate(*task_, *model_, data_.validation, config_.batch_size);
     const bool shows = epoch == config_.epochs || epoch % std::max<std::int64_t>(1, config_.epochs / kSamples) == 0;
     sample_ = shows ? task_->sample(*model_, config_.seed + std::uint64_t(epoch)) : "";
     if (!std::isfinite(m.loss)) diverged();
@@ -215,7 +216,7 @@ class Fit {
   // The page tells of the best weights, which eval and predict take.
   void finish() {
     load_weights(*model_, folder_);
-    const Measured m = measure(*task_, *model_, data_.validation, config_.batch_size);
+    const Evaluation m = evaluate(*task_, *model_, data_.validation, config_.batch_size);
     write_run_page(folder_ + "/report.html", {config_, *task_, log_, m, data_.validation, device_});
     std::printf("best: %s; in %s\n", m.line().c_str(), folder_.c_str());
     std::printf("report: %s/report.html\n", folder_.c_str());

@@ -46,29 +46,29 @@ struct Frame {
   std::vector<Tensor> recompute();
 };
 
-struct Dropped final : Packed {
+struct DroppedValue final : Packed {
   std::shared_ptr<Frame> frame;
   std::size_t number;
-  Dropped(std::shared_ptr<Frame> f, std::size_t i) : frame(std::move(f)), number(i) {}
+  DroppedValue(std::shared_ptr<Frame> f, std::size_t i) : frame(std::move(f)), number(i) {}
   Tensor unpack() override { return frame->value(number); }
 };
 struct Drop final : SavedHooks {  // the first time
   std::shared_ptr<Frame> frame;
   std::unique_ptr<Packed> pack(const Tensor& t) override {
     frame->specs.push_back(t.spec());
-    return std::make_unique<Dropped>(frame, frame->specs.size() - 1);
+    return std::make_unique<DroppedValue>(frame, frame->specs.size() - 1);
   }
 };
 
-struct Held final : Packed {
+struct KeptValue final : Packed {
   Tensor t;
-  explicit Held(const Tensor& v) : t(v) {}
+  explicit KeptValue(const Tensor& v) : t(v) {}
   Tensor unpack() override { return t; }
 };
-struct Collect final : SavedHooks {  // the second time
+struct RecomputedValues final : SavedHooks {  // the second time
   const Frame& frame;
   std::vector<Tensor> values;
-  explicit Collect(const Frame& f) : frame(f) {}
+  explicit RecomputedValues(const Frame& f) : frame(f) {}
   std::unique_ptr<Packed> pack(const Tensor& t) override {
     const std::size_t i = values.size();
     if (i < frame.specs.size() && frame.options.check) {
@@ -81,7 +81,7 @@ struct Collect final : SavedHooks {  // the second time
     }
     values.push_back(t);
     if (values.size() == frame.specs.size() && frame.options.early_stop) throw StopRecomputation();
-    return std::make_unique<Held>(t);
+    return std::make_unique<KeptValue>(t);
   }
 };
 
@@ -96,7 +96,7 @@ std::vector<Tensor> Frame::recompute() {
   std::vector<Tensor> arguments;
   for (const SavedValue& v : inputs) arguments.push_back(v.get("checkpoint", arguments.size(), nullptr));
   if (options.preserve_random) default_generator().set_state(random);
-  Collect collect(*this);
+  RecomputedValues collect(*this);
   const Recomputation second_time;
   const Counted under_way;
   try {

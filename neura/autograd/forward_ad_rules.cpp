@@ -103,7 +103,7 @@ void DualCall::slope() {
     return call.in[i].is_tensor() ? Tensor(Ref<TensorImpl>::share(call.in[i].tensor)) : Tensor();
   };
   for (int i = 0; i < row.inputs; ++i) operands[i] = given(i + 1);
-  const DualLevel::Inside inside(level);
+  const DualLevel::Scope inside(level);
   out[0] = exact_slope(row, call.row->operand, given(0), operands, given(row.inputs + 1),
                        static_cast<const double*>(call.op));
 }

@@ -75,8 +75,8 @@ BeneathScope::~BeneathScope() {
   state.top = before_, state.active |= kIntercepted;
 }
 
-Level::Inside::Inside(Level& level) : before_(state.top) { state.top = &level, state.active |= kIntercepted; }
-Level::Inside::~Inside() {
+Level::Scope::Scope(Level& level) : before_(state.top) { state.top = &level, state.active |= kIntercepted; }
+Level::Scope::~Scope() {
   state.top = before_;
   if (!before_) state.active &= ~std::uint32_t{kIntercepted};
 }
@@ -143,7 +143,7 @@ void Level::adopt(TensorImpl* t) {
   };
   become(root, value);
   if (t == root) return;
-  const Inside again(*this);
+  const Scope again(*this);
   become(t, neura::apply(AsStrided{before, window}, value));
   t->seen = root->generation;
 }

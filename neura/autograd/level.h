@@ -1,7 +1,7 @@
 // A function transform as an interceptor. Its tensors' storages wrap batches of samples (vmap.h) or primals with
-// tangents (forward_ad.h). Levels stack: each unwraps its own tensors in a call and makes calls on the wrapped ones, which
-// the level below gets. Gradients that the transformed function itself asks for are recorded on the wrapping tensors;
-// the graphs of the wrapped ones belong to the outer levels.
+// tangents (forward_ad.h). Levels stack: each unwraps its own tensors in a call and makes calls on the wrapped ones,
+// which the level below gets. Gradients that the transformed function itself asks for are recorded on the wrapping
+// tensors; the graphs of the wrapped ones belong to the outer levels.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -50,11 +50,11 @@ class Level : public Interceptor {
   virtual bool draw(Call&) { return false; }
   virtual bool records_parts(const Call&) const { return false; }  // records the calls that it consists of, not itself
 
-  class Inside {  // while it lives, calls come to this level
+  class Scope {  // while it lives, calls come to this level
    public:
-    explicit Inside(Level&);
-    ~Inside();
-    Inside(const Inside&) = delete;
+    explicit Scope(Level&);
+    ~Scope();
+    Scope(const Scope&) = delete;
 
    private:
     Interceptor* before_;

@@ -54,11 +54,11 @@ Run::Run(GradOptions o, bool leaves, bool into)
       into_grad(into),
       number_(++last_backward) {}
 
-class Run::Inside {
+class Run::Scope {
  public:
-  explicit Inside(Run* r) : outer_(std::exchange(running, r)) {}
-  Inside(const Inside&) = delete;
-  ~Inside() { running = outer_; }
+  explicit Scope(Run* r) : outer_(std::exchange(running, r)) {}
+  Scope(const Scope&) = delete;
+  ~Scope() { running = outer_; }
 
  private:
   Run* const outer_;
@@ -198,7 +198,7 @@ void Run::look_ahead() {  // sequence numbers are the topological order
 }
 
 void Run::go() {
-  const Inside inside(this);
+  const Scope inside(this);
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end());
     const int at = heap.back().second;
@@ -238,7 +238,7 @@ void Run::step(Node* n, Tensor* g) {
 }
 
 void Run::accumulate_targets() {
-  const Inside inside(this);
+  const Scope inside(this);
   for (Target& t : targets) {
     Node* n = t.edge.node.get();
     if (n && n->leaf && t.g) finish_leaf(n, std::move(t.g));  // of another node, retain_grad has kept it

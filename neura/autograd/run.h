@@ -46,7 +46,7 @@ struct Run {
   void leave(const Node&, Tensor* results, int n);  // runs the hooks that get a derivative's results
 
  private:
-  class Inside;  // while one lives, the thread runs this backward
+  class Scope;  // while one lives, the thread runs this backward
   const std::uint64_t number_;
   std::unordered_set<const Node*> reached_;  // from the roots; filled by the first will_run()
   friend std::uint64_t current_backward();

@@ -215,7 +215,7 @@ void BatchCall::define() {
   Tensor operands[kMaxInputs];
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor()) operands[i] = Tensor(Ref<TensorImpl>::share(call.in[i].tensor));
-  const BatchLevel::Inside inside(level);
+  const BatchLevel::Scope inside(level);
   call.row->define(call.op, operands, call.inputs, call.out);
 }
 Tensor BatchCall::beneath(const Row& row, const void* op, std::vector<Tensor> operands, int result) const {

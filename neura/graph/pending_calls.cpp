@@ -22,7 +22,7 @@ struct Shared {
   std::mutex mutex;
   std::unordered_map<std::uint64_t, std::shared_ptr<const Plan>> plans;
   Explanation done;
-  std::vector<std::shared_ptr<Stream>> idle;
+  std::vector<std::shared_ptr<PendingCalls>> idle;
 };
 Shared& shared() {
   static Shared* const s = new Shared;  // windows may outlive static objects
@@ -60,17 +60,17 @@ void reset_explanation() {
   shared().done = {};
 }
 
-void Waiting::keep() {
-  const std::shared_ptr<Stream> s = stream;
-  const Stream::Lock lock = s->lock();
+void DelayedResult::keep() {
+  const std::shared_ptr<PendingCalls> s = stream;
+  const PendingCalls::Lock lock = s->lock();
   s->run("a value is read");
 }
-void Waiting::forgotten() {
+void DelayedResult::forgotten() {
   while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
   storage = nullptr;
   busy.clear(std::memory_order_release);
 }
-Ref<Storage> Waiting::hold() {
+Ref<Storage> DelayedResult::hold() {
   while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
   Ref<Storage> held;
   if (storage) {
@@ -83,21 +83,21 @@ Ref<Storage> Waiting::hold() {
   return held;
 }
 
-std::shared_ptr<Stream> Stream::make() {
+std::shared_ptr<PendingCalls> PendingCalls::make() {
   const std::lock_guard hold(shared().mutex);
   auto& idle = shared().idle;
-  if (idle.empty()) return std::make_shared<Stream>();
-  std::shared_ptr<Stream> s = std::move(idle.back());
+  if (idle.empty()) return std::make_shared<PendingCalls>();
+  std::shared_ptr<PendingCalls> s = std::move(idle.back());
   idle.pop_back();
   return s;
 }
-void Stream::put_back(std::shared_ptr<Stream> s) {
+void PendingCalls::put_back(std::shared_ptr<PendingCalls> s) {
   if (s.use_count() != 1 || !s->empty()) return;
   const std::lock_guard hold(shared().mutex);
   if (shared().idle.size() < kMostIdle) shared().idle.push_back(std::move(s));
 }
 
-Stream::Lock Stream::lock() {
+PendingCalls::Lock PendingCalls::lock() {
   Lock l(mutex_, std::try_to_lock);
   if (l) return l;
   const GilRelease waits(true);
@@ -106,10 +106,10 @@ Stream::Lock Stream::lock() {
 }
 
 // Its bytes are shared until they are written (copy on write), so that they are kept for the calls that wait.
-std::optional<ValueId> Stream::outside(const TensorImpl* t) {
+std::optional<ValueId> PendingCalls::outside(const TensorImpl* t) {
   Storage* s = t->storage;
   for (std::size_t i = outside_.size(); i-- > 0 && !s->exposed;) {  // by a pointer it may be written unseen
-    const Outside& o = outside_[i];
+    const ExternalMemory& o = outside_[i];
     if (o.storage.get() == s && o.version == s->version && same(o.tensor.spec(), t->spec)) return ValueId(i);
   }
   const bool alone = s->sharing.load(std::memory_order_acquire) == Storage::alone;
@@ -125,14 +125,14 @@ std::optional<ValueId> Stream::outside(const TensorImpl* t) {
   return ValueId(outside_.size() - 1);
 }
 
-ValueId Stream::waiting(const TensorImpl* t) const {
+ValueId PendingCalls::waiting(const TensorImpl* t) const {
   const Ref<Promise> p = promise_of(t->storage);
-  const auto* mine = static_cast<const Waiting*>(p.get());
+  const auto* mine = static_cast<const DelayedResult*>(p.get());
   if (!mine || mine->stream.get() != this || !same(calls_[mine->call].result, t->spec)) return kNoValue;
   return kMade | ValueId(mine->call);
 }
 
-bool Stream::operands(const Call& c) {
+bool PendingCalls::operands(const Call& c) {
   if (calls_.size() >= kMostCalls) run("many calls wait");
   const std::size_t first = args_.size();
   const auto value = [&](TensorImpl* t) -> std::optional<ValueId> {
@@ -156,15 +156,15 @@ bool Stream::operands(const Call& c) {
   return true;
 }
 
-void Stream::push(const Call& c, const Spec& result, Ref<Waiting> promise) {
+void PendingCalls::push(const Call& c, const Spec& result, Ref<DelayedResult> promise) {
   const auto* attributes = static_cast<const double*>(c.op);
   calls_.push_back({c.row, {}, args_.size() - std::size_t(c.inputs), c.inputs, result, std::move(promise)});
   for (int i = 0; i < c.row->attributes.count; ++i) calls_.back().attributes[i] = attributes[i];
   some_ = true;
 }
 
-Tensor Stream::add(const Call& c, const Spec& result) {
-  const Ref<Waiting> promise = Ref<Waiting>::adopt(new Waiting(shared_from_this(), calls_.size()));
+Tensor PendingCalls::add(const Call& c, const Spec& result) {
+  const Ref<DelayedResult> promise = Ref<DelayedResult>::adopt(new DelayedResult(shared_from_this(), calls_.size()));
   Storage* s = promise_bytes(result.bytes(), result.device, Ref<Promise>(promise));
   promise->storage = s;
   Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(result, s)));
@@ -175,22 +175,22 @@ Tensor Stream::add(const Call& c, const Spec& result) {
 }
 
 // The memory's bytes are those of the later call; the earlier one may still be read by calls between them.
-bool Stream::rewrite(const Call& c, const Spec& result) {
+bool PendingCalls::rewrite(const Call& c, const Spec& result) {
   TensorImpl* out = c.out[0].impl();
   const ValueId before = waiting(out);
   if (before == kNoValue) return false;
-  Ref<Waiting> promise = std::move(calls_[before & ~kMade].promise);
+  Ref<DelayedResult> promise = std::move(calls_[before & ~kMade].promise);
   promise->call = calls_.size();
   push(c, result, std::move(promise));
   out->storage->count_write(c.row, out->unversioned);
   return true;
 }
 
-Program Stream::program(const std::vector<std::size_t>& wanted) const {
+Program PendingCalls::program(const std::vector<std::size_t>& wanted) const {
   Program p;
   const auto id = [&](ValueId v) { return v & kMade ? ValueId(outside_.size() + (v & ~kMade)) : v; };
-  for (const Outside& o : outside_) p.externals.emplace_back(), p.values.push_back(o.tensor.spec());
-  for (const Waits& w : calls_) {
+  for (const ExternalMemory& o : outside_) p.externals.emplace_back(), p.values.push_back(o.tensor.spec());
+  for (const DelayedCall& w : calls_) {
     Node n;
     n.row = w.row, n.op = std::make_shared<OpMemory>(*w.row, w.attributes);
     for (int i = 0; i < w.inputs; ++i) {
@@ -205,7 +205,7 @@ Program Stream::program(const std::vector<std::size_t>& wanted) const {
 }
 
 // All that a plan depends on.
-void Stream::write_key(const std::vector<std::size_t>& wanted) {
+void PendingCalls::write_key(const std::vector<std::size_t>& wanted) {
   key_.clear();
   const auto bits = [&](const auto& v) {
     std::uint64_t word = 0;
@@ -214,13 +214,13 @@ void Stream::write_key(const std::vector<std::size_t>& wanted) {
     key_.push_back(word);
   };
   key_.push_back(outside_.size()), key_.push_back(calls_.size());
-  for (const Outside& o : outside_) {
+  for (const ExternalMemory& o : outside_) {
     const Spec& s = o.tensor.spec();
     key_.push_back(std::uint64_t(s.device.type) << 32 | std::uint64_t(s.device.index) << 16 |
                    std::uint64_t(s.dtype) << 8 | s.rank);
     for (int d = 0; d < s.rank; ++d) bits(s.shape[d]), bits(s.strides[d]);
   }
-  for (const Waits& w : calls_) {
+  for (const DelayedCall& w : calls_) {
     bits(w.row), key_.push_back(std::uint64_t(w.result.dtype));
     for (int i = 0; i < w.row->attributes.count; ++i) bits(w.attributes[i]);
     for (int i = 0; i < w.inputs; ++i) {
@@ -234,17 +234,17 @@ void Stream::write_key(const std::vector<std::size_t>& wanted) {
   for (const std::size_t w : wanted) key_.push_back(w);
 }
 
-void Stream::clear() {
+void PendingCalls::clear() {
   calls_.clear(), args_.clear(), some_ = false;
-  for (Outside& o : outside_) {
+  for (ExternalMemory& o : outside_) {
     o.tensor = {};
     if (o.restores && o.storage->count.load(std::memory_order_acquire) > 1) o.storage->own();
   }
   outside_.clear();
 }
 
-Tensor Stream::alone() {
-  const Waits& w = calls_[0];
+Tensor PendingCalls::alone() {
+  const DelayedCall& w = calls_[0];
   Operand in[kMaxInputs];
   for (int i = 0; i < w.inputs; ++i) {
     const Arg& a = args_[w.first + std::size_t(i)];
@@ -256,7 +256,7 @@ Tensor Stream::alone() {
   return out;
 }
 
-std::shared_ptr<const Plan> Stream::plan(const std::vector<std::size_t>& wanted, Explanation& now) {
+std::shared_ptr<const Plan> PendingCalls::plan(const std::vector<std::size_t>& wanted, Explanation& now) {
   write_key(wanted);
   const std::uint64_t hash = hash_of(key_);
   {
@@ -274,7 +274,7 @@ std::shared_ptr<const Plan> Stream::plan(const std::vector<std::size_t>& wanted,
 }
 
 // As graph::run, of calls that write nothing.
-std::vector<Tensor> Stream::execute(const Plan& plan) {
+std::vector<Tensor> PendingCalls::execute(const Plan& plan) {
   const Program& p = plan.program;
   values_.resize(p.values.size());
   struct Clear {
@@ -301,7 +301,7 @@ std::vector<Tensor> Stream::execute(const Plan& plan) {
   return results;
 }
 
-std::vector<Tensor> Stream::compute(const std::vector<std::size_t>& wanted, Explanation& now) {
+std::vector<Tensor> PendingCalls::compute(const std::vector<std::size_t>& wanted, Explanation& now) {
   if (calls_.size() == 1) return ++now.ran, std::vector<Tensor>{alone()};
   const double begin = seconds();
   const std::shared_ptr<const Plan> p = plan(wanted, now);
@@ -312,7 +312,7 @@ std::vector<Tensor> Stream::compute(const std::vector<std::size_t>& wanted, Expl
   return results;
 }
 
-void Stream::run(const char* why) {
+void PendingCalls::run(const char* why) {
   if (calls_.empty() || running_) return;
   running_ = true;
   struct Done {

@@ -10,13 +10,13 @@ namespace neura::graph {
 
 // The promise of the storage of a delayed call's result. It outlives the window where its values could not be
 // computed.
-struct Waiting final : Promise {
-  std::shared_ptr<Stream> stream;
+struct DelayedResult final : Promise {
+  std::shared_ptr<PendingCalls> stream;
   std::size_t call;
   Storage* storage = nullptr;  // null once it died
   std::atomic_flag busy;       // while another thread lets it die or takes hold of it
 
-  Waiting(std::shared_ptr<Stream> s, std::size_t c) : stream(std::move(s)), call(c) {}
+  DelayedResult(std::shared_ptr<PendingCalls> s, std::size_t c) : stream(std::move(s)), call(c) {}
   void keep() override;
   void forgotten() override;
   Ref<Storage> hold();  // null if it is dead or about to be
@@ -28,10 +28,10 @@ struct Plan {
   std::vector<std::size_t> last;  // by value: see last_uses
 };
 
-class Stream : public std::enable_shared_from_this<Stream> {
+class PendingCalls : public std::enable_shared_from_this<PendingCalls> {
  public:
-  static std::shared_ptr<Stream> make();  // maybe one that was used before
-  static void put_back(std::shared_ptr<Stream>);
+  static std::shared_ptr<PendingCalls> make();  // maybe one that was used before
+  static void put_back(std::shared_ptr<PendingCalls>);
   using Lock = std::unique_lock<std::recursive_mutex>;
   Lock lock();  // releases the interpreter's lock while it waits
 
@@ -44,23 +44,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool empty() const { return !some_.load(std::memory_order_acquire); }  // without the lock: for its thread
 
  private:
-  struct Outside {  // memory from outside, as it was when the first call read it
+  struct ExternalMemory {  // memory from outside, as it was when the first call read it
     Ref<Storage> storage;
     std::uint32_t version;
     Tensor tensor;
     bool restores;  // it is shared lazily with the storage, which was alone before
   };
-  struct Waits {
+  struct DelayedCall {
     const Row* row;
     double attributes[5];
     std::size_t first;  // its operands in args_
     int inputs;
     Spec result;
-    Ref<Waiting> promise;  // null once its memory is written again
+    Ref<DelayedResult> promise;  // null once its memory is written again
   };
 
   std::optional<ValueId> outside(const TensorImpl*);
-  void push(const Call&, const Spec& result, Ref<Waiting>);
+  void push(const Call&, const Spec& result, Ref<DelayedResult>);
   Program program(const std::vector<std::size_t>& wanted) const;
   void write_key(const std::vector<std::size_t>& wanted);
   std::vector<Tensor> compute(const std::vector<std::size_t>& wanted, Explanation&);
@@ -72,9 +72,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::recursive_mutex mutex_;
   bool running_ = false;
   std::atomic<bool> some_ = false;  // does a call wait?
-  std::vector<Waits> calls_;
+  std::vector<DelayedCall> calls_;
   std::vector<Arg> args_;  // values: kMade and the number of a call, or that of an external
-  std::vector<Outside> outside_;
+  std::vector<ExternalMemory> outside_;
   std::vector<std::uint64_t> key_;
   std::vector<Tensor> values_;     // of a run
   std::vector<Operand> operands_;  // of one of its calls

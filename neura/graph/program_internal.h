@@ -6,11 +6,11 @@
 
 namespace neura::graph {
 
-struct Unrecorded {  // what runs while it lives
+struct NoRecordScope {  // what runs while it lives
   std::uint32_t before = state.active;
-  Unrecorded() { state.active |= kNoGrad; }
-  Unrecorded(const Unrecorded&) = delete;
-  ~Unrecorded() { state.active = before; }
+  NoRecordScope() { state.active |= kNoGrad; }
+  NoRecordScope(const NoRecordScope&) = delete;
+  ~NoRecordScope() { state.active = before; }
 };
 
 std::string name_of(const Row&);

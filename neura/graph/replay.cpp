@@ -156,7 +156,7 @@ Replay::~Replay() = default;
 std::vector<Tensor> Replay::operator()(std::span<const Tensor> given) {
   Parts& p = *parts_;
   if (!p.uses++) return run(p.program, given);
-  const Unrecorded guard;
+  const NoRecordScope guard;
   for (const ValueId v : p.updated)  // a lazy clone keeps the old bytes
     if (p.program.externals[v].kind != External::input) p.external(v, given).impl()->storage->own();
   if (!p.graph.captured() || p.moved()) p.capture();

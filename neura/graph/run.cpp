@@ -68,7 +68,7 @@ class Run {
     here.offset = want.offset;
     if (here.same_geometry(want) || want.numel == 0) return t;
     if (updated_[i] != kNoValue) refuse("an input that is updated to have the strides of the program, got others");
-    const Unrecorded guard;
+    const NoRecordScope guard;
     Tensor laid = Tensor::empty(want);
     return laid.copy_(t);
   }
@@ -196,12 +196,12 @@ class Run {
 std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs) { return run(p, inputs, {}); }
 std::vector<Tensor> run(const Program& p, std::span<const Tensor> inputs, std::span<const Tensor> steps) {
   Run run(p, inputs, steps);
-  const Unrecorded guard;
+  const NoRecordScope guard;
   return run.all();
 }
 
 std::vector<Tensor> evaluated(const Node& n, std::span<const Tensor> values) {
-  const Unrecorded guard;
+  const NoRecordScope guard;
   OpMemory op(*n.row, n.op->get());
   std::vector<Operand> in;
   for (const Arg& a : n.in)

@@ -44,11 +44,11 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.nbytes() == b.nbytes() && !std::memcmp(a.impl()->data(), b.impl()->data(), a.nbytes());
 }
 // What it held before the call; undefined where that is not known any more.
-Tensor before_call(const Recording::Outside& o) { return o.written ? o.snapshot : o.tensor; }
+Tensor before_call(const Recording::ExternalMemory& o) { return o.written ? o.snapshot : o.tensor; }
 
 // True for memory that lives from call to call; else it is a constant. The text says what is neither.
 std::string difference(const Recording& a, const Recording& b, std::size_t i) {
-  const Recording::Outside &x = a.outside[i], &y = b.outside[i];
+  const Recording::ExternalMemory &x = a.outside[i], &y = b.outside[i];
   const std::string what = y.tensor.spec().str();
   const Storage* s = y.tensor.impl()->storage;
   if (x.is_input) return "";
@@ -85,7 +85,7 @@ Program renumbered(const Recording& a, Recording b, std::span<const Named> names
   Program p;
   std::vector<ValueId> to(b.program.values.size(), kNoValue);
   for (std::size_t i = 0; i < b.outside.size(); ++i) {
-    Recording::Outside& o = b.outside[i];
+    Recording::ExternalMemory& o = b.outside[i];
     External e;
     const bool lives = a.outside[i].tensor.impl()->storage == o.tensor.impl()->storage;
     e.kind = o.is_input ? External::input : lives ? External::captured : External::constant;

@@ -22,8 +22,8 @@ bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_ge
 
 }  // namespace
 
-const Recording::Outside* Recording::find(const Storage* s) const {
-  for (const Outside& o : outside)
+const Recording::ExternalMemory* Recording::find(const Storage* s) const {
+  for (const ExternalMemory& o : outside)
     if (o.tensor.impl()->storage == s) return &o;
   return nullptr;
 }
@@ -54,7 +54,7 @@ Tracer::Memory& Tracer::capture(const TensorImpl* t, bool is_input) {
   m.hold = Ref<Storage>::share(storage), m.version = storage->version, m.whole = ValueId(program_.values.size());
   m.known = {{s, m.whole}}, m.outside = to_.outside.size();
   program_.values.push_back(s);
-  Recording::Outside o;
+  Recording::ExternalMemory o;
   o.value = m.whole, o.is_input = is_input, o.tensor = on(s, storage);
   for (const Tensor& r : was_read_) o.was_read |= r.impl()->storage == storage;
   to_.outside.push_back(std::move(o));
@@ -105,7 +105,7 @@ std::vector<ValueId> Tracer::add(Node n) {
 void Tracer::saves(const TensorImpl* t) {
   Memory& m = memory_[t->storage];
   if (m.outside == std::string::npos) return;
-  Recording::Outside& o = to_.outside[m.outside];
+  Recording::ExternalMemory& o = to_.outside[m.outside];
   // Memory that the call before had, too, lives on.
   if (!o.written && !o.is_input && !(before_ && before_->find(t->storage)) && o.tensor.nbytes() <= std::size_t{1} << 20)
     o.snapshot = snapshot_of(o.tensor);

@@ -10,7 +10,7 @@
 namespace neura::graph {
 
 struct Recording {
-  struct Outside {  // memory that was there before, or that f filled on the host
+  struct ExternalMemory {  // memory that was there before, or that f filled on the host
     ValueId value = kNoValue;
     bool is_input = false;
     Tensor tensor;    // all of it
@@ -19,11 +19,11 @@ struct Recording {
     bool overwritten = false;  // before anything read it
   };
   Program program;  // values in the order of their making; its externals are `outside`
-  std::vector<Outside> outside;
+  std::vector<ExternalMemory> outside;
   std::vector<Ref<Storage>> kept;  // what was made in the call and outlived it
   std::string problem;             // why this cannot be a program; the first
 
-  const Outside* find(const Storage*) const;
+  const ExternalMemory* find(const Storage*) const;
 };
 
 class Tracer final : public Deferral {

@@ -30,18 +30,18 @@ ClosedWindow::ClosedWindow() {
 }
 bool is_compiling() { return deferral() && !deferral()->traces; }
 
-Window::Window(const WindowOptions& o) : Deferral(false), stream_(Stream::make()), options_(o) {}
+Window::Window(const WindowOptions& o) : Deferral(false), stream_(PendingCalls::make()), options_(o) {}
 Window::~Window() {
   try {
     flush("the end of the function");
   } catch (...) {  // raised again by the call that reads a value
   }
-  Stream::put_back(std::move(stream_));
+  PendingCalls::put_back(std::move(stream_));
 }
 
 void Window::flush(const char* why) {
   if (stream_->empty()) return;
-  const Stream::Lock lock = stream_->lock();
+  const PendingCalls::Lock lock = stream_->lock();
   stream_->run(why);
 }
 void Window::reads(const TensorImpl* t) {
@@ -98,7 +98,7 @@ bool Window::defer(Call& c) {
   bool recorded = false;
   const Spec spec = prepare(c, recorded);
   {
-    const Stream::Lock lock = stream_->lock();
+    const PendingCalls::Lock lock = stream_->lock();
     if (!stream_->operands(c)) return false;
     c.out[0] = stream_->add(c, spec);
   }
@@ -109,14 +109,14 @@ bool Window::defer(Call& c) {
 // All of what a call that waits has made.
 bool Window::is_whole(const TensorImpl* t) const {
   if (has_bytes(t)) return false;
-  const Stream::Lock lock = stream_->lock();
+  const PendingCalls::Lock lock = stream_->lock();
   return stream_->waiting(t) != kNoValue;
 }
 
 bool Window::rewrites(const Call& c, const Spec& result) {
   const TensorImpl* out = c.out[0].impl();
   if (result.dtype != out->spec.dtype || !result.same_geometry(out->spec)) return false;
-  const Stream::Lock lock = stream_->lock();
+  const PendingCalls::Lock lock = stream_->lock();
   return stream_->operands(c) && stream_->rewrite(c, result);
 }
 

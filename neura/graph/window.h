@@ -18,7 +18,7 @@
 
 namespace neura::graph {
 
-class Stream;
+class PendingCalls;
 
 struct WindowOptions {
   std::int64_t least = 1 << 15;  // calls of the cpu on fewer elements run at once: they are not faster together
@@ -39,7 +39,7 @@ class Window final : public Deferral {
   bool is_whole(const TensorImpl*) const;
   void run_before(const Call&);  // what the call reads or writes
 
-  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<PendingCalls> stream_;
   const WindowOptions options_;
 };
 

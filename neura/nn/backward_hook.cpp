@@ -5,7 +5,7 @@
 
 namespace neura::nn {
 
-struct Crossing {
+struct BackwardHookCall {
   Ref<Module> module;
   std::vector<std::pair<std::uint64_t, Module::BackwardHook>> hooks;
   std::vector<std::pair<std::uint64_t, Module::BackwardPreHook>> pre_hooks;
@@ -14,9 +14,9 @@ struct Crossing {
   std::size_t arguments = 0, outputs = 0;
   std::vector<Tensor> grad_output;
 
-  static std::shared_ptr<Crossing> of(Module& m) {
+  static std::shared_ptr<BackwardHookCall> of(Module& m) {
     if ((m.backward_hooks_.empty() && m.backward_pre_hooks_.empty()) || !is_grad_enabled()) return nullptr;
-    auto c = std::make_shared<Crossing>();
+    auto c = std::make_shared<BackwardHookCall>();
     c->module = Ref<Module>::share(&m), c->hooks = m.backward_hooks_, c->pre_hooks = m.backward_pre_hooks_;
     return c;
   }
@@ -75,8 +75,8 @@ void collect(Value& v, std::vector<Tensor*>& out) {
 
 }  // namespace
 
-std::shared_ptr<Crossing> enter_for_backward(Module& m, Args& a) {
-  auto c = Crossing::of(m);
+std::shared_ptr<BackwardHookCall> enter_for_backward(Module& m, Args& a) {
+  auto c = BackwardHookCall::of(m);
   if (!c) return c;
   std::vector<Tensor*> all, wanted;
   for (Value& v : a.positional) collect(v, all);
@@ -90,7 +90,7 @@ std::shared_ptr<Crossing> enter_for_backward(Module& m, Args& a) {
   return c;
 }
 
-void leave_for_backward(const std::shared_ptr<Crossing>& c, Value& result) {
+void leave_for_backward(const std::shared_ptr<BackwardHookCall>& c, Value& result) {
   std::vector<Tensor*> all, wanted;
   collect(result, all);
   c->outputs = all.size();

@@ -5,8 +5,8 @@
 
 namespace neura::nn {
 
-struct Crossing;                                               // one call
-std::shared_ptr<Crossing> enter_for_backward(Module&, Args&);  // null where there are no hooks
-void leave_for_backward(const std::shared_ptr<Crossing>&, Value& result);
+struct BackwardHookCall;                                               // one call
+std::shared_ptr<BackwardHookCall> enter_for_backward(Module&, Args&);  // null where there are no hooks
+void leave_for_backward(const std::shared_ptr<BackwardHookCall>&, Value& result);
 
 }  // namespace neura::nn

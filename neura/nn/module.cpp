@@ -13,12 +13,12 @@ Bridge bridge;
 
 // ---- The life of a module
 
-std::uint32_t Count::load(std::memory_order order) const {
+std::uint32_t RefCount::load(std::memory_order order) const {
   if (Module* o = owner_) return o->count.load(order);
   return object_ ? 2 : own_.load(order);  // never the last reference: the other language owns the module
 }
 
-std::uint32_t Count::fetch_add(std::uint32_t n, std::memory_order order) {
+std::uint32_t RefCount::fetch_add(std::uint32_t n, std::memory_order order) {
   if (Module* o = owner_) return o->count.fetch_add(n, order);
   if (void* object = object_) {
     for (std::uint32_t i = 0; i < n; ++i) foreign.acquire(object);
@@ -27,7 +27,7 @@ std::uint32_t Count::fetch_add(std::uint32_t n, std::memory_order order) {
   return own_.fetch_add(n, order);
 }
 
-std::uint32_t Count::fetch_sub(std::uint32_t n, std::memory_order order) {
+std::uint32_t RefCount::fetch_sub(std::uint32_t n, std::memory_order order) {
   if (Module* o = owner_) return o->count.fetch_sub(n, order);
   if (void* object = object_) {
     for (std::uint32_t i = 0; i < n; ++i) foreign.release(object);
@@ -36,14 +36,14 @@ std::uint32_t Count::fetch_sub(std::uint32_t n, std::memory_order order) {
   return own_.fetch_sub(n, order);
 }
 
-void Count::belong_to(Module* owner) {
+void RefCount::belong_to(Module* owner) {
   if (owner_ == owner) return;
   const std::uint32_t outside = own_.exchange(1) - 1;  // references taken before the owner was known
   owner_ = owner;
   if (outside) owner->count.fetch_add(outside, std::memory_order_relaxed);
 }
 
-void Count::give_to(void* object) {
+void RefCount::give_to(void* object) {
   const std::uint32_t outside = own_.exchange(1);
   object_ = object;
   for (std::uint32_t i = 0; i < outside; ++i) foreign.acquire(object);

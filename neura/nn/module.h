@@ -139,14 +139,14 @@ class Module {
   static void destroy(Module*);
 
   bool training = true;
-  Count count;
+  RefCount count;
 
  protected:
   virtual std::string repr() const;
 
  private:
   friend struct Cloner;
-  friend struct Crossing;
+  friend struct BackwardHookCall;
   friend class ModuleList;
   friend class Sequential;
   struct RuntimeMember;

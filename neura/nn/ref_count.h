@@ -13,9 +13,9 @@ struct ForeignRef {  // set once by the binding of another language, before it o
 };
 extern ForeignRef foreign;  // one for all libraries
 
-class Count {
+class RefCount {
  public:
-  explicit Count(Module* self) : self_(self) {}
+  explicit RefCount(Module* self) : self_(self) {}
   std::uint32_t load(std::memory_order order) const;
   std::uint32_t fetch_add(std::uint32_t n, std::memory_order order);
   std::uint32_t fetch_sub(std::uint32_t n, std::memory_order order);

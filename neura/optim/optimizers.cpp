@@ -29,7 +29,7 @@ template <class O> void take_steps(Optimizer& optimizer, const ParamGroup& group
   const O options = detail::options_of<O>(group);
   const bool master = group.options.find("master") && group.flag("master");
   detail::Batch batch;
-  detail::Masters masters;
+  detail::MasterWeights masters;
   std::vector<Tensor> recorded;
   for (const Tensor& p : group.params) {
     const Tensor g = p.grad();

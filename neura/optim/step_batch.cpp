@@ -62,7 +62,7 @@ Tensor master_with_strides_of(const Tensor& values, const Tensor& param) {
     return t;
   });
 }
-void Masters::write() {
+void MasterWeights::write() {
   for (auto& [param, master] : pairs_) param.copy_(master);
 }
 

@@ -82,7 +82,7 @@ template <class S> Tensor master_of(S& state, const Tensor& param) {
   return state.put(kMaster, made), made;
 }
 inline bool takes_master(const Tensor& param) { return bit(param.dtype()) & dtypes::halves; }
-class Masters {  // of the parameters of one step
+class MasterWeights {  // of the parameters of one step
  public:
   void add(const Tensor& param, const Tensor& master) { pairs_.push_back({param, master}); }
   void write();  // the parameters, after the steps

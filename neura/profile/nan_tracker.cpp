@@ -47,10 +47,10 @@ std::string described(const Tensor& t) {
 struct NanTracker::State {
   bool infinities;
   std::optional<NanFinding> found;
-  std::unique_ptr<Watch> watch;
+  std::unique_ptr<NanObserver> watch;
 };
-struct NanTracker::Watch : Interceptor {
-  explicit Watch(State& s) : owner(s) {}
+struct NanTracker::NanObserver : Interceptor {
+  explicit NanObserver(State& s) : owner(s) {}
   bool is_bad(const Tensor& t) const {
     const Tensor bad = owner.infinities ? logical_not(isfinite(t)) : isnan(t);
     return any(bad).item<bool>();
@@ -93,7 +93,7 @@ std::string NanFinding::text() const {
 
 NanTracker::NanTracker(bool infinities) : state_(std::make_unique<State>()) {
   state_->infinities = infinities;
-  state_->watch = std::make_unique<Watch>(*state_);
+  state_->watch = std::make_unique<NanObserver>(*state_);
 }
 NanTracker::~NanTracker() {
   if (!state_->watch) return;

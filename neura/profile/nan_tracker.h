@@ -29,7 +29,7 @@ class NanTracker {
   const std::optional<NanFinding>& found() const;
 
  private:
-  struct Watch;
+  struct NanObserver;
   struct State;
   std::unique_ptr<State> state_;
 };

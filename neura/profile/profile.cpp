@@ -53,8 +53,8 @@ std::atomic<std::uint32_t> profiles{0};
 }  // namespace
 
 struct Recorder {
-  struct Watch : Interceptor {
-    explicit Watch(Recorder& r) : recorder(r) {}
+  struct CallObserver : Interceptor {
+    explicit CallObserver(Recorder& r) : recorder(r) {}
     void call(Call& c) override { recorder.record(c); }
     Recorder& recorder;
   };
@@ -140,7 +140,7 @@ struct Recorder {
     return v;
   }
 
-  std::optional<Watch> watch;  // until it is stopped
+  std::optional<CallObserver> watch;  // until it is stopped
   const Options options;
   const std::uint32_t number;
   Entries entries;

@@ -57,8 +57,8 @@ std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point d
   job.arrived = Clock::now();
   Lock lock(mutex_);
   if (queue_.size() >= options_.queue)
-    throw Refusal(429, "expected at most " + std::to_string(options_.queue) +
-                           " requests that wait for the model, got one more; try again later");
+    throw ErrorResponse(429, "expected at most " + std::to_string(options_.queue) +
+                                 " requests that wait for the model, got one more; try again later");
   queue_.push_back(&job);
   if (arrival) arrival->end();
   metrics_->waiting = std::int64_t(queue_.size());
@@ -72,7 +72,7 @@ std::vector<Tensor> Batcher::run(std::vector<Tensor> inputs, Clock::time_point d
     } else if (job.wake.wait_until(lock, deadline) == std::cv_status::timeout && !job.leads && !job.taken) {
       queue_.erase(std::find(queue_.begin(), queue_.end(), &job));
       metrics_->waiting = std::int64_t(queue_.size());
-      throw Refusal(
+      throw ErrorResponse(
           503,
           "expected the model to begin before the request's deadline, got it busy until then; send fewer requests, or "
           "allow more time");

@@ -45,8 +45,8 @@ class Batcher {
   };
 
   // The results of the model for `inputs`, which fit its ports; `arrival` is over once they are in the queue.
-  // Refusal: 429 where that is full, 503 where nothing had begun by the deadline. What the model throws comes out, to
-  // those whose inputs caused it.
+  // ErrorResponse: 429 where that is full, 503 where nothing had begun by the deadline. What the model throws comes
+  // out, to those whose inputs caused it.
   std::vector<Tensor> run(std::vector<Tensor> inputs, Clock::time_point deadline, Arrival* arrival = nullptr);
 
  private:

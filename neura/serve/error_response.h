@@ -6,8 +6,8 @@
 
 namespace neura::serve {
 
-struct Refusal : Error {
-  Refusal(int c, const std::string& text) : Error(text), code(c) {}
+struct ErrorResponse : Error {
+  ErrorResponse(int c, const std::string& text) : Error(text), code(c) {}
   int code;
 };
 

@@ -17,10 +17,10 @@
 #include <mutex>
 #include <thread>
 
+#include "neura/serve/connection.h"
 #include "neura/serve/error_response.h"
 #include "neura/serve/listener.h"
 #include "neura/serve/message.h"
-#include "neura/serve/wire.h"
 
 namespace neura::serve {
 namespace {
@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 // What the handlers of cpp-httplib, which know no connection, need of the one whose thread they run on.
 struct Current {
-  Wire* wire = nullptr;
+  Connection* wire = nullptr;
   bool prepared = false;  // was the head read?
   bool chunked = false;
   bool finished = false;     // was all of the body read?
@@ -83,10 +83,10 @@ class HttpExchange final : public Exchange {
       text.append(data, size);
       return true;
     });
-    if (full) throw Refusal(503, "the server holds as many bytes of requests as it may; try again later");
-    if (large) throw Refusal(413, "expected a body of at most " + std::to_string(most_) + " bytes, got more");
-    if (!whole && current->wire->late()) throw Refusal(408, "the body did not arrive in time");
-    if (!whole) throw Refusal(400, "expected a body as the headers describe it, got another");
+    if (full) throw ErrorResponse(503, "the server holds as many bytes of requests as it may; try again later");
+    if (large) throw ErrorResponse(413, "expected a body of at most " + std::to_string(most_) + " bytes, got more");
+    if (!whole && current->wire->late()) throw ErrorResponse(408, "the body did not arrive in time");
+    if (!whole) throw ErrorResponse(400, "expected a body as the headers describe it, got another");
     current->finished = true;
     return text;
   }
@@ -143,7 +143,7 @@ class Parser final : public httplib::Server {
   }
 
   // One request and its answer. False: the connection ends.
-  bool once(Wire& wire, bool last) {
+  bool once(Connection& wire, bool last) {
     Current state;
     state.wire = &wire, current = &state;
     wire.limit(kHead, options_.head_seconds);
@@ -297,7 +297,7 @@ bool Http::Parts::turn(Place place, bool idle) {
 
 void Http::Parts::serve(Place place) {
   try {
-    Wire wire(place->socket);
+    Connection wire(place->socket);
     wire.set_write_seconds(options.write_seconds);
     bool more = true;
     while (more && wire.wait(options.idle_seconds)) {

@@ -28,7 +28,7 @@ class Exchange {
   virtual const std::string& method() const = 0;
   virtual const std::string& path() const = 0;
   virtual std::string header(const std::string& name) const = 0;  // "" where there is none
-  virtual std::string body() = 0;                                 // reads it, once. Refusal: 400, 408, 413, 503
+  virtual std::string body() = 0;                                 // reads it, once. ErrorResponse: 400, 408, 413, 503
 
   int status = 200;
   std::string type = "application/json", answer;

@@ -57,11 +57,11 @@ struct InferRequest {
   std::vector<WantedOutput> outputs;  // none: all of them, as binary_output says
 };
 
-// Refusal (400) for what is no request: all that can be known without the model.
+// ErrorResponse (400) for what is no request: all that can be known without the model.
 InferRequest read_request(std::string_view json);
 
-// The tensors of a request in the order of the model's inputs; `binary` is what follows its JSON. Refusal (400) for
-// what does not fit the ports: everything is compared before memory is taken.
+// The tensors of a request in the order of the model's inputs; `binary` is what follows its JSON. ErrorResponse (400)
+// for what does not fit the ports: everything is compared before memory is taken.
 std::vector<Tensor> read_inputs(const InferRequest&, std::string_view binary, std::span<const Port>);
 
 struct InferResponse {
@@ -69,12 +69,12 @@ struct InferResponse {
   std::size_t json = 0;  // its bytes in front
   bool binary = false;   // does anything follow?
 };
-// Refusal (400) for outputs that the model does not have, before anything runs.
+// ErrorResponse (400) for outputs that the model does not have, before anything runs.
 void check_outputs(const InferRequest&, std::span<const Port>);
 InferResponse write_response(const std::string& model, const std::string& version, const InferRequest&,
                              std::span<const Port> outputs, std::span<const Tensor> results);
 
-[[noreturn]] void refuse_request(const std::string& text);  // Refusal, 400
+[[noreturn]] void refuse_request(const std::string& text);  // ErrorResponse, 400
 // {"error": text}; bytes that are no UTF-8 are replaced.
 std::string error_body(std::string_view text);
 std::string json_string(std::string_view text);  // as JSON has it

@@ -49,14 +49,14 @@ std::string model_in(const fs::path& folder) {
 
 }  // namespace
 
-Served::Served(std::string n, std::string v, std::shared_ptr<const Model> m, const BatchOptions& o,
-               std::shared_ptr<ModelMetrics> s)
+LoadedVersion::LoadedVersion(std::string n, std::string v, std::shared_ptr<const Model> m, const BatchOptions& o,
+                             std::shared_ptr<ModelMetrics> s)
     : name(std::move(n)),
       version(std::move(v)),
       model(std::move(m)),
       metrics(std::move(s)),
       batcher(model, o, metrics) {}
-Served::~Served() = default;
+LoadedVersion::~LoadedVersion() = default;
 
 Repository::Repository(RepositoryOptions options, Metrics& metrics, Log log)
     : options_(std::move(options)), metrics_(metrics), log_(std::move(log)) {
@@ -94,7 +94,7 @@ Repository::Entry Repository::entry(const std::string& name) const {
   return at == entries_.end() ? Entry() : at->second;
 }
 void Repository::change(const std::string& name, const std::function<void(Entry&)>& f) {
-  std::shared_ptr<Served> old;  // its memory goes after the lock
+  std::shared_ptr<LoadedVersion> old;  // its memory goes after the lock
   const std::scoped_lock lock(mutex_);
   Entry& e = entries_[name];
   old = e.current;
@@ -147,7 +147,7 @@ bool Repository::take(const std::string& name, const Candidate& c) {
     const auto start = Clock::now();
     std::shared_ptr<const Model> model = load_model(c.file, options_.device);
     const auto metrics = metrics_.of(name, version);
-    auto served = std::make_shared<Served>(name, version, model, options_.batches, metrics);
+    auto served = std::make_shared<LoadedVersion>(name, version, model, options_.batches, metrics);
     const Entry before = entry(name);
     if (before.current) before.current->metrics->loaded = false;
     metrics->loaded = true;
@@ -189,16 +189,17 @@ void Repository::leave(const std::string& name) {
   if (e.current) log_("left " + name + " version " + e.current->version + ": its files are gone");
 }
 
-std::shared_ptr<Served> Repository::find(const std::string& name, const std::string& version) const {
+std::shared_ptr<LoadedVersion> Repository::find(const std::string& name, const std::string& version) const {
   const std::scoped_lock lock(mutex_);
   const auto at = entries_.find(name);
-  if (at == entries_.end()) throw Refusal(404, "expected a model of the server, got " + io::shown(name));
+  if (at == entries_.end()) throw ErrorResponse(404, "expected a model of the server, got " + io::shown(name));
   const Entry& e = at->second;
   if (!e.current)
-    throw Refusal(503, "the model \"" + name + "\" is not loaded" +
-                           (e.failures.empty() ? "" : ": " + e.failures.rbegin()->second.why));
+    throw ErrorResponse(503, "the model \"" + name + "\" is not loaded" +
+                                 (e.failures.empty() ? "" : ": " + e.failures.rbegin()->second.why));
   if (!version.empty() && version != e.current->version)
-    throw Refusal(404, "expected version " + e.current->version + " of \"" + name + "\", got " + io::shown(version));
+    throw ErrorResponse(404,
+                        "expected version " + e.current->version + " of \"" + name + "\", got " + io::shown(version));
   return e.current;
 }
 
@@ -207,11 +208,11 @@ void Repository::load(const std::string& name) {
   const std::map<std::string, Candidates> all = found();
   const auto at = all.find(name);
   if (at == all.end() || at->second.empty())
-    throw Refusal(404, "load: expected a model of the folder, got " + io::shown(name));
+    throw ErrorResponse(404, "load: expected a model of the folder, got " + io::shown(name));
   if (take(name, at->second[0])) return;
   const std::uint64_t version = at->second[0].version;
-  throw Refusal(500, "load: version " + std::to_string(version) + " of \"" + name +
-                         "\" cannot be loaded: " + entry(name).failures[version].why);
+  throw ErrorResponse(500, "load: version " + std::to_string(version) + " of \"" + name +
+                               "\" cannot be loaded: " + entry(name).failures[version].why);
 }
 
 void Repository::unload(const std::string& name) {
@@ -219,16 +220,17 @@ void Repository::unload(const std::string& name) {
   const Entry before = entry(name);
   {
     const std::scoped_lock entries_lock(mutex_);
-    if (!entries_.count(name)) throw Refusal(404, "unload: expected a model of the server, got " + io::shown(name));
+    if (!entries_.count(name))
+      throw ErrorResponse(404, "unload: expected a model of the server, got " + io::shown(name));
   }
   if (before.current) before.current->metrics->loaded = false;
   change(name, [](Entry& e) { e.current.reset(), e.loaded.clear(), e.wanted = false; });
   log_("unloaded " + name);
 }
 
-std::vector<Repository::Listing> Repository::index() const {
+std::vector<Repository::VersionState> Repository::index() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<Listing> rows;
+  std::vector<VersionState> rows;
   for (const auto& [name, e] : entries_) {
     if (e.current) rows.push_back({name, e.current->version, "READY", ""});
     for (const auto& [version, f] : e.failures) rows.push_back({name, std::to_string(version), "UNAVAILABLE", f.why});

@@ -19,11 +19,11 @@ struct RepositoryOptions {
 };
 
 // A version in service. The thread of a request holds it until the answer is written, even if it is unloaded meanwhile.
-struct Served {
-  Served(std::string n, std::string v, std::shared_ptr<const Model> m, const BatchOptions& o,
-         std::shared_ptr<ModelMetrics> s);
-  Served(const Served&) = delete;
-  ~Served();
+struct LoadedVersion {
+  LoadedVersion(std::string n, std::string v, std::shared_ptr<const Model> m, const BatchOptions& o,
+                std::shared_ptr<ModelMetrics> s);
+  LoadedVersion(const LoadedVersion&) = delete;
+  ~LoadedVersion();
   const std::string name, version;
   const std::shared_ptr<const Model> model;
   const std::shared_ptr<ModelMetrics> metrics;
@@ -40,19 +40,19 @@ class Repository {
   // and is not tried again before its files change.
   void look();
 
-  // The version that answers. Refusal: 404 for a model or version that is not there, 503 for one that has not been
-  // loaded.
-  std::shared_ptr<Served> find(const std::string& name, const std::string& version = "") const;
+  // The version that answers. ErrorResponse: 404 for a model or version that is not there, 503 for one that has not
+  // been loaded.
+  std::shared_ptr<LoadedVersion> find(const std::string& name, const std::string& version = "") const;
 
-  // Loads the newest version, also where it is loaded already. Refusal: 404, 500 with the reason; the old one then
-  // stays.
+  // Loads the newest version, also where it is loaded already. ErrorResponse: 404, 500 with the reason; the old one
+  // then stays.
   void load(const std::string& name);
-  void unload(const std::string& name);  // until load(). Refusal: 404
+  void unload(const std::string& name);  // until load(). ErrorResponse: 404
 
-  struct Listing {
+  struct VersionState {
     std::string name, version, state, reason;
   };
-  std::vector<Listing> index() const;
+  std::vector<VersionState> index() const;
 
  private:
   using Print = std::vector<std::string>;  // of the files of a version: names, sizes, times
@@ -66,7 +66,7 @@ class Repository {
     std::string why;
   };
   struct Entry {
-    std::shared_ptr<Served> current;
+    std::shared_ptr<LoadedVersion> current;
     std::uint64_t version = 0;  // of the current one
     Print loaded, seen;         // of the current one; of all versions at the last look
     std::map<std::uint64_t, Failure> failures;

@@ -29,7 +29,7 @@ std::vector<std::string> segments(const std::string& path) {
 int code_of(const std::exception_ptr& error, std::string& text) {
   try {
     std::rethrow_exception(error);
-  } catch (const Refusal& e) {
+  } catch (const ErrorResponse& e) {
     return text = e.what(), e.code;
   } catch (const OutOfMemoryError& e) {
     return text = e.what(), 503;
@@ -55,13 +55,13 @@ json ports(const std::vector<Port>& all) {
 }
 std::string text(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-// The body of a request that may be empty: an object. Refusal (400).
+// The body of a request that may be empty: an object. ErrorResponse (400).
 json object_of(Exchange& x) {
   const std::string body = x.body();
   if (body.find_first_not_of(" \t\r\n") == body.npos) return json::object();
-  if (body.size() > 65536) throw Refusal(413, "expected at most 65,536 bytes here, got more");
+  if (body.size() > 65536) throw ErrorResponse(413, "expected at most 65,536 bytes here, got more");
   json j = json::parse(body, nullptr, false);
-  if (!j.is_object()) throw Refusal(400, "expected a JSON object, got something else");
+  if (!j.is_object()) throw ErrorResponse(400, "expected a JSON object, got something else");
   return j;
 }
 
@@ -80,7 +80,7 @@ struct Server::Parts {
   void route(Exchange&);
   void about_model(Exchange&, const std::vector<std::string>&);
   void infer(Exchange&, const std::string& name, const std::string& version);
-  void infer(Exchange&, Served&);
+  void infer(Exchange&, LoadedVersion&);
   void about_repository(Exchange&, const std::vector<std::string>&);
   void index(Exchange&);
   void watch();
@@ -119,7 +119,7 @@ void Server::Parts::route(Exchange& x) {
   };
   const bool posts = (at.size() >= 2 && at[1] == "repository") || (at.size() >= 4 && at.back() == "infer");
   if (x.method() != (posts ? "POST" : "GET") && !(x.method() == "HEAD" && !posts))
-    throw Refusal(405, std::string("expected ") + (posts ? "POST" : "GET") + " here, got " + x.method());
+    throw ErrorResponse(405, std::string("expected ") + (posts ? "POST" : "GET") + " here, got " + x.method());
   if (is({"v2"})) {
     x.answer =
         text({{"name", "neura"}, {"version", kVersion}, {"extensions", {"binary_tensor_data", "model_repository"}}});
@@ -127,7 +127,7 @@ void Server::Parts::route(Exchange& x) {
     x.answer = "{\"live\":true}";
   } else if (is({"v2", "health", "ready"})) {
     const std::scoped_lock lock(mutex);
-    if (!ready || stopping) throw Refusal(503, stopping ? "the server stops" : "the models are being loaded");
+    if (!ready || stopping) throw ErrorResponse(503, stopping ? "the server stops" : "the models are being loaded");
     x.answer = "{\"ready\":true}";
   } else if (is({"metrics"})) {
     metrics.connections = http.connections();
@@ -137,7 +137,7 @@ void Server::Parts::route(Exchange& x) {
   } else if (at.size() >= 3 && at[0] == "v2" && at[1] == "repository") {
     about_repository(x, at);
   } else {
-    throw Refusal(404, "expected a path of the Open Inference Protocol, such as /v2/models/NAME/infer");
+    throw ErrorResponse(404, "expected a path of the Open Inference Protocol, such as /v2/models/NAME/infer");
   }
 }
 
@@ -148,9 +148,9 @@ void Server::Parts::about_model(Exchange& x, const std::vector<std::string>& at)
   if (at.size() > 4 && at[3] == "versions") version = at[4], next = 5;
   const std::string verb = next < at.size() ? at[next] : "";
   if (next + 1 < at.size() || (!verb.empty() && verb != "ready" && verb != "infer"))
-    throw Refusal(404, "expected nothing, ready or infer after the model, got " + x.path());
+    throw ErrorResponse(404, "expected nothing, ready or infer after the model, got " + x.path());
   if (verb == "infer") return infer(x, at[2], version);
-  const std::shared_ptr<Served> served = repository.find(at[2], version);
+  const std::shared_ptr<LoadedVersion> served = repository.find(at[2], version);
   if (verb == "ready") x.answer = text({{"name", served->name}, {"ready", true}});
   else
     x.answer = text({{"name", served->name},
@@ -161,7 +161,7 @@ void Server::Parts::about_model(Exchange& x, const std::vector<std::string>& at)
 }
 
 void Server::Parts::infer(Exchange& x, const std::string& name, const std::string& version) {
-  const std::shared_ptr<Served> served = repository.find(name, version);
+  const std::shared_ptr<LoadedVersion> served = repository.find(name, version);
   try {
     infer(x, *served);
   } catch (...) {
@@ -172,7 +172,7 @@ void Server::Parts::infer(Exchange& x, const std::string& name, const std::strin
   served->metrics->count(200);
 }
 
-void Server::Parts::infer(Exchange& x, Served& served) {
+void Server::Parts::infer(Exchange& x, LoadedVersion& served) {
   Batcher::Arrival arrival(served.batcher);
   const auto start = Clock::now();
   const std::string body = x.body();
@@ -181,8 +181,8 @@ void Server::Parts::infer(Exchange& x, Served& served) {
   if (!length.empty()) {
     if (length.size() > 18 || length.find_first_not_of("0123456789") != length.npos ||
         std::stoull(length) > body.size())
-      throw Refusal(400,
-                    std::string("infer: expected a number of bytes of the body as ") + kHeaderLength + ", got another");
+      throw ErrorResponse(
+          400, std::string("infer: expected a number of bytes of the body as ") + kHeaderLength + ", got another");
     json_size = std::size_t(std::stoull(length));
   }
   const InferRequest request = read_request(std::string_view(body).substr(0, json_size));
@@ -207,12 +207,13 @@ void Server::Parts::infer(Exchange& x, Served& served) {
 void Server::Parts::about_repository(Exchange& x, const std::vector<std::string>& at) {
   if (at.size() == 3 && at[2] == "index") return index(x);
   if (at.size() != 5 || at[2] != "models" || (at[4] != "load" && at[4] != "unload"))
-    throw Refusal(404, "expected /v2/repository/index or /v2/repository/models/NAME/load or unload, got " + x.path());
+    throw ErrorResponse(404,
+                        "expected /v2/repository/index or /v2/repository/models/NAME/load or unload, got " + x.path());
   const json given = object_of(x);
   if (at[4] == "unload") return repository.unload(at[3]);
   const json parameters = given.value("parameters", json::object());
   if (!parameters.empty())
-    throw Refusal(400, "load: expected no parameters, got some; models come from the server's folder");
+    throw ErrorResponse(400, "load: expected no parameters, got some; models come from the server's folder");
   repository.load(at[3]);
 }
 
@@ -220,7 +221,7 @@ void Server::Parts::index(Exchange& x) {
   const json given = object_of(x);
   const bool ready_alone = given.contains("ready") && given["ready"] == true;
   json all = json::array();
-  for (const Repository::Listing& r : repository.index())
+  for (const Repository::VersionState& r : repository.index())
     if (!ready_alone || r.state == "READY")
       all.push_back({{"name", r.name}, {"version", r.version}, {"state", r.state}, {"reason", r.reason}});
   x.answer = text(all);

@@ -258,7 +258,7 @@ InferResponse write_response(const std::string& model, const std::string& versio
 std::string json_string(std::string_view text) {
   return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-void refuse_request(const std::string& text) { throw Refusal(400, "infer: " + text); }
+void refuse_request(const std::string& text) { throw ErrorResponse(400, "infer: " + text); }
 std::string error_body(std::string_view text) { return "{\"error\":" + json_string(text) + "}"; }
 
 }  // namespace neura::serve

@@ -35,7 +35,7 @@ TEST_F(FitTable, LearnsClasses) {
 TEST_F(FitTable, LearnsANumberAndReadsRowsFromStandardInput) {
   write_table(folder / "t.csv", 200, false);  // where a is missing, nothing says what z is
   ASSERT_EQ(run({"train", "table", "t.csv", "--target", "z", "--out", "r"}), 0) << err();
-  EXPECT_NE(out().find("\"z\" is a number to be said (regression): its numbers have fractions"), std::string::npos)
+  EXPECT_NE(out().find("\"z\" is a number to predict (regression): its numbers have fractions"), std::string::npos)
       << out();
   EXPECT_GT(printed("r2 "), 0.9) << out();
   EXPECT_LT(printed("rmse "), 6) << out();  // z goes from -35 to 65
@@ -69,7 +69,7 @@ TEST_F(FitTable, DecidesByTheColumnUnlessItIsTold) {
                  "--out", "b"}),
             0)
       << err();
-  EXPECT_NE(out().find("\"n\" is a number to be said (regression): as asked"), std::string::npos) << out();
+  EXPECT_NE(out().find("\"n\" is a number to predict (regression): as asked"), std::string::npos) << out();
 }
 
 TEST_F(FitTable, EndsWhereNumbersAreNoLongerFinite) {

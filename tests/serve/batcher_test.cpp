@@ -72,7 +72,7 @@ struct Batching : testing::Test {
     threads.emplace_back([this, &b, i, x, until] {
       try {
         results[i] = b.run({x}, until)[0].to_vector<float>();
-      } catch (const serve::Refusal& e) {
+      } catch (const serve::ErrorResponse& e) {
         errors[i] = std::to_string(e.code);
       } catch (const Error& e) {
         errors[i] = e.what();
@@ -141,7 +141,7 @@ TEST_F(Batching, RefusesWhatComesTooLateOrTooMuch) {
   try {
     b.run({row(4)}, never());
     ADD_FAILURE() << "the queue took a third request";
-  } catch (const serve::Refusal& e) {
+  } catch (const serve::ErrorResponse& e) {
     EXPECT_EQ(e.code, 429);
   }
   while (metrics->waiting == 2) std::this_thread::yield();  // until the second one's deadline

@@ -118,14 +118,15 @@ struct Blocks {
 
 // One operand's rows, read or written as T through a buffer of each thread. A large result (streamed) is written past
 // the caches.
-enum class Large { ordinary, streamed };
+enum class StoreMode { ordinary, streamed };
 template <class T> class RowAccess {
  public:
-  RowAccess(Context& c, const Rows& rows, const Blocks& blocks, Large large = Large::ordinary)
+  RowAccess(Context& c, const Rows& rows, const Blocks& blocks, StoreMode large = StoreMode::ordinary)
       : rows_(rows), direct_(rows.dtype == dtype && rows.stride == std::int64_t(sizeof(T))) {
     if (rows.length <= 1 && rows.dtype == dtype) direct_ = true;
     const std::int64_t size = rows.length * std::int64_t(sizeof(T));
-    stream_ = direct_ && large == Large::streamed && rows.count * size >= kStreamFrom && size >= 512 && size <= 16384;
+    stream_ =
+        direct_ && large == StoreMode::streamed && rows.count * size >= kStreamFrom && size >= 512 && size <= 16384;
     if ((direct_ && !stream_) || !rows.base) return;
     padded_ = (rows.length + 15) / 16 * 16;
     buffer_ = c.scratch_of<T>(padded_ * blocks.slots.count);

@@ -19,7 +19,7 @@ template <class T> void forward(Context& c, const View& x, const View& weight, c
   const Rows in = Rows::from(x, first), out = Rows::from(y, first);
   const std::int64_t n = in.length;
   const Blocks blocks(in.count, 4 * n);
-  const RowAccess<T> from(c, in, blocks), to(c, out, blocks, Large::streamed);
+  const RowAccess<T> from(c, in, blocks), to(c, out, blocks, StoreMode::streamed);
   const T *w = flat<T>(c, weight), *b = flat<T>(c, bias);
   const NormLines<T>& lines = norm_lines<T>();
   blocks.run([&](Blocks::Block block, std::int64_t r, std::int64_t end) {
@@ -42,7 +42,7 @@ template <class T> void backward(Context& c, const View& g, const View& x, const
   const Rows gr = Rows::from(g, first), xr = Rows::from(x, first), out = Rows::from(gx ? gx : x, first);
   const std::int64_t n = xr.length;
   const Blocks blocks(xr.count, 4 * n, std::max<std::int64_t>(1, std::min<std::int64_t>(64, xr.count / 16)));
-  const RowAccess<T> gs(c, gr, blocks), xs(c, xr, blocks), to(c, out, blocks, Large::streamed);
+  const RowAccess<T> gs(c, gr, blocks), xs(c, xr, blocks), to(c, out, blocks, StoreMode::streamed);
   const T* w = flat<T>(c, weight);
   T* parts = c.scratch_of<T>(2 * blocks.count * n);  // of gw, then of gb, by block
   const NormLines<T>& lines = norm_lines<T>();

@@ -17,11 +17,11 @@ template <class D> HWY_INLINE hn::Vec<D> mirror(hn::Vec<D>& at, std::int64_t siz
   return hn::IfThenElse(back, hn::Neg(sign), sign);
 }
 // One coordinate of as many points as there are lanes: where it is among the elements, and the derivative of that.
-template <class E> struct Spot {
+template <class E> struct SamplePoint {
   using D = Tag<E>;
   hn::Vec<D> at, factor;
   // Written out, since g++ for ARM does not apply the pragma that selects instructions to an implicit constructor.
-  Spot() {}  // NOLINT(modernize-use-equals-default)
+  SamplePoint() {}  // NOLINT(modernize-use-equals-default)
   // moved: (coordinate + 1) size, or at itself if corners are aligned. false: one is too far away.
   HWY_INLINE bool find(hn::Vec<D> moved, std::int64_t size, const GridSampling& s) {
     const D d;
@@ -42,7 +42,7 @@ template <class E> struct Steps {
   using L = Lanes<N>;
   int count;
   N place[4], weight[4], slope[4];
-  HWY_INLINE Steps(const Spot<E>& spot, std::int64_t size, const GridSampling& s)
+  HWY_INLINE Steps(const SamplePoint<E>& spot, std::int64_t size, const GridSampling& s)
       : count(s.mode == Sampling::cubic ? 4 : 2) {
     const N at = spot.at, factor = spot.factor, low = hn::Floor(spot.at), part = at - low, one = L::all(1);
     if (count == 2) {
@@ -58,8 +58,8 @@ template <class E> struct Steps {
     }
   }
 };
-// Coordinates of a block of points, down and right, as Spot takes them; those beyond the points up to a whole register
-// are of some place of the image.
+// Coordinates of a block of points, down and right, as SamplePoint takes them; those beyond the points up to a whole
+// register are of some place of the image.
 template <class E> HWY_INLINE void move_block(const E* grid, int points, const std::int64_t* size,
                                               const GridSampling& s, E (&moved)[2][kSamplePoints]) {
   constexpr int lanes = Batch<E>::lanes;

@@ -95,7 +95,7 @@ bool place_block(const E* grid, int points, const std::int64_t* size, const Grid
   move_block(grid, points, size, s, moved);
   to.inside = true;
   for (int i = 0; i < points; i += int(L::count)) {
-    Spot<E> y, x;
+    SamplePoint<E> y, x;
     if (!y.find(hn::Load(d, moved[0] + i), size[0], s) || !x.find(hn::Load(d, moved[1] + i), size[1], s)) return false;
     if (s.mode == Sampling::nearest) {
       const auto row = hn::Round(y.at), column = hn::Round(x.at);

@@ -66,7 +66,7 @@ template <class E, int R> struct Runs {
   hn::Mask<D> column[R], row[R];  // is it of the point? Not asked where all are.
   bool whole;
 
-  HWY_INLINE Runs(const Spot<E>& y, const Spot<E>& x, const std::int64_t* size, const GridSampling& s) {
+  HWY_INLINE Runs(const SamplePoint<E>& y, const SamplePoint<E>& x, const std::int64_t* size, const GridSampling& s) {
     const D d;
     const Steps<E> below(y, size[0], s), beside(x, size[1], s);
     const auto zero = hn::Zero(d), last = hn::Set(d, E(size[0] - 1)), width = hn::Set(d, E(size[1]));
@@ -225,7 +225,7 @@ HWY_INLINE void each_register(const SampleRuns<E>& b, const F& f, const G& other
   move_block(b.grid, b.points, b.size, b.s, moved);
   for (int i = 0; i < b.points; i += lanes) {
     const int n = std::min(lanes, b.points - i);
-    Spot<E> y, x;
+    SamplePoint<E> y, x;
     if (!y.find(hn::Load(d, moved[0] + i), b.size[0], b.s) || !x.find(hn::Load(d, moved[1] + i), b.size[1], b.s))
       other(i, i + n);
     else f(Runs<E, R>(y, x, b.size, b.s), i, n);

@@ -9,9 +9,9 @@
 
 namespace neura::serve {
 
-class Wire final : public httplib::Stream {
+class Connection final : public httplib::Stream {
  public:
-  explicit Wire(int socket);
+  explicit Connection(int socket);
 
   // Waits for the first byte of a request; false where none comes within `seconds`, or the peer closed.
   bool wait(int seconds);

@@ -1,4 +1,4 @@
-#include "neura/serve/wire.h"
+#include "neura/serve/connection.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,9 +14,9 @@ constexpr std::uint64_t kLingering = std::uint64_t{16} << 20;  // bytes that are
 
 }  // namespace
 
-Wire::Wire(int socket) : socket_(socket), buffer_(kBuffer) {}
+Connection::Connection(int socket) : socket_(socket), buffer_(kBuffer) {}
 
-bool Wire::ready(short events, Clock::time_point until) const {
+bool Connection::ready(short events, Clock::time_point until) const {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     pollfd p{socket_, events, 0};
@@ -27,7 +27,7 @@ bool Wire::ready(short events, Clock::time_point until) const {
 }
 
 // 0: nothing more comes; -1: not in time.
-ssize_t Wire::receive(char* to, std::size_t size) {
+ssize_t Connection::receive(char* to, std::size_t size) {
   for (;;) {
     ssize_t n = ::recv(socket_, to, size, MSG_DONTWAIT);
     if (n >= 0) return n;
@@ -38,7 +38,7 @@ ssize_t Wire::receive(char* to, std::size_t size) {
   }
 }
 
-bool Wire::wait(int seconds) {
+bool Connection::wait(int seconds) {
   if (begin_ < end_) return true;
   until_ = Clock::now() + std::chrono::seconds(seconds);
   const ssize_t n = receive(buffer_.data(), buffer_.size());
@@ -46,12 +46,12 @@ bool Wire::wait(int seconds) {
   return n > 0;
 }
 
-void Wire::limit(std::uint64_t bytes, int seconds) {
+void Connection::limit(std::uint64_t bytes, int seconds) {
   left_ = bytes, taken_ = 0, late_ = false;
   until_ = Clock::now() + std::chrono::seconds(seconds);
 }
 
-ssize_t Wire::read(char* to, std::size_t size) {
+ssize_t Connection::read(char* to, std::size_t size) {
   size = std::size_t(std::min<std::uint64_t>(size, left_));
   if (size == 0) return 0;
   std::size_t n = 0;
@@ -75,7 +75,7 @@ ssize_t Wire::read(char* to, std::size_t size) {
   return ssize_t(n);
 }
 
-bool Wire::send_all(const char* from, std::size_t size) {
+bool Connection::send_all(const char* from, std::size_t size) {
   const Clock::time_point until = Clock::now() + std::chrono::seconds(write_seconds_);
   while (size && !broken_) {
     const ssize_t n = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -86,7 +86,7 @@ bool Wire::send_all(const char* from, std::size_t size) {
   return !broken_;
 }
 
-bool Wire::flush() {
+bool Connection::flush() {
   if (out_.empty()) return !broken_;
   const bool sent = send_all(out_.data(), out_.size());
   out_.clear();
@@ -94,7 +94,7 @@ bool Wire::flush() {
 }
 
 // Head and body of a small answer leave together.
-ssize_t Wire::write(const char* from, std::size_t size) {
+ssize_t Connection::write(const char* from, std::size_t size) {
   if (out_.size() + size <= kUnsent) {
     out_.append(from, size);
     return ssize_t(size);
@@ -102,7 +102,7 @@ ssize_t Wire::write(const char* from, std::size_t size) {
   return flush() && send_all(from, size) ? ssize_t(size) : -1;
 }
 
-void Wire::close_gently() {
+void Connection::close_gently() {
   if (!flush()) return;
   ::shutdown(socket_, SHUT_WR);
   until_ = Clock::now() + std::chrono::seconds(2);
