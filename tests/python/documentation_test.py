@@ -87,6 +87,31 @@ def test_examples_in_docstrings(module):
     assert result.failed == 0
 
 
+SPACES = "nn.functional linalg fft special sparse audio.functional signal.windows"
+
+
+def functions_with_examples():
+    """By name: the public functions whose texts, of the tables and the list, have examples."""
+    found = {}
+    for space in ["neura", *(f"neura.{name}" for name in SPACES.split())]:
+        module = importlib.import_module(space)
+        for name in dir(module):
+            f = getattr(module, name)
+            if callable(f) and not isinstance(f, type) and ">>>" in (getattr(f, "__doc__", None) or ""):
+                found[f"{space}.{name}"] = f
+    return found
+
+
+@pytest.mark.parametrize("name", functions_with_examples())
+def test_examples_in_texts_of_functions(name):
+    example = doctest.DocTestParser().get_doctest(functions_with_examples()[name].__doc__, {"neura": neura}, name, None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+
+
+def test_many_functions_have_examples():
+    assert len(functions_with_examples()) > 60
+
+
 def test_typed_example_runs():
     program = runpy.run_path(str(pathlib.Path(__file__).parent / "typing_example.py"))
     assert program["arithmetic"]().shape == (2, 2) and program["train"](60) > 0.9
