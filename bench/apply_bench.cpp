@@ -1,4 +1,4 @@
-// What the door costs: operations on eight floats, recorded and not, and a chain forward and backward.
+// What the dispatcher costs: operations on eight floats, recorded and not, and a chain forward and backward.
 #include <benchmark/benchmark.h>
 
 #include "neura/autograd/autograd.h"

@@ -1,4 +1,4 @@
-// The door and the pointwise kernels: what a call costs, and what an element costs.
+// The dispatcher and the pointwise kernels: what a call costs, and what an element costs.
 #include <benchmark/benchmark.h>
 
 #include "neura/autograd/autograd.h"

@@ -1,5 +1,5 @@
 // An operation of one's own, y = x / (1 + |x|), in two ways. As a Function it is two functions of tensors: enough where
-// other operations are fast enough. As a struct it has a kernel, and everything that goes through the library's door
+// other operations are fast enough. As a struct it has a kernel, and everything that goes through the dispatcher
 // knows it: gradients, tracing, vmap, the profiler. Finite differences say whether the derivatives are right.
 #include <neura/backend/context.h>
 #include <neura/graph/trace.h>

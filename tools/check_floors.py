@@ -3,7 +3,7 @@
 
 - an include that goes up: an include goes to the same floor or below;
 - an include by which neura/neura.h, at any depth, shows the engine to every program;
-- a way round the door: the engine alone asks for a back end, everything else is an operation;
+- a way around the dispatcher: the engine alone asks for a back end, everything else is an operation;
 - a struct operation that is not in the list of all operations;
 - a variable of the environment that is read past the table of settings, or one in that table that nothing reads;
 - in CUDA's sources, an assignment of designated members: nvcc 13.0 writes those that follow a gap into the gap, in

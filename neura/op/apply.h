@@ -1,5 +1,5 @@
-// The dispatcher: every operation of every kind is one call of `apply`, an ordinary function (the documentation calls
-// it the door). Templates only pack its arguments.
+// The dispatcher: every operation of every kind is one call of `apply`, an ordinary function. Templates only pack its
+// arguments.
 #pragma once
 #include <array>
 #include <span>

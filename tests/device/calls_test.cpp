@@ -1,4 +1,5 @@
-// A whole training step is calls through the door: an interceptor sees every computation, on the cpu as on a device.
+// A whole training step is calls through the dispatcher: an interceptor sees every computation, on the cpu as on a
+// device.
 #include "neura/neura.h"
 #include "neura/op/apply.h"
 #include "tests/device/device.h"

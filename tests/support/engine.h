@@ -1,4 +1,4 @@
-// What the tests of the door and of the engine share: small leaves, and what a derivative is.
+// What the tests of the dispatcher and of the engine share: small leaves, and what a derivative is.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the door does with a tensor that has an extension: a rule takes it, or a sentence refuses it.
+// What the dispatcher does with a tensor that has an extension: a rule takes it, or a sentence refuses it.
 #include "neura/autograd/gradcheck.h"
 #include "neura/op/apply.h"
 #include "neura/op/attributes.h"
@@ -18,7 +18,7 @@ Tensor some(Layout l = Layout::coo) {
 }
 
 // Memory of the values alone would be read far outside: an operation that let one through would show it here.
-TEST(Door, RefusesASparseTensorWhereThereIsNoRule) {
+TEST(Dispatch, RefusesASparseTensorWhereThereIsNoRule) {
   int refused = 0, taken = 0;
   for (const Row* row : all_operations()) {
     if (row->kind == Row::slope && row->of->slopes[row->operand].passes) continue;  // it is never called
@@ -46,12 +46,12 @@ TEST(Door, RefusesASparseTensorWhereThereIsNoRule) {
   EXPECT_GT(refused, 400);
   EXPECT_GT(taken, 40);
 }
-TEST(Door, KnowsRowsAndNotTheirNames) {
+TEST(Dispatch, KnowsRowsAndNotTheirNames) {
   EXPECT_TRUE(sparse::find_rule(rows::neg));
   Row own = rows::neg;  // a program's own operation, whatever its name
   EXPECT_FALSE(sparse::find_rule(own));
 }
-TEST(Door, NamesTheOperand) {
+TEST(Dispatch, NamesTheOperand) {
   const Tensor t = some(), x = ones({2, 3});
   EXPECT_EQ(error_of<NotImplementedError>([&] { maximum(t, x); }),
             "maximum: expected a dense tensor for input, got a sparse_coo one; call to_dense()");
@@ -79,13 +79,13 @@ TEST(Door, NamesTheOperand) {
             "ones_like: expected a dense tensor, got a sparse_coo one; call to_dense()");
 }
 // What was recorded of a dense tensor may meet a sparse gradient: the slopes refuse it, too.
-TEST(Door, RefusesASparseGradientThatASlopeWouldRead) {
+TEST(Dispatch, RefusesASparseGradientThatASlopeWouldRead) {
   Tensor x = ones({2, 3}).requires_grad_();
   const Tensor y = exp(x);
   EXPECT_EQ(error_of<NotImplementedError>([&] { y.backward(some()); }),
             "exp_backward: expected a dense tensor for operand 0, got a sparse_coo one; call to_dense()");
 }
-TEST(Door, WritesWhatARuleGivesIntoASparseDestination) {
+TEST(Dispatch, WritesWhatARuleGivesIntoASparseDestination) {
   Tensor t = some();
   const Tensor shares = t.detach();
   const std::uint32_t before = t.version();
