@@ -43,7 +43,7 @@ struct FileOptions {
 struct RunOptions {
   std::string model, output, device = "cpu";
   std::vector<std::string> inputs;  // FILE.npy, or NAME=FILE.npy
-  bool trusted = false;             // a file .neura of one's own
+  bool trusted = false;             // a file .neura of your own
 };
 struct ExportOptions {
   std::string model, output;

@@ -1,4 +1,4 @@
-// An operation of one's own, y = x / (1 + |x|), in two ways. As a Function it is two functions of tensors: enough where
+// An operation of your own, y = x / (1 + |x|), in two ways. As a Function it is two functions of tensors: enough where
 // other operations are fast enough. As a struct it has a kernel, and everything that goes through the dispatcher
 // knows it: gradients, tracing, vmap, the profiler. Finite differences say whether the derivatives are right.
 #include <neura/backend/context.h>
@@ -50,7 +50,7 @@ struct Squash {
 Tensor squash(const Tensor& x) { return apply(Squash{}, x); }
 
 int main(int argc, char** argv) {
-  const auto [device, quick] = example::options(argc, argv, "Operations of one's own, with their derivatives.");
+  const auto [device, quick] = example::options(argc, argv, "Operations of your own, with their derivatives.");
   manual_seed(0);
   const Tensor x = randn({4, 5}, {.dtype = float64, .device = device}).requires_grad_();
   example::check(allclose(squash(x), squash_function(x)), "both compute the same");

@@ -1,4 +1,4 @@
-// Augmentation: a data set of one's own, whose few pictures are changed anew each time they are asked for, by a crop, a
+// Augmentation: a data set of your own, whose few pictures are changed anew each time they are asked for, by a crop, a
 // flip, a rotation and other colours; and what that does for pictures that were never seen.
 #include <neura/neura.h>
 

@@ -2,7 +2,7 @@
 //     --device D    where to compute: "cpu", or "cuda" and "cuda:1" in builds with CUDA
 //     --quick       less of everything: a few seconds, for tests
 //     --help
-// Not part of the library: a program of one's own needs nothing of this.
+// Not part of the library: a program of your own needs nothing of this.
 #pragma once
 #include <neura/backend/plugin.h>
 #include <neura/core/error.h>

@@ -1,4 +1,4 @@
-// Data from end to end: a data set of one's own, augmentation in worker threads, and a run that is saved half-way,
+// Data from end to end: a data set of your own, augmentation in worker threads, and a run that is saved half-way,
 // loaded into fresh objects, and ends bit for bit like the run that never stopped.
 #include <neura/neura.h>
 

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   const TensorFile file = load_file(path.string(), device);
   for (const auto& [name, tensor] : file.tensors)
     std::printf("  %-28s %-9s %s\n", name.c_str(), neura::name(tensor.dtype()), tensor.shape().str().c_str());
-  example::check(file.metadata.at("task") == "circle", "texts of one's own come back, too");
+  example::check(file.metadata.at("task") == "circle", "texts of your own come back, too");
 
   Net again;
   again.to(device);

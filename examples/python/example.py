@@ -1,4 +1,4 @@
-"""What the examples share: options of the command line. Not part of the package; a program of one's own needs none of
+"""What the examples share: options of the command line. Not part of the package; a program of your own needs none of
 it."""
 
 import argparse

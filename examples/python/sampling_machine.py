@@ -1,5 +1,5 @@
 """Part of a model on a machine that can only draw samples, such as an Ising machine or an annealer: here its simulator.
-Couplings go there, states of -1 and +1 come back. Within a function of one's own, what the samples say is the forward,
+Couplings go there, states of -1 and +1 come back. Within a function of your own, what the samples say is the forward,
 and how they vary together is the derivative, so that the rest of the program trains as ever.
 
 python examples/python/sampling_machine.py [--device cuda]

@@ -1,4 +1,4 @@
-"""The loop for who wants none: Trainer fits, validates, tests and predicts. A callback of one's own looks at what
+"""The loop for who wants none: Trainer fits, validates, tests and predicts. A callback of your own looks at what
 happens, the run ends when nothing gets better, and one that is started again goes on where it was.
 
 python examples/python/trainer_example.py [--device cuda]

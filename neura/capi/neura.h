@@ -105,7 +105,7 @@ typedef struct neura_session neura_session; /* what runs it, with the memory tha
 
 typedef struct neura_options {
   const char* device; /* "cpu", "cuda", "cuda:1"; null: a program's own, an ONNX model's the cpu */
-  int32_t trusted;    /* 1: a file of one's own, which may also call operations that are not checked in files */
+  int32_t trusted;    /* 1: a file of your own, which may also call operations that are not checked in files */
   int32_t verify;     /* 1: weights are read and compared with their hash; 0: of a file, mapped, and read when used */
   int32_t borrow;     /* of neura_open_bytes, 1: bytes outlive the model and its sessions, and are not copied */
   int32_t reserved;   /* 0 */

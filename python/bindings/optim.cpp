@@ -151,7 +151,7 @@ template <class O> struct Steps {  // those of a graph's replay, of the paramete
 template <class O> void step(nb::list groups, nb::handle states, nb::dict defaults) {
   NoGrad unrecorded;
   optim::detail::Batch batch;
-  optim::detail::Masters masters;
+  optim::detail::MasterWeights masters;
   Steps<O> again{groups, nb::borrow(states), defaults, {}};
   for (std::size_t i = 0; i < groups.size(); ++i) {
     nb::object group = groups[i];

@@ -199,7 +199,7 @@ class graph:
 
 
 def compile_kernel(kernel_source, kernel_name, options=()):
-    """A kernel of one's own, compiled now: `kernel(grid, block, args)` launches it on the current stream.
+    """A kernel of your own, compiled now: `kernel(grid, block, args)` launches it on the current stream.
 
     kernel_source (str): CUDA C++. kernel_name (str): which kernel of it; a template with its arguments, "scale<float>".
     options (sequence of str): of NVRTC, such as "--use_fast_math" or "-I" with a folder.

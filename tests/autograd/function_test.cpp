@@ -1,4 +1,4 @@
-// Functions of one's own, checkpoints, modes, hooks that go away, anomaly mode, and gradcheck as a user's tool.
+// Custom functions, checkpoints, modes, hooks that go away, anomaly mode, and gradcheck as a user's tool.
 #include "neura/autograd/function.h"
 
 #include <cmath>

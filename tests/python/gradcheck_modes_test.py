@@ -1,4 +1,4 @@
-"""gradcheck of forward mode and of batches: operations, and functions of one's own with right and wrong rules."""
+"""gradcheck of forward mode and of batches: operations, and custom functions with right and wrong rules."""
 
 import neura
 import pytest

@@ -1,4 +1,4 @@
-"""Programs import from PyTorch's files; trees, timers, collate with types of one's own."""
+"""Programs import from PyTorch's files; trees, timers, collate with types of your own."""
 
 import collections
 import importlib

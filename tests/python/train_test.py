@@ -285,7 +285,7 @@ def test_steps_can_be_overridden_and_the_loop_can_be_mixed():
     trainer.fit([neura.ones(3, 5)] * 60, max_epochs=1)
     assert trainer.validate([neura.ones(3, 5)])["distance"] < 1e-3
     run = trainer.run
-    for _ in range(4):  # steps of one's own
+    for _ in range(4):  # steps of your own
         run.optimizer.zero_grad()
         (loss := model(neura.ones(1, 5)).sum()).backward()
         run.optimizer.step()

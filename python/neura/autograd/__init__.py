@@ -1,4 +1,4 @@
-"""Gradients: grad and backward, functions of one's own, hooks, the modes of recording, and checks of derivatives."""
+"""Gradients: grad and backward, custom functions, hooks, the modes of recording, and checks of derivatives."""
 
 from .. import _lazy, _neura
 from .._neura import RemovableHandle  # noqa: F401

@@ -7,7 +7,7 @@ __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class Function:
-    """Base of differentiable functions of one's own; call one by Name.apply(...), never make an instance.
+    """Base of differentiable custom functions; call one by Name.apply(...), never make an instance.
 
     forward(ctx, *args) computes the result, a tensor or a tuple of tensors and other objects, with recording off. It
     may instead be forward(*args), with setup_context(ctx, inputs, output) with it. backward(ctx, *grads) gets one

@@ -41,7 +41,7 @@ class Compose:
 
 
 class Lambda:
-    """A function of one's own among transforms."""
+    """A function of your own among transforms."""
 
     def __init__(self, lambd):
         if not callable(lambd):

@@ -129,7 +129,7 @@ class _NormBase(NormMethods, Module, metaclass=_Family):
 
 
 class _BatchNorm(_NormBase):
-    """Normalises each channel over all other dimensions. A class of one's own defines _check_input_dim(input)."""
+    """Normalises each channel over all other dimensions. A class of your own defines _check_input_dim(input)."""
 
     def forward(self, input):
         self._check_input_dim(input)

@@ -1,4 +1,4 @@
-"""What the layers of a Transformer have in Python: other activations, and blocks that a class of one's own defines."""
+"""What the layers of a Transformer have in Python: other activations, and blocks that a class of your own defines."""
 
 import functools
 
@@ -9,7 +9,7 @@ _BLOCKS = ("_sa_block", "_mha_block", "_ff_block")
 
 
 def _whole(layer, activation, cls):
-    """Is everything as C++ computes it? Not with another activation, nor with a block of one's own."""
+    """Is everything as C++ computes it? Not with another activation, nor with a block of your own."""
     kind = type(layer)
     own = kind is not cls and any(getattr(kind, name, None) is not getattr(cls, name, None) for name in _BLOCKS)
     return isinstance(activation, str) and not own
