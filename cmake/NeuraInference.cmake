@@ -20,7 +20,7 @@ set(unused  # of these folders
   op/record core/task_graph backend/cpu/family backend/cpu/fused "backend/cpu/.*/(sparse_product|int8|grid_sample)[a-z_]*"
   "ops/index/(index_advanced|index_reduce|segment)" "ops/product/(einsum|sparse_product)"
   "ops/nn/(bilinear|embedding_bag|multi_head_attention|random_activation|torch_internal)"
-  "ops/reduce/(finite_difference|hash|statistics)" "ops/shape/(resize|sliding_window)"
+  "ops/reduce/(finite_difference|hash|statistics)" "ops/shape/(resize|window_write)"
   "ops/spatial/(fractional_pool|grid_sample|interpolate|pool_composed|spatial)")
 list(JOIN unused "|" unused)
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")

@@ -8,7 +8,7 @@
 //       const NoArena outside;
 //       answers.push_back(y.clone());  // a copy outlives the scope
 //     }
-// Cut are tensors of the cpu above 16 KiB; smaller ones come from the thread's free lists, without a lock. What does
+// It serves tensors of the cpu above 16 KiB; smaller ones come from the thread's free lists, without a lock. What does
 // not fit comes from where it otherwise would, and is counted. A tensor that is still there when the scope ends stays
 // valid: its block goes back when the last such tensor does, and the arena takes another one. Memory that another
 // device has comes from its pool as ever.
@@ -25,7 +25,7 @@ struct Storage;
 
 struct ArenaStats {
   std::size_t bytes, used;   // of the block, and of it since the scope began
-  std::size_t peak;          // the most that a scope asked for, whether it fitted or not: what bytes should be
+  std::size_t peak;          // the most that a scope requested, whether it fitted or not: a good value of `bytes`
   std::int64_t cut, missed;  // tensors from the block, and those that did not fit
   std::int64_t escaped;      // scopes at whose end a tensor was still there
 };

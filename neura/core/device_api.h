@@ -46,7 +46,7 @@ struct DeviceApi {
   Failed (*memory)(int index, DeviceMemory*);
   void (*reset_peak)(int index);
   Failed (*empty_cache)();
-  // Null: a device without.
+  // Null where the device has none.
   const StreamApi* streams = nullptr;
   const PinnedApi* pinned = nullptr;
   const GraphApi* graphs = nullptr;

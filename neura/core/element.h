@@ -18,8 +18,8 @@ concept Element = requires {
 }
 &&std::is_trivially_copyable_v<T>&& std::constructible_from<Scalar, std::complex<double>>;
 
-// + - * /, negation, order, and a text: what a numeric kernel may ask of float and double. The halves are memory, not
-// numbers: their arithmetic is float's.
+// + - * /, negation, order, and a text: what a numeric kernel may require of float and double. The halves are memory,
+// not numbers: their arithmetic is float's.
 template <class T>
 concept Numeric = Element<T> && std::floating_point<T> && std::totally_ordered<T> && std::regular<T> &&
     requires(T a, T b) {

@@ -10,7 +10,7 @@
 
 namespace neura {
 
-// What programs ask, for each device; DeviceError where this build has none. Bytes are those of blocks, which are
+// Statistics for programs, for each device; DeviceError where this build has none. Bytes are those of blocks, which are
 // rounded up: of tensors (Tensor::nbytes() is one tensor's size, Storage::bytes its storage's), of what autograd
 // keeps, and of a running operation.
 std::size_t memory_allocated(Device = {});

@@ -1,5 +1,5 @@
-// The one thread-local object: everything a hot path asks about its thread. No destructor, so no wrapper call on
-// access. Only the library neura itself sees it: other libraries ask the functions of autograd/grad_mode.h and others.
+// The one thread-local object: all state of its thread that a hot path reads. No destructor, so no wrapper call on
+// access. Only the library neura itself sees it: other libraries call the functions of autograd/grad_mode.h and others.
 #pragma once
 #include <cstdint>
 
@@ -24,7 +24,7 @@ enum Active : std::uint32_t {
 };
 
 struct TensorImpl;
-struct ReadObserver {  // is told when values are read on the host
+struct ReadObserver {  // called when values are read on the host
   virtual void reads(const TensorImpl*) = 0;
 
  protected:

@@ -17,8 +17,8 @@
 
 namespace neura::nn {
 
-// What another language has put in the place of a module's own functions; set by its binding. `overrides` says which,
-// as a mask of Override; it is asked at every call, because classes there may change at any time.
+// The functions of a module that another language overrides; set by its binding. `overrides` returns which, as a mask
+// of Override, at every call, because classes there may change at any time.
 struct Bridge {
   std::uint8_t (*overrides)(const Module&) = nullptr;
   Value (*call)(Module&, const Args&) = nullptr;

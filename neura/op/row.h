@@ -1,5 +1,5 @@
 // An operation: a constinit object whose address is its identity. The table rows, the struct operations and the views
-// all become one of these; `apply` knows nothing else.
+// all become one of these; `apply` sees nothing else.
 #pragma once
 #include <type_traits>
 

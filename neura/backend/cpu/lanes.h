@@ -1,5 +1,5 @@
-// Numbers of one instruction set for the row kernels: registers of float and double with loads and stores of a part.
-// No guard: included inside a target's namespace.
+// SIMD vectors as numbers, for kernels over rows: Floats and Doubles of one instruction set, with loads and stores of
+// whole and of partial vectors. No guard: included inside a target's namespace.
 #include "neura/backend/number/numbers.h"
 namespace hn = hwy::HWY_NAMESPACE;
 #include "neura/backend/number/batch.h"

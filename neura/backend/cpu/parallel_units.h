@@ -1,4 +1,4 @@
-// Work made of products, shared among threads.
+// Independent units of work, shared among threads, each of which has a workspace.
 #pragma once
 #include "neura/backend/cpu/rowwise.h"
 #include "neura/backend/cpu/product/gemm.h"

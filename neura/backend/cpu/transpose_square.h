@@ -1,5 +1,5 @@
 // clang-format off
-// A square of vectors, rows for columns: within the blocks of 128 bits, then the blocks. No guard: included inside a
+// Transposes a square of vectors: within the blocks of 128 bits, then the blocks. No guard: included inside a
 // target's namespace, which has Highway as hn.
 #if HWY_TARGET != HWY_SCALAR
 template <class D> HWY_INLINE void transpose_square(D d, hn::Vec<D>* v) {

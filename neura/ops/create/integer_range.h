@@ -7,6 +7,6 @@ namespace neura {
 // The number of values of [start, end) in steps towards end; ValueError if it does not fit into 64 bits.
 std::int64_t count_between(const char* op, std::int64_t start, std::int64_t end, std::int64_t step);
 // As many values from start to end, both included, as `out` has, cut off towards 0; out: dense, on the cpu.
-void lay_integers(std::int64_t start, std::int64_t end, const View& out);
+void fill_integer_linspace(std::int64_t start, std::int64_t end, const View& out);
 
 }  // namespace neura

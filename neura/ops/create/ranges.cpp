@@ -93,7 +93,7 @@ struct Linspace {
   }
   void run(Context& c, View y) const {
     if (category(dtype) != Category::integer) return c.backend.join->arange(c, spaced(start, end, steps, dtype), y);
-    made_on_cpu(c, y, [&](Context&, View out) { lay_integers(start.integer(), end.integer(), out); });
+    made_on_cpu(c, y, [&](Context&, View out) { fill_integer_linspace(start.integer(), end.integer(), out); });
   }
 };
 

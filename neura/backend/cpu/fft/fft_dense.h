@@ -1,4 +1,5 @@
-// Short transforms of smooth length whose lines are contiguous, or adjacent to one another.
+// Short transforms, of lengths with small prime factors, over dense memory: lines that are contiguous, or adjacent to
+// one another. They are computed by the kernels of fft_interleaved.h.
 #pragma once
 #include "neura/backend/cpu/fft/fft_job.h"
 #include "neura/backend/cpu/fft/fft_interleaved.h"

@@ -1,4 +1,5 @@
-// One long line at a time: as a matrix, by transforms of its columns and rows, which fill vectors and threads.
+// One long line at a time, as a matrix: transforms of its columns, factors, transforms of its rows (the four-step
+// algorithm), which fill vectors and threads.
 #pragma once
 #include "neura/backend/cpu/fft/fft_tile.h"
 #include "neura/backend/cpu/rowwise.h"

@@ -1,5 +1,5 @@
-// Fourier transforms of short lines whose complex numbers stay side by side: one line, whose neighbours fill vectors,
-// or as many adjacent lines as a vector holds complex numbers.
+// Kernels of short Fourier transforms over interleaved complex numbers, real and imaginary part side by side: of one
+// line, whose neighbouring numbers fill vectors, or of as many adjacent lines as a vector holds complex numbers.
 #pragma once
 #include "neura/backend/cpu/fft/fft_plan.h"
 

@@ -1,5 +1,5 @@
 // clang-format off
-// Vectors of the transforms, and squares of complex numbers whose rows become columns; included once per instruction
+// Vectors of the transforms, and transposes of squares of complex numbers; included once per instruction
 // set, inside its namespace.
 
 template <class T> using Tag = hn::CappedTag<T, 64 / sizeof(T)>;

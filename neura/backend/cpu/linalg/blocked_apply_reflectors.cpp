@@ -1,4 +1,4 @@
-// The way back from a condensed form: the product of many reflectors and a matrix, by blocks. Each task has columns of
+// Multiplies a matrix by many reflectors, by blocks: the way back from a condensed form. Each task has columns of
 // the matrix, which lie densely while all reflectors pass over them.
 #include "neura/backend/cpu/linalg/reflectors.h"
 #include "neura/backend/cpu/linalg/spectral.h"

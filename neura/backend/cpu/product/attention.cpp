@@ -1,5 +1,5 @@
-// Attention: the scores of a block of queries against all keys they see stay in the second cache, where they become
-// probabilities and are used up. The gradients make them again.
+// Attention: the scores of a block of queries against all keys they see stay in the L2 cache, where they become
+// probabilities. The gradients compute them again.
 #include <algorithm>
 
 #include "neura/backend/cpu/norm/softmax.h"

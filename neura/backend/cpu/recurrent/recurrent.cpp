@@ -1,4 +1,4 @@
-// A layer of a recurrent network in one direction. Rows of the batch know nothing of each other: each thread takes some
+// A layer of a recurrent network in one direction. Rows of the batch are independent: each thread takes some
 // of them through all times. Of fewer rows than that is worth, all threads share the units of each time instead.
 #include "neura/backend/cpu/recurrent/recurrent.h"
 

@@ -1,5 +1,5 @@
-// Images of few channels in two dimensions, sampled in place; and gradients of images, whose sums have the channels
-// that one thread adds side by side.
+// Sampling of two-dimensional images of few channels: splits the work among threads and calls the kernels of
+// grid_sample_runs.h. In gradients of images, the channels that one thread adds are side by side.
 #pragma once
 #include <algorithm>
 

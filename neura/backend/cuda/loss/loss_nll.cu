@@ -1,4 +1,4 @@
-// The loss of log-probabilities: one of each sample is read, and the gradient is zero but there.
+// The loss of log-probabilities: one element of each sample is read, and the gradient is zero elsewhere.
 #include "neura/backend/cuda/loss/loss.cuh"
 
 namespace neura::cuda {

@@ -1,5 +1,5 @@
-// What flat.cuh does, without a question on the way, for rows that compute for longer than a device takes to move their
-// operands: all operands are From, none repeats, and the result is To.
+// The kernel of flat.cuh without branches, for busy rows: rows that compute for longer than a device takes to move
+// their operands: all operands are From, none repeats, and the result is To.
 #pragma once
 #include "neura/backend/cuda/pointwise/flat.cuh"
 

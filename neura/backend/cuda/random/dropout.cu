@@ -1,4 +1,4 @@
-// Dropout. The numbers are made again in backward, from seed and offset: no mask is kept.
+// Dropout. Backward draws the same numbers again, from seed and offset: no mask is kept.
 #include "neura/backend/kernels/dropout.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// A recurrence of a few units and rows in one launch. The rows are cut into groups, which know nothing of each other;
+// A recurrence of a few units and rows in one launch. The rows are cut into groups, which are independent;
 // the blocks of a group share the hidden units. A block keeps its part of w in shared memory, and takes a step when all
 // of its group have written what they computed in the step before.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sums over rows of halves: eight columns a thread, whose 16 bytes of eight rows are under way together. One by one, as
+// Sums over rows of halves: eight columns a thread, whose 16 bytes of eight rows are in flight together. One by one, as
 // fold_columns reads them, halves are too small for the memory's speed.
 #include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 #include "neura/backend/cuda/reduce/reduce.h"

@@ -1,4 +1,5 @@
-// Products of two sizes need 128 bits, which machines of 32 have not; no small program asks for them.
+// linspace of integers. Its products of two sizes need 128 bits, which 32-bit machines lack; small programs leave this
+// file out.
 #include <algorithm>
 
 #include "neura/core/parallel.h"
@@ -7,7 +8,7 @@
 
 namespace neura {
 
-void lay_integers(std::int64_t start, std::int64_t end, const View& out) {
+void fill_integer_linspace(std::int64_t start, std::int64_t end, const View& out) {
   __extension__ using Wide = __int128;
   const std::int64_t gaps = std::max<std::int64_t>(out.numel() - 1, 1);
   const Wide first = Wide(start) * gaps, distance = Wide(end) - start;
