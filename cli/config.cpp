@@ -102,7 +102,7 @@ bool is_run(const std::string& folder) {
 std::string new_folder(const std::string& asked, const std::string& name) {
   if (!asked.empty()) {
     check<ValueError>(!is_run(asked), [&] {
-      return "--out: expected a folder without a run, got \"" + asked + "\"; go on with it by --resume " + asked +
+      return "--out: expected a folder without a run, got \"" + asked + "\"; continue with it by --resume " + asked +
              ", or name another";
     });
     return asked;

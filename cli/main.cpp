@@ -70,7 +70,7 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
   fit->add_option("--seed", o.seed, "Decides split, first weights, order and chance (default 0)");
   fit->add_flag("--quick", o.quick, "One epoch of at most 20 batches, to see that all works");
   fit->add_option("--out", o.out, "The run's folder, a new one (default runs/NAME of the data)");
-  fit->add_option("--resume", o.resume, "A run's folder: go on with it, with its settings");
+  fit->add_option("--resume", o.resume, "A run's folder: continue with it, with its settings");
   add_device(fit, o.device);
   add_threads(fit, c);
   fit->footer(hyperparameter_lines(kind.hyperparameters));

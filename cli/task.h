@@ -35,7 +35,7 @@ class Task {
   explicit Task(Config& c) : config_(c) {}
   virtual ~Task() = default;
   // The data of the run. `fresh`: computes the facts of the run from them; otherwise the facts are given. ValueError
-  // for data that cannot be learned from, and where a run goes on with other data.
+  // for data that cannot be learned from, and where a run continues with other data.
   virtual TaskData open(bool fresh) = 0;
   virtual Examples open_other(const std::string& path) = 0;  // data to test with
   virtual Ref<nn::Sequential> network() const = 0;

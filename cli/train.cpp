@@ -57,7 +57,8 @@ Config resumed_config(const FitOptions& o) {
   });
   const auto settle = [&](const char* option, bool same) {
     check<ValueError>(same, [&] {
-      return std::string(option) + " differs from the run in \"" + o.resume + "\"; leave it out to go on with that run";
+      return std::string(option) + " differs from the run in \"" + o.resume +
+             "\"; leave it out to continue with that run";
     });
   };
   settle("--model", o.model.value_or(c.model) == c.model);
@@ -208,7 +209,7 @@ class Fit {
 
   int interrupted() {
     run_->save();
-    std::printf("stopped in epoch %lld; go on with: neura train %s --resume %s\n",
+    std::printf("stopped in epoch %lld; continue with: neura train %s --resume %s\n",
                 static_cast<long long>(run_->epoch() + 1), config_.task.c_str(), folder_.c_str());
     return kInterrupted;
   }

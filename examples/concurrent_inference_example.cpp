@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   std::printf("%d threads, %lld requests: %.1f ms one by one, %.1f ms in %lld batches\n", kThreads,
               static_cast<long long>(rows.size(0)), alone, together, static_cast<long long>(batcher.batches()));
 
-  // A request that is wrong is told so, and the others go on.
+  // A request that is wrong is told so, and the others continue.
   bool refused = false;
   try {
     batcher.ask(randn({kFeatures + 1}).to(device));

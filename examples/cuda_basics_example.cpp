@@ -34,7 +34,7 @@ void list_devices() {
   demand(cuda::current_device().index == 0, "the guard ends");
 }
 
-// There and back on a stream of its own: the host queues both copies and goes on. It must wait before it reads.
+// There and back on a stream of its own: the host queues both copies and continues. It must wait before it reads.
 void round_trip() {
   const Tensor before = cuda::pin_memory(randn({1 << 20}) * 3 + 1);  // a copy from pinned memory needs no waiting
   Tensor after = cuda::empty_pinned(before.shape());

@@ -53,7 +53,7 @@ double train(Trainer& t, int from, int to) {
 }
 
 int main(int argc, char** argv) {
-  const Device device = example::options(argc, argv, "A run is stopped half-way and goes on.").device;
+  const Device device = example::options(argc, argv, "A run is stopped half-way and continues.").device;
   const std::string file = (std::filesystem::temp_directory_path() / "neura-load-and-resume.safetensors").string();
   manual_seed(1);
   Trainer whole(device);

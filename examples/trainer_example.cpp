@@ -46,7 +46,7 @@ Result process(const Data& data, const std::string& folder, int epochs, std::int
                   .log_every = 16,
                   .on_log = {},
                   .on_save = {}});
-  if (run.resume()) std::printf("goes on after step %lld\n", (long long)run.steps());
+  if (run.resume()) std::printf("continues after step %lld\n", (long long)run.steps());
   Result result;
   while (run.next_epoch(epochs)) {
     for (auto& [x, y] : run.batches(loader)) {
@@ -67,7 +67,7 @@ Result process(const Data& data, const std::string& folder, int epochs, std::int
 }
 
 int main(int argc, char** argv) {
-  const auto [device, quick] = example::options(argc, argv, "A training run that can be stopped and goes on.");
+  const auto [device, quick] = example::options(argc, argv, "A training run that can be stopped and continues.");
   const int epochs = quick ? 12 : 20;
   const auto folder = std::filesystem::temp_directory_path() / "neura-trainer-example";
   std::filesystem::remove_all(folder);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes build/python, the environment in which the Python package is built and tested, and installs what is missing there.
-# Without Python's venv or a package index it says so and ends with 77; the C++ build goes on without the package.
+# Without Python's venv or a package index it says so and ends with 77; the C++ build continues without the package.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 packages=(nanobind scikit-build-core numpy pytest mypy)

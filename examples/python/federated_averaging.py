@@ -1,5 +1,5 @@
 """Federated averaging (McMahan et al., 2017): five clients train one model together and keep their data to
-themselves. In each round a client goes on from the common weights for a few steps on its own data; only weights
+themselves. In each round a client continues from the common weights for a few steps on its own data; only weights
 travel, and their mean, weighed by how much data each has, is the next common model.
 
 python examples/python/federated_averaging.py [--device cuda]

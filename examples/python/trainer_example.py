@@ -1,5 +1,5 @@
 """The loop for who wants none: Trainer fits, validates, tests and predicts. A callback of your own looks at what
-happens, the run ends when nothing gets better, and one that is started again goes on where it was.
+happens, the run ends when nothing gets better, and one that is started again continues where it was.
 
 python examples/python/trainer_example.py [--device cuda]
 """

@@ -92,7 +92,7 @@ class Program {
  private:
   void demand(int status) const {
     check<CudaError>(!status, [&] {
-      return name_ + ": expected NVRTC to go on, got \"" + nvrtc().nvrtcGetErrorString(status) +
+      return name_ + ": expected NVRTC to continue, got \"" + nvrtc().nvrtcGetErrorString(status) +
              "\"; check the name and the options";
     });
   }

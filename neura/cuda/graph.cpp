@@ -59,7 +59,7 @@ void Graph::capture_end() {
   check<ValueError>(p.recording,
                     [] { return "capture_end: expected a capture that began; call capture_begin() first"; });
   const Failed f = p.api().end(p.handle);
-  if (f && p.api().pool(p.handle)) throw_failure(f, "capture_end");  // it goes on: it was called at another place
+  if (f && p.api().pool(p.handle)) throw_failure(f, "capture_end");  // it continues: it was called at another place
   p.recording = false, Parts::now = nullptr;
   throw_failure(f, "capture_end");
   const GeneratorState after = default_generator().state();
@@ -115,8 +115,9 @@ Graph::Capture::~Capture() {
 }
 
 void on_replay(std::function<void()> f) {
-  check<ValueError>(Graph::Parts::now,
-                    [] { return "on_replay: expected a capture by this thread, got none; call it while one goes on"; });
+  check<ValueError>(Graph::Parts::now, [] {
+    return "on_replay: expected a capture by this thread, got none; call it while one is active";
+  });
   Graph::Parts::now->hooks.push_back(std::move(f));
 }
 GraphPool new_graph_pool() { return graphs_of(current_device()).new_pool(); }

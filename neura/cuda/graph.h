@@ -18,8 +18,8 @@ GraphPool new_graph_pool();
 // What is captured is replayed with the same memory: inputs are copied into the tensors that the capture read, and
 // results are read from those that it made. While it lives, a graph keeps the memory that the capture allocated.
 // Nothing in a capture may wait for the device (item(), printing, nonzero) or read memory of the host that is not
-// pinned: such a call throws, and the capture is then over. Random numbers go on from replay to replay, as if each had
-// been computed step by step: they are those of the default generator.
+// pinned: such a call throws, and the capture is then over. Random numbers advance from replay to replay, as if each
+// had been computed step by step: they are those of the default generator.
 //
 //   cuda::Graph graph;
 //   graph.capture([&] { y = model(x); });

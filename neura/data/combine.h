@@ -86,7 +86,7 @@ template <class T> class ConcatDataset {
 };
 template <MapStyle D, MapStyle... More> explicit ConcatDataset(D, More...) -> ConcatDataset<ItemOf<D>>;
 
-// f(item) for every item of `dataset`, when it is asked for. f runs in the loader's workers.
+// f(item) for every item of `dataset`, on demand. f runs in the loader's workers.
 template <MapStyle D, class F> class MappedDataset {
  public:
   MappedDataset(D dataset, F f) : dataset_(std::move(dataset)), f_(std::move(f)) {}

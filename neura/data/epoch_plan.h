@@ -16,7 +16,7 @@ struct DataLoaderOptions {
   bool shuffle = false;                                    // a new order each epoch
   std::shared_ptr<const Sampler> sampler = {};             // instead of shuffle
   std::shared_ptr<const BatchSampler> batch_sampler = {};  // instead of batch_size, shuffle, sampler and drop_last
-  int num_workers = 0;                                     // threads; 0: batches are made when they are asked for
+  int num_workers = 0;                                     // threads; 0: batches are made on demand
   bool drop_last = false;                                  // drops the last batch if it is not full
   double timeout = 0;                                      // seconds to wait for workers; 0: for ever
   WorkerInit worker_init_fn = {};                          // called in each worker before its first item

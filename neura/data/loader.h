@@ -93,7 +93,7 @@ template <class D, class F = DefaultCollate> class DataLoader {
   std::int64_t size() const requires MapStyle<D> { return detail::Plan::size(options_, dataset_->size()); }
   const D& dataset() const { return *dataset_; }
   const DataLoaderOptions& options() const { return options_; }
-  // The number of the next epoch, from 0: with a seed, a resumed run sets it to go on in the same order.
+  // The number of the next epoch, from 0: with a seed, a resumed run sets it to continue in the same order.
   void set_epoch(std::int64_t epoch) { epoch_ = epoch; }
   std::int64_t epoch() const { return epoch_; }
 

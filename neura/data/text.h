@@ -15,7 +15,7 @@ namespace neura::data {
 std::string read_text(const std::string& path);
 using neura::utf8_prefix;
 
-// root/CLASS/NAME.txt: classes and texts in the order of their names. Texts are read when they are asked for. With
+// root/CLASS/NAME.txt: classes and texts in the order of their names. Texts are read on demand. With
 // classes given, only theirs: TextFolder("aclImdb/train", {"neg", "pos"}).
 class TextFolder {
  public:

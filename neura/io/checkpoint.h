@@ -20,7 +20,7 @@ struct Checkpoint {  // what is null is left out
   Generator* generator = nullptr;
 };
 
-// Everything, and `extra`: a run that goes on from here is bit for bit the run that never stopped. Written as
+// Everything, and `extra`: a run that continues from here is bit for bit the run that never stopped. Written as
 // a whole or not at all. IoError.
 void save_checkpoint(const std::string& path, const Checkpoint& run, const nn::Dict& extra = {});
 // Brings everything back and returns `extra`. What the file lacks, or does not fit, is a ValueError before anything is

@@ -25,7 +25,7 @@ void check_finite(const char* function, const Tensor& total) {
   const double norm = total.item<double>();
   check<ValueError>(std::isfinite(norm), [&] {
     return std::string(function) + ": expected finite gradients, got a total norm of " + python_text(norm) +
-           "; set error_if_nonfinite = false to go on anyway";
+           "; set error_if_nonfinite = false to continue anyway";
   });
 }
 

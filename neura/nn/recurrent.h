@@ -33,7 +33,7 @@ struct RNNBase : Module {
   std::pair<PackedSequence, Tensor> forward_packed(const PackedSequence&, const Tensor& hx = {}) const;
   void reset_parameters();                        // uniform within 1 / sqrt(hidden_size)
   void flatten_parameters() {}                    // no-op: weights need not share one block of memory
-  std::vector<std::string> weight_names() const;  // in the order that rnn_tanh and its kin take them
+  std::vector<std::string> weight_names() const;  // in the order that rnn_tanh and similar ones take them
   std::vector<Tensor> flat_weights() const;
   std::string extra_repr() const override;
 

@@ -115,7 +115,7 @@ BoundNode dropped(const Node& n) {
 DType dtype_of_attribute(const Node& n, DType otherwise) {
   return n.has("dtype") ? dtype_for(Type(n.integer("dtype"))) : otherwise;
 }
-// A seed makes a generator of its own, which goes on from call to call.
+// A seed makes a generator of its own, which continues from call to call.
 Generator* generator_of(const std::shared_ptr<Generator>& g) { return g.get(); }
 std::shared_ptr<Generator> seeded(const Node& n) {
   if (!n.has("seed")) return nullptr;

@@ -14,7 +14,7 @@
 namespace neura {
 namespace {
 
-// Never changed: readers of the last one go on while the next is made. All live as long as the process.
+// Never changed: readers of the last one continue while the next is made. All live as long as the process.
 struct List {
   std::vector<const Row*> rows;
   std::unordered_map<std::string_view, const Row*> by_name;

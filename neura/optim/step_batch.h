@@ -39,7 +39,7 @@ template <class Step> inline constexpr StepKind kStepKind{OptimizerKernel<Step>:
 //
 // Inside a graph's capture the kernel is recorded, not run, and a replay does not come by here: the steps' numbers,
 // which change from step to step, are then in the device's memory, and before each replay they are computed as for a
-// step outside and copied there. So counts, schedulers and hyperparameters go on as without a graph.
+// step outside and copied there. So counts, schedulers and hyperparameters continue as without a graph.
 class Batch {
  public:
   using Again = std::function<void(Batch&)>;  // the rules of the same parameters, in the same order

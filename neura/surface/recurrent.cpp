@@ -1,4 +1,4 @@
-// Recurrent functions: lstm and its kin, and single steps.
+// Recurrent functions: lstm and similar ones, and single steps.
 #include "neura/ops/nn/recurrent.h"
 
 #include "neura/surface/list.h"

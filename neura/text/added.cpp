@@ -25,7 +25,7 @@ void AddedTokens::add(const AddedToken& token, const std::string& as) {
   tokens_.push_back({token, as});
 }
 
-// The longest token at all[i]; `to` says where to go on where there is none.
+// The longest token at all[i]; `to` says where to continue where there is none.
 bool AddedTokens::find(std::string_view all, std::size_t i, std::size_t start, Match& to) const {
   to.end = i + 1;
   for (const std::uint32_t k : by_byte_[static_cast<unsigned char>(all[i])]) {

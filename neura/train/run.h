@@ -97,7 +97,7 @@ class Run : BatchCount {
   std::int64_t steps() const { return steps_; }  // of the optimizer, really taken
   std::int64_t epoch() const { return epoch_; }
   std::int64_t batch() const { return batch_; }            // of this epoch, done
-  const std::string& stopped() const { return stopped_; }  // the reason; empty while it goes on
+  const std::string& stopped() const { return stopped_; }  // the reason; empty while it continues
   const Values& values() const { return values_; }         // the last of each name
   std::optional<double> best() const { return best_; }
   const nn::StateDict& average() const { return average_; }  // of the parameters; empty without `ema`
@@ -128,7 +128,7 @@ class Run : BatchCount {
   std::string stopped_;
   Values values_;
   nn::StateDict average_;
-  std::optional<GeneratorState> order_, now_;  // as the epoch began; where a run goes on
+  std::optional<GeneratorState> order_, now_;  // as the epoch began; where a run continues
 };
 
 }  // namespace neura::train

@@ -35,7 +35,8 @@ nb::object into_each(nb::handle out, nb::handle result, const char* op, bool str
   for (std::size_t i = 0; i < nb::len(result); ++i) {
     nb::object o = nb::object(out[i]), r = nb::object(result[i]);
     if (!is_tensor(r.ptr())) throw nb::type_error((std::string(op) + ": there is no argument out").c_str());
-    if (i > 0 && is_tensor(o.ptr()) && tensor_in(r.ptr()).dtype() == DType::int64)  // the indices of sort and its kin
+    if (i > 0 && is_tensor(o.ptr()) &&
+        tensor_in(r.ptr()).dtype() == DType::int64)  // the indices of sort and similar ones
       check<DTypeError>(tensor_in(o.ptr()).dtype() == DType::int64, [&] {
         return std::string(op) + ": expected a destination that holds int64, got " + tensor_in(o.ptr()).spec().str();
       });

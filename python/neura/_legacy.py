@@ -26,7 +26,7 @@ class _Kind(type):
 
 
 class _SparseKind(_Kind):
-    """The class of sparse.FloatTensor and its kin."""
+    """The class of sparse.FloatTensor and its like."""
 
     def __instancecheck__(cls, x):
         return super().__instancecheck__(x) and x.is_sparse

@@ -1,4 +1,4 @@
-"""PyTorch's words of old for dtypes, as in FloatTensor, FloatStorage and x.float()."""
+"""PyTorch's older words for dtypes, as in FloatTensor, FloatStorage and x.float()."""
 
 DTYPES = {
     "Float": "float32",
@@ -17,5 +17,5 @@ DTYPES = {
 
 
 def kinds(ending):
-    """FloatTensor and its kin, or those with another ending, with the names of their dtypes."""
+    """FloatTensor and similar ones, or those with another ending, with the names of their dtypes."""
     return {word + ending: dtype for word, dtype in DTYPES.items()}

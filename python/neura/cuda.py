@@ -300,7 +300,7 @@ def memory_snapshot(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    """The figures of memory_stats as a text for people."""
+    """The figures of memory_stats as readable text."""
     return _neura._cuda.summary(_device(device))
 
 

@@ -240,10 +240,10 @@ def trace(f, *inputs):
     with backward and the optimizer. f returns a tensor, a tuple of tensors or None.
 
     f is called until two calls after another do the same, at most four times, and each call counts: a training step
-    is taken. A run draws new random numbers, as f would, and the learning rate and counts of an optimizer go on. What
-    f does besides operations, such as branches and prints, is as in the last call. ValueError where a program could not
-    go on like f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call reads, or seeds a
-    generator; assigning `.grad` anew is no such thing, but runs do not do it.
+    is taken. A run draws new random numbers, as f would, and the learning rate and counts of an optimizer advance.
+    What f does besides operations, such as branches and prints, is as in the last call. ValueError where a program could
+    not do the same as f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call reads, or
+    seeds a generator. Runs do not assign `.grad` anew.
 
     >>> import neura
     >>> net = neura.nn.Linear(2, 1)

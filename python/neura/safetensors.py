@@ -66,7 +66,7 @@ def save(tensors, metadata=None):
 
 
 class safe_open:
-    """A file whose tensors are read when they are asked for: `with safe_open(path) as f: f.get_tensor("x")`."""
+    """A file whose tensors are read on demand: `with safe_open(path) as f: f.get_tensor("x")`."""
 
     def __init__(self, filename, framework="pt", device="cpu"):
         self._device = device

@@ -63,7 +63,7 @@ struct Fits : Cli {
     for (std::string line; std::getline(in, line);) all.push_back(nlohmann::json::parse(line));
     return all;
   }
-  // Stopped by Ctrl-C in the epoch after `moment`, and gone on with: the run that was never stopped.
+  // Stopped by Ctrl-C in the epoch after `moment`, and continued with: the run that was never stopped.
   void expect_resumes(std::vector<std::string> arguments, const std::string& moment) {
     const auto with_out = [&](const std::string& name) {
       std::vector<std::string> all = arguments;
@@ -78,7 +78,7 @@ struct Fits : Cli {
       code = interrupt_after(p, moment);
     }
     ASSERT_EQ(code, 130) << err();
-    EXPECT_NE(out().find("go on with: neura train " + arguments[1] + " --resume parts"), std::string::npos) << out();
+    EXPECT_NE(out().find("continue with: neura train " + arguments[1] + " --resume parts"), std::string::npos) << out();
     // As a process leaves it that was killed after its checkpoint: lines of later steps, the last one torn.
     std::ofstream(folder / "parts/log.jsonl", std::ios::app) << R"({"step":1000000,"epoch":3.5,"loss":1})"
                                                              << "\n{\"step\":1";

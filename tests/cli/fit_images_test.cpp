@@ -54,7 +54,7 @@ TEST_F(FitImages, GoesOnAfterCtrlCAsIfItHadNeverStopped) {
                   "flip=0.5", "--model", "mlp"},
                  "epoch 1/4");
   EXPECT_EQ(fails(1, {"train", "images", "--resume", "parts", "--lr", "1"}),
-            "neura: --lr differs from the run in \"parts\"; leave it out to go on with that run\n");
+            "neura: --lr differs from the run in \"parts\"; leave it out to continue with that run\n");
   EXPECT_EQ(fails(1, {"train", "text", "--resume", "parts"}),
             "neura: --resume: expected a run of train text, got one of train images in parts\n");
   EXPECT_NE(fails(1, fit({"--out", "parts"})).find("expected a folder without a run, got \"parts\""),

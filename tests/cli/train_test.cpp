@@ -1,4 +1,4 @@
-// The program on a tiny data set: training, stopping, going on, testing, predicting, and what it says when it cannot.
+// The program on a tiny data set: training, stopping, continuing, testing, predicting, and what it says when it cannot.
 #include "neura/data/png.h"
 #include "tests/cli/fit.h"
 
@@ -75,7 +75,7 @@ TEST_F(FitFashion, IsTheSameForAnyNumberOfThreadsAndAnotherForAnotherSeed) {
 TEST_F(FitFashion, GoesOnAfterCtrlCAsIfItHadNeverStopped) {
   expect_resumes({"train", "fashion-mnist", ".", "--batch-size", "50", "--epochs", "8"}, "epoch 1/8");
   EXPECT_EQ(fails(1, train({"--resume", "parts", "--model", "mlp"})),
-            "neura: --model differs from the run in \"parts\"; leave it out to go on with that run\n");
+            "neura: --model differs from the run in \"parts\"; leave it out to continue with that run\n");
   test::make_data(folder.path(), 310, 100);
   EXPECT_EQ(fails(1, {"train", "fashion-mnist", "--resume", "parts"}),
             "neura: fashion-mnist: expected the 300 pictures that the run began with, got 310\n");

@@ -1,4 +1,4 @@
-// CUDA graphs: replays are what eager mode computes, random numbers go on, and what cannot be captured is refused.
+// CUDA graphs: replays are what eager mode computes, random numbers continue, and what cannot be captured is refused.
 #include "neura/cuda/graph.h"
 
 #include <chrono>

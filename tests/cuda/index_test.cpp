@@ -223,7 +223,7 @@ TEST_F(CudaIndex, TrianglesAreTheCpus) {
 class CudaIndexErrors : public CudaTest {
  protected:
   const Tensor h = randn({3, 4});
-  // Reported at the next wait, with the operation, the value and the bound; then all goes on.
+  // Reported at the next wait, with the operation, the value and the bound; then all continues.
   void expect_report(const std::string& text, const std::function<void(const Tensor&)>& f) {
     const std::string said = error_of<IndexError>([&] {
       const Tensor x = there(h);

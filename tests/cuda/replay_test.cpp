@@ -1,4 +1,4 @@
-// Programs as one launch: the bits of run(), results that stay, random numbers and optimizers that go on.
+// Programs as one launch: the bits of run(), results that stay, random numbers and optimizers that continue.
 #include "neura/graph/replay.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A program on a device: a training step goes on there as eager does.
+// A program on a device: a training step continues there as eager does.
 #include "neura/graph/trace.h"
 #include "neura/neura.h"
 #include "tests/device/device.h"

@@ -54,7 +54,7 @@ TEST(ClipGradNorm, ReportsWhatIsNotFinite) {
   p[0].grad().detach().fill_(NAN);
   EXPECT_EQ(
       error_of<ValueError>([&] { clip_grad_norm_(p, 1, {.error_if_nonfinite = true}); }),
-      "clip_grad_norm_: expected finite gradients, got a total norm of nan; set error_if_nonfinite = false to go on "
+      "clip_grad_norm_: expected finite gradients, got a total norm of nan; set error_if_nonfinite = false to continue "
       "anyway");
   EXPECT_EQ(p[2].grad().item<double>(), -4);  // untouched
   EXPECT_TRUE(std::isnan(clip_grad_norm_(p, 1).item<double>()));
@@ -72,7 +72,7 @@ TEST(ClipGradNorm, GoesInTwoSteps) {
   p[0].grad().detach().fill_(INFINITY);
   EXPECT_EQ(
       error_of<ValueError>([&] { get_total_norm({p[0].grad()}, 2, true); }),
-      "get_total_norm: expected finite gradients, got a total norm of inf; set error_if_nonfinite = false to go on "
+      "get_total_norm: expected finite gradients, got a total norm of inf; set error_if_nonfinite = false to continue "
       "anyway");
 }
 

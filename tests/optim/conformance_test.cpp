@@ -93,7 +93,7 @@ std::vector<double> rates(const Optimizer& o) {
   return r;
 }
 
-// Stops after 7 steps, saves, and goes on with a fresh scheduler: the rates stay those of an unbroken run.
+// Stops after 7 steps, saves, and continues with a fresh scheduler: the rates stay those of an unbroken run.
 void follow(const Value& c, bool resume) {
   const std::string name = c["scheduler"].word;
   SCOPED_TRACE(name);

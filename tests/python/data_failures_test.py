@@ -361,7 +361,7 @@ def test_a_forked_child_may_compute_and_load():
     if pid == 0:
         ok = (x + x).sum().item() == 1 << 21 and len(neura.rand(3)) == 3
         ok = ok and [b.tolist() for b in DataLoader(range(4), batch_size=2, **PROCESSES)] == [[0, 1], [2, 3]]
-        del batches  # the parent's, whose workers go on
+        del batches  # the parent's, whose workers continue
         os._exit(0 if ok else 1)
     _, status = os.waitpid(pid, 0)
     assert status == 0

@@ -104,7 +104,8 @@ def functions_with_examples():
 
 @pytest.mark.parametrize("name", functions_with_examples())
 def test_examples_in_texts_of_functions(name):
-    example = doctest.DocTestParser().get_doctest(functions_with_examples()[name].__doc__, {"neura": neura}, name, None, 0)
+    text = functions_with_examples()[name].__doc__
+    example = doctest.DocTestParser().get_doctest(text, {"neura": neura}, name, None, 0)
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
 
 

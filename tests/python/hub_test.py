@@ -198,7 +198,7 @@ class TestManifests:
             ({"inputs": [{"name": "x", "dtype": "float31", "shape": []}]}, "expected inputs: entries"),
             ({"outputs": [{"name": "x", "dtype": "bool", "shape": [-1]}]}, "expected outputs: a shape"),
             ({"preprocessing": [{"step": "resize", "size": 0}]}, "expected preprocessing: a size"),
-            ({"preprocessing": [{"step": "scale", "by": 2}]}, "expected preprocessing: scale with nothing along with it"),
+            ({"preprocessing": [{"step": "scale", "by": 2}]}, "expected preprocessing: scale with nothing along"),
             ({"files": {}}, "expected files"),
             ({"files": {"config.json": {"bytes": 1, "sha256": "0" * 63}}}, "expected files: the sha256 of config.json"),
             ({"files": {"config.json": {"bytes": -1, "sha256": "0" * 64}}}, "expected files: the bytes of config.json"),

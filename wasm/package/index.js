@@ -132,7 +132,7 @@ class Runtime {
       return this.exports[name](...args);
     } catch (e) {
       this.alive = false;
-      throw new NeuraError('Error', `model: expected the module to go on, got "${e.message}"; load the model again`);
+      throw new NeuraError('Error', `model: expected the module to continue, got "${e.message}"; load the model again`);
     }
   }
   text(at) {

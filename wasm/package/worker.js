@@ -1,4 +1,4 @@
-// The same as index.js in a thread of its own: a page goes on answering while a model runs.
+// The same as index.js in a thread of its own: a page continues answering while a model runs.
 //
 //   import { load } from 'neura/worker';
 

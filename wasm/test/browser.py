@@ -223,7 +223,7 @@ def main(folder, samples, picture):
                 page.screenshot(picture.with_name(f"{picture.stem}-drawn.png")) if not query else None
                 refusals(page)
                 page.browser.run("document.getElementById('status').dataset.state = ''")
-                page.drop(samples[0][0])  # it goes on after an error
+                page.drop(samples[0][0])  # it continues after an error
                 page.answer()
                 if not query:
                     print(f"  {right} of {len(samples)} pictures right")

@@ -72,7 +72,7 @@ test('models share a module, and one outlives the other', async () => {
   second.free();
 });
 
-test('wrong inputs are refused in a sentence, and the model goes on', async () => {
+test('wrong inputs are refused in a sentence, and the model continues', async () => {
   const model = await load(file('cnn'));
   const x = new Float32Array(512);
   const wanted = 'run: expected Float32Array of 512 (float32 [2, 1, 16, 16]) as input x0, got undefined';
@@ -84,7 +84,7 @@ test('wrong inputs are refused in a sentence, and the model goes on', async () =
   model.free();
 });
 
-test('an index outside of a table is an error of the run, and the model goes on', async () => {
+test('an index outside of a table is an error of the run, and the model continues', async () => {
   const c = cases.find((c) => c.name === 'transformer');
   const model = await load(file(c.name));
   const x0 = BigInt64Array.of(0n, 1n, 2n, 11n, 4n, 5n);
@@ -93,7 +93,7 @@ test('an index outside of a table is an error of the run, and the model goes on'
   model.free();
 });
 
-test('damaged and foreign files are refused, and the module goes on', async () => {
+test('damaged and foreign files are refused, and the module continues', async () => {
   const bytes = readFileSync(file('cnn'));
   const flipped = Uint8Array.from(bytes);
   flipped[flipped.length - 1] ^= 64;

@@ -1,6 +1,6 @@
 """Switches of products of matrices and of attention on CUDA devices.
 
-Those of attention (`enable_flash_sdp` and its kin) keep what a program sets, and change nothing: Neura has one kernel.
+Those of attention (such as `enable_flash_sdp`) keep what a program sets, and change nothing: Neura has one kernel.
 """
 
 from contextlib import contextmanager

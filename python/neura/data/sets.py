@@ -122,7 +122,7 @@ def _pipeline(transform, scaled_decoding):
 
 class ImageFolder(Dataset):
     """root/CLASS/NAME with the endings .jpg, .jpeg, .png, .ppm and .pgm: classes and pictures in the order of their
-    names. Pictures are read when they are asked for: uint8 [channels, height, width], with as many channels as ``mode``
+    names. Pictures are read on demand: uint8 [channels, height, width], with as many channels as ``mode``
     says (see read_image). ``samples`` are the pairs of path and class. IoError where there is no picture.
 
     Where ``transform`` begins with RandomResizedCrop, with Resize and CenterCrop, or with Resize to two sizes, and goes
@@ -176,7 +176,7 @@ class ImageFolder(Dataset):
 
 class TextFolder(Dataset):
     """root/CLASS/NAME.txt, as the IMDB reviews have it: classes and texts in the order of their names. Texts, in UTF-8,
-    are read when they are asked for; items are a str and the number of its class. With ``classes`` only theirs:
+    are read on demand; items are a str and the number of its class. With ``classes`` only theirs:
     ``TextFolder("aclImdb/train", ["neg", "pos"])``. IoError where there is no text, FormatError for other bytes."""
 
     def __init__(self, root, classes=(), transform=None, target_transform=None):

@@ -21,7 +21,7 @@ def one_of(who, probs, logits):
 
 
 class ByProbs:
-    """Mixin: one of probs and logits is given, the other one computed when it is first asked for."""
+    """Mixin: one of probs and logits is given, the other one computed on first use."""
 
     _is_binary = True
 

@@ -142,7 +142,7 @@ def main(arguments=None):
         print(f"neura hub: {e}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("neura hub: stopped; what was fetched so far stays, and the next call goes on with it", file=sys.stderr)
+        print("neura hub: stopped; what was fetched so far stays, and the next call resumes it", file=sys.stderr)
         return 130
     return 0
 

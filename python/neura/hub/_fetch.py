@@ -1,4 +1,4 @@
-"""Files from the network: whole or not at all, compared with their hash, gone on with where they broke off."""
+"""Files from the network: whole or not at all, compared with their hash, resumed where they broke off."""
 
 import contextlib
 import fcntl
@@ -147,7 +147,7 @@ def _reason(error):
 def fetch(url, path, size, sha256, progress=None):
     """The file at a URL as `path`, of this size and hash; there it is complete or not at all.
 
-    What came before a transfer broke off stays in path.partial, and the next call goes on with it. Several processes
+    What came before a transfer broke off stays in path.partial, and the next call resumes it. Several processes
     may ask for the same file: one fetches, the others wait. progress(done, size) is called now and then. HashError for
     other bytes, of which nothing stays; OfflineError where the server does not answer.
     """

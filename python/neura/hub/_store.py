@@ -128,8 +128,8 @@ def get(source, model=None, version=None, *, refresh=False, progress=True, check
     source (str or path): a folder, file:// or http(s):// of a model or of an index of many; or a model's name,
     "name@version", of the index that NEURA_HUB names. model (str): which one of an index, "name" or "name@version".
     version (str): by default the newest. What is in the cache is taken from there, without asking the server, unless
-    refresh is given, which also fetches anew what is damaged there. progress: show on a terminal how much has come. check: compare all files with their hashes (of
-    http(s) sources that is always done when they come).
+    refresh is given, which also fetches anew what is damaged there. progress: show on a terminal how much has come.
+    check: compare all files with their hashes (of http(s) sources that is always done when they come).
 
     NotFoundError for a model that is not there; OfflineError where it has to be fetched and cannot be; HashError for
     other bytes than promised; ManifestError for a folder that is not as it should be.
@@ -291,7 +291,7 @@ class Shown:
 
 
 def size_text(count):
-    """Bytes as people say them."""
+    """A number of bytes as text: 1.5 MB."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

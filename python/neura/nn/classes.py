@@ -70,7 +70,7 @@ class AttentionMethods:
 
 
 class UpsampleMethods:
-    """Of Upsample and its kin."""
+    """Of Upsample and similar ones."""
 
     name = property(lambda self: type(self).__name__, doc="The name of the class.")
 

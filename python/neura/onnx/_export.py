@@ -164,8 +164,8 @@ def export(
     f: a path, a file open for binary writing, or None: the bytes are returned.
     input_names, output_names: the first ones; the others are called as forward's arguments, and output_0, output_1.
     opset_version: 13 to 24; None: 18.
-    external_data: where weights lie. None: in the file, or next to it in `<f>.data` if they have more than 1.9 GB; True:
-    next to it; False: in the file; "safetensors": in a safetensors file of the same name, which is one of its own, too.
+    external_data: where weights are stored. None: in the file, or next to it in `<f>.data` above 1.9 GB; True: next to
+    it; False: in the file; "safetensors": in a safetensors file of the same name, which is one of its own, too.
     dynamic_shapes: sizes that the file leaves open, as {"x": {0: "batch"}} by argument, or by place; equal names
     are equal sizes. dynamic_axes: the same by names of inputs. Sizes are found by calling the model with several.
     verify: reads the file and compares its results for the example with the model's.

@@ -1,4 +1,4 @@
-"""What a run writes and goes on from."""
+"""What a run writes and continues from."""
 
 import os
 

@@ -29,7 +29,7 @@ class Callback:
         """The loop has ended, without an exception."""
 
     def on_epoch_start(self, run):
-        """An epoch begins; not told again where a run goes on within one."""
+        """An epoch begins; not told again where a run continues within one."""
 
     def on_epoch_end(self, run):
         """An epoch has ended, evaluation included; its checkpoint comes next."""
@@ -56,7 +56,7 @@ class Callback:
         """A checkpoint was written."""
 
     def on_load(self, run, path):
-        """A checkpoint was read: the run goes on from it."""
+        """A checkpoint was read: the run continues from it."""
 
     def on_exception(self, run, error):
         """This exception leaves the block."""
@@ -165,7 +165,7 @@ class Progress(Callback):
 
 
 class _FileLog(Callback):
-    """Rows of the run in a file. Where a run goes on from a checkpoint, rows of later steps go: they come again."""
+    """Rows of the run in a file. Where a run continues from a checkpoint, rows of later steps go: they come again."""
 
     def __init__(self, path):
         self.path = os.fspath(path)
@@ -184,7 +184,7 @@ class _FileLog(Callback):
 class JSONLog(_FileLog):
     """A JSON object in a line for all that is logged: step, epoch, and the values.
 
-    path: the file. A run that starts anew replaces it; one that goes on keeps the lines up to its checkpoint.
+    path: the file. A run that starts anew replaces it; one that continues keeps the lines up to its checkpoint.
     """
 
     def _read(self):
@@ -235,7 +235,7 @@ class CSVLog(_FileLog):
 
 
 class TensorBoardLog(Callback):
-    """Curves for TensorBoard, by neura.utils.tensorboard. log_dir: the folder; a run that goes on adds a file to it."""
+    """Curves for TensorBoard, by neura.utils.tensorboard. log_dir: the folder; a resumed run adds a file to it."""
 
     def __init__(self, log_dir):
         self.log_dir = os.fspath(log_dir)

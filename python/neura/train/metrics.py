@@ -1,4 +1,4 @@
-"""Metrics over many batches: sums stay on the device until a value is asked for."""
+"""Metrics over many batches: sums stay on the device until a value is requested."""
 
 from .. import _neura
 from .._neura import Tensor, errors

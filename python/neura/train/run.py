@@ -47,7 +47,7 @@ class Run(Saved):
         log_every: every so many steps "loss", the mean since the last time, and "lr" are logged.
         callbacks: a sequence of Callbacks, which are told in its order.
 
-    `resume()` goes on from the newest checkpoint, and what follows is bit for bit what would have followed without a
+    `resume()` continues from the newest checkpoint, and what follows is bit for bit what would have followed without a
     stop, on the same machine and with the same numbers of threads and workers: model, optimizer, schedule, scaler,
     average, random numbers (neura, random, NumPy), the place in the epoch, callbacks and the run's own counts.
     ValueError for options out of range.

@@ -66,7 +66,7 @@ class Trainer:
     def fit(self, train, validation=None, *, max_epochs, resume=False):
         """Trains for `max_epochs` epochs in all, validating after each, the values named "val/...".
 
-        resume: goes on from the newest checkpoint of the run's folder, if there is one.
+        resume: continues from the newest checkpoint of the run's folder, if there is one.
         """
         run, step = self.run, self.training_step
         if resume:

@@ -99,7 +99,7 @@ class Timer:
         number, took = 1, self._runs(1, 2)[1]
         while took < min_run_time / 1000 and number < 10**9:
             if number >= 10**6 and not took > 0:
-                raise ValueError("Timer: expected a timer that goes on, got one that stands still for a million runs")
+                raise ValueError("Timer: expected a timer that advances, got one that did not in a million runs")
             number *= 10
             took = self._runs(number, 1)[0]
         times = [took]

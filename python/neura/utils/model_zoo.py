@@ -1,4 +1,4 @@
-"""Weights from the network, under PyTorch's name of old."""
+"""Weights from the network, under PyTorch's older name."""
 
 from ..hub import load_state_dict_from_url as load_url
 

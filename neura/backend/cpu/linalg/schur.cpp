@@ -1,6 +1,6 @@
 // Sweeps of many shifts, and early deflation of what a window at the end has already found (Braman, Byers and Mathias,
 // The multishift QR algorithm, parts I and II, 2002). Both are LAPACK's; what is here is their order and their sizes:
-// LAPACK's own choice goes on with small sweeps where a block is small enough for the plain algorithm.
+// LAPACK's own choice continues with small sweeps where a block is small enough for the plain algorithm.
 #include "neura/backend/cpu/linalg/schur.h"
 
 #include <cmath>

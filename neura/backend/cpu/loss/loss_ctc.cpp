@@ -1,5 +1,5 @@
 // Connectionist temporal classification. A path goes through the states blank, label, blank, label, …, blank: at each
-// time it stays, goes on by one, or passes over the blank between two labels that differ. All sums are of logarithms.
+// time it stays, advances by one, or passes over the blank between two labels that differ. All sums are of logarithms.
 #include <cmath>
 #include <limits>
 

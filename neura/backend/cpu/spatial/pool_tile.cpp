@@ -13,7 +13,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
 // A row of results by vectors. What is left of it at its end is computed by a vector that overlaps the one before, or
-// (`spill`) by one that goes on into the next row, which is written later.
+// (`spill`) by one that continues into the next row, which is written later.
 template <int kStride, class D>
 void max_row(D d, const float* in, float* out, std::uint8_t* places, const PoolShape& s, bool spill) {
   const hn::RebindToSigned<D> di;

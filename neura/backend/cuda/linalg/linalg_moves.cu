@@ -89,7 +89,7 @@ __global__ void determinant(const N* lu, const std::int32_t* pivots, int64_t n, 
     product = product * (pivots[k] == k + 1 ? d : -d);
   }
   for (int step = 16; step; step /= 2) product = product * across(product, step);
-  if (threadIdx.x == 0) to[blockIdx.x] = pivots[n] ? N(0.0f) : product;  // libraries may go on with NaN after a 0
+  if (threadIdx.x == 0) to[blockIdx.x] = pivots[n] ? N(0.0f) : product;  // libraries may continue with NaN after a 0
 }
 
 template <class N> struct Clear {

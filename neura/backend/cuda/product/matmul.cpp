@@ -52,8 +52,8 @@ struct Batches {
   int outer;  // batch dimensions of y that are walked here: the library steps through the others
   std::int64_t calls = 1;
 };
-// Innermost batch dimensions in which b repeats and a goes on as within a matrix are more rows of one matrix; the next
-// that both operands step through evenly are one batch.
+// Innermost batch dimensions in which b repeats and a continues as within a matrix are more rows of one matrix; the
+// next that both operands step through evenly are one batch.
 Batches gather(LtProduct& p, const View& a, const View& b, const View& y) {
   int outer = y.rank() - 2;
   for (; outer > 0; --outer) {

@@ -175,7 +175,7 @@ template <class M> class Steps {
   void multiply(const Matrix& a, const Matrix& b, View init, const Matrix& y) {
     cuda::matmul()->matmul(context_, a.view(), b.view(), init, y.view(), Product());
   }
-  // The states that steps go on with: copies of h and c, zeros where there are none.
+  // The states that steps continue with: copies of h and c, zeros where there are none.
   Failed start(char* states, const char* h, const char* c) {
     const std::size_t count = std::size_t(n_.batch * n_.hidden);
     s_.h = as(states), s_.c = s_.h + count;

@@ -26,7 +26,7 @@ bool capturing(int index);  // does this thread's current stream record?
 bool capturing_on(int index, cudaStream_t);
 Failed refuse_wait(int index, cudaStream_t);  // why one cannot wait for it now, if it records
 
-// Lets this thread allocate and make handles while a capture of any mode goes on.
+// Lets this thread allocate and make handles during a capture of any mode.
 class RelaxedCapture {
  public:
   // Where the mode could not be changed, the calls after it say so: they fail, and so does the capture.

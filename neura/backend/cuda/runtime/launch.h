@@ -23,7 +23,7 @@ struct Grid {
 inline Grid grid_over(std::int64_t n, std::int64_t each = 1) {
   return {.x = ceiling_of(n, std::int64_t(kGridThreads) * each)};
 }
-// The same, but no more blocks than keep the current device busy: for kernels that go on by the size of the grid.
+// The same, but no more blocks than keep the current device busy: for grid-stride kernels.
 Grid grid_striding(std::int64_t n, std::int64_t each = 1);
 
 void start(const void* kernel, const Grid&, cudaStream_t, void** arguments);

@@ -18,7 +18,7 @@ struct Block {
   char* data;
   std::size_t size;
   cudaStream_t stream;
-  std::uint64_t pool;  // 0: shared by all; else of captured graphs, which go on using what they released
+  std::uint64_t pool;  // 0: shared by all; else of captured graphs, which continue using what they released
   bool small, used = false;
   Block *before = nullptr, *behind = nullptr;  // neighbours in the segment
   std::vector<cudaStream_t> others{};          // streams that use it too

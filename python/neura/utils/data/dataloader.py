@@ -38,7 +38,7 @@ class DataLoader:
         shuffle: a new random order each epoch.
         sampler: the order of indices, instead of ``shuffle``.
         batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
-        num_workers: how many workers make batches ahead of time; 0: each is made when it is asked for.
+        num_workers: how many workers make batches ahead of time; 0: each is made on demand.
         collate_fn: makes a batch of a list of items; ``default_collate`` if None.
         pin_memory: batches are put in pinned memory, from which copies to a GPU need no waiting; without CUDA it has no
             effect, which a warning says. Batches that go to a `device` always come from there.

@@ -56,7 +56,7 @@ class _Pass:
 
 
 class Single(_Pass):
-    """Makes each batch when it is asked for."""
+    """Makes each batch on demand."""
 
     def __init__(self, loader):
         super().__init__(loader)
