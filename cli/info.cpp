@@ -1,3 +1,4 @@
+// neura info: the machine, the build and its devices.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// backward and grad, and the derivative of a recorded call.
 #include <algorithm>
 #include <string>
 

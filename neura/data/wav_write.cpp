@@ -1,3 +1,4 @@
+// Writes WAV files.
 #include <string_view>
 
 #include "neura/core/file.h"

@@ -1,3 +1,4 @@
+// A program as Graphviz's text.
 #include "neura/graph/program.h"
 #include "neura/graph/program_internal.h"
 

@@ -1,3 +1,4 @@
+// The pass that fuses pointwise calls into groups.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,3 +1,4 @@
+// Specs of a node's results, inferred without memory; a program's inputs, outputs and last uses.
 #include <deque>
 
 #include "neura/graph/program_internal.h"

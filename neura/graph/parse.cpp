@@ -1,3 +1,4 @@
+// From text to a program.
 #include <charconv>
 #include <cstring>
 #include <map>

@@ -1,3 +1,4 @@
+// From a program to text.
 #include <cstring>
 #include <unordered_map>
 

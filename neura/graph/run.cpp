@@ -1,3 +1,4 @@
+// Runs a program node by node.
 #include <algorithm>
 #include <map>
 #include <optional>

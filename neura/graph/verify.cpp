@@ -1,3 +1,4 @@
+// Checks of a program.
 #include <unordered_set>
 
 #include "neura/graph/program.h"

@@ -1,3 +1,4 @@
+// Reads an inference request: JSON, event by event.
 #include <nlohmann/json.hpp>
 
 #include "neura/serve/error_response.h"

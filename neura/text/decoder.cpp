@@ -1,3 +1,4 @@
+// Decoders: from tokens to text.
 #include "neura/text/fields.h"
 #include "neura/text/steps.h"
 

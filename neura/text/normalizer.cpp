@@ -1,3 +1,4 @@
+// Normalisers: Unicode forms, lower case, stripping, replacement.
 #include <algorithm>
 
 #include "neura/text/fields.h"

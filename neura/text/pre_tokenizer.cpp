@@ -1,3 +1,4 @@
+// Pre-tokenizers: text cut into pieces.
 #include <algorithm>
 
 #include "neura/text/fields.h"

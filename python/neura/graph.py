@@ -241,9 +241,9 @@ def trace(f, *inputs):
 
     f is called until two calls after another do the same, at most four times, and each call counts: a training step
     is taken. A run draws new random numbers, as f would, and the learning rate and counts of an optimizer advance.
-    What f does besides operations, such as branches and prints, is as in the last call. ValueError where a program could
-    not do the same as f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call reads, or
-    seeds a generator. Runs do not assign `.grad` anew.
+    What f does besides operations, such as branches and prints, is as in the last call. ValueError where a program
+    could not do the same as f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call
+    reads, or seeds a generator. Runs do not assign `.grad` anew.
 
     >>> import neura
     >>> net = neura.nn.Linear(2, 1)

@@ -1,3 +1,4 @@
+// Compares a result with PyTorch's stored answer.
 #include <algorithm>
 
 #include "neura/autograd/autograd.h"

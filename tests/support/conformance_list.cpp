@@ -1,3 +1,4 @@
+// The expected counts of a list of stored cases, tests/golden/<list>.expected.
 #include <cstdlib>
 #include <fstream>
 #include <map>

@@ -1,3 +1,4 @@
+// Reads PyTorch's stored cases.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

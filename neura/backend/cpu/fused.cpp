@@ -1,3 +1,4 @@
+// Fused pointwise calls: all steps over one line after another.
 #include "neura/backend/fused.h"
 
 #include <algorithm>

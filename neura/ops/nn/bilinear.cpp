@@ -1,3 +1,4 @@
+// bilinear and glu.
 #include "neura/ops/nn/functions.h"
 
 #include "neura/op/call_error.h"

@@ -1,3 +1,4 @@
+// resize_ and resize_as_.
 #include <cstring>
 
 #include "neura/core/extension.h"

@@ -1,3 +1,4 @@
+// index_select, index writes, linear positions and nonzero.
 #include <utility>
 
 #include "neura/backend/cpu/index/index_read.h"

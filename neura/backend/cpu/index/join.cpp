@@ -1,3 +1,4 @@
+// Copies between layouts, and triangles.
 #include "neura/backend/cpu/create/arange.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Rows of products with a sparse matrix, once per instruction set.
 #include "neura/backend/cpu/product/sparse_product.h"
 
 #include "neura/backend/number/prelude.h"

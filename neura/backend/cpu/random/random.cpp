@@ -1,3 +1,4 @@
+// Random numbers of all distributions; permutations and samples by weight.
 #include "neura/backend/kernels/random.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The pass that folds batch normalisation in evaluation mode into the filters before it.
 #include <algorithm>
 
 #include "neura/graph/passes.h"

@@ -1,3 +1,4 @@
+// The memory plan of a program: when each value is live, and where its bytes are.
 #include <algorithm>
 
 #include "neura/graph/passes.h"
