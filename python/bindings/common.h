@@ -154,9 +154,9 @@ void bind_rows(const Names&);
 void bind_create(const Names&);
 void bind_random(const Names&);
 void bind_loading(const Names&);  // of neura.utils.data and neura.data
-void bind_pictures(nb::module_&);
-void bind_picture_transforms(nb::module_&);
-void bind_order(const Names&);
+void bind_image_files(nb::module_&);
+void bind_image_transforms(nb::module_&);
+void bind_sort(const Names&);
 void bind_autograd(const Names&);
 void bind_nodes(const Names&);
 void bind_functions(const Names&);

@@ -63,7 +63,7 @@ void bind_pipeline(nb::module_& m) {
 
 }  // namespace
 
-void bind_pictures(nb::module_& m) {
+void bind_image_files(nb::module_& m) {
   m.def(
       "read_image",
       [](const std::string& path, const std::string& mode, bool upright) {

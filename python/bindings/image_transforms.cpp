@@ -149,7 +149,7 @@ void bind_augmentations(nb::module_& m) {
 
 }  // namespace
 
-void bind_picture_transforms(nb::module_& m) {
+void bind_image_transforms(nb::module_& m) {
   bind_places(m);
   bind_colours(m);
   bind_random(m);

@@ -16,7 +16,7 @@
 
 namespace neura::python {
 
-void bind_sounds(nb::module_&);  // sounds.cpp
+void bind_audio_files(nb::module_&);  // audio_files.cpp
 namespace {
 
 using GilRelease = nb::call_guard<nb::gil_scoped_release>;
@@ -201,8 +201,8 @@ void bind_loading(const Names& n) {
   bind_shared(m);
   bind_device_copy(m);
   bind_reading(m);
-  bind_pictures(m), bind_sounds(m);
-  bind_picture_transforms(m);
+  bind_image_files(m), bind_audio_files(m);
+  bind_image_transforms(m);
   bind_sets(m);
   bind_transforms(m);
   n.function("get_num_threads", &get_num_threads, "How many threads an operation may use.");

@@ -210,7 +210,7 @@ NB_MODULE(_neura, m) {
   bind_random(names);
   bind_loading(names);
   bind_legacy(names);
-  bind_order(names);
+  bind_sort(names);
   bind_attributes_of_tensor(names);
   bind_pinned(names);
   bind_texts(names);

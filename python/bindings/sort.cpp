@@ -80,7 +80,7 @@ nb::object named(const char* type, const std::vector<const char*>& fields, const
 nb::object named_pair(const char* type, const char* first, const char* second, const Tensor& a, const Tensor& b) {
   return named(type, {first, second}, {a, b});
 }
-void bind_order(const Names& n) {
+void bind_sort(const Names& n) {
   bind_histograms(n);
   n.function("_result_type", [](const std::string& name, const nb::list& fields) {
     std::vector<const char*> kept;

@@ -42,7 +42,7 @@ data::WavOptions options(std::int64_t offset, std::int64_t frames, bool normaliz
 
 }  // namespace
 
-void bind_sounds(nb::module_& m) {
+void bind_audio_files(nb::module_& m) {
   m.def("wav_info", [](const std::string& path) { return words_of(data::wav_info(path)); });
   m.def("wav_info", [](const nb::bytes& b) { return words_of(data::wav_info(bytes_of(b))); });
   m.def("read_wav", [](const std::string& path, std::int64_t offset, std::int64_t frames, bool normalize) {
