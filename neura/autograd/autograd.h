@@ -52,6 +52,6 @@ HookHandle register_post_accumulate_grad_hook(const Tensor& leaf, std::function<
 struct Counters {  // of this thread, for tests and the profiler
   std::int64_t nodes, stolen, copied, added_in_place, added;
 };
-Counters& counters();
+Counters& counters();  // of this thread
 
 }  // namespace neura

@@ -58,13 +58,13 @@ using dtypes::integers;
 using dtypes::numbers;
 using dtypes::ordered;
 inline constexpr DTypeSet singles = bit(DType::float32) | bit(DType::float64);  // floats computed as what they are
+// By what the result is: the operands' dtype, a float, bool, the real part's dtype, int64 for integers.
 constexpr TypeRule same(DTypeSet s) { return {ResultType::same, s}; }
 constexpr TypeRule to_float(DTypeSet s) { return {ResultType::as_float, s}; }
 constexpr TypeRule to_bool(DTypeSet s) { return {ResultType::as_bool, s}; }
 constexpr TypeRule to_real(DTypeSet s) { return {ResultType::as_real, s}; }
-constexpr TypeRule to_real_float(DTypeSet s) {
-  return {ResultType::as_real_float, s};
-}  // integers become floats as well
+// As to_real, and integers become floats as well.
+constexpr TypeRule to_real_float(DTypeSet s) { return {ResultType::as_real_float, s}; }
 constexpr TypeRule to_sum(DTypeSet s) { return {ResultType::as_sum, s}; }
 }  // namespace type_rules
 

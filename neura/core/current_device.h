@@ -3,7 +3,7 @@
 
 namespace neura {
 
-int current_cuda_index();
-void set_current_cuda_index(int);
+int current_cuda_index();          // of this thread
+void set_current_cuda_index(int);  // not checked: cuda::set_device does that
 
 }  // namespace neura

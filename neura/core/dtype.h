@@ -28,19 +28,19 @@ inline constexpr DTypeInfo kDTypeInfo[] = {
 };
 inline constexpr int kDTypes = int(sizeof(kDTypeInfo) / sizeof(kDTypeInfo[0]));
 
-constexpr const DTypeInfo& info(DType d) { return kDTypeInfo[int(d)]; }
+constexpr const DTypeInfo& info(DType d) { return kDTypeInfo[int(d)]; }  // its row of the table
 constexpr const char* name(DType d) { return info(d).name; }
-constexpr int size_of(DType d) { return info(d).size; }
-constexpr Category category(DType d) { return info(d).category; }
-constexpr bool is_floating(DType d) { return category(d) == Category::floating; }
+constexpr int size_of(DType d) { return info(d).size; }                            // bytes of one element
+constexpr Category category(DType d) { return info(d).category; }                  // bool, integer, floating or complex
+constexpr bool is_floating(DType d) { return category(d) == Category::floating; }  // not complex
 constexpr bool is_complex(DType d) { return category(d) == Category::complex; }
-constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }  // with bool, as in torch
-constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }
+constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }    // with bool, as in torch
+constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }  // may require a gradient
 
 using DTypeSet = unsigned;
-constexpr DTypeSet bit(DType d) { return 1u << int(d); }
+constexpr DTypeSet bit(DType d) { return 1u << int(d); }  // the set of this dtype alone
 namespace dtypes {
-constexpr DTypeSet of(Category c) {
+constexpr DTypeSet of(Category c) {  // all dtypes of a category
   DTypeSet s = 0;
   for (int i = 0; i < kDTypes; ++i)
     if (kDTypeInfo[i].category == c) s |= 1u << i;
@@ -73,10 +73,13 @@ template <int i = 0> [[gnu::always_inline]] constexpr DType compiled_dtype(DType
   else return compiled_dtype<i + 1>(d);
 }
 
+// The dtype of the real and the imaginary part; a real dtype itself.
 constexpr DType to_real(DType d) {
   return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;
 }
+// complex128 for float64, else complex64.
 constexpr DType to_complex(DType d) { return size_of(d) == 8 && is_floating(d) ? DType::complex128 : DType::complex64; }
+// The dtype in which kernels compute and sum: float32 for halves, else d.
 constexpr DType accumulation(DType d) { return bit(d) & dtypes::halves ? DType::float32 : d; }
 
 // The dtype in which two operands meet, torch's table: the higher category, then the wider; uint8 with a signed

@@ -24,7 +24,7 @@ struct ErrorDetails {
   std::string op;              // what refused, as the text begins: "matmul", or the file's name
   std::vector<Spec> operands;  // dtype, shape and device of the tensors it was given, if it was an operation
 };
-ErrorDetails details_of(const Error&);
+ErrorDetails details_of(const Error&);  // what is known of it; empty members where nothing is
 
 // Throws the exception that is being handled again, with its type and the operands of `op`; if its text names only the
 // step that failed (allocate, scratch, copy), also with the name of `op`. One that has operands stays as it is: it came

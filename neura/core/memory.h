@@ -43,15 +43,15 @@ constexpr std::size_t class_size(int c) {
   return c < 16 ? std::size_t(c + 1) * 64 : std::size_t(5 + (c - 16) % 4) << (8 + (c - 16) / 4);
 }
 
-void* allocate(std::size_t bytes);
-void release(void* block, std::size_t bytes);  // with the size it was asked with
+void* allocate(std::size_t bytes);             // OutOfMemoryError
+void release(void* block, std::size_t bytes);  // with the size given to allocate()
 void trim();                                   // gives cached pages back to the system
 
 struct Pages {
   std::size_t live, peak, cached;  // bytes in big blocks
 };
-Pages pages();
-void reset_peak();
+Pages pages();               // of all threads
+void reset_peak();           // peak becomes live
 std::int64_t live_blocks();  // small blocks in use, all threads
 }  // namespace memory
 }  // namespace neura

@@ -43,6 +43,7 @@ template <class Op> Tensor apply_list(const Op& op, std::span<const Tensor> in) 
   return out;
 }
 
+// An operation that draws random numbers: its results, from this generator or, null, the default one.
 template <class Op, class... In> auto apply_drawing(Generator* generator, Op op, const In&... in) {
   static_assert(sizeof...(In) == Arity<Op>::inputs);
   Operand operands[] = {Operand(in)..., Operand()};

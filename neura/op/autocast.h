@@ -21,7 +21,7 @@ enum class Policy : std::uint8_t {
   promote,  // in the widest dtype of its operands
   refuse,   // ValueError: it overflows in float16; its form with logits is safe
 };
-Policy policy_of(const Row&, DeviceType);
+Policy policy_of(const Row&, DeviceType);  // by its line of autocast.def, or its `precision`
 
 // The modes of this thread. At first the half dtypes are bfloat16 on the cpu and float16 on cuda.
 struct Modes {

@@ -40,7 +40,9 @@ Spec prepare(Call&, bool& recorded);
 void conclude(Call&, bool recorded);
 void write_later(Call&);  // proceed() for a pointwise call in place, whose kernel may be delayed
 
+// This thread's active deferral, or null.
 inline Deferral* deferral() { return state.active & kDeferred ? static_cast<Deferral*>(state.reader) : nullptr; }
+// Whether this thread's calls are written down as a program.
 inline bool is_traced() { return deferral() && deferral()->traces; }
 // Calls made while it lives are left out of a traced program, such as an optimizer's computation of its own numbers.
 class Untraced {

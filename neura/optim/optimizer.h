@@ -92,6 +92,6 @@ class Optimizer {
   std::shared_ptr<const void> alive_ = std::make_shared<char>();
 };
 
-std::vector<ParamGroup> one_group(std::vector<Tensor> params);
+std::vector<ParamGroup> one_group(std::vector<Tensor> params);  // with the optimizer's default options
 
 }  // namespace neura::optim

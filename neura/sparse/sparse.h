@@ -53,9 +53,9 @@ Tensor& resize_(Tensor& self, const Shape& size, int sparse_dim, int dense_dim, 
 // A matrix of this shape with the rows of `diagonals` on the diagonals that offsets name.
 Tensor spdiags(const Tensor& diagonals, const Tensor& offsets, const Shape& shape, Layout = Layout::coo);
 
-Tensor transpose(const Tensor&, int dim0, int dim1);
-Tensor index_select(const Tensor&, int dim, const Tensor& index);
-Tensor cat(const std::vector<Tensor>&, int dim = 0);  // coo
+Tensor transpose(const Tensor&, int dim0, int dim1);               // two dimensions exchanged
+Tensor index_select(const Tensor&, int dim, const Tensor& index);  // slices along dim; index: an int64 vector
+Tensor cat(const std::vector<Tensor>&, int dim = 0);               // coo
 
 // Sums, sparse where a sparse dimension is left.
 Tensor sum(const Tensor&, const Dims& dim = {}, bool keepdim = false);
