@@ -1,4 +1,4 @@
-// neura serve: a folder of models, for as long as nobody ends it.
+// neura serve: a folder of models, until it is stopped.
 #include "cli/serve.h"
 
 #include <cstdio>

@@ -25,7 +25,7 @@ set(unused  # of these folders
 list(JOIN unused "|" unused)
 list(FILTER sources EXCLUDE REGEX "/(${unused})\\.cpp$")
 set(programs graph/infer graph/parse graph/print graph/run graph/verify nn/state_dict)
-if(NOT NEURA_WANTED)  # whose program is no file of somebody else
+if(NOT NEURA_WANTED)  # whose program is trusted
   list(APPEND programs graph/foreign io/header io/program io/safetensors io/sha256)
 endif()
 foreach(name IN LISTS programs)

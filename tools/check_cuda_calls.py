@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the sources of the CUDA back end and fails on a call whose status nobody sees: of the runtime, cuBLAS, cuDNN,
+"""Reads the sources of the CUDA back end and fails on a call whose status is ignored: of the runtime, cuBLAS, cuDNN,
 cuSOLVER, cuFFT, NVRTC or NCCL, as a statement of its own or before a comma.
 
 A status is used, or passed to NEURA_CUDA_TRY, failed() or discard(). Where there is nothing to do about it, such as in

@@ -268,7 +268,7 @@ def module_text(where, module, known, modules):
 
 
 def public_names(module):
-    """What a module offers: __all__, or what has no underscore and is no module of somebody else."""
+    """What a module offers: __all__, or what has no underscore and is no module of another package."""
     if "__all__" in vars(module):
         return sorted(module.__all__)
     return sorted(

@@ -18,7 +18,7 @@ namespace neura::io {
 // meanwhile, its memory is gone: the process then ends by a bus error, as with every mapping.
 struct Mapping {
   Mapping(int file, std::uint64_t offset, std::uint64_t size, const std::string& path);  // IoError
-  explicit Mapping(std::span<const std::byte> borrowed);  // of memory that outlives it, and that nobody writes
+  explicit Mapping(std::span<const std::byte> borrowed);  // of memory that outlives it and is not written
   Mapping(const Mapping&) = delete;
   ~Mapping();
   std::byte* data = nullptr;

@@ -322,7 +322,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
 }
 
 [[gnu::noinline, gnu::cold, noreturn]] void rethrow(const Call& call) {
-  if constexpr (kOneProgram) throw;  // nobody asks for details
+  if constexpr (kOneProgram) throw;  // details are not read there
   std::vector<Spec> operands;
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor()) operands.push_back(call.in[i].tensor->spec);

@@ -29,7 +29,7 @@ std::optional<DType> dtype_of_format(std::string_view f, Py_ssize_t size) {
   return {};
 }
 
-// The memory that an object shows, until nobody needs it any more.
+// The memory that an object exposes, held until its last use.
 struct Array {
   struct Release {
     void operator()(Py_buffer* b) const { PyBuffer_Release(b), delete b; }

@@ -253,7 +253,7 @@ PythonNode::~PythonNode() {
   if (!Py_IsInitialized()) return;
   nb::gil_scoped_acquire gil;
   context->base.node = nullptr;
-  PyObject *type, *value, *trace;  // what runs here belongs to nobody who waits for an error
+  PyObject *type, *value, *trace;  // no caller could receive an error of the code that runs here
   PyErr_Fetch(&type, &value, &trace);
   Py_DECREF(reinterpret_cast<PyObject*>(context));
   PyErr_Restore(type, value, trace);

@@ -66,7 +66,7 @@ void drain_released() {
     std::lock_guard lock(w.mutex);
     w.any = false, acts.swap(w.acts);
   }
-  PyObject *type, *value, *trace;  // the code that runs here belongs to nobody who waits for an error
+  PyObject *type, *value, *trace;  // no caller could receive an error of the code that runs here
   PyErr_Fetch(&type, &value, &trace);
   for (const auto& a : acts) a.act(a.what);
   PyErr_Restore(type, value, trace);

@@ -114,7 +114,7 @@ void refresh_overrides(PyModule* o) {
   const nb::handle cls(reinterpret_cast<PyObject*>(type));
   const NativeType* native = o->m ? native_of(*o->m) : nullptr;
   PyObject* forward = _PyType_Lookup(type, forward_name());  // as it stands there: a staticmethod is no function yet
-  // A class that nobody bound shows itself as the base, with the forward of its own.
+  // A class without a binding appears as its base, with the forward of its own.
   PyObject* own = native ? native->forward : native_of(type).forward;
   std::uint8_t mask = forward == own ? 0 : nn::kForward;
   constexpr std::uint8_t kMasks[5] = {nn::kTrain, nn::kExtraRepr, nn::kTypeName, nn::kRepr, kCall};

@@ -68,7 +68,7 @@ Table& objects() {
   return *table;
 }
 
-// While C++ still holds the tensor, nobody may notice that its object went: then C++ keeps the object.
+// While C++ still holds the tensor, the end of its object must not be seen: then C++ keeps the object.
 bool must_stay(PyTensor* o) {
   return !o->kept && (o->dict || o->weak || Py_TYPE(o) != tensor_type) && !all_handles_known(o);
 }
@@ -359,7 +359,7 @@ PyObject* make_object(PyTypeObject* type, const Tensor& t) {
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
   TensorImpl* p = t.impl();
-  // Where nobody else has it, no object can show it, unless C++ keeps that object.
+  // Without other references no object can expose it, unless C++ keeps that object.
   if (p->count.load(std::memory_order_relaxed) > 1 || p->hosted)
     if (PyObject* o = objects().find(p)) {
       if (!reinterpret_cast<PyTensor*>(o)->kept) return Py_NewRef(o);

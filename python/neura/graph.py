@@ -24,7 +24,7 @@ class Explanation(
 
     def __str__(self):
         lines = [
-            f"{self.waited} calls waited, {self.unread} of them nobody read; "
+            f"{self.waited} calls waited, {self.unread} of them unread; "
             f"{self.ran} ran, {self.fused} of them fused",
             f"{self.plans} plans made, {self.found} found again",
             f"planning {self.planning * 1e3:.3f} ms, running {self.running * 1e3:.3f} ms",
@@ -40,7 +40,7 @@ def explain(reset=False):
     >>> f = neura.compile(lambda x: (x.exp() + 1).tanh())
     >>> _ = f(neura.zeros(300, 200))
     >>> print(str(neura.graph.explain()).splitlines()[0])
-    3 calls waited, 2 of them nobody read; 1 ran, 1 of them fused
+    3 calls waited, 2 of them unread; 1 ran, 1 of them fused
     """
     return Explanation(**_neura._graph.explanation(reset))
 

@@ -57,7 +57,7 @@ def parse():
 
 
 def comment_of(lines, first, last):
-    """Of the declaration in lines first to last (from 1): the comment of its group, or the one behind it."""
+    """Of the declaration in lines first to last (from 1): the comment of its group, or the one after it."""
     ends = lines[last - 1]
     behind = re.search(r"(?:[;{}),]|^)\s*//\s?(.*)", ends) or re.search(r"[;{]\s*//\s?(.*)", lines[first - 1])
     if behind and not ends.lstrip().startswith("//"):
@@ -134,7 +134,7 @@ def listed():
 
 
 def declarations():
-    """All of them, by file and line. What lies in a namespace detail, and specialisations, are nobody's business."""
+    """All of them, by file and line. Namespaces detail and specialisations are left out."""
     lines_of, found, seen, texts = {}, [], set(), listed()
 
     def visit(parent, space):

@@ -14,7 +14,7 @@ from .transfer import Block, Receiver, Sender
 from .worker import End, Failure, Place, WorkerDied, WorkerInfo, enter_process
 from ... import _neura
 
-_GRACE = 5.0  # seconds that a worker has to finish its item when nobody wants it any more
+_GRACE = 5.0  # seconds that a worker has to finish an item that is no longer wanted
 _open_ends = weakref.WeakSet()  # of this process: a forked child must not keep them open
 
 
@@ -61,7 +61,7 @@ def _listen(pipe, tasks, place):
         place.closed = True
         tasks.put(None)
         time.sleep(2 * _GRACE)
-        os._exit(1)  # an item that takes this long; nobody is left to end it
+        os._exit(1)  # an item takes this long, and the loader is gone
 
 
 def _work(pipe, recipe, worker, count, base_seed, init):
@@ -74,7 +74,7 @@ def _work(pipe, recipe, worker, count, base_seed, init):
         enter_process(WorkerInfo(worker, count, base_seed + worker, recipe.dataset), base_seed)
         _serve(sender, tasks, place, recipe, worker, init)
     except (_Closed, BrokenPipeError, ConnectionResetError):
-        pass  # nobody wants what is left
+        pass  # what is left is not wanted
 
 
 def _serve(sender, tasks, place, recipe, worker, init):
@@ -89,7 +89,7 @@ def _serve(sender, tasks, place, recipe, worker, init):
         sender.give_back(again)
         sender.forget(never)
         if its_epoch != place.epoch:
-            continue  # nobody wants it any more
+            continue  # it is no longer wanted
         if its_epoch != epoch:
             epoch, make = its_epoch, recipe.start()
         place.at(number, -1)

@@ -7,7 +7,7 @@ import time
 from .device_copy import placed
 from .worker import End, Failure, Place, WorkerInfo, enter_thread
 
-_GRACE = 5.0  # seconds that a worker has to finish its item when nobody wants it any more
+_GRACE = 5.0  # seconds that a worker has to finish an item that is no longer wanted
 
 
 class _Closed(BaseException):
@@ -15,7 +15,7 @@ class _Closed(BaseException):
 
 
 class _Watched(Place):
-    """Leaves a batch that nobody wants at its next item."""
+    """Stops a batch that is no longer wanted at its next item."""
 
     def __init__(self, crew):
         super().__init__()
