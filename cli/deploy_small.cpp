@@ -191,7 +191,7 @@ std::string plain_bytes(const ProgramFile& f) {
     tensors.push_back(std::exchange(e.tensor, Tensor()));
   }
   text(graph::str(p));
-  for (const Tensor& t : tensors) {  // as they lie in memory, which is as the program says
+  for (const Tensor& t : tensors) {  // as they are in memory, which is as the program says
     to.resize(plain_aligned(to.size()));
     to.append(static_cast<const char*>(t.const_raw_data()), t.nbytes());
   }

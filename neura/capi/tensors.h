@@ -11,7 +11,7 @@ DLDataType dlpack_of(DType);
 // A tensor over the caller's memory, for one call; a copy where that memory is not aligned to its elements. ValueError,
 // DTypeError, ShapeError, DeviceError for what does not fit the port.
 Tensor borrowed(const DLTensor*, const Port&);
-// A struct that holds the tensor, whose rows lie one after the other and whose memory is not shared: a copy of
+// A struct that holds the tensor, whose rows are contiguous and whose memory is not shared: a copy of
 // what is not so.
 DLManagedTensorVersioned* given_out(Tensor);
 std::int64_t live_tensors();

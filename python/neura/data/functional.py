@@ -22,7 +22,7 @@ def _pair(value, what="size"):
 
 
 def _fill(fill):
-    """What lies outside of a picture, as a list; None is 0."""
+    """The fill value outside of a picture, as a list; None is 0."""
     if fill is None:
         return []
     return [float(fill)] if isinstance(fill, (int, float)) else [float(f) for f in fill]
@@ -62,7 +62,7 @@ def crop(image, top, left, height, width):
 
 
 def center_crop(image, output_size):
-    """The middle, (height, width) or one number for both; what lies outside of the picture is 0."""
+    """The middle, (height, width) or one number for both; pixels outside of the picture are 0."""
     return _data.center_crop(image, *_pair(output_size))
 
 

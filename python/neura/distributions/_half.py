@@ -1,4 +1,4 @@
-"""Distributions of |x|, of an x that lies around 0."""
+"""Distributions of |x|, of an x whose distribution is symmetric about 0."""
 
 import math
 

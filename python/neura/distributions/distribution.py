@@ -175,7 +175,7 @@ class Distribution:
         return _n.Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value):
-        """Raises ValueError unless `value` is a tensor that fits the shapes and lies in the support."""
+        """Raises ValueError unless `value` is a tensor that fits the shapes and is in the support."""
         who = type(self).__name__
         if not isinstance(value, _n.Tensor):
             raise _n.errors.ValueError(f"{who}: expected value to be a tensor, got {type(value).__name__}")

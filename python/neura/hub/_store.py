@@ -118,7 +118,7 @@ def choose(entries, name, version, where):
 
 
 def snapshot(name, version, sha256):
-    """Where a model lies in the cache, once it is complete."""
+    """The folder of a complete model in the cache."""
     return cache("models", name, f"{version}-{sha256[:16]}")
 
 

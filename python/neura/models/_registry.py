@@ -1,4 +1,4 @@
-"""Which models there are, by name, and where published weights of them lie."""
+"""Which models there are, by name, and where their published weights are."""
 
 import inspect
 import os

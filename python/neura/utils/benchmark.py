@@ -110,7 +110,7 @@ class Timer:
         return Measurement(number, times, self._words)
 
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
-        """blocked_autorange until the quartiles lie within threshold of the median, or max_run_time is over."""
+        """blocked_autorange until the quartiles are within threshold of the median, or max_run_time is over."""
         found = self.blocked_autorange(callback, min_run_time)
         while sum(found.raw_times) < max_run_time and len(found.times) < _MOST:
             if len(found.times) >= 4 and not found.iqr > threshold * found.median:

@@ -1,4 +1,4 @@
-"""A tensor as a few lines: what it is, and how its numbers lie."""
+"""A tensor as a few lines: what it is, and the distribution of its values."""
 
 import math
 

@@ -56,7 +56,7 @@ template <class T> class PaddedImage {
   void load(const T* image, int64_t channel_begin, int64_t channel_end, T* padded) const;
   void store(const T* padded, T* image) const;  // without the zeros
   void offsets(int64_t* to) const;              // of every row of patches: channels x kernel
-  // Where the first value under a result's window lies.
+  // The offset of the first value under a result's window.
   int64_t place(int64_t z, int64_t y, int64_t x) const { return (z * size_[1] + y) * size_[2] + x; }
   // Segments of results [begin, end); `to` has room for as many.
   int64_t segments(int64_t begin, int64_t end, Segment* to) const;

@@ -1,5 +1,5 @@
 // Multiplies a matrix by many reflectors, by blocks: the way back from a condensed form. Each task has columns of
-// the matrix, which lie densely while all reflectors pass over them.
+// the matrix, which are contiguous while all reflectors pass over them.
 #include "neura/backend/cpu/linalg/reflectors.h"
 #include "neura/backend/cpu/linalg/spectral.h"
 #include "neura/backend/cpu/linalg/parallel_steps.h"

@@ -55,7 +55,7 @@ void slopes_some(const SampleRuns<T>& b, int first, int last, const T* image, co
 #if HWY_TARGET != HWY_SCALAR
 #include "neura/backend/cpu/spatial/grid_sample_coordinates.h"
 
-// What a register of points reads: R rows of R elements each. A run lies inside of the image, also where elements of
+// What a register of points reads: R rows of R elements each. A run is inside of the image, also where elements of
 // its point do not: those next to it have no weight, and are not there.
 template <class E, int R> struct Runs {
   using N = Batch<E>;
