@@ -196,7 +196,7 @@ void add_models(CLI::App& app, Commands& c) {
   add_device(bench, c.bench.device);
   add_threads(bench, c);
   CLI::App* exporting = app.add_subcommand("export", "Write a model as an ONNX file or a program");
-  exporting->add_option("MODEL", c.exported.model, "A run's folder, or an ONNX file to be written anew")->required();
+  exporting->add_option("MODEL", c.exported.model, "A run's folder, or an ONNX file to be written again")->required();
   exporting->add_option("-o,--output", c.exported.output, "The file .onnx or .neura to write")->required();
   exporting->add_option("--opset", c.exported.opset, "Version of ONNX's operators (default 18)")
       ->check(CLI::Range(13, 24));

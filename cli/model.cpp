@@ -126,7 +126,7 @@ OnnxFunction::OnnxFunction(const char* command, const std::string& file, const s
   names = names_of(*model);
 }
 
-// An ONNX file is written anew, for another version of the operators' set; a run's network as a model of one input and
+// An ONNX file is written again, for another version of the operators' set; a run's network as a model of one input and
 // one output, for any number of items.
 int export_model(const ExportOptions& o) {
   onnx::ExportOptions to;

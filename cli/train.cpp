@@ -203,7 +203,7 @@ class Fit {
 
   [[noreturn]] void diverged() const {
     throw ValueError("train: expected finite losses and gradients, got others in epoch " +
-                     std::to_string(run_->epoch() + 1) + "; begin anew with a lower --lr than " +
+                     std::to_string(run_->epoch() + 1) + "; begin again with a lower --lr than " +
                      Scalar(config_.lr).str());
   }
 

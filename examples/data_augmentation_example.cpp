@@ -1,4 +1,4 @@
-// Augmentation: a data set of your own, whose few pictures are changed anew each time they are asked for, by a crop, a
+// Augmentation: a data set of your own, whose few pictures are changed again each time they are asked for, by a crop, a
 // flip, a rotation and other colours; and what that does for pictures that were never seen.
 #include <neura/neura.h>
 
@@ -89,7 +89,7 @@ double train(bool augmented, int epochs, Device device) {
 }
 
 int main(int argc, char** argv) {
-  const auto [device, quick] = example::options(argc, argv, "Pictures are changed anew each time they are asked for.");
+  const auto [device, quick] = example::options(argc, argv, "Pictures are changed again each time they are asked for.");
   manual_seed(1);
   show_one_picture_four_times();
   const int epochs = quick ? 2 : 60;

@@ -270,7 +270,7 @@ def main():
                 answer_file(path, report, args.write)
         for problem in report.problems[:20]:
             print(f"{part}: {problem}")
-        counts = f"{report.same} the same to the last bit, {report.near} but for their last digits"
+        counts = f"{report.same} the same to the last bit, {report.near} except for their last digits"
         print(f"{part}: {counts}, {len(report.problems)} different; PyTorch {torch.__version__}", flush=True)
         failed |= bool(report.problems)
     return args.check and failed

@@ -101,7 +101,7 @@ soak() {
   NEURA_SOAK_SECONDS=${SOAK_SECONDS:-300} "$out/bin/tests/cuda" --gtest_brief=1 --gtest_filter='CudaSoak.*' 2>&1 | tee "$results/soak.log"
   return "${PIPESTATUS[0]}"
 }
-architectures() {  # the driver translates the PTX anew, once for each file of kernels; cuBLAS has none, so no products
+architectures() {  # the driver translates the PTX again, once for each file of kernels; cuBLAS has none, so no products
   if command -v cuobjdump >/dev/null; then
     cuobjdump --list-elf --list-ptx "$out/lib/libneura_cuda.so" | grep -oE 'sm_[0-9]+[a-z]?\.(cubin|ptx)' | sort | uniq -c
   fi

@@ -1,6 +1,6 @@
 // What lets clang-tidy 14 parse kernels of CUDA 13, which is too new for it, as the host's part of them: tools/lint.sh
-// includes it before each .cu. Words of CUDA mean nothing but for __global__, each function may be called everywhere,
-// and what kernels call is declared by CUDA's own headers, but for those that differ from the host's.
+// includes it before each .cu. Words of CUDA mean nothing except for __global__, each function may be called
+// everywhere, and what kernels call is declared by CUDA's own headers, except for those that differ from the host's.
 #pragma once
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-"""Augmentation: pictures are changed anew each time they are asked for, by a crop, a flip, a rotation and other
+"""Augmentation: pictures are changed again each time they are asked for, by a crop, a flip, a rotation and other
 colours. The data set stays as it is; a wrapper changes its items, in the loader's workers.
 
 python examples/python/data_augmentation_example.py

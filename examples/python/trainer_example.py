@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"test: loss {result['loss']:.3f}, accuracy {result['accuracy']:.1%}")
     assert result["accuracy"] > 0.9 and largest.norm <= 1.001
 
-    # %% Stopped after a few epochs and started anew: the same weights, bit for bit
+    # %% Stopped after a few epochs and started again: the same weights, bit for bit
     trainer(folder / "parts").fit(batches, held_batches, max_epochs=5)
     again = trainer(folder / "parts")
     again.fit(batches, held_batches, max_epochs=epochs, resume=True)

@@ -6,7 +6,7 @@
 
 namespace neura {
 
-struct MemoryCounts {                 // so far, but for the last two
+struct MemoryCounts {                 // so far, except for the last two
   std::int64_t hits, misses;          // allocations served from kept blocks, and from the device
   std::int64_t retries, failures;     // second attempts, after all kept blocks were given back; failed allocations
   std::int64_t taken, given;          // segments: from the device, and back to it

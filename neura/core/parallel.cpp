@@ -126,7 +126,7 @@ struct Pool {
 
 std::atomic<Pool*> pool{nullptr};
 std::mutex pool_lock;
-Pool& the_pool() {  // never destroyed; made anew in a forked child, which has none of the threads
+Pool& the_pool() {  // never destroyed; made again in a forked child, which has none of the threads
   if (Pool* p = pool.load(std::memory_order_acquire)) return *p;
   std::lock_guard hold(pool_lock);
   if (Pool* p = pool.load()) return *p;

@@ -7,7 +7,7 @@
 
 namespace neura::cuda {
 
-std::string hash_of(std::string_view);  // 16 digits; what differs has another one, but for accidents
+std::string hash_of(std::string_view);  // 16 digits; what differs has another one, except for accidents
 
 class KernelFile {
  public:

@@ -9,7 +9,7 @@
 namespace neura::graph {
 namespace {
 
-// The nodes to keep, with values numbered anew. Captured memory and constants that are not read go, too.
+// The nodes to keep, with values numbered again. Captured memory and constants that are not read go, too.
 Program kept(const Program& p, const std::vector<bool>& nodes) {
   std::vector<bool> read(p.values.size());
   const auto reads = [&](const Node& n) {

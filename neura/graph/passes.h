@@ -1,4 +1,4 @@
-// From a program to a better one with the same results: bit for bit, but for without_batch_norm.
+// From a program to a better one with the same results: bit for bit, except for without_batch_norm.
 #pragma once
 #include "neura/graph/program.h"
 

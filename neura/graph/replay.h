@@ -10,7 +10,7 @@ namespace neura::graph {
 // is captured, and this one and those after it are replays: inputs are copied to where the graph reads them, results
 // from where it writes them, so that no later call changes what an earlier one gave. Random numbers and the numbers of
 // optimizers' steps continue. Where captured memory has moved since, such as a parameter that was given other data, it
-// is captured anew. One thread at a time.
+// is captured again. One thread at a time.
 //
 // ValueError for a program that is not of one CUDA device; NotImplementedError where numbers vary from run to run that
 // no optimizer has; CudaError where a call of it waits for the device.

@@ -12,7 +12,7 @@ struct Named {
 
 // Calls f(inputs), eagerly, and writes down what it computes on this thread: forward and, where f has them, backward
 // and the optimizer's step. Parameters and states are captured as memory: a run reads and updates it. Random numbers
-// are drawn anew by each run, and the numbers of optimizers' steps continue with their optimizer, which must live as
+// are drawn again by each run, and the numbers of optimizers' steps continue with their optimizer, which must live as
 // long as the program.
 //
 // f is called until two calls after another do the same, at most four times: the first step of an optimizer makes its

@@ -4,7 +4,7 @@
 //   const auto step = graph::compile([&](const Tensor& x) { return gelu(x * w + b) * sigmoid(x); });
 //   Tensor y = step(x);
 //
-// Every call of the function runs it anew, so branches, numbers and prints are those of that call; nothing is kept
+// Every call of the function runs it again, so branches, numbers and prints are those of that call; nothing is kept
 // but the plans of what waits, found again by its calls, dtypes and sizes. A window closes when its function returns.
 // On the cpu and on CUDA; what is asked of a stream, an event or a graph comes after what waits. What cannot wait runs
 // at once, after what it reads or writes.

@@ -58,7 +58,7 @@ struct VisionTransformer final : nn::Module {
   NEURA_LAYER(VisionTransformer, image_size, class_token, conv_proj, encoder, heads)
   NEURA_FORWARD("x")
 };
-// Sizes but for image_size are the name's.
+// Sizes except for image_size are the name's.
 Ref<VisionTransformer> vit_b_16(VisionTransformerOptions = {});
 Ref<VisionTransformer> vit_b_32(VisionTransformerOptions = {});
 Ref<VisionTransformer> vit_l_16(VisionTransformerOptions = {});

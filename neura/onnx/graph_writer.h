@@ -43,7 +43,8 @@ class GraphWriter {
   std::string reshape(const std::string& x, const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to);
 
   std::string unique(const std::string& wanted);
-  // Drops what no output needs, and counts names anew, but those that are fixed: inputs, outputs, tensors of the model.
+  // Drops what no output needs, and counts names again, but those that are fixed: inputs, outputs, tensors of the
+  // model.
   void finish(const std::set<std::string>& fixed);
   void reserve(const std::string& name) { used_[name]; }
 

@@ -45,7 +45,7 @@ const Policies* policies_of(const Row& row) {
   return found == lines.end() ? nullptr : &found->second;
 }
 
-// The bytes of a parameter in a half dtype. Its history is made anew for each use, so that what was first cast without
+// The bytes of a parameter in a half dtype. Its history is made again for each use, so that what was first cast without
 // recording does not lose its gradient.
 struct CachedCast {
   std::uint64_t id;

@@ -145,7 +145,7 @@ void check_in_place(const Call& call) {
     refuse("expected a view that may be written, got one of several made by one call; use select or slice");
   if (needed && is_complex(root->spec.dtype) && !is_complex(self->spec.dtype)) as_pairs(root->spec);
   if (owner && !edge.node)
-    refuse("expected a view made while recording, got one made under NoGrad of a base with a history; make it anew");
+    refuse("expected a view made while recording, got one made under NoGrad of a base with a history; make it again");
 }
 
 [[gnu::cold, gnu::noinline]] static void add_debug_info(Record& r, const Call& call) {

@@ -5,7 +5,7 @@
 namespace neura::optim {
 
 // Quasi-Newton steps for smooth losses of whole data sets. step(closure) takes up to max_iter of them and calls the
-// closure, which computes loss and gradients anew, up to about max_eval times (5/4 of max_iter by default); the loss
+// closure, which computes loss and gradients again, up to about max_eval times (5/4 of max_iter by default); the loss
 // before the first step is returned. It ends where the largest gradient is at most tolerance_grad, or the change of a
 // parameter or of the loss at most tolerance_change. history_size: how many steps are remembered, each with two copies
 // of the parameters. line_search_fn "strong_wolfe" searches along each direction; without, every step has length lr.

@@ -86,7 +86,7 @@ void scan(Buffer& text, Scanner scanner) {
   text.pieces = std::move(pieces);
 }
 
-// Writes the text anew: each piece with `prefix` before it where wanted(piece), and its spaces as `space`.
+// Writes the text again: each piece with `prefix` before it where wanted(piece), and its spaces as `space`.
 template <class Wanted>
 void rewrite(Buffer& text, const std::string& prefix, const std::string& space, const Wanted& wanted) {
   Buffer to;

@@ -74,7 +74,7 @@ nb::object non_persistent(nb::handle self) {
   return out;
 }
 
-// Without members, but for the listed ones in `names`, which stay and are empty.
+// Without members, except for the listed ones in `names`, which stay and are empty.
 void clear_members(nb::handle self, const nb::list& names) {
   nn::Module& m = module_of(self);
   std::vector<std::string> wanted, listed;

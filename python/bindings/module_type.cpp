@@ -282,7 +282,7 @@ void attach(PyObject* self, const Ref<nn::Module>& m) {
   check<ValueError>(typeid(*o->m) == typeid(fresh_one), [&] {
     return m->type_name() + ".__init__: expected an object that is not yet a module, got a " + o->m->type_name();
   });
-  std::vector<nn::Member> fresh;  // called again: its listed members are made anew
+  std::vector<nn::Member> fresh;  // called again: its listed members are made again
   m->visit_members([&](nn::Member& member) { fresh.push_back(member); });
   o->m->visit_members([&](nn::Member& member) {
     const nn::Member& from = fresh[std::size_t(member.index)];

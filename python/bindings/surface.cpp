@@ -218,8 +218,8 @@ class Calling {
     }
     return elsewhere(out_);
   }
-  // The result; nothing where an argument does not fit. An error bears the name of what was called, but for the parts
-  // of which Python makes sparse tensors.
+  // The result; nothing where an argument does not fit. An error bears the name of what was called, except for the
+  // parts of which Python makes sparse tensors.
   nb::object attempt(const Function& function) {
     try {
       return carry_out(function);

@@ -145,7 +145,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def reset():
-    """Forgets all plans; they are made anew.
+    """Forgets all plans; they are made again.
 
     >>> import neura
     >>> neura.compiler.reset()

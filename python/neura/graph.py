@@ -243,7 +243,7 @@ def trace(f, *inputs):
     is taken. A run draws new random numbers, as f would, and the learning rate and counts of an optimizer advance.
     What f does besides operations, such as branches and prints, is as in the last call. ValueError where a program
     could not do the same as f: f reads values on the host (`item()`, `if x > 0`), keeps a tensor that its next call
-    reads, or seeds a generator. Runs do not assign `.grad` anew.
+    reads, or seeds a generator. Runs do not assign a new `.grad`.
 
     >>> import neura
     >>> net = neura.nn.Linear(2, 1)

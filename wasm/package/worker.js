@@ -51,7 +51,7 @@ class Thread {
 let thread = null;  // a promise
 let models = 0;
 
-/** A model in the thread: what Model of index.js is, but for free(), which the thread does later. */
+/** A model in the thread: what Model of index.js is, except for free(), which the thread does later. */
 class RemoteModel {
   #thread;
   #id;

@@ -26,7 +26,7 @@ template <class F> void visit_integers(DType d, F f) {
       return;
   }
 }
-template <class F> void visit_integers_and_floats(DType d, F f) {  // but for the halves, which are computed as float
+template <class F> void visit_integers_and_floats(DType d, F f) {  // except for the halves, which are computed as float
   if (d == DType::float32) return f.template operator()<float>();
   if constexpr (dtypes::compiled & bit(DType::float64))
     if (d == DType::float64) return f.template operator()<double>();

@@ -281,7 +281,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, PoissonNllLos
 }
 
 namespace {
-// Of x's sizes but for one dimension of 1: what torch broadcasts of a Gaussian's target and variance.
+// Of x's sizes except for one dimension of 1: what torch broadcasts of a Gaussian's target and variance.
 bool fits_but_one(const Tensor& t, const Tensor& x) {
   int other = 0;
   for (int k = 0; k < t.dim() && t.dim() == x.dim(); ++k)

@@ -18,7 +18,7 @@ Tensor repeat_interleave(const Tensor& repeats);  // position i repeats[i] times
 Tensor flip(const Tensor& input, const Dims& dims);
 Tensor& tril_(Tensor& self, std::int64_t diagonal = 0);
 Tensor& triu_(Tensor& self, std::int64_t diagonal = 0);
-// Writes the main diagonal: where all indices are equal. wrap: in a matrix with more rows than columns it begins anew
+// Writes the main diagonal: where all indices are equal. wrap: in a matrix with more rows than columns it begins again
 // below a row that is left out. ShapeError below two dimensions, and where more than two differ in size.
 Tensor& fill_diagonal_(Tensor& self, Scalar fill_value, bool wrap = false);
 

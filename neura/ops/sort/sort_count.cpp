@@ -101,7 +101,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool ou
   bool fits = s.rank == 1 || (s.rank == v.rank && s.rank > 0);
   for (int d = 0; fits && s.rank > 1 && d + 1 < s.rank; ++d) fits = s.shape[d] == v.shape[d];
   check<ShapeError>(fits, [&] {
-    return "searchsorted: expected a sequence with one dimension or with the values' sizes but for the last, got " +
+    return "searchsorted: expected a sequence with one dimension or with the values' sizes except for the last, got " +
            s.str() + " and " + v.str();
   });
   check<ValueError>(!out_int32 || s.rank == 0 || s.shape[s.rank - 1] < (std::int64_t(1) << 31), [&] {

@@ -14,8 +14,8 @@ struct ScaleGrowth {
   double growth_factor = 2, backoff_factor = 0.5;
   std::int64_t growth_interval = 2000;
 };
-// After a step. found_inf > 0: scale falls by backoff_factor, and tracker starts anew. Else tracker counts, and at
-// growth_interval the scale grows, unless beyond float32, and it starts anew. All three are one number of one device.
+// After a step. found_inf > 0: scale falls by backoff_factor, and tracker starts again. Else tracker counts, and at
+// growth_interval the scale grows, unless beyond float32, and it starts again. All three are one number of one device.
 void update_scale(Tensor& scale, Tensor& tracker, const Tensor& found_inf, const ScaleGrowth&);
 
 }  // namespace neura

@@ -145,7 +145,7 @@ class autocast(_Mode):
 
 
 def _cast(value, device_type, dtype):
-    """Every floating tensor of this kind of device in it as dtype, but for float64."""
+    """Every floating tensor of this kind of device in it as dtype, except for float64."""
     if isinstance(value, _neura.Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype != _neura.float64
         return value.to(dtype) if fits else value

@@ -186,7 +186,7 @@ def _transfer(url, partial, size, progress):
     with opened(url, have) as answer:
         said = answer.headers.get("Content-Range", "").replace(" ", "")
         if have and not (answer.status == 206 and said.startswith(f"bytes{have}-")):
-            have = 0  # a server that starts anew
+            have = 0  # a server that starts again
         with open(partial, "ab" if have else "wb") as file:
             try:
                 while have <= size and (block := answer.read(_BLOCK)):

@@ -128,7 +128,7 @@ def get(source, model=None, version=None, *, refresh=False, progress=True, check
     source (str or path): a folder, file:// or http(s):// of a model or of an index of many; or a model's name,
     "name@version", of the index that NEURA_HUB names. model (str): which one of an index, "name" or "name@version".
     version (str): by default the newest. What is in the cache is taken from there, without asking the server, unless
-    refresh is given, which also fetches anew what is damaged there. progress: show on a terminal how much has come.
+    refresh is given, which also fetches again what is damaged there. progress: show on a terminal how much has come.
     check: compare all files with their hashes (of http(s) sources that is always done when they come).
 
     NotFoundError for a model that is not there; OfflineError where it has to be fetched and cannot be; HashError for
@@ -162,7 +162,7 @@ def _local_folder(source, model, version):
     found = os.path.join(folder, *entry["path"].split("/"))
     data = _bytes(found)
     if hashlib.sha256(data).hexdigest() != entry["manifest"]:
-        raise HashError(f"{found}: expected the manifest of the index, got another; neura hub index makes it anew")
+        raise HashError(f"{found}: expected the manifest of the index, got another; neura hub index makes it again")
     return found
 
 

@@ -129,7 +129,7 @@ class _LazyWeights(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self):
-        """Draws the parameters anew, once they have shapes."""
+        """Draws the parameters again, once they have shapes."""
         if not self.has_uninitialized_params():
             super().reset_parameters()
 

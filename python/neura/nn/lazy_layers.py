@@ -87,7 +87,7 @@ class _LazyNorm(LazyModuleMixin):
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
 
     def reset_parameters(self):
-        """Draws the parameters anew, once they are there."""
+        """Draws the parameters again, once they are there."""
         if not self.has_uninitialized_params():
             super().reset_parameters()
 

@@ -8,7 +8,7 @@ from .optimizer import Optimizer, _hooked
 
 class LBFGS(Optimizer):
     """Quasi-Newton steps for smooth losses of whole data sets. `step(closure)` takes up to `max_iter` of them and calls
-    the closure, which computes loss and gradients anew, up to about `max_eval` times (5/4 of `max_iter` by default).
+    the closure, which computes loss and gradients again, up to about `max_eval` times (5/4 of `max_iter` by default).
 
     `tolerance_grad`, `tolerance_change`: ends where the largest gradient, or the change of a parameter or of the loss,
     is no larger. `history_size`: how many steps are remembered, each with two copies of the parameters.

@@ -136,7 +136,7 @@ class Optimizer:
         return text + ")"
 
     def step(self, closure=None):
-        """Updates every parameter that has a gradient. `closure` computes the loss anew; its result is returned."""
+        """Updates every parameter that has a gradient. `closure` computes the loss again; its result is returned."""
         raise NotImplementedError(f"{type(self).__name__}: expected a method step, got none; define it")
 
     def zero_grad(self, set_to_none=True):
@@ -344,7 +344,7 @@ class KernelOptimizer(Optimizer):
     def step(self, closure=None):
         """Updates every parameter that has a gradient, in place and unrecorded.
 
-        `closure`, if there is one, is called first with recording on, to compute the loss and the gradients anew; its
+        `closure`, if there is one, is called first with recording on, to compute the loss and the gradients again; its
         result is returned.
         """
         loss = None

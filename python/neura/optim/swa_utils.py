@@ -150,7 +150,7 @@ class SWALR(LRScheduler):
 
 @no_grad()
 def update_bn(loader, model, device=None):
-    """The running statistics of the model's batch norms, computed anew from one pass over the loader.
+    """The running statistics of the model's batch norms, computed again from one pass over the loader.
 
     Of batches that are lists or tuples the first item is the input; it is moved to `device`.
     """

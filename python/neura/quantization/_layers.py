@@ -42,7 +42,7 @@ class _Quantized(Module):
         return {**state, "_packed": None}
 
     def _forget(self):
-        """What is derived from the buffers is made anew when it is needed."""
+        """What is derived from the buffers is made again when it is needed."""
         self._packed = None
 
     def float_weight(self):
@@ -140,7 +140,7 @@ class Conv2d(_Static):
 
 
 class DynamicLinear(_Quantized):
-    """A Linear of int8 weights; the grid of the input is chosen anew for each x, by its range. See quantize_dynamic."""
+    """A Linear of int8 weights; the grid of the input is chosen for each x, by its range. See quantize_dynamic."""
 
     def forward(self, x):
         """x [.., in] -> [.., out]."""

@@ -184,7 +184,7 @@ class _FileLog(Callback):
 class JSONLog(_FileLog):
     """A JSON object in a line for all that is logged: step, epoch, and the values.
 
-    path: the file. A run that starts anew replaces it; one that continues keeps the lines up to its checkpoint.
+    path: the file. A new run replaces it; one that continues keeps the lines up to its checkpoint.
     """
 
     def _read(self):
@@ -206,7 +206,7 @@ class JSONLog(_FileLog):
 class CSVLog(_FileLog):
     """A table with a column for each name that was ever logged, and a row for each time.
 
-    path: the file. A new name adds a column: the file is written anew, as a whole. Otherwise as `JSONLog`.
+    path: the file. A new name adds a column: the file is written again, as a whole. Otherwise as `JSONLog`.
     """
 
     def _read(self):

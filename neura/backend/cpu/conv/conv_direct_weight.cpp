@@ -107,14 +107,14 @@ template <class T> class DirectSum {
     }
   }
 
-  void add_part(const Unit& u, int64_t n, int64_t images, int64_t part, bool anew) const {
+  void add_part(const Unit& u, int64_t n, int64_t images, int64_t part, bool again) const {
     const int64_t size = s_.out_size(), begin = part_begin(size, parts_, part),
                   count = part_begin(size, parts_, part + 1) - begin;
     const int64_t width = kernels_.width, depth = count * images,
                   tiles = parts(u.end_channel - u.first_channel, kernels_.results);
     alignas(64) const T zeros[128 / sizeof(T)] = {};
     DirectTile<T> t{};
-    t.vectors = 2, t.together = t.channels = 1, t.image = u.image, t.init = anew ? zeros : nullptr;
+    t.vectors = 2, t.together = t.channels = 1, t.image = u.image, t.init = again ? zeros : nullptr;
     for (int64_t b = u.first_block; b < u.end_block; ++b) {
       T* const panel = u.panel + (b - u.first_block) * depth * width;  // [image, result][filter]
       for (int64_t j = 0; j < images; ++j)

@@ -1,7 +1,7 @@
 // Eigenvalues and vectors of a tridiagonal matrix by divide and conquer: it is cut into two of half its size and a
 // correction of rank one (Cuppen, A divide and conquer method for the symmetric tridiagonal eigenproblem, 1981), whose
 // parts that change nothing are left out (Dongarra and Sorensen, A fully parallel algorithm for the symmetric
-// eigenvalue problem, 1987). The vector of the correction is found anew from the roots, so that vectors are orthogonal
+// eigenvalue problem, 1987). The vector of the correction is found again from the roots, so that vectors are orthogonal
 // (Gu and Eisenstat, A divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem, 1995). All threads
 // share the roots and the products; the smallest parts, and each root, are LAPACK's.
 #include <cmath>

@@ -77,7 +77,7 @@ bool fill(void* handle, Library& l) {
   return false;
 }
 
-// For a processor that is younger than itself, OpenBLAS takes kernels without AVX. It is loaded anew then, and told of
+// For a processor that is younger than itself, OpenBLAS takes kernels without AVX. It is loaded again then, and told of
 // an older processor that has the same instructions.
 void* open(const char* name) {
   void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -85,7 +85,7 @@ template <class T> struct SortLine {  // one line's elements, ready to be put in
     std::nth_element(items, items + k - 1, items + n, Less());
     sort(items, k);
   }
-  // An element of the line that is after its k-th, but for one line in 100,000: of a sample, the one three standard
+  // An element of the line that is after its k-th, except for one line in 100,000: of a sample, the one three standard
   // deviations after the k-th's likely place.
   static T likely_bound(const T* x, std::int64_t n, std::int64_t k, bool descending) {
     constexpr std::int64_t most = 4096;

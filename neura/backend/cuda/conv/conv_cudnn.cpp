@@ -284,7 +284,7 @@ Plan best_plan(Session& session, const Key& k, int index, const ConvData& data, 
   }
   return std::move(plans[best]);
 }
-// Drops the half that was not used for longest, but for what a graph may replay.
+// Drops the half that was not used for longest, except for what a graph may replay.
 void make_room(Session& session) {
   std::vector<std::uint64_t> times;
   for (const auto& [key, plan] : session.plans) times.push_back(plan.used);

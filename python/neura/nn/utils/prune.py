@@ -1,7 +1,7 @@
 """Pruning: some elements of a parameter are held at 0 during training.
 
 A pruned parameter `name` becomes the parameter `name_orig` and the buffer `name_mask`, of 1 where an element is kept;
-`name` itself is their product, computed anew before each forward. Pruning again keeps what was pruned before.
+`name` itself is their product, computed again before each forward. Pruning again keeps what was pruned before.
 
 >>> layer = neura.nn.utils.prune.l1_unstructured(neura.nn.Linear(4, 2), "weight", amount=3)
 >>> int((layer.weight == 0).sum()), sorted(layer.state_dict())
