@@ -24,7 +24,7 @@ class Explanation(
 
     def __str__(self):
         lines = [
-            f"{self.waited} calls waited, {self.unread} of them unread; " f"{self.ran} ran, {self.fused} of them fused",
+            f"{self.waited} calls waited, {self.unread} of them unread; {self.ran} ran, {self.fused} of them fused",
             f"{self.plans} plans made, {self.found} found again",
             f"planning {self.planning * 1e3:.3f} ms, running {self.running * 1e3:.3f} ms",
         ]
