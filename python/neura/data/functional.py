@@ -57,27 +57,53 @@ def resize(image, size, interpolation="bilinear", max_size=None, antialias=True)
 
 
 def crop(image, top, left, height, width):
-    """A window; pixels outside of the picture are 0."""
+    """A window [..., channels, height, width] whose first pixel is at row top, column left; outside of the picture 0.
+
+    >>> import neura
+    >>> neura.data.functional.crop(neura.ones(1, 2, 2), 1, 1, 1, 2)
+    tensor([[[1., 0.]]])
+    """
     return _data.crop(image, top, left, height, width)
 
 
 def center_crop(image, output_size):
-    """The middle, (height, width) or one number for both; pixels outside of the picture are 0."""
+    """The middle, (height, width) or one number for both; pixels outside of the picture are 0.
+
+    >>> import neura
+    >>> neura.data.functional.center_crop(neura.zeros(3, 40, 60), 20).shape
+    neura.Size([3, 20, 20])
+    """
     return _data.center_crop(image, *_pair(output_size))
 
 
 def resized_crop(image, top, left, height, width, size, interpolation="bilinear", antialias=True):
-    """resize of crop."""
+    """The window as crop gives it, resized to ``size``, (height, width); ``interpolation``, ``antialias``: see resize.
+
+    >>> import neura
+    >>> neura.data.functional.resized_crop(neura.zeros(3, 40, 60), 0, 0, 20, 20, (8, 8)).shape
+    neura.Size([3, 8, 8])
+    """
     return resize(crop(image, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def horizontal_flip(image):
-    """Mirrors left and right."""
+    """Mirrors left and right: the last dimension reversed.
+
+    >>> import neura
+    >>> neura.data.functional.horizontal_flip(neura.tensor([[[1, 2]]]))
+    tensor([[[2, 1]]])
+    """
     return image.flip(-1)
 
 
 def vertical_flip(image):
-    """Mirrors top and bottom."""
+    """Mirrors top and bottom: the dimension before the last reversed.
+
+    >>> import neura
+    >>> neura.data.functional.vertical_flip(neura.tensor([[[1], [2]]]))
+    tensor([[[2],
+             [1]]])
+    """
     return image.flip(-2)
 
 
@@ -132,57 +158,97 @@ def gaussian_blur(image, kernel_size, sigma=None):
 
 
 def rgb_to_grayscale(image, num_output_channels=1):
-    """The luma of 3 channels, as 1 or 3 equal channels."""
+    """[..., 3, height, width] -> the luma 0.2989 r + 0.587 g + 0.114 b, as 1 or 3 equal channels.
+
+    >>> import neura
+    >>> neura.data.functional.rgb_to_grayscale(neura.ones(3, 2, 2)).shape
+    neura.Size([1, 2, 2])
+    """
     return _data.rgb_to_grayscale(image, num_output_channels)
 
 
 def adjust_brightness(image, brightness_factor):
-    """0 is black, 1 the picture itself."""
+    """Multiplied by ``brightness_factor``, at least 0, and clamped: 0 is black, 1 the picture itself.
+
+    >>> import neura
+    >>> neura.data.functional.adjust_brightness(neura.tensor([[[0.2]]]), 2.0)
+    tensor([[[0.4000]]])
+    """
     return _data.adjust_brightness(image, brightness_factor)
 
 
 def adjust_contrast(image, contrast_factor):
-    """0 is grey, 1 the picture itself."""
+    """Mixed with its mean grey: ``contrast_factor`` 0 is grey, 1 the picture itself, above 1 more contrast.
+
+    >>> import neura
+    >>> neura.data.functional.adjust_contrast(neura.tensor([[[0.2, 0.4]]]), 0.0)
+    tensor([[[0.3000, 0.3000]]])
+    """
     return _data.adjust_contrast(image, contrast_factor)
 
 
 def adjust_saturation(image, saturation_factor):
-    """0 is without colour, 1 the picture itself."""
+    """Mixed with its greyscale: ``saturation_factor`` 0 is grey, 1 the picture itself, above 1 more colour."""
     return _data.adjust_saturation(image, saturation_factor)
 
 
 def adjust_hue(image, hue_factor):
-    """Rotates the hue by -0.5 to 0.5 of the colour circle."""
+    """Rotates the hue of 3 channels by ``hue_factor`` of the colour circle, -0.5 to 0.5; 0 is the picture itself."""
     return _data.adjust_hue(image, hue_factor)
 
 
 def adjust_gamma(image, gamma, gain=1):
-    """gain * image ** gamma, of 0 to 1."""
+    """gain * image ** gamma, of levels from 0 to 1, clamped: ``gamma`` above 1 darkens, below 1 brightens.
+
+    >>> import neura
+    >>> neura.data.functional.adjust_gamma(neura.tensor([[[0.5]]]), 2.0)
+    tensor([[[0.2500]]])
+    """
     return _data.adjust_gamma(image, gamma, gain)
 
 
 def adjust_sharpness(image, sharpness_factor):
-    """0 is blurred, 1 the picture itself."""
+    """Mixed with a blurred copy: ``sharpness_factor`` 0 is blurred, 1 the picture itself, 2 sharpened."""
     return _data.adjust_sharpness(image, sharpness_factor)
 
 
 def invert(image):
-    """Inverts the levels: the largest minus each."""
+    """Inverts the levels: the largest minus each, 255 - x of uint8, 1 - x of floats.
+
+    >>> import neura
+    >>> neura.data.functional.invert(neura.tensor([[[0.25]]]))
+    tensor([[[0.7500]]])
+    """
     return _data.invert(image)
 
 
 def posterize(image, bits):
-    """Keeps the highest bits, of 8."""
+    """Keeps the highest ``bits`` of 8, and sets the others to 0.
+
+    >>> import neura
+    >>> neura.data.functional.posterize(neura.tensor([[[255]]], dtype=neura.uint8), 2)
+    tensor([[[192]]], dtype=neura.uint8)
+    """
     return _data.posterize(image, bits)
 
 
 def solarize(image, threshold):
-    """Inverts what is at least ``threshold``."""
+    """Inverts the pixels of at least ``threshold``.
+
+    >>> import neura
+    >>> neura.data.functional.solarize(neura.tensor([[[0.25, 0.75]]]), 0.5)
+    tensor([[[0.2500, 0.2500]]])
+    """
     return _data.solarize(image, threshold)
 
 
 def autocontrast(image):
-    """Each channel from 0 to the largest level."""
+    """Stretches each channel to levels from 0 to the largest.
+
+    >>> import neura
+    >>> neura.data.functional.autocontrast(neura.tensor([[[0.25, 0.75]]]))
+    tensor([[[0., 1.]]])
+    """
     return _data.autocontrast(image)
 
 
@@ -192,10 +258,20 @@ def equalize(image):
 
 
 def normalize(image, mean, std):
-    """(image - mean) / std, with a number for each channel, or one for all. DTypeError for integers."""
+    """(image - mean) / std, with a number for each channel, or one for all. DTypeError for integers.
+
+    >>> import neura
+    >>> neura.data.functional.normalize(neura.ones(1, 1, 1), [0.5], [0.25])
+    tensor([[[2.]]])
+    """
     return _data.normalize(image, [float(m) for m in mean], [float(s) for s in std])
 
 
 def to_dtype(image, dtype=_neura.float32, scale=False):
-    """To another dtype; ``scale``: from the one's largest level to the other's."""
+    """To another dtype; ``scale``: from the one's largest level to the other's.
+
+    >>> import neura
+    >>> neura.data.functional.to_dtype(neura.tensor([[[255]]], dtype=neura.uint8), scale=True)
+    tensor([[[1.]]])
+    """
     return _data.to_dtype(image, dtype, scale)

@@ -22,7 +22,7 @@ class InterpolationMode(str, enum.Enum):
 
 
 class Compose:
-    """One after the other.
+    """Transforms as one: each gets what the one before it returned.
 
     >>> import neura
     >>> from neura.data import Compose, Normalize, ToDtype
@@ -41,7 +41,7 @@ class Compose:
 
 
 class Lambda:
-    """A function of your own among transforms."""
+    """``lambd(picture)`` as a transform."""
 
     def __init__(self, lambd):
         if not callable(lambd):
@@ -128,7 +128,7 @@ class CenterCrop:
 
 
 class Pad:
-    """functional.pad."""
+    """Pads by functional.pad, which says what ``padding``, ``fill`` and ``padding_mode`` are."""
 
     def __init__(self, padding, fill=0, padding_mode="constant"):
         self.padding, self.fill, self.padding_mode = F._sides(padding), fill, padding_mode
@@ -138,7 +138,7 @@ class Pad:
 
 
 class Grayscale:
-    """functional.rgb_to_grayscale."""
+    """Greyscale as functional.rgb_to_grayscale gives it, of ``num_output_channels``, 1 or 3."""
 
     def __init__(self, num_output_channels=1):
         self.num_output_channels = num_output_channels
@@ -148,7 +148,7 @@ class Grayscale:
 
 
 class RandomHorizontalFlip:
-    """Mirrors left and right with probability p."""
+    """Mirrors left and right with probability ``p``, decided once per call."""
 
     def __init__(self, p=0.5):
         self.p = p
@@ -158,7 +158,7 @@ class RandomHorizontalFlip:
 
 
 class RandomVerticalFlip:
-    """Mirrors top and bottom with probability p."""
+    """Mirrors top and bottom with probability ``p``, decided once per call."""
 
     def __init__(self, p=0.5):
         self.p = p
