@@ -20,7 +20,7 @@ namespace neura::surface {
   FAMILY(shape)                        \
   FAMILY(statistics)                   \
   FAMILY(linalg)                       \
-  FAMILY(linalg_older)                 \
+  FAMILY(linalg_legacy)                \
   FAMILY(loss)                         \
   FAMILY(spatial)                      \
   FAMILY(functional)                   \

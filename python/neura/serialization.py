@@ -33,17 +33,17 @@ class _Encoder:
 
     def _write_shared(self, found):
         """Bytes that several tensors share are written once, and these are views of them."""
-        from . import _shared
+        from . import _shared_storage
 
-        for begin, end, members in _shared.clusters([tensor for tensor, _, _ in found]):
-            base = _shared.whole([found[i][0] for i in members], begin, end)
+        for begin, end, members in _shared_storage.clusters([tensor for tensor, _, _ in found]):
+            base = _shared_storage.whole([found[i][0] for i in members], begin, end)
             if base is None:
                 continue
             owner = next((i for i in members if found[i][0] is base), None)
             name = self._put(base, f"{found[members[0]][1]}.shared" if owner is None else found[owner][1])
             for i in members:
                 tensor, _, place = found[i]
-                place.update({"tensor": name} if i == owner else {"view": _shared.as_view(tensor, base, name)})
+                place.update({"tensor": name} if i == owner else {"view": _shared_storage.as_view(tensor, base, name)})
 
     def encode(self, value, path="", depth=0):
         if depth > _MAX_DEPTH:
@@ -162,12 +162,12 @@ class _Decoder:
         """The same tensor for the same place: its description is its name."""
         import json
 
-        from . import _shared
+        from . import _shared_storage
 
         try:
             key = json.dumps(v)
             if key not in self.views:
-                self.views[key] = _shared.from_view(v, self.tensors)
+                self.views[key] = _shared_storage.from_view(v, self.tensors)
             return self.views[key]
         except (KeyError, TypeError, ValueError, errors.Error):
             self.demand(False)

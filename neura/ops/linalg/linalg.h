@@ -12,7 +12,7 @@ namespace neura::linalg {
 
 #include "neura/tables/functions/declare.h"
 #include "neura/tables/functions/linalg.def"
-#include "neura/tables/functions/linalg_older.def"
+#include "neura/tables/functions/linalg_legacy.def"
 #include "neura/tables/functions/end.h"
 
 // L with A = L L^H, or (upper) U = L^H. Of A only that triangle is read.

@@ -34,7 +34,7 @@ Named triangular_solve(T b, T A, bool upper, bool transpose, bool unitriangular)
 void add_table(const List& s) {
   using namespace la;
 #include "neura/surface/entries.h"
-#include "neura/tables/functions/linalg_older.def"
+#include "neura/tables/functions/linalg_legacy.def"
 #include "neura/tables/functions/end.h"
 }
 
@@ -104,7 +104,7 @@ void add_spectral(const List& s) {
 
 }  // namespace
 
-void add_linalg_older(std::deque<Function>& all) {
+void add_linalg_legacy(std::deque<Function>& all) {
   const List s(all, "");
   add_table(s);
   add_solvers(s);
