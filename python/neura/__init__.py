@@ -51,8 +51,8 @@ _load, __dir__ = _lazy.names(
         "poisson_nll_loss triplet_margin_loss",
         "_deprecated": "ccol_indices_copy col_indices_copy crow_indices_copy get_autocast_cpu_dtype "
         "get_autocast_gpu_dtype hsmm hspmm indices_copy is_autocast_cpu_enabled row_indices_copy saddmm "
-        "set_anomaly_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype smm sspaddmm to_dlpack "
-        "values_copy",
+        "set_anomaly_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype "
+        "smm sspaddmm to_dlpack values_copy",
         "_tensor_str": "",
         "_utils": "",
         "accelerator": "",
