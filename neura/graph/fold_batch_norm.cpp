@@ -10,7 +10,7 @@
 namespace neura::graph {
 namespace {
 
-// Writes a program again, with calls between those it copies.
+// Writes a program anew, with calls between those it copies.
 class Writer {
  public:
   explicit Writer(const Program& p) : to(p), from_(p), id_(p.values.size(), kNoValue) {

@@ -7,9 +7,9 @@ namespace neura::graph {
 namespace {
 
 // A call whose operands have specs and no memory.
-class SpecCall {
+class Abstract {
  public:
-  SpecCall(const Program& p, const Node& n) : operands_(n.in.size()) {
+  Abstract(const Program& p, const Node& n) : operands_(n.in.size()) {
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
       if (a.kind == Arg::number) operands_[i] = Operand(a.scalar);
@@ -52,13 +52,13 @@ std::vector<ValueId> written_by(const Node& n) {
 }
 
 Dtypes dtypes_of(const Program& p, const Node& n) {
-  SpecCall abstract(p, n);
+  Abstract abstract(p, n);
   return neura::dtypes_of(abstract.call(n));
 }
 
 std::vector<Spec> infer(const Program& p, const Node& n) {
   const Row& row = *n.row;
-  SpecCall abstract(p, n);
+  Abstract abstract(p, n);
   const Call call = abstract.call(n);
   Spec spec[kMaxOutputs];
   if (row.kind == Row::pointwise) {

@@ -4,7 +4,7 @@
 #include "layers.h"
 
 #include "neura/nn/recurrent.h"
-#include "packed_sequence.h"
+#include "packed.h"
 
 namespace neura::python {
 namespace {

@@ -17,7 +17,7 @@
 #include "common.h"
 #include "neura/nn/module.h"
 #include "neura/nn/repr.h"
-#include "layer_flag.h"
+#include "truth.h"
 
 namespace neura::python {
 
@@ -90,14 +90,14 @@ template <class M> std::string forward_text() {
   else return "";
 }
 
-template <class M> PyObject* maker;  // the function that M's __init__ calls; lives as long as the process
+template <class M> PyObject* maker;  // the function behind M's __init__; lives as long as the process
 template <class M> int init(PyObject* self, PyObject* args, PyObject* keywords) {
   return run_init(maker<M>, self, args, keywords);
 }
 template <class M, class Make, class R, class... A, class... E>
 void set_maker(Make make, R (Make::*)(A...) const, const E&... e) {
-  const auto init = [make](nb::handle self, typename LayerArgument<A>::type... a) {
-    attach(self.ptr(), make(LayerArgument<A>::made(std::forward<typename LayerArgument<A>::type>(a))...));
+  const auto init = [make](nb::handle self, typename Crossing<A>::type... a) {
+    attach(self.ptr(), make(Crossing<A>::made(std::forward<typename Crossing<A>::type>(a))...));
   };
   maker<M> = nb::cpp_function(init, nb::name(M::class_name()), "self"_a, e...).release().ptr();
 }

@@ -12,7 +12,7 @@ from ._torch_pickle import Interpreter
 
 
 class _Archive:
-    """The records of a file. Whatever is not as torch.save writes it is a FormatError."""
+    """Where the records lie. Whatever is not as torch.save writes it is a FormatError."""
 
     def __init__(self, source, name, location, mmap):
         self.name, self.location = name, location
@@ -45,7 +45,7 @@ class _Archive:
         raise errors.FormatError(f"{self.name}: {text}")
 
     def place(self, record):
-        """The bytes of a record: (offset, size)."""
+        """Where the bytes of a record lie: (offset, size)."""
         entry = self.entries.get(self.prefix + record)
         if entry is None:
             self.fail(f"expected a record {record[:80]!r}, got none")
