@@ -63,7 +63,7 @@ Tensor gather_rows(const Tensor& input, std::span<const std::int64_t> indices) {
   Tensor out = empty_batch(input.dtype(), result);
   const std::size_t bytes = n ? out.nbytes() / std::size_t(n) : 0;
   if (!bytes) return out;
-  tell_read(input);
+  notify_read(input);
   const char* from = static_cast<const char*>(input.const_raw_data());
   char* to = out.impl()->data();
   copy_pieces(n, bytes, [&](std::int64_t i) {
@@ -95,7 +95,7 @@ Tensor stack_items(std::span<const Tensor> items) {
   Tensor out = empty_batch(first.dtype(), shape);
   const std::size_t bytes = first.nbytes();
   if (!bytes) return out;
-  for (const Tensor& t : items) tell_read(t);
+  for (const Tensor& t : items) notify_read(t);
   char* to = out.impl()->data();
   copy_pieces(std::int64_t(items.size()), bytes, [&](std::int64_t i) {
     std::memcpy(to + std::size_t(i) * bytes, items[std::size_t(i)].const_raw_data(), bytes);

@@ -6,8 +6,8 @@
 //
 // Every call of the function runs it again, so branches, numbers and prints are those of that call; nothing is kept
 // but the plans of what waits, found again by its calls, dtypes and sizes. A window closes when its function returns.
-// On the cpu and on CUDA; what is asked of a stream, an event or a graph comes after what waits. What cannot wait runs
-// at once, after what it reads or writes.
+// On the cpu and on CUDA; work on a stream, an event or a graph comes after the calls that wait. A call that cannot
+// wait runs at once, after those whose results it reads or writes.
 #pragma once
 #include <map>
 #include <memory>

@@ -36,14 +36,14 @@ std::uint32_t RefCount::fetch_sub(std::uint32_t n, std::memory_order order) {
   return own_.fetch_sub(n, order);
 }
 
-void RefCount::belong_to(Module* owner) {
+void RefCount::set_owner(Module* owner) {
   if (owner_ == owner) return;
   const std::uint32_t outside = own_.exchange(1) - 1;  // references taken before the owner was known
   owner_ = owner;
   if (outside) owner->count.fetch_add(outside, std::memory_order_relaxed);
 }
 
-void RefCount::give_to(void* object) {
+void RefCount::transfer_to(void* object) {
   const std::uint32_t outside = own_.exchange(1);
   object_ = object;
   for (std::uint32_t i = 0; i < outside; ++i) foreign.acquire(object);
@@ -89,7 +89,7 @@ bool Module::visit(const Visitor& visitor) const {
   bool stopped = false;
   auto listed = [&](Member& m) {
     if (only < 0 ? (removed_ | moved_) >> m.index & 1 : m.index != only) return false;
-    if (m.child && !m.slot) m.child->count.belong_to(self);
+    if (m.child && !m.slot) m.child->count.set_owner(self);
     stopped = visitor(m);
     return stopped || only >= 0;
   };

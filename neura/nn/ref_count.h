@@ -21,13 +21,15 @@ class RefCount {
   std::uint32_t fetch_sub(std::uint32_t n, std::memory_order order);
 
   // The module is a member of `owner` by value: its references now count on the owner.
-  void belong_to(Module* owner);
+  void set_owner(Module* owner);
   Module* owner() const { return owner_; }
   bool shared() const { return own_.load(std::memory_order_relaxed) > 1 || object_; }
   // `object` takes over: the present references now count on it.
-  void give_to(void* object);
+  void transfer_to(void* object);
   void* object() const { return object_; }
-  void show_as(void* object) { object_ = object; }  // of a member by value: that object speaks for it, and owns nothing
+  void set_object(void* object) {
+    object_ = object;
+  }  // of a member by value: that object stands for it, and owns nothing
 
  private:
   Module* self_;

@@ -28,7 +28,7 @@ Recomputation::~Recomputation() {
   if (Deferral* d = deferral()) d->recomputes(false);
 }
 bool is_deferred() { return is_traced(); }
-void tell_read(const Tensor& t) {
+void notify_read(const Tensor& t) {
   if (t) settled(t.impl());
   if (Deferral* d = deferral()) d->reads(t.impl());
 }

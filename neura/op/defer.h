@@ -62,6 +62,6 @@ struct Recomputation {
 };
 bool is_deferred();  // for other libraries: is this thread traced?
 void renew_next_call(Renewal);
-void tell_read(const Tensor&);  // a host language is about to read its values
+void notify_read(const Tensor&);  // a host language is about to read its values
 
 }  // namespace neura

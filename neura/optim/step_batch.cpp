@@ -148,7 +148,7 @@ Batch::~Batch() {
   }
 }
 
-void Batch::look_for_capture(const Tensor& param, bool waits) {
+void Batch::find_capture(const Tensor& param, bool waits) {
   if (!recorded_) recorded_ = is_captured(param.device());
   check<NotImplementedError>(!recorded_ || (waits && (kept_.empty() || kept_[0].device() == param.device())), [&] {
     return std::string(kind_->name) +
@@ -164,7 +164,7 @@ bool Batch::joins(const Tensor& param, bool can_wait) {
     if (here) return false;  // a graph may be recording what waits
     run();
   }
-  if (!here) look_for_capture(param, can_wait);
+  if (!here) find_capture(param, can_wait);
   if (!can_wait) run();
   return can_wait;
 }

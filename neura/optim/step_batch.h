@@ -56,7 +56,7 @@ class Batch {
  private:
   explicit Batch(bool only_numbers) : only_numbers_(only_numbers) {}
   bool joins(const Tensor& param, bool can_wait);
-  void look_for_capture(const Tensor& param, bool waits);
+  void find_capture(const Tensor& param, bool waits);
   bool apart() const;
   static std::vector<char> next_numbers(const char* name, std::size_t bytes, const Again&);
   void renew_in_programs(std::vector<std::size_t> which, std::size_t bytes, bool first,

@@ -256,7 +256,7 @@ int tensor_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (!s.contiguous && (asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES)))
     return refuse("buffer: expected a contiguous tensor; call contiguous() first");
   if (asks(PyBUF_F_CONTIGUOUS) && s.rank > 1) return refuse("buffer: expected a reader of row-major memory");
-  tell_read(t);
+  notify_read(t);
   auto* e = new Exported{{}, {}, Ref<Storage>::share(t.impl()->storage)};
   for (int i = 0; i < s.rank; ++i) e->shape[i] = s.shape[i], e->strides[i] = s.strides[i] * size_of(s.dtype);
   view->buf = t.raw_data(), view->obj = Py_NewRef(self), view->len = Py_ssize_t(s.bytes()), view->readonly = 0;

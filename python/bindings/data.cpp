@@ -114,7 +114,7 @@ Tensor tensor_from(nb::handle data, std::optional<DType> dtype) {
 nb::object to_python(const Tensor& t) {
   check_one_value("tolist", t);
   check_room("tolist", t.numel(), 32);  // a place in a list and a number
-  tell_read(t);
+  notify_read(t);
   const Tensor here = innermost(t).to(Device());
   return lists(here, static_cast<const char*>(here.const_raw_data()), 0);
 }

@@ -85,7 +85,7 @@ template <class M> M* exported(const Tensor& t) {
   check<DeviceError>(t.device().is_cpu() || t.device().is_cuda(), [&] {
     return "__dlpack__: expected a tensor on the cpu or a CUDA device, got " + t.spec().str() + "; move it with .cpu()";
   });
-  tell_read(t);
+  notify_read(t);
   auto* e = new Export<M>{{}, t.detach(), {}, {}};
   const Spec& s = e->tensor.spec();
   std::copy(s.shape, s.shape + s.rank, e->shape), std::copy(s.strides, s.strides + s.rank, e->strides);

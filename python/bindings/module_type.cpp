@@ -66,7 +66,7 @@ void drop_embedded(nn::Module* m) {
     drop_embedded(member.child);
     PyObject* object = object_of(*member.child);
     if (!object) return;
-    member.child->count.show_as(nullptr);
+    member.child->count.set_object(nullptr);
     py_module(object)->m = nullptr;
     if (!py_module(object)->owner) Py_DECREF(object);
   });
@@ -104,7 +104,7 @@ void dealloc(PyObject* self) {
   drop_hooks(o);
   drop_cache(o);
   if (nn::Module* m = std::exchange(o->m, nullptr)) {
-    if (m->count.owner()) m->count.show_as(nullptr);
+    if (m->count.owner()) m->count.set_object(nullptr);
     else drop_embedded(m), delete m;
   }
   Py_CLEAR(o->owner);
@@ -257,8 +257,8 @@ PyObject* wrap(nn::Module* m) {
     if (!self) throw nb::python_error();
     if (PyObject* other = object_of(*m)) return Py_DECREF(self), Py_NewRef(other);  // the collector ran in between
     py_module(self)->m = m;
-    if (owner) m->count.show_as(self);
-    else m->count.give_to(self);
+    if (owner) m->count.set_object(self);
+    else m->count.transfer_to(self);
   }
   if (owner) py_module(self)->owner = wrap(owner);  // also where it lived on without Python: that reference is now ours
   m->visit([](nn::Member& member) {  // one that several C++ modules share is counted only if it has an object
@@ -275,7 +275,7 @@ void attach(PyObject* self, const Ref<nn::Module>& m) {
       return std::string("Module.__init__: expected a fresh module, got one that has an object");
     });
     o->m = m.get();
-    m->count.give_to(self);
+    m->count.transfer_to(self);
     return;
   }
   const nn::Module& fresh_one = *m;

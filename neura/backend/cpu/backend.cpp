@@ -13,7 +13,7 @@ const ConvertTable* cpu_convert();
 #undef KERNELS
 
 const Backend& cpu_backend() {
-  [[maybe_unused]] static const bool obeyed = (obey_cpu_variable(), true);
+  [[maybe_unused]] static const bool applied = (apply_cpu_setting(), true);
   static const Backend backend{
       .name = "cpu",
       .rows =

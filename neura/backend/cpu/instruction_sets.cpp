@@ -44,7 +44,7 @@ const char* use_cpu_target(int i) {
   return hwy::TargetName(target);
 }
 
-void obey_cpu_variable() {
+void apply_cpu_setting() {
   const char* wanted = setting_given(Setting::cpu);
   if (!wanted) return;
   for (int i = cpu_targets(); i-- > 0;) {

@@ -5,7 +5,7 @@
 namespace neura {
 
 int cpu_targets();                // how many this machine can run, best first
-const char* use_cpu_target(int);  // from now on tables are asked for that one; its name. -1: the best again
-void obey_cpu_variable();         // NEURA_CPU
+const char* use_cpu_target(int);  // kernels of that one from now on; returns its name. -1: the best again
+void apply_cpu_setting();         // as NEURA_CPU says
 
 }  // namespace neura

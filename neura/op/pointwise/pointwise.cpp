@@ -119,7 +119,7 @@ Dtypes dtypes_of(const Call& call) {
                         : types.makes_real()                     ? to_real(computed)
                                                                  : computed;
   Dtypes d{common, computed, natural, types.result(common, fallback)};
-  if (is_integral(computed) && call.inputs > 1) meet_numbers(call, d);
+  if (is_integral(computed) && call.inputs > 1) promote_numbers(call, d);
   return d;
 }
 

@@ -35,7 +35,7 @@ DType held_in(const Operand& o, DType computed) {
 
 }  // namespace
 
-void meet_numbers(const Call& call, Dtypes& d) {
+void promote_numbers(const Call& call, Dtypes& d) {
   const Row& row = *call.row;
   if (&row == &rows::pow && call.in[1].is_scalar() && call.in[1].scalar.integer() < 0) refuse_exponent(call);
   DType wide = d.computed;

@@ -7,7 +7,7 @@ namespace neura {
 // Comparisons and divisions are computed in a dtype that holds every operand; bounds keep the dtype, `store_number` and
 // `bound` take the nearest one of it. ValueError for a value that would be in the result (where), for a negative
 // exponent; DTypeError where heaviside meets a wider tensor.
-void meet_numbers(const Call&, Dtypes&);
+void promote_numbers(const Call&, Dtypes&);
 // Operand i, a tensor: itself, or of a row that chooses among its operands the nearest number that the result holds.
 const TensorImpl* bound(const Call&, int i, const Dtypes&, Tensor& kept);
 // Operand i, a number, as one element.

@@ -1,4 +1,4 @@
-// An entry of join.cpp's table that is defined in a file of its own.
+// arange, an entry of the table in index/join.cpp.
 #pragma once
 #include "neura/backend/kernels/join.h"
 

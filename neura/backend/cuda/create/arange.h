@@ -1,4 +1,4 @@
-// An entry of join.cu's table that is defined in a file of its own.
+// arange, an entry of the table in index/join.cu.
 #pragma once
 #include "neura/backend/kernels/join.h"
 
