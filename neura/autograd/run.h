@@ -28,7 +28,7 @@ struct Run {
     Tensor g;
   };
   std::vector<Target> targets;
-  std::vector<Tensor> seen;  // what arrived at the node that runs, if a hook wants to know
+  std::vector<Tensor> seen;  // what arrived at the node that runs, if a hook reads it
 
   bool wants(const Edge& e) const {
     if (!e.node) return false;

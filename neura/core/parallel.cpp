@@ -83,7 +83,7 @@ struct Pool {
     return false;
   }
 
-  // The system likes to wake a worker on the caller's processor. There it only takes the caller's time, spinning most
+  // The system tends to wake a worker on the caller's processor. There it only takes the caller's time, spinning most
   // of all.
   bool on_callers_cpu() const {
     const int here = Processors::current();

@@ -10,7 +10,7 @@ struct Promise {
   std::atomic<std::uint32_t> count{1};
   virtual ~Promise() = default;
   virtual void keep() = 0;       // gives the storage its bytes, on any thread; throws what computing them throws
-  virtual void forgotten() = 0;  // the storage dies without them
+  virtual void forgotten() = 0;  // the storage is destroyed without them
   static void destroy(Promise* p) { delete p; }
 };
 

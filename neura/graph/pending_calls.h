@@ -13,13 +13,13 @@ namespace neura::graph {
 struct DelayedResult final : Promise {
   std::shared_ptr<PendingCalls> stream;
   std::size_t call;
-  Storage* storage = nullptr;  // null once it died
-  std::atomic_flag busy;       // while another thread lets it die or takes hold of it
+  Storage* storage = nullptr;  // null once it is destroyed
+  std::atomic_flag busy;       // while another thread destroys or retains it
 
   DelayedResult(std::shared_ptr<PendingCalls> s, std::size_t c) : stream(std::move(s)), call(c) {}
   void keep() override;
   void forgotten() override;
-  Ref<Storage> hold();  // null if it is dead or about to be
+  Ref<Storage> hold();  // null if it is destroyed or about to be
 };
 
 struct Plan {
@@ -30,7 +30,7 @@ struct Plan {
 
 class PendingCalls : public std::enable_shared_from_this<PendingCalls> {
  public:
-  static std::shared_ptr<PendingCalls> make();  // maybe one that was used before
+  static std::shared_ptr<PendingCalls> make();  // possibly a reused one
   static void put_back(std::shared_ptr<PendingCalls>);
   using Lock = std::unique_lock<std::recursive_mutex>;
   Lock lock();  // releases the interpreter's lock while it waits

@@ -1,4 +1,4 @@
-// Printing and single-node evaluation; private to graph/.
+// What the sources of programs share: names and texts of nodes, evaluation of one node. Private to graph/.
 #pragma once
 #include "neura/core/state.h"
 #include "neura/graph/program.h"
@@ -6,7 +6,7 @@
 
 namespace neura::graph {
 
-struct NoRecordScope {  // what runs while it lives
+struct NoRecordScope {  // nothing is recorded while it lives
   std::uint32_t before = state.active;
   NoRecordScope() { state.active |= kNoGrad; }
   NoRecordScope(const NoRecordScope&) = delete;

@@ -84,9 +84,10 @@ template <class F> auto compile(F f, WindowOptions options = {}) {
 // What all windows of the process have done since reset_explanation().
 struct Explanation {
   std::int64_t waited = 0;  // calls
-  std::int64_t unread = 0;  // of them, those whose result died unread: they ran only as part of others, or not at all
-  std::int64_t ran = 0;     // calls that ran in their place
-  std::int64_t fused = 0;   // of them, those that replace several
+  std::int64_t unread =
+      0;  // of them, those whose result was destroyed unread: they ran only as part of others, or not at all
+  std::int64_t ran = 0;                         // calls that ran in their place
+  std::int64_t fused = 0;                       // of them, those that replace several
   std::int64_t plans = 0, found = 0;            // plans made, and found again
   double planning = 0, running = 0;             // seconds
   std::map<std::string, std::int64_t> flushes;  // by what asked for values

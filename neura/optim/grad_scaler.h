@@ -21,7 +21,7 @@ struct GradScalerOptions {
 //   amp::GradScaler scaler;
 //   scaler.scale(loss).backward();
 //   scaler.unscale_(optimizer);  // only if gradients are to be clipped, or looked at
-//   scaler.step(optimizer);      // waits for the device once, to hear whether all gradients are finite
+//   scaler.step(optimizer);      // waits for the device once, to know whether all gradients are finite
 //   scaler.update();
 class GradScaler {
  public:

@@ -78,7 +78,7 @@ double between(Point a, Point b, double low, double high) {
   return std::isfinite(least) ? std::min(std::max(least, low), high) : (low + high) / 2;
 }
 
-// A point that is lower by kEnough of what the slope promises, and whose slope is at most kFlat of the first: the
+// A point that is lower by kEnough of what the slope predicts, and whose slope is at most kFlat of the first: the
 // strong Wolfe conditions. The best of at most `most` + 1 points, if none is.
 class Search {
  public:

@@ -78,7 +78,7 @@ PyObject* from_dtype(DType);
 PyObject* from_device(Device);
 PyObject* from_scalar(Scalar);
 PyObject* size_of_shape(const Shape&);  // a neura.Size
-bool is_array(PyObject*);               // speaks the buffer protocol, and is no text or tensor
+bool is_array(PyObject*);               // has the buffer protocol, and is no text or tensor
 bool to_number(PyObject*, Scalar&);     // a number of NumPy
 Tensor copy_of_array(nb::handle, const char* op);
 Tensor tensor_from(nb::handle data, std::optional<DType> = {});  // numbers, nested sequences, arrays

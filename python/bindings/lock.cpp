@@ -39,7 +39,7 @@ void later(void (*act)(void*), void* what) {
   w.any = true;
   if (!w.scheduled.exchange(true) && Py_AddPendingCall(drain_later, nullptr)) w.scheduled = false;
 }
-// Never at once: what runs when an object dies is anybody's code, and C++ may hold locks here.
+// Never at once: what runs when an object is destroyed is arbitrary code, and C++ may hold locks here.
 void last_handle(TensorImpl* t) {
   if (Py_IsInitialized()) later([](void* p) { take_last_handle(static_cast<TensorImpl*>(p)); }, t);
 }

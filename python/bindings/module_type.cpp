@@ -84,7 +84,7 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// The object of a C++ member by value dies only with its owner if it carries anything.
+// The object of a C++ member by value is destroyed with its owner alone if it has attributes.
 bool lives_on(PyModule* o) {
   if (!o->m || !o->owner || !(o->hooks || o->weak || (o->dict && PyDict_GET_SIZE(o->dict)))) return false;
   PyObject* owner = std::exchange(o->owner, nullptr);

@@ -13,7 +13,7 @@
 namespace neura {
 namespace {
 
-// Of a, b, y the strides of a size of 1 may be anything, and are made what packing likes; init's must be 0.
+// Of a, b, y the strides of a size of 1 may be anything, and are set to what packing prefers; init's must be 0.
 template <class T> MatrixBatch<T> operand(T* data, const Spec& s, int rank) {
   MatrixBatch<T> x = matrices(data, s, rank);
   if (s.shape[s.rank - 1] == 1) x.column = 1;
