@@ -143,7 +143,7 @@ int get_num_threads() { return wanted(); }
 void set_num_threads(int n) {
   check<ValueError>(n >= 1 && n <= 1024, [&] {
     return "set_num_threads: expected a number from 1 to 1024, got " + std::to_string(n) +
-           "; 1 means no threads of ours";
+           "; 1 means no worker threads";
   });
   wanted_threads.store(n, std::memory_order_relaxed);
 }

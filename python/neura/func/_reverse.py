@@ -68,7 +68,7 @@ class Recorded:
         self.aux = map_leaves(lambda t: self.finished(t) if isinstance(t, _Tensor) else t, aux)
 
     def finished(self, t):
-        """A value for outside: joined to no leaf of ours."""
+        """A value for outside: joined to no leaf of this transform."""
         return t if self.follow else _cut(t)
 
     def result(self):
