@@ -46,7 +46,7 @@ LOWER = {
 UMBRELLAS = {"neura/neura.h", "neura/tensor.h"}
 # What a program that includes UMBRELLA does not see: kernels, calls, and what an operation is made of.
 UMBRELLA = "neura/neura.h"
-SHOWN = r"op/(?:attributes|autocast|operand|registry|pointwise/(?:declare_\w+|promotion|rows))\.h"
+SHOWN = r"op/(?:attributes|autocast|operand|registry|pointwise/(?:declare_\w+|promotion|row_literals|rows))\.h"
 ENGINE_HEADER = re.compile(rf"neura/(?!{SHOWN}$)(?:backend|op)/")
 # The engine reduces a gradient to its operand's shape, copies and checks: these operations of the floor above it.
 ENGINE_CALLS = {
