@@ -1,5 +1,5 @@
-// The device of tensors that are made without one: that of this thread's innermost DeviceScope, else its default device,
-// else the cpu.
+// The device of tensors that are made without one: that of this thread's innermost DeviceScope, else its default
+// device, else the cpu.
 //     const DeviceScope on("cuda");
 //     nn::Linear layer(784, 10);  // its parameters are on cuda:0
 #pragma once

@@ -1,5 +1,5 @@
-// Operations of rowwise.cuh along a dimension that is not the last, of contiguous tensors [outer, n, inner]: neighbouring
-// threads own neighbouring columns, and several share one. A column's number in `inner` is its row.
+// Operations of rowwise.cuh along a dimension that is not the last, of contiguous tensors [outer, n, inner]:
+// neighbouring threads own neighbouring columns, and several share one. A column's number in `inner` is its row.
 #pragma once
 #include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 
