@@ -34,8 +34,8 @@ constexpr int size_of(DType d) { return info(d).size; }                         
 constexpr Category category(DType d) { return info(d).category; }                  // bool, integer, floating or complex
 constexpr bool is_floating(DType d) { return category(d) == Category::floating; }  // not complex
 constexpr bool is_complex(DType d) { return category(d) == Category::complex; }
-constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }    // with bool, as in torch
-constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }  // may require a gradient
+constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }  // with bool, as in torch
+constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }
 
 using DTypeSet = unsigned;
 constexpr DTypeSet bit(DType d) { return 1u << int(d); }  // the set of this dtype alone

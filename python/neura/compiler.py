@@ -45,7 +45,7 @@ class OptimizedModule(Module):
 def _least_elements(backend, mode, options):
     """The size from which calls wait; None where nothing is compiled."""
     if callable(backend):
-        raise NotImplementedError("compile: a custom backend is not implemented; leave it out")
+        raise NotImplementedError("compile: a backend of one's own is not implemented; leave it out")
     if backend not in _BACKENDS:
         raise ValueError(f"compile: expected one of the backends {', '.join(_BACKENDS)}, got {backend!r}")
     if mode not in _MODES:
@@ -145,7 +145,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def reset():
-    """Forgets all plans; they are made again.
+    """Forgets all plans; they are made anew.
 
     >>> import neura
     >>> neura.compiler.reset()
