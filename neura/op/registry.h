@@ -24,7 +24,9 @@ void register_operation(const Row&);
 }  // namespace neura
 
 // The type may have commas in it.
-#define NEURA_DEFINE_OPERATION(identifier, ...)                    \
-  namespace neura::operations {                                    \
-  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; } \
+#define NEURA_DEFINE_OPERATION(identifier, ...)                                                                      \
+  namespace neura::operations {                                                                                      \
+  static_assert(kOnlyPrograms || in_build::is_program_operation(#identifier) == kHasIsSafe<__VA_ARGS__>,             \
+                "an operation with an is_safe(), and no other, is a PROGRAM_OPERATION of tables/program_ops.def");   \
+  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; }                                                   \
   }

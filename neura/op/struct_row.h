@@ -6,7 +6,12 @@
 //   gradient(Gradient&) const                            if it has one
 //   define(const Tensor&… operands) const                the same of other operations: a Tensor or an array of them
 //   accepts(const Backend&, const Spec&… operands) const  false: no kernel for these, the definition runs
+//   is_safe(const Spec&… operands) const                 of a call that a file holds, before infer: see below
 // How many operands and results it has is read off infer. An operation on a list (op.group) takes them as spans.
+//
+// The library's functions look at attributes and operands before they call an operation; infer and kernels rely on it.
+// Programs of files that need not be ours (graph/foreign.h) call only what has an is_safe(): true, if infer and kernels
+// touch nothing beyond the operands, whatever else infer may refuse. op/safe.h has words for it.
 #pragma once
 #include <new>
 #include <span>
@@ -15,6 +20,8 @@
 #include "neura/op/row.h"
 
 namespace neura {
+
+template <class Op> inline constexpr bool kHasIsSafe = requires { &Op::is_safe; };
 
 template <class Op> struct Arity {
   template <class C, class... A> static constexpr int count(void (C::*)(A...) const, bool in) {
@@ -49,6 +56,9 @@ template <class Op> struct FixedArity {  // so many operands, so many results
   static bool accepts(const void* op, const Backend& b, const Spec* const* in, int) {
     return unpack(typename A::In(), [&](auto... i) { return static_cast<const Op*>(op)->accepts(b, *in[i]...); });
   }
+  static bool is_safe(const void* op, const Spec* const* in, int) {
+    return unpack(typename A::In(), [&](auto... i) { return static_cast<const Op*>(op)->is_safe(*in[i]...); });
+  }
   static void define(const void* op, const Tensor* in, int, Tensor* out) {
     auto made = unpack(typename A::In(), [&](auto... i) { return static_cast<const Op*>(op)->define(in[i]...); });
     if constexpr (std::is_same_v<decltype(made), Tensor>) *out = std::move(made);
@@ -62,6 +72,9 @@ template <class Op> struct ListArity {
   }
   static void run(const void* op, Context& c, const View* in, int n, const View* out) {
     static_cast<const Op*>(op)->run(c, std::span(in, std::size_t(n)), *out);
+  }
+  static bool is_safe(const void* op, const Spec* const* in, int n) {
+    return static_cast<const Op*>(op)->is_safe(std::span(in, std::size_t(n)));
   }
 };
 
@@ -77,12 +90,14 @@ template <class Op> constexpr Row make_row() {
     r.inputs = kMaxList;
     r.infer = &detail::ListArity<Op>::infer;
     if constexpr (requires { Op::results; }) r.outputs = Op::results;
+    if constexpr (!kOneProgram && kHasIsSafe<Op>) r.is_safe = &detail::ListArity<Op>::is_safe;
   } else {
     using A = Arity<Op>;
     static_assert(A::inputs <= kMaxInputs && A::outputs <= kMaxOutputs);
     r.inputs = A::inputs, r.outputs = A::outputs;
     r.infer = &detail::FixedArity<Op>::infer;
     if constexpr (requires { &Op::accepts; }) r.accepts = &detail::FixedArity<Op>::accepts;
+    if constexpr (!kOneProgram && kHasIsSafe<Op>) r.is_safe = &detail::FixedArity<Op>::is_safe;
     // Without derivatives, a definition runs only where there may be no kernel.
     if constexpr (requires { &Op::define; } && (!kOnlyPrograms || requires { &Op::accepts; }))
       r.define = &detail::FixedArity<Op>::define;

@@ -28,6 +28,7 @@ struct Cast {  // and clone, to the same dtype
   DType dtype;
   bool keep_order;  // of dimensions, where the tensor is dense
   NEURA_FIELDS(dtype, keep_order)
+  bool is_safe(const Spec&) const { return true; }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(dtype, x.sizes(), x.device);
     if (keep_order && !x.contiguous && x.dense()) std::copy(x.strides, x.strides + x.rank, y.strides), y.finish();
@@ -53,20 +54,20 @@ struct Transfer {  // to another device; dimensions keep their order in memory
 struct LazyClone {
   static constexpr Operation op = operation("lazy_clone").lazy();
   NEURA_FIELDS()
+  bool is_safe(const Spec&) const { return true; }
   void infer(const Spec& x, Spec& y) const { Cast{x.dtype, true}.infer(x, y); }
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
 // self = source, converted and broadcast. The first of the two operands is only written.
-struct Copy {
-  static constexpr Operation op = operation("copy").direct().across().overwrites();
+struct CopyBase {
   bool non_blocking = false;
   NEURA_FIELDS(non_blocking)
   void infer(const Spec& self, const Spec& source, Spec& y) const {
-    check<ShapeError>(broadcast_shapes(op.name, self.sizes(), source.sizes()) == self.sizes(), [&] {
+    check<ShapeError>(broadcast_shapes("copy", self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
     });
-    if (!is_meta(self.device)) check_values(op.name, source.device, source);
+    if (!is_meta(self.device)) check_values("copy", source.device, source);
     y = Spec::dense(self.dtype, self.sizes(), self.device);
   }
   void run(Context&, View, View source, View y) const { assign(y, source, non_blocking); }
@@ -75,7 +76,11 @@ struct Copy {
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
-struct FillFrom : Copy {
+struct Copy : CopyBase {
+  static constexpr Operation op = operation("copy").direct().across().overwrites();
+  bool is_safe(const Spec&, const Spec&) const { return true; }
+};
+struct FillFrom : CopyBase {
   static constexpr Operation op = operation("fill_").direct().across().overwrites();
 };
 
@@ -95,7 +100,7 @@ struct Zero : Fill {
 };
 
 constexpr const char* kOverwriters[] = {"masked_fill_", "put_", "masked_scatter_", "index_put_"};
-template <Overwriter by> struct OverwriteBy : Copy {
+template <Overwriter by> struct OverwriteBy : CopyBase {
   static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across().overwrites();
 };
 constexpr const Row* kOverwriteRows[] = {

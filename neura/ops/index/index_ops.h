@@ -2,6 +2,7 @@
 #pragma once
 #include "neura/backend/kernels/index.h"
 #include "neura/op/apply.h"
+#include "neura/op/safe.h"
 
 namespace neura {
 
@@ -14,6 +15,9 @@ struct IndexSelect {
   static constexpr Operation op = operation("index_select").linear().saves(0, in(1));
   int dim;
   NEURA_FIELDS(dim)
+  bool is_safe(const Spec& x, const Spec& index) const {
+    return safe::contiguous(x, index) && safe::has_dim(x, dim) && index.dtype == DType::int64;
+  }
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->select(c, x, index, out, dim); }
   void gradient(Gradient&) const;
@@ -23,6 +27,9 @@ struct Gather {
   static constexpr Operation op = operation("gather").linear().saves(0, in(1));
   int dim;
   NEURA_FIELDS(dim)
+  bool is_safe(const Spec& x, const Spec& index) const {
+    return safe::contiguous(x, index) && safe::has_dim(x, dim) && index.dtype == DType::int64;
+  }
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->gather(c, x, index, out, dim); }
   void gradient(Gradient&) const;

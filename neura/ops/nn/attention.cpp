@@ -11,6 +11,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
@@ -157,6 +158,15 @@ struct AttentionBackward {
   }
 };
 
+bool is_safe_mask(const Spec& mask, const Spec& q, const Spec& k) {
+  if (mask.rank > q.rank || !mask.numel || (mask.dtype != q.dtype && mask.dtype != accumulation(q.dtype))) return false;
+  for (int d = 1; d <= mask.rank; ++d) {
+    const std::int64_t size = mask.shape[mask.rank - d], full = d == 1 ? k.shape[k.rank - 2] : q.shape[q.rank - d];
+    if (size != 1 && size != full) return false;
+  }
+  return !mask.rank || mask.shape[mask.rank - 1] == 1 || mask.strides[mask.rank - 1] == 1;
+}
+
 // The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
 // AttentionUse::kept.
 struct Attention {
@@ -170,6 +180,12 @@ struct Attention {
     sizes[q.rank - 1] = v.shape[v.rank - 1];
     y = Spec::dense(q.dtype, sizes, q.device);
     sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);
+  }
+  bool is_safe(const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
+    if (q.rank < 2 || k.rank != q.rank || v.rank != q.rank || !q.numel || !k.numel || !v.numel) return false;
+    for (int d = 0; d + 2 < q.rank; ++d)
+      if (k.shape[d] != q.shape[d] || v.shape[d] != q.shape[d]) return false;
+    return !safe::is_given(mask) || is_safe_mask(mask, q, k);
   }
   bool accepts(const Backend& b, const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
     return b.softmax->attends(q, k, v, mask.rank != kAbsent, shape) != AttentionUse::composed;

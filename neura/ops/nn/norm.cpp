@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
 
@@ -22,6 +23,15 @@ Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
   Shape sizes = x.sizes();
   for (int i = first; i < x.rank; ++i) sizes[i] = 1;
   return Spec::dense(accumulation(x.dtype), sizes, x.device);
+}
+
+// A contiguous x, and the parameters have its sizes from `first` on.
+bool is_safe_row_norm(int first, const Spec& x, std::initializer_list<const Spec*> parameters) {
+  if (!safe::contiguous(x) || !safe::is_between(first, 0, x.rank - 1)) return false;
+  const Shape row(x.shape + first, std::size_t(x.rank - first));
+  for (const Spec* p : parameters)
+    if (safe::is_given(*p) && (!p->contiguous || p->sizes() != row)) return false;
+  return true;
 }
 
 template <bool centred> struct RowNormBackward {
@@ -50,6 +60,7 @@ struct LayerNorm {
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b) const { return is_safe_row_norm(first, x, {&w, &b}); }
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& rstd) const {
     check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -84,6 +95,7 @@ struct RmsNorm {
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
+  bool is_safe(const Spec& x, const Spec& w) const { return is_safe_row_norm(first, x, {&w}); }
   void infer(const Spec& x, const Spec& w, Spec& y, Spec& rstd) const {
     check_norm_dtypes(op.name, x, w, absent());
     y = Spec::dense(x.dtype, x.sizes(), x.device);

@@ -1,5 +1,6 @@
 // group_norm, batch_norm and instance_norm.
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/nn/norm.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
@@ -44,6 +45,14 @@ Tensor of_channels(const Tensor& t, const Tensor& x) {
   return reshape(t, s);
 }
 
+// A contiguous x [N, C, …], and one value of each parameter for each channel.
+bool is_safe_channel_norm(const Spec& x, std::initializer_list<const Spec*> parameters) {
+  if (!safe::contiguous(x) || x.rank < 2) return false;
+  for (const Spec* p : parameters)
+    if (!safe::contiguous(*p) || !safe::absent_or_vector(*p, x.shape[1])) return false;
+  return true;
+}
+
 struct ChannelGradients {  // which are wanted, and what comes out
   bool x, w, b;
   DType parameter;
@@ -79,6 +88,9 @@ struct GroupNorm {
   int groups;
   double eps;
   NEURA_FIELDS(groups, eps)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b) const {
+    return is_safe_channel_norm(x, {&w, &b}) && groups >= 1 && x.shape[1] % groups == 0;
+  }
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& var) const {
     check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -132,6 +144,12 @@ template <bool training> struct BatchNorm {
   double eps;
   double momentum = 0;
   NEURA_FIELDS(eps, momentum)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b, const Spec& running_mean, const Spec& running_var) const
+      requires(!training) {
+    return is_safe_channel_norm(x, {&w, &b, &running_mean, &running_var}) && is_floating(running_mean.dtype) &&
+           running_mean.dtype == running_var.dtype &&
+           (running_mean.dtype == x.dtype || running_mean.dtype == accumulation(x.dtype));
+  }
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
     check_norm_dtypes("batch_norm", x, w, b);

@@ -3,6 +3,7 @@
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/product/matmul.h"
 #include "neura/ops/reduce/reduce.h"
@@ -71,6 +72,7 @@ struct RecurrentLayer {
   Direction way;
   bool training;
   NEURA_FIELDS(way, training)
+  bool is_safe(const Spec& x, const Spec& h, const Spec& cell, const Spec& w, const Spec& b) const;
   void infer(const Spec& x, const Spec& h, const Spec&, const Spec&, const Spec&, Spec& y, Spec& last,
              Spec& kept) const {
     y = Spec::dense(x.dtype, Shape{x.shape[0], h.shape[1]}, x.device);
@@ -105,6 +107,29 @@ struct RecurrentLayer {
     if (g.needs(4)) g.result[4] = sum(gates, {0});
   }
 };
+
+// The sizes say of each time how many rows of x are its own, and no more than those of the time before.
+bool RecurrentLayer::is_safe(const Spec& x, const Spec& h, const Spec& cell, const Spec& w, const Spec& b) const {
+  if (way.cell > RecurrentCell::lstm || !safe::contiguous(x, h, cell, w, b) || !safe::one_dtype(x, h, cell, w, b))
+    return false;
+  if (x.rank != 2 || h.rank != 2 || w.rank != 2 || !is_floating(x.dtype) || !safe::is_between(way.times, 1, x.shape[0]))
+    return false;
+  const std::int64_t batch = h.shape[0], hidden = h.shape[1];
+  if (batch < 1 || !safe::is_between(hidden, 1, safe::kMost)) return false;
+  const std::int64_t width = gates_of(way.cell) * hidden;
+  if (w.shape[0] != width || w.shape[1] != hidden || x.shape[1] != width || !safe::absent_or_vector(b, width))
+    return false;
+  const bool has_cell = safe::is_given(cell);
+  if (has_cell != (way.cell == RecurrentCell::lstm) || (has_cell && !cell.same_shape(h))) return false;
+  if (safe::is_given(b) && way.cell != RecurrentCell::gru) return false;
+  if (way.sizes.empty()) return x.shape[0] % way.times == 0 && x.shape[0] / way.times == batch;
+  std::int64_t rows = 0, before = batch;
+  for (const std::int64_t n : way.sizes) {
+    if (!safe::is_between(n, 1, before)) return false;
+    before = n, rows += n;
+  }
+  return std::int64_t(way.sizes.size()) == way.times && rows == x.shape[0] && way.sizes[0] == batch;
+}
 
 }  // namespace
 

@@ -5,11 +5,12 @@
 namespace neura {
 
 // [batch.., m, k] x [batch.., k, n] -> [batch.., m, n]; batches broadcast. Complex operands may be conjugated on the
-// fly, so that a derivative needs no conjugated copies.
+// fly, so that a derivative needs no conjugated copies. The infer() of all three checks whatever a kernel relies on.
 struct MatmulOp {
   static constexpr Operation op = operation("matmul").linear().saves(0, in(1)).saves(1, in(0));
   bool conj_a = false, conj_b = false;
   NEURA_FIELDS(conj_a, conj_b)
+  bool is_safe(const Spec&, const Spec&) const { return true; }
   void infer(const Spec& a, const Spec& b, Spec& y) const;
   void run(Context&, View a, View b, View y) const;
   void gradient(Gradient& g) const;
@@ -20,6 +21,7 @@ struct AddmmOp {
   Scalar beta = 1, alpha = 1;
   bool conj_a = false, conj_b = false;
   NEURA_FIELDS(beta, alpha, conj_a, conj_b)
+  bool is_safe(const Spec&, const Spec&, const Spec&) const { return true; }
   void infer(const Spec& input, const Spec& a, const Spec& b, Spec& y) const;
   void run(Context&, View input, View a, View b, View y) const;
   void gradient(Gradient& g) const;
@@ -30,6 +32,7 @@ struct LinearOp {
       operation("linear").optional(in(2)).sum_at(2).saves(0, in(1)).saves(1, in(0)).closed();
   bool conj_x = false, conj_w = false;
   NEURA_FIELDS(conj_x, conj_w)
+  bool is_safe(const Spec&, const Spec&, const Spec&) const { return true; }
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
   void run(Context&, View x, View w, View bias, View y) const;
   Tensor define(const Tensor& x, const Tensor& w, const Tensor& bias) const;

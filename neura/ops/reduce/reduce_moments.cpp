@@ -5,6 +5,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/reduce.h"
@@ -31,6 +32,7 @@ struct MomentsBase {
   bool keepdim;
   double correction;
   NEURA_FIELDS(dims, keepdim, correction)
+  bool is_safe(const Spec& x) const { return is_floating(x.dtype) && safe::has_mask(x, dims); }
   void infer(const Spec& x, Spec& y, Spec& mean) const {
     y = mean = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -85,6 +87,9 @@ struct LogSumExp {
   unsigned dims;
   bool keepdim;
   NEURA_FIELDS(dims, keepdim)
+  bool is_safe(const Spec& x) const {
+    return is_floating(x.dtype) && safe::has_mask(x, dims) && safe::is_not_empty(x, dims);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -105,6 +110,9 @@ struct Norm {
   bool keepdim;
   NEURA_FIELDS(ord, result, dims, keepdim)
 
+  bool is_safe(const Spec& x) const {
+    return is_floating(x.dtype) && result == x.dtype && safe::has_mask(x, dims) && safe::is_not_empty(x, dims);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(result, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }

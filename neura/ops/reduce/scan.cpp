@@ -4,6 +4,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -22,6 +23,7 @@ struct CumSum {
   int dim;
   bool reverse;
   NEURA_FIELDS(dim, reverse)
+  bool is_safe(const Spec& x) const { return safe::contiguous(x) && safe::has_dim(x, dim); }
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->cumulate(c, false, dim, reverse, x, y); }
   void gradient(Gradient& g) const { g.result[0] = apply(CumSum{dim, !reverse}, contiguous(g.g[0])); }

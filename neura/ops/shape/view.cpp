@@ -4,6 +4,7 @@
 
 #include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"
 
@@ -14,6 +15,7 @@ struct Permute {
   static constexpr Operation op = operation("permute");
   Shape dims;  // a permutation
   NEURA_FIELDS(dims)
+  bool is_safe(const Spec& x) const { return dims.size() == x.rank && safe::has_dims(x, dims); }
   void infer(const Spec& x, Spec& y) const {
     y = x;
     for (int i = 0; i < dims.size(); ++i) y.shape[i] = x.shape[dims[i]], y.strides[i] = x.strides[dims[i]];
@@ -29,6 +31,9 @@ struct Select {
   int dim;
   std::int64_t index;
   NEURA_FIELDS(dim, index)
+  bool is_safe(const Spec& x) const {
+    return x.rank && safe::has_dim(x, dim) && safe::is_between(index, 0, x.shape[dim] - 1);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += index * x.strides[dim], --y.rank;
     std::copy(x.shape + dim + 1, x.shape + x.rank, y.shape + dim);
@@ -44,6 +49,11 @@ struct Slice {
   int dim;
   std::int64_t start, end, step;
   NEURA_FIELDS(dim, start, end, step)
+  bool is_safe(const Spec& x) const {
+    return x.rank && safe::has_dim(x, dim) && safe::is_between(end, 0, x.shape[dim]) &&
+           safe::is_between(start, 0, end) && safe::is_between(step, 1, safe::kMost) &&
+           (CheckedInt(x.strides[dim]) * step).fits();
+  }
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += start * x.strides[dim];
     y.shape[dim] = (end - start + step - 1) / step, y.strides[dim] *= step;
@@ -57,6 +67,14 @@ struct Reshape {
   static constexpr Operation op = operation("view");
   Shape to;
   NEURA_FIELDS(to)
+  bool is_safe(const Spec& x) const {
+    CheckedInt n = 1;
+    for (const std::int64_t size : to) {
+      if (size < 0) return false;
+      n = n * size;
+    }
+    return n.fits() && n.of(op.name) == x.numel && (x.contiguous || view_strides(x, to));
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     if (x.contiguous) return;
@@ -69,6 +87,12 @@ struct Expand {
   static constexpr Operation op = operation("expand");
   Shape to;
   NEURA_FIELDS(to)
+  bool is_safe(const Spec& x) const {
+    if (to.size() < x.rank) return false;
+    for (int d = 0; d < x.rank; ++d)
+      if (x.shape[d] != 1 && x.shape[d] != to[to.size() - x.rank + d]) return false;
+    return true;
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     for (int i = 0; i < to.size(); ++i) {

@@ -1,7 +1,10 @@
 #include "neura/ops/spatial/conv_ops.h"
 
+#include <algorithm>
+
 #include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -50,6 +53,25 @@ Conjugated left(Conjugated c) { return {c.first, c.second == c.first}; }
 Conjugated right(Conjugated c) { return {c.second, c.first == c.second}; }
 Conjugated swapped(Conjugated c) { return {c.second, c.first}; }
 
+// Are these attributes a convolution's, of operands that are both contiguous?
+bool fits(const ConvolutionShape& s, const Spec& x, const Spec& w) {
+  const auto each = [&](const Shape& numbers, std::int64_t least) {
+    return numbers.size() == s.dims && std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) {
+             return safe::is_between(n, least, safe::kMost);
+           });
+  };
+  return safe::contiguous(x, w) && safe::one_dtype(x, w) && safe::is_between(s.dims, 1, 3) &&
+         safe::is_between(s.groups, 1, safe::kMost) && each(s.stride, 1) && each(s.dilation, 1) && each(s.before, 0) &&
+         each(s.after, 0) && x.rank == s.dims + 2 && w.rank == s.dims + 2 && w.numel > 0 &&
+         w.shape[0] % s.groups == 0 && (CheckedInt(w.shape[1]) * s.groups).fits();
+}
+// Results along dimension d; -1 where the window does not fit in.
+std::int64_t fitting(const ConvolutionShape& s, int d, std::int64_t in, std::int64_t kernel) {
+  if (!safe::is_between(in, 1, safe::kMost) || !safe::is_between(kernel, 1, safe::kMost)) return -1;
+  const std::int64_t room = in + s.before[d] + s.after[d] - s.dilation[d] * (kernel - 1) - 1;
+  return room < 0 ? -1 : room / s.stride[d] + 1;
+}
+
 Tensor forward(const ConvolutionShape& s, const Tensor& x, const Tensor& w, Conjugated c) {
   return apply(ConvolutionOp{s, c}, x.contiguous(), w.contiguous(), Operand());
 }
@@ -62,6 +84,12 @@ Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Ten
 
 }  // namespace
 
+bool ConvolutionOp::is_safe(const Spec& x, const Spec& w, const Spec& bias) const {
+  if (!fits(s, x, w) || !safe::contiguous(bias) || !safe::one_dtype(x, bias)) return false;
+  for (int d = 0; d < s.dims; ++d)
+    if (fitting(s, d, x.shape[d + 2], w.shape[d + 2]) < 0) return false;
+  return w.shape[1] * s.groups == x.shape[1] && safe::absent_or_vector(bias, w.shape[0]);
+}
 void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const {
   check_dtypes(op.name, x, w, &bias);
   Shape shape = {x.shape[0], w.shape[0]};
@@ -81,6 +109,12 @@ void ConvolutionOp::gradient(Gradient& g) const {
   }
 }
 
+bool ConvolutionBackwardInput::is_safe(const Spec& g, const Spec& w) const {
+  if (!fits(s, g, w) || input.size() != s.dims) return false;
+  for (int d = 0; d < s.dims; ++d)
+    if (fitting(s, d, input[d], w.shape[d + 2]) != g.shape[d + 2]) return false;
+  return g.shape[1] == w.shape[0];
+}
 void ConvolutionBackwardInput::infer(const Spec& g, const Spec& w, Spec& x) const {
   check_dtypes(op.name, g, w);
   Shape shape = {g.shape[0], (CheckedInt(w.shape[1]) * s.groups).of(op.name)};

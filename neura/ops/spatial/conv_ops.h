@@ -21,6 +21,7 @@ struct ConvolutionOp {
   ConvolutionShape s;
   Conjugated conj = {};
   NEURA_FIELDS(s, conj)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& bias) const;
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
   void run(Context&, View x, View w, View bias, View y) const;
   void gradient(Gradient& g) const;
@@ -32,6 +33,7 @@ struct ConvolutionBackwardInput {
   Shape input;
   Conjugated conj = {};
   NEURA_FIELDS(s, input, conj)
+  bool is_safe(const Spec& g, const Spec& w) const;
   void infer(const Spec& g, const Spec& w, Spec& x) const;
   void run(Context&, View g, View w, View x) const;
   void gradient(Gradient& g) const;
