@@ -1,6 +1,7 @@
 // From a struct operation to its row: functions that unpack arrays into typed arguments, and nothing more.
 //
-// A struct operation states `op` (operation.h), its attributes as fields with NEURA_FIELDS, and
+// A struct operation states `op` (operation.h), with the names of its operands if it has three or more, its attributes
+// as fields with NEURA_FIELDS, and
 //   infer(const Spec&… operands, Spec&… results) const   dtypes and sizes of the results; every check
 //   run(Context&, View… operands, View… results) const   on a kernel's views; none: it is a view, geometry only
 //   gradient(Gradient&) const                            if it has one
@@ -80,12 +81,24 @@ template <class Op> struct ListArity {
 
 }  // namespace detail
 
+// A list's are those that are single, and one group of the rest.
+template <class Op> constexpr void check_names() {
+  constexpr bool list = Op::op.group != 0;
+  if constexpr (requires { Op::In::names; } && list)
+    static_assert(Op::In::count == Op::op.first_of_list + Op::op.group, "NEURA_OPERANDS names each operand");
+  else if constexpr (requires { Op::In::names; })
+    static_assert(Op::In::count == Arity<Op>::inputs, "NEURA_OPERANDS names each operand");
+  if constexpr (requires { Op::Out::names; } && !list)
+    static_assert(Op::Out::count == Arity<Op>::outputs, "NEURA_RESULTS names each result");
+}
+
 template <class Op> constexpr Row make_row() {
   constexpr bool list = Op::op.group != 0;
   Row r;
   static_cast<Operation&>(r) = Op::op;
   r.op_bytes = sizeof(Op);
   r.kind = Row::view, r.is_linear = true;
+  check_names<Op>();
   if constexpr (list) {
     r.inputs = kMaxList;
     r.infer = &detail::ListArity<Op>::infer;
@@ -108,6 +121,9 @@ template <class Op> constexpr Row make_row() {
     else r.run = &detail::FixedArity<Op>::run;
   }
   if (r.is_lazy) r.kind = Row::lazy;
+  if constexpr (!kOneProgram && requires { Op::In::names; }) r.operand_names = Op::In::names;
+  if constexpr (!kOneProgram && requires { Op::Out::names; }) r.result_names = Op::Out::names;
+  if constexpr (requires { Op::addend_dim; }) r.addend_dim = Op::addend_dim;
   if constexpr (!kOnlyPrograms && requires { &Op::gradient; })
     r.gradient = [](Gradient& g) { static_cast<const Op*>(g.op)->gradient(g); };
   if constexpr (!kOnlyPrograms && requires { &Op::gradient; }) r.differentiable = true;

@@ -148,7 +148,7 @@ const Rules& all_rules() {
                   &rows::signbit,
                   &rows::_nan_to_num,
                   &rows::angle});
-    add(converted, {&operations::to_dtype()});
+    add(converted, {&operations::to()});
     add(moved, {&operations::to_device()});
     add(nothing, {&operations::zero()});
     add(copied, {&operations::copy()});

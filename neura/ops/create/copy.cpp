@@ -23,7 +23,7 @@
 namespace neura {
 namespace {
 
-struct Cast {  // and clone, to the same dtype
+struct To {  // and clone, to the same dtype
   static constexpr Operation op = operation("to").linear().copies();
   DType dtype;
   bool keep_order;  // of dimensions, where the tensor is dense
@@ -37,14 +37,14 @@ struct Cast {  // and clone, to the same dtype
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }  // fit_gradient casts back
 };
 
-struct Transfer {  // to another device; dimensions keep their order in memory
+struct ToDevice {  // to another device; dimensions keep their order in memory
   static constexpr Operation op = operation("to_device").linear().across();
   Device device;
   bool non_blocking;
   NEURA_FIELDS(device, non_blocking)
   void infer(const Spec& x, Spec& y) const {
     if (!is_meta(device)) check_values("to", x.device, x);  // before memory is asked for
-    Cast{x.dtype, true}.infer(x, y);
+    To{x.dtype, true}.infer(x, y);
     y.device = device;
   }
   void run(Context&, View x, View y) const { assign(y, x, non_blocking); }
@@ -55,7 +55,7 @@ struct LazyClone {
   static constexpr Operation op = operation("lazy_clone").lazy();
   NEURA_FIELDS()
   bool is_safe(const Spec&) const { return true; }
-  void infer(const Spec& x, Spec& y) const { Cast{x.dtype, true}.infer(x, y); }
+  void infer(const Spec& x, Spec& y) const { To{x.dtype, true}.infer(x, y); }
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
@@ -137,21 +137,21 @@ Tensor number_of(Scalar value, DType dtype, Device device) {
 
 void amp::join_cast(const Tensor& x, Tensor& y) {
   if (kOnlyPrograms) return;
-  const Cast op{y.dtype(), true};
+  const To op{y.dtype(), true};
   Operand in[] = {x};
-  const Call call{&row_of<Cast>, &op, in, 1, &y};
+  const Call call{&row_of<To>, &op, in, 1, &y};
   if (Ref<Record> r = kOnlyPrograms ? Ref<Record>() : begin_record(call)) finish_record(std::move(r), call);
 }
 
-Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
+Tensor clone(const Tensor& input) { return apply(To{input.dtype(), true}, input); }
 Tensor lazy_clone(const Tensor& input) { return apply(LazyClone{}, input); }
 Tensor contiguous(const Tensor& input) {
-  return input.is_contiguous() ? input : apply(Cast{input.dtype(), false}, input);
+  return input.is_contiguous() ? input : apply(To{input.dtype(), false}, input);
 }
-Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(Cast{dtype, true}, input); }
+Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(To{dtype, true}, input); }
 Tensor to(const Tensor& input, Device device, bool non_blocking) {
   if (input.device() == device) return input;
-  return apply(Transfer{device, non_blocking}, input);
+  return apply(ToDevice{device, non_blocking}, input);
 }
 Tensor& copy_(Tensor& self, const Operand& source, bool non_blocking) {
   if (source.is_scalar()) return fill_(self, source);
@@ -246,14 +246,14 @@ Tensor& Tensor::zero_() { return neura::zero_(*this); }
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(to_dtype, Cast);
-NEURA_DEFINE_OPERATION(to_device, Transfer);
+NEURA_DEFINE_OPERATION(to, To);
+NEURA_DEFINE_OPERATION(to_device, ToDevice);
 NEURA_DEFINE_OPERATION(lazy_clone, LazyClone);
 NEURA_DEFINE_OPERATION(copy, Copy);
-NEURA_DEFINE_OPERATION(fill_from, FillFrom);
+NEURA_DEFINE_OPERATION(fill_, FillFrom);
 NEURA_DEFINE_OPERATION(fill, Fill);
 NEURA_DEFINE_OPERATION(zero, Zero);
-NEURA_DEFINE_OPERATION(overwrite_masked_fill, OverwriteBy<Overwriter::masked_fill>);
-NEURA_DEFINE_OPERATION(overwrite_put, OverwriteBy<Overwriter::put>);
-NEURA_DEFINE_OPERATION(overwrite_masked_scatter, OverwriteBy<Overwriter::masked_scatter>);
-NEURA_DEFINE_OPERATION(overwrite_index_put, OverwriteBy<Overwriter::index_put>);
+NEURA_DEFINE_OPERATION(masked_fill_, OverwriteBy<Overwriter::masked_fill>);
+NEURA_DEFINE_OPERATION(put_, OverwriteBy<Overwriter::put>);
+NEURA_DEFINE_OPERATION(masked_scatter_, OverwriteBy<Overwriter::masked_scatter>);
+NEURA_DEFINE_OPERATION(index_put_, OverwriteBy<Overwriter::index_put>);

@@ -142,8 +142,9 @@ Tensor compose(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
   return attend(q, k, v, shape.scale, o);
 }
 
-struct AttentionBackward {
-  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(4));
+struct ScaledDotProductAttentionBackward {
+  NEURA_OPERANDS(grad_output, query, key, value, attn_mask, output, sums)
+  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(In::attn_mask));
   AttentionShape shape;
   NEURA_FIELDS(shape)
   void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, const Spec&, const Spec&, Spec& gq,
@@ -169,9 +170,13 @@ bool is_safe_mask(const Spec& mask, const Spec& q, const Spec& k) {
 
 // The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
 // AttentionUse::kept.
-struct Attention {
+struct ScaledDotProductAttention {
+  NEURA_OPERANDS(query, key, value, attn_mask)
+  NEURA_RESULTS(y, sums)
   static constexpr Operation op =
-      operation("scaled_dot_product_attention").optional(in(3)).saves(every_input, in(0, 1, 2, 3), out(0, 1));
+      operation("scaled_dot_product_attention")
+          .optional(in(In::attn_mask))
+          .saves(every_input, in(In::query, In::key, In::value, In::attn_mask), out(Out::y, Out::sums));
   AttentionShape shape;
   NEURA_FIELDS(shape)
   void infer(const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& y, Spec& sums) const {
@@ -198,16 +203,16 @@ struct Attention {
     return {compose(q, k, v, shape, {.attn_mask = mask, .is_causal = shape.causal}), Tensor()};
   }
   void gradient(Gradient& g) const {
-    auto r = apply(AttentionBackward{shape}, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3), g.output(0),
-                   g.output(1));
-    for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
+    auto r = apply(ScaledDotProductAttentionBackward{shape}, g.g[Out::y], g.input(In::query), g.input(In::key),
+                   g.input(In::value), g.input(In::attn_mask), g.output(Out::y), g.output(Out::sums));
+    for (const int i : {In::query, In::key, In::value}) g.result[i] = r[std::size_t(i)];
   }
 };
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
                     const AttentionOptions& o) {
   if (!lies_alike(q, k, v, o)) return compose(q, k, v, shape, o);
-  return std::move(apply(Attention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
+  return std::move(apply(ScaledDotProductAttention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
 }
 
 }  // namespace
@@ -233,5 +238,5 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(scaled_dot_product_attention_backward, AttentionBackward);
-NEURA_DEFINE_OPERATION(scaled_dot_product_attention, Attention);
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention_backward, ScaledDotProductAttentionBackward);
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention, ScaledDotProductAttention);

@@ -35,8 +35,9 @@ bool is_safe_row_norm(int first, const Spec& x, std::initializer_list<const Spec
 }
 
 template <bool centred> struct RowNormBackward {
-  static constexpr Operation op =
-      operation(centred ? "layer_norm_backward" : "rms_norm_backward").optional(centred ? in(4) : in(2, 4));
+  using In = RowNormBackwardOperands::In;
+  static constexpr Operation op = operation(centred ? "layer_norm_backward" : "rms_norm_backward")
+                                      .optional(centred ? in(In::weight) : in(In::mean, In::weight));
   int first;
   bool needs_x, needs_w, needs_b;
   DType parameter;
@@ -55,8 +56,12 @@ template <bool centred> struct RowNormBackward {
 };
 
 struct LayerNorm {
-  static constexpr Operation op =
-      operation("layer_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
+  using In = NormOperands::In;
+  NEURA_RESULTS(y, mean, rstd)
+  static constexpr Operation op = operation("layer_norm")
+                                      .optional(in(In::weight, In::bias))
+                                      .saves(In::input, in(In::input, In::weight), out(Out::mean, Out::rstd))
+                                      .saves(In::weight, in(In::input), out(Out::mean, Out::rstd));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
@@ -76,22 +81,27 @@ struct LayerNorm {
     return {scaled(d * rstd, w, b, x.dtype()), mean(wide, dims, true), rstd};
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0) && !g.needs(1)) {
-      g.result[2] = sum_leading(g.g[0], first);
+    if (!g.needs(In::input) && !g.needs(In::weight)) {
+      g.result[In::bias] = sum_leading(g.g[Out::y], first);
       return;
     }
-    const Tensor& x = g.input(0);
-    const RowNormBackward<true> backward{first, g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
-    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), g.output(1), g.output(2),
-                   g.needs(0) ? g.input(1) : Tensor());
-    for (int i = 0; i < 3; ++i)
+    const Tensor& x = g.input(In::input);
+    const RowNormBackward<true> backward{first, g.needs(In::input), g.needs(In::weight), g.needs(In::bias),
+                                         parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[Out::y], first), laid_out(x, first), g.output(Out::mean), g.output(Out::rstd),
+                   g.needs(In::input) ? g.input(In::weight) : Tensor());
+    for (int i = 0; i < In::count; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
   }
 };
 
 struct RmsNorm {
-  static constexpr Operation op =
-      operation("rms_norm").optional(in(1)).saves(0, in(0, 1), out(1)).saves(1, in(0), out(1));
+  NEURA_OPERANDS(input, weight)
+  NEURA_RESULTS(y, rstd)
+  static constexpr Operation op = operation("rms_norm")
+                                      .optional(in(In::weight))
+                                      .saves(In::input, in(In::input, In::weight), out(Out::rstd))
+                                      .saves(In::weight, in(In::input), out(Out::rstd));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
@@ -110,11 +120,12 @@ struct RmsNorm {
     return {scaled(wide * rstd, w, {}, x.dtype()), rstd};
   }
   void gradient(Gradient& g) const {
-    const Tensor& x = g.input(0);
-    const RowNormBackward<false> backward{first, g.needs(0), g.needs(1), false, parameter_dtype(g, x.dtype())};
-    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), Operand(), g.output(1),
-                   g.needs(0) ? g.input(1) : Tensor());
-    for (int i = 0; i < 2; ++i)
+    const Tensor& x = g.input(In::input);
+    const RowNormBackward<false> backward{first, g.needs(In::input), g.needs(In::weight), false,
+                                          parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[Out::y], first), laid_out(x, first), Operand(), g.output(Out::rstd),
+                   g.needs(In::input) ? g.input(In::weight) : Tensor());
+    for (int i = 0; i < In::count; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
   }
 };

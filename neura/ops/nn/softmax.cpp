@@ -115,6 +115,6 @@ Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int
 
 NEURA_DEFINE_OPERATION(softmax, Softmax<SoftmaxKind::softmax>);
 NEURA_DEFINE_OPERATION(log_softmax, Softmax<SoftmaxKind::log_softmax>);
-NEURA_DEFINE_OPERATION(safe_softmax, Softmax<SoftmaxKind::safe_softmax>);
+NEURA_DEFINE_OPERATION(_safe_softmax, Softmax<SoftmaxKind::safe_softmax>);
 NEURA_DEFINE_OPERATION(log_softmax_backward, SoftmaxBackward<true>);
 NEURA_DEFINE_OPERATION(softmax_backward, SoftmaxBackward<false>);

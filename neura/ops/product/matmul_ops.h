@@ -17,7 +17,12 @@ struct MatmulOp {
 };
 // beta * input + alpha * a b, in one pass; input broadcasts to the product, and may be absent.
 struct AddmmOp {
-  static constexpr Operation op = operation("addmm").optional(in(0)).sum_at(0).saves(1, in(2)).saves(2, in(1));
+  NEURA_OPERANDS(input, mat1, mat2)
+  static constexpr Operation op = operation("addmm")
+                                      .optional(in(In::input))
+                                      .sum_at(In::input)
+                                      .saves(In::mat1, in(In::mat2))
+                                      .saves(In::mat2, in(In::mat1));
   Scalar beta = 1, alpha = 1;
   bool conj_a = false, conj_b = false;
   NEURA_FIELDS(beta, alpha, conj_a, conj_b)
@@ -28,8 +33,13 @@ struct AddmmOp {
 };
 // x w^T + bias: [.., k] x [n, k] -> [.., n].
 struct LinearOp {
-  static constexpr Operation op =
-      operation("linear").optional(in(2)).sum_at(2).saves(0, in(1)).saves(1, in(0)).closed();
+  NEURA_OPERANDS(input, weight, bias)
+  static constexpr Operation op = operation("linear")
+                                      .optional(in(In::bias))
+                                      .sum_at(In::bias)
+                                      .saves(In::input, in(In::weight))
+                                      .saves(In::weight, in(In::input))
+                                      .closed();
   bool conj_x = false, conj_w = false;
   NEURA_FIELDS(conj_x, conj_w)
   bool is_safe(const Spec&, const Spec&, const Spec&) const { return true; }

@@ -63,7 +63,7 @@ struct Slice {
 struct Split : Slice {
   static constexpr Operation op = operation("split").locks_views();
 };
-struct Reshape {
+struct ViewOp {
   static constexpr Operation op = operation("view");
   Shape to;
   NEURA_FIELDS(to)
@@ -151,12 +151,12 @@ Tensor view(const Tensor& input, const Shape& shape) {
            " with strides " + input.strides().str() +
            "; use reshape, which copies where it must, or contiguous() first";
   });
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 Tensor reshape(const Tensor& input, const Shape& shape, bool strict) {
   const Shape to = infer_size("reshape", shape, input.numel());
   if (strict || input.is_contiguous() || view_strides(input.spec(), to)) return view(input, to);
-  return apply(Reshape{to}, contiguous(input));
+  return apply(ViewOp{to}, contiguous(input));
 }
 Tensor flatten(const Tensor& input, int start_dim, int end_dim) {
   const int a = wrap_dim("flatten", start_dim, input.dim()), b = wrap_dim("flatten", end_dim, input.dim());
@@ -259,7 +259,7 @@ Tensor unsqueeze(const Tensor& input, int dim) {
   const int d = wrap_dim("unsqueeze", dim, input.dim() + 1);
   Shape to = input.shape();
   to.insert(d, 1);
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 Tensor squeeze(const Tensor& input, const Dims& dim) {
   bool named[kMaxRank] = {};
@@ -271,7 +271,7 @@ Tensor squeeze(const Tensor& input, const Dims& dim) {
   Shape to;
   for (int d = 0; d < input.dim(); ++d)
     if (input.size(d) != 1 || (!dim.empty() && !named[d])) to.push_back(input.size(d));
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 
 Tensor select(const Tensor& input, int dim, std::int64_t index) {
@@ -356,5 +356,5 @@ NEURA_DEFINE_OPERATION(select, Select);
 NEURA_DEFINE_OPERATION(unbind, Unbind);
 NEURA_DEFINE_OPERATION(slice, Slice);
 NEURA_DEFINE_OPERATION(split, Split);
-NEURA_DEFINE_OPERATION(view, Reshape);
+NEURA_DEFINE_OPERATION(view, ViewOp);
 NEURA_DEFINE_OPERATION(expand, Expand);

@@ -100,12 +100,16 @@ void ConvolutionOp::run(Context& c, View x, View w, View bias, View y) const {
   c.backend.conv->forward(c, x, w, bias, y, for_kernel(s, *x.spec, *w.spec, *y.spec), conj);
 }
 void ConvolutionOp::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.g[0], g.input(1), left(conj));
-  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.input(0), g.g[0], swapped(right(conj)));
-  if (g.needs(2)) {
+  const Tensor& up = g.g[0];
+  if (g.needs(In::input))
+    g.result[In::input] = input_gradient(s, spatial(*g.meta[In::input]), up, g.input(In::weight), left(conj));
+  if (g.needs(In::weight))
+    g.result[In::weight] =
+        weight_gradient(s, spatial(*g.meta[In::weight]), g.input(In::input), up, swapped(right(conj)));
+  if (g.needs(In::bias)) {
     Dims others = {0};
     for (int d = 0; d < s.dims; ++d) others.push_back(d + 2);
-    g.result[2] = g.g[0].sum(others);
+    g.result[In::bias] = up.sum(others);
   }
 }
 
@@ -125,8 +129,10 @@ void ConvolutionBackwardInput::run(Context& c, View g, View w, View x) const {
   c.backend.conv->input_gradient(c, g, w, x, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
 void ConvolutionBackwardInput::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = forward(s, g.g[0], g.input(1), left(conj));
-  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.g[0], g.input(0), right(conj));
+  if (g.needs(In::grad_output)) g.result[In::grad_output] = forward(s, g.g[0], g.input(In::weight), left(conj));
+  if (g.needs(In::weight))
+    g.result[In::weight] =
+        weight_gradient(s, spatial(*g.meta[In::weight]), g.g[0], g.input(In::grad_output), right(conj));
 }
 
 void ConvolutionBackwardWeight::infer(const Spec& x, const Spec& g, Spec& w) const {
@@ -139,19 +145,22 @@ void ConvolutionBackwardWeight::run(Context& c, View x, View g, View w) const {
   c.backend.conv->weight_gradient(c, x, g, w, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
 void ConvolutionBackwardWeight::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.input(1), g.g[0], swapped(left(conj)));
-  if (g.needs(1)) g.result[1] = forward(s, g.input(0), g.g[0], swapped(right(conj)));
+  if (g.needs(In::input))
+    g.result[In::input] =
+        input_gradient(s, spatial(*g.meta[In::input]), g.input(In::grad_output), g.g[0], swapped(left(conj)));
+  if (g.needs(In::grad_output))
+    g.result[In::grad_output] = forward(s, g.input(In::input), g.g[0], swapped(right(conj)));
 }
 
-void UnfoldOp::infer(const Spec& x, Spec& columns) const {
+void Im2Col::infer(const Spec& x, Spec& columns) const {
   const std::int64_t rows = (x.shape[1] * product(kernel)).of("unfold");
   columns = Spec::dense(x.dtype, Shape{x.shape[0], rows, windows(s, x.shape + 2, kernel).of("unfold")}, x.device);
 }
-void UnfoldOp::run(Context& c, View x, View columns) const {
+void Im2Col::run(Context& c, View x, View columns) const {
   c.backend.conv->unfold(c, x, columns,
                          for_kernel(s, x.size(0), x.size(1), 1, x.spec->shape + 2, kernel.data(), nullptr));
 }
-void UnfoldOp::gradient(Gradient& g) const {
+void Im2Col::gradient(Gradient& g) const {
   g.result[0] = apply(FoldOp{s, kernel, spatial(*g.meta[0])}, g.g[0].contiguous());
 }
 
@@ -170,12 +179,12 @@ void FoldOp::infer(const Spec& columns, Spec& x) const {
 void FoldOp::run(Context& c, View columns, View x) const {
   c.backend.conv->fold(c, columns, x, for_kernel(s, x.size(0), x.size(1), 1, input.data(), kernel.data(), nullptr));
 }
-void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kernel}, g.g[0].contiguous()); }
+void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(Im2Col{s, kernel}, g.g[0].contiguous()); }
 
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(convolution, ConvolutionOp);
 NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionBackwardInput);
 NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionBackwardWeight);
-NEURA_DEFINE_OPERATION(unfold_patches, UnfoldOp);
-NEURA_DEFINE_OPERATION(fold_patches, FoldOp);
+NEURA_DEFINE_OPERATION(im2col, Im2Col);
+NEURA_DEFINE_OPERATION(fold, FoldOp);
