@@ -32,10 +32,9 @@ const Listed kRows[] = {
 };
 const std::vector<Listed>& operations_of_programs() {
   static const std::vector<Listed> all{
-#define NEURA_OPERATION(identifier, ...) {&operations::identifier(), #identifier},
-#include "neura/tables/inference_ops.def"
-#include "neura/tables/small_ops.def"
-#undef NEURA_OPERATION
+#define PROGRAM_OPERATION(identifier, ...) {&operations::identifier(), #identifier},
+#define TRUSTED_OPERATION PROGRAM_OPERATION
+#include "neura/tables/program_ops.def"
   };
   return all;
 }

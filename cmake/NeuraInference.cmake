@@ -1,7 +1,7 @@
 # Libraries that only run programs of files. For WebAssembly: the modules for browsers and node (wasm/package), neura.wasm
 # and, with fewer operations and dtypes, neura-small.wasm. For other machines: the program that one model is put behind
 # (cmake/NeuraSmall.cmake). Their size is their price: all but the kernels is compiled to be small, what no program may
-# call is left out (tables/inference_ops.def), and the linker drops what nothing calls.
+# call is left out (tables/program_ops.def), and the linker drops what nothing calls.
 if(NOT EMSCRIPTEN AND NOT NEURA_WANTED)
   message(FATAL_ERROR "NEURA_INFERENCE is for WebAssembly, cmake --preset web, and for one model, neura deploy --small")
 endif()

@@ -1,5 +1,5 @@
 // What a library that only runs programs does not have: gradients, random numbers, and tables of kernels that no
-// operation of tables/inference_ops.def calls.
+// operation of tables/program_ops.def calls.
 #include "neura/backend/backend.h"
 #include "neura/core/error.h"
 #include "neura/ops/random/dropout.h"

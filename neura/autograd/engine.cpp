@@ -34,9 +34,9 @@ class StaticVector {  // up to `most`, of which only those that exist are built 
 [[gnu::cold, gnu::noinline, noreturn]] void fail_modified(const Record& r, int bit, const Tensor& t,
                                                           std::uint32_t version) {
   const Row* writer = t.impl()->storage->writer;
-  throw InplaceError(std::string(r.row->name) + ": expected its saved " + (bit < 8 ? "operand " : "result ") +
-                     std::to_string(bit & 7) + " (" + t.spec().str() + ") at version " + std::to_string(version) +
-                     ", got version " + std::to_string(t.version()) + ": " +
+  throw InplaceError(std::string(r.row->name) + ": expected its saved " +
+                     (bit < 8 ? operand_name(*r.row, bit) : result_name(*r.row, bit & 7)) + " (" + t.spec().str() +
+                     ") at version " + std::to_string(version) + ", got version " + std::to_string(t.version()) + ": " +
                      (writer ? in_place_name(writer->name) : "a write") +
                      " changed it in place; clone() it first or use the form that returns a new tensor");
 }

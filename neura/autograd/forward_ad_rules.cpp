@@ -142,9 +142,9 @@ void DualCall::sum_of_parts(int addend) {
   Tensor t = tangent[at];
   if (is_addmm) {
     t = mul(t, static_cast<const AddmmOp*>(call.op)->beta);
-  } else if (y.dim() > 1 && std::string_view(call.row->name) == "convolution") {
+  } else if (const int d = call.row->addend_dim; d >= 0) {
     Shape sizes = Shape::filled(y.dim(), 1);
-    sizes[1] = y.size(1), t = reshape(t, sizes);
+    sizes[d] = y.size(d), t = reshape(t, sizes);
   }
   add_up(moved[0], expand(t, y.shape()));
 }

@@ -255,7 +255,7 @@ void loop_over_samples(BatchCall& b) {
   if (!c.row->draws_numbers) looped_rows().insert(c.row->name);
   for (int i = 0; i < c.inputs; ++i)
     if (c.row->writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])
-      throw InplaceError(std::string(c.row->name) + ": expected operand " + std::to_string(i) +
+      throw InplaceError(std::string(c.row->name) + ": expected " + operand_name(*c.row, i) +
                          ", which is written, to be batched inside vmap, got one that all samples share");
   check<ValueError>(b.size() > 0, [&] {
     return std::string(c.row->name) + ": expected at least one sample inside vmap, got a batch of none";

@@ -75,18 +75,21 @@ void batched_index_select(BatchCall& b) {
 
 namespace {
 
+using In = WriteAttributes::In;
+
 // Indices of each sample's own: what is written is concatenated, rows in front.
 void write_in_one_table(BatchCall& b, WriteAttributes op) {
   b.batch_all();
   const auto rows_first = [&](const Tensor& t) { return contiguous(fold(movedim(t, op.dim + 1, 1), 0)); };
   const int dim = op.dim;
-  Shape sizes = b.in[0] ? b.spec(0).sizes() : op.size;
+  const Tensor& input = b.in[In::input];
+  Shape sizes = input ? b.spec(In::input).sizes() : op.size;
   const std::int64_t rows = sizes[dim];
-  const Tensor source = rows_first(b.in[2]), at = reshape(in_one_table(b.in[1], rows), {-1});
-  const Tensor base = b.in[0] ? rows_first(b.in[0]) : Tensor();
+  const Tensor source = rows_first(b.in[In::source]), at = reshape(in_one_table(b.in[In::index], rows), {-1});
+  const Tensor base = input ? rows_first(input) : Tensor();
   sizes.erase(dim), sizes.insert(0, rows * b.size());
   op.dim = 0;
-  if (!b.in[0]) op.size = sizes;
+  if (!input) op.size = sizes;
   const Tensor y = b.beneath(b.row(), &op, {base, contiguous(at), source});
   b.write_result(movedim(unfold_batch(y, 0, b.size()), 1, dim + 1));
 }
@@ -95,12 +98,14 @@ void write_in_one_table(BatchCall& b, WriteAttributes op) {
 
 void batched_index_write(BatchCall& b) {
   const auto& op = *static_cast<const WriteAttributes*>(b.call.op);
-  if (op.grid) return shift(b, b.in[0] ? kDim : kDim | kSize);
-  const bool bare = !b.rank(2) || (b.in[0] && !b.rank(0)) || !b.rank(1);
+  const Tensor& input = b.in[In::input];
+  const unsigned edits = input ? kDim : kDim | kSize;
+  if (op.grid) return shift(b, edits);
+  const bool bare = !b.rank(In::source) || (input && !b.rank(In::input)) || !b.rank(In::index);
   if (bare) return loop_over_samples(b);
-  if (b.any_of({1})) return write_in_one_table(b, op);
-  b.batch(0), b.batch(2), b.lay_out();
-  BatchedAttributes edited(b, b.in[0] ? kDim : kDim | kSize);
+  if (b.any_of({In::index})) return write_in_one_table(b, op);
+  b.batch(In::input), b.batch(In::source), b.lay_out();
+  BatchedAttributes edited(b, edits);
   b.finish(b.row(), edited.get());
 }
 

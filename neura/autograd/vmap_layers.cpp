@@ -3,6 +3,7 @@
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 
@@ -25,21 +26,23 @@ std::int64_t whole(const Attributes& a, const char* name) {
 // Rows of all samples are normalised in one call; if weight or bias differ between samples, the definition runs.
 void batched_layer_norm(BatchCall& b) {
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
-  if (b.any_of({1, 2})) return b.define();
+  if (b.any_of({NormOperands::In::weight, NormOperands::In::bias})) return b.define();
   const BatchedAttributes op(b, kDim);
   b.lay_out();
   b.finish(b.row(), const_cast<BatchedAttributes&>(op).get());
 }
 
-// (g, x, mean, rstd, w) -> gradients of x, w, b; of the parameters, a sum over the rows of each sample.
+// Of the parameters, a sum over the rows of each sample.
 void batched_layer_norm_backward(BatchCall& b) {
+  using In = RowNormBackwardOperands::In;
   const Attributes a = Attributes::of(b.row(), b.call.op);
-  for (int i = 0; i < 4; ++i) b.batch(i);
-  Tensor scaled = b.in[0];  // weights of their own are factors of what comes in
-  if (b.any_of({4})) b.pad(4, b.rank(0)), scaled = mul(scaled, b.in[4]), b.in[4] = {};
+  for (const int i : {In::grad_output, In::input, In::mean, In::rstd}) b.batch(i);
+  const Tensor &g = b.in[In::grad_output], &x = b.in[In::input], &mean = b.in[In::mean], &rstd = b.in[In::rstd];
+  Tensor scaled = g;  // weights of their own are factors of what comes in
+  if (Tensor& w = b.in[In::weight]; b.any_of({In::weight}))
+    b.pad(In::weight, b.rank(In::grad_output)), scaled = mul(scaled, w), w = {};
   b.lay_out();
   const auto first = int(whole(a, "first")) + 1;
-  const Tensor &g = b.in[0], &x = b.in[1], &mean = b.in[2], &rstd = b.in[3];
   Dims rows;
   for (int d = 1; d < first; ++d) rows.push_back(d);
   const auto summed = [&](const Tensor& t, const Tensor& like) {
@@ -47,7 +50,7 @@ void batched_layer_norm_backward(BatchCall& b) {
   };
   BatchedAttributes op(b, kDim);
   std::vector<Operand> operands(b.in.begin(), b.in.end());
-  scaled = contiguous(scaled), operands[0] = Operand(scaled);
+  scaled = contiguous(scaled), operands[In::grad_output] = Operand(scaled);
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), op.get(), operands.data(), b.call.inputs, out};
   apply(inner);
@@ -60,55 +63,58 @@ void batched_layer_norm_backward(BatchCall& b) {
 }
 
 void batched_group_norm(BatchCall& b) {
-  if (b.call.destination == Destination::fresh && b.any_of({1, 2})) return b.define();
+  using In = NormOperands::In;
+  if (b.call.destination == Destination::fresh && b.any_of({In::weight, In::bias})) return b.define();
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
   b.lay_out();
-  const Tensor x = contiguous(fold(b.in[0], 0));
-  Operand operands[] = {x, b.in[1], b.in[2]};
+  const Tensor x = contiguous(fold(b.in[In::input], 0));
+  Operand operands[] = {x, b.in[In::weight], b.in[In::bias]};
   Tensor out[kMaxOutputs];
-  Call inner{&b.row(), b.call.op, operands, 3, out};
+  Call inner{&b.row(), b.call.op, operands, In::count, out};
   apply(inner);
   for (int k = 0; k < 3; ++k) b.set_result(k, unfold_batch(out[k], 0, b.size()));
 }
 
 // Samples have statistics of their own: their channels are concatenated. In evaluation too.
 void batched_batch_norm(BatchCall& b) {
-  for (int i : {3, 4})
+  using In = BatchNormOperands::In;
+  for (const int i : {In::running_mean, In::running_var})
     if (b.row().writes_input(i) && b.in[std::size_t(i)] && !b.batched[std::size_t(i)])
       throw InplaceError(
           "batch_norm: expected running statistics that are batched inside vmap, got ones that all samples share, "
           "which cannot be moved; use track_running_stats=False, eval() or another norm");
   b.batch_all();
-  const Tensor x = contiguous(fold(b.in[0], 1));
-  Tensor rest[5];
-  Operand operands[5] = {x};
-  for (int i = 1; i < 5; ++i) {
+  const Tensor x = contiguous(fold(b.in[In::input], 1));
+  Tensor rest[In::count];
+  Operand operands[In::count] = {x};
+  for (int i = In::weight; i < In::count; ++i) {
     const auto k = std::size_t(i);
     if (!b.in[k]) continue;
     rest[i] = b.row().writes_input(i) ? view(b.in[k], {-1}) : contiguous(reshape(b.in[k], {-1}));
     operands[i] = Operand(rest[i]);
   }
   Tensor out[kMaxOutputs];
-  Call inner{&b.row(), b.call.op, operands, 5, out};
+  Call inner{&b.row(), b.call.op, operands, In::count, out};
   apply(inner);
   b.set_result(0, unfold_batch(out[0], 1, b.size()));
   for (int k = 1; k < 3; ++k) b.set_result(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }
 
-// (g, x, mean, var, w) -> gradients of x, w, b. Samples are channels side by side here too.
+// Samples are channels side by side here too.
 void batched_channel_norm_backward(BatchCall& b) {
+  using In = NormBackwardOperands::In;
   b.batch_all();
-  Tensor folded[5], out[3];
-  Operand operands[5];
-  for (int i = 0; i < 5; ++i) {
+  Tensor folded[In::count], out[3];
+  Operand operands[In::count];
+  for (int i = 0; i < In::count; ++i) {
     const Tensor& t = b.in[std::size_t(i)];
     if (!t) continue;
     folded[i] = contiguous(b.rank(i) > 1 ? fold(t, 1) : reshape(t, {-1}));
     operands[i] = Operand(folded[i]);
   }
-  Call inner{&b.row(), b.call.op, operands, 5, out};
+  Call inner{&b.row(), b.call.op, operands, In::count, out};
   apply(inner);
-  const bool wanted = out[0].numel() || !folded[1].numel();
+  const bool wanted = out[0].numel() || !folded[In::input].numel();
   b.set_result(0, wanted ? unfold_batch(out[0], 1, b.size()) : reshape(out[0], {b.size(), 0}));
   for (int k = 1; k < 3; ++k) b.set_result(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }

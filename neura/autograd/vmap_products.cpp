@@ -46,22 +46,24 @@ void batched_addmm(BatchCall& b) {
 
 void batched_linear(BatchCall& b) {
   if (b.call.destination != Destination::fresh) return loop_over_samples(b);
-  if (!b.any_of({1, 2})) return b.finish(b.row(), b.call.op);
+  using In = LinearOp::In;
+  if (!b.any_of({In::weight, In::bias})) return b.finish(b.row(), b.call.op);
   const auto& op = *static_cast<const LinearOp*>(b.call.op);
-  const int rank = b.rank(0);
-  Shape sizes = b.spec(0).sizes();
-  sizes.back() = b.spec(1).shape[0], sizes.insert(0, b.size());
+  const Tensor &x = b.in[In::input], &w = b.in[In::weight], &bias = b.in[In::bias];
+  const int rank = b.rank(In::input);
+  Shape sizes = b.spec(In::input).sizes();
+  sizes.back() = b.spec(In::weight).shape[0], sizes.insert(0, b.size());
   Tensor y;
-  if (!b.any_of({1})) {
-    y = apply(op, b.in[0], b.in[1], Operand());
+  if (!b.any_of({In::weight})) {
+    y = apply(op, x, w, Operand());
   } else {
-    b.batch(0);
-    const Tensor rows = reshape(b.in[0], {b.size(), rank == 1 ? 1 : -1, b.spec(0).shape[rank - 1]});
-    y = reshape(apply(MatmulOp{op.conj_x, op.conj_w}, rows, transpose(b.in[1], 1, 2)), sizes);
+    b.batch(In::input);
+    const Tensor rows = reshape(x, {b.size(), rank == 1 ? 1 : -1, b.spec(In::input).shape[rank - 1]});
+    y = reshape(apply(MatmulOp{op.conj_x, op.conj_w}, rows, transpose(w, 1, 2)), sizes);
   }
-  if (b.in[2]) {
-    b.pad(2, y.dim() - (b.any_of({0, 1}) ? 1 : 0));
-    y = add(y, b.in[2]);
+  if (bias) {
+    b.pad(In::bias, y.dim() - (b.any_of({In::input, In::weight}) ? 1 : 0));
+    y = add(y, bias);
   }
   b.set_result(0, y);
 }
@@ -92,13 +94,15 @@ template <class Op> Tensor convolve(BatchCall& b, Op op, const Operand& bias) {
 
 void batched_convolution(BatchCall& b) {
   const auto& op = *static_cast<const ConvolutionOp*>(b.call.op);
-  if (!b.any_of({0, 1})) b.batch(0);
-  if (!b.in[2] || (!b.any_of({1, 2}))) return b.set_result(0, convolve(b, op, b.in[2]));
+  using In = ConvolutionOp::In;
+  const Tensor& bias = b.in[In::bias];
+  if (!b.any_of({In::input, In::weight})) b.batch(In::input);
+  if (!bias || !b.any_of({In::weight, In::bias})) return b.set_result(0, convolve(b, op, bias));
   const Tensor y = convolve(b, op, Operand());
-  b.batch(2);
+  b.batch(In::bias);
   Shape sizes = Shape::filled(y.dim(), 1);
   sizes[0] = b.size(), sizes[2] = y.size(2);
-  b.set_result(0, add(y, reshape(b.in[2], sizes)));
+  b.set_result(0, add(y, reshape(bias, sizes)));
 }
 void batched_convolution_input(BatchCall& b) {
   b.set_result(0, convolve(b, *static_cast<const ConvolutionBackwardInput*>(b.call.op), Operand()));

@@ -1,21 +1,15 @@
-// The rule of each row under vmap.
-#include "neura/autograd/vmap_rules.h"
+// The rule of each row under vmap. A table of its own: operations know no transforms.
+#include "neura/autograd/batch_rules.h"
 
 #include <string>
 #include <unordered_map>
 
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/pointwise.h"
-#include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
-namespace operations {
-#define NEURA_OPERATION(identifier, ...) const Row& identifier();
-#include "neura/op/all_ops.def"
-#undef NEURA_OPERATION
-}  // namespace operations
-
 namespace {
 
 class Editor final : public FieldVisitor {
@@ -176,11 +170,11 @@ namespace {
 namespace op = operations;
 
 void views_and_copies(Rules& r) {
-  for (const Row* row : {&op::to_dtype(), &op::to_device(), &op::lazy_clone(), &op::fill(), &op::zero(),
-                         &op::view_as_real(), &op::view_as_complex(), &op::tril(), &op::triu(), &op::one_hot()})
+  for (const Row* row : {&op::to(), &op::to_device(), &op::lazy_clone(), &op::fill(), &op::zero(), &op::view_as_real(),
+                         &op::view_as_complex(), &op::tril(), &op::triu(), &op::one_hot()})
     r[row] = &shifted<kNothing>;
-  for (const Row* row : {&op::copy(), &op::fill_from(), &op::overwrite_masked_fill(), &op::overwrite_put(),
-                         &op::overwrite_masked_scatter(), &op::overwrite_index_put()})
+  for (const Row* row :
+       {&op::copy(), &op::fill_(), &op::masked_fill_(), &op::put_(), &op::masked_scatter_(), &op::index_put_()})
     r[row] = &aligned;
   for (const Row* row : {&op::select(), &op::unbind(), &op::slice(), &op::split(), &op::diagonal(), &op::cat()})
     r[row] = &shifted<kDim>;
@@ -215,7 +209,7 @@ void reductions(Rules& r) {
                          &op::mode(),
                          &op::softmax(),
                          &op::log_softmax(),
-                         &op::safe_softmax(),
+                         &op::_safe_softmax(),
                          &op::softmax_backward(),
                          &op::log_softmax_backward()})
     r[row] = &shifted<kDim>;
@@ -227,8 +221,8 @@ void products(Rules& r) {
   r[&op::convolution()] = &batched_convolution;
   r[&op::convolution_backward_input()] = &batched_convolution_input;
   r[&op::convolution_backward_weight()] = &batched_convolution_weight;
-  r[&op::unfold_patches()] = r[&op::fold_patches()] = &folded<>;
-  for (const Row* row : {&op::fft_c2c(), &op::fft_r2c(), &op::fft_c2r()}) r[row] = &shifted<kDims>;
+  r[&op::im2col()] = r[&op::fold()] = &folded<>;
+  for (const Row* row : {&op::_fft_c2c(), &op::_fft_r2c(), &op::_fft_c2r()}) r[row] = &shifted<kDims>;
 }
 
 void indices(Rules& r) {

@@ -1,5 +1,5 @@
 // Which kernels a library has: all. One that only runs programs (CMake's NEURA_INFERENCE) has those that operations of
-// tables/inference_ops.def call, and no slopes; one that runs a single program (NEURA_WANTED) those that its own
+// tables/program_ops.def call, and no slopes; one that runs a single program (NEURA_WANTED) those that its own
 // operations call, and rows and conversions in its dtypes alone. The tables of kernels ask here, once for all entries.
 #pragma once
 #include "neura/core/dtype.h"
@@ -27,21 +27,26 @@ constexpr bool equal(const char* a, const char* b) {
   return *a == *b;
 }
 
-#ifdef NEURA_INFERENCE
-struct KernelCall {
-  const char *operation, *table, *entry;
+struct ProgramOperation {
+  const char* name;
+  struct Kernel {
+    const char *table, *entry;
+  } calls[8];
 };
-inline constexpr KernelCall kCalls[] = {
-#define NEURA_OPERATION(...)
-#define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
-#include "neura/tables/inference_ops.def"
+inline constexpr ProgramOperation kProgramOperations[] = {
+#define CALLS(table, entry) {#table, #entry},
+#define PROGRAM_OPERATION(operation, ...) {#operation, {__VA_ARGS__}},
 #ifdef NEURA_WANTED
-#define NEURA_CALLS(operation, table, entry) {#operation, #table, #entry},
-#include "neura/tables/small_ops.def"
+#define TRUSTED_OPERATION PROGRAM_OPERATION
 #endif
-#undef NEURA_OPERATION
+#include "neura/tables/program_ops.def"
 };
-#endif
+// May a program of any file call this operation? So says the table; the operation has an is_safe().
+constexpr bool is_program_operation(const char* name) {
+  for (const ProgramOperation& o : kProgramOperations)
+    if (equal(o.name, name)) return true;
+  return false;
+}
 
 #ifdef NEURA_WANTED
 inline constexpr const char* kOperations[] = {
@@ -90,8 +95,9 @@ constexpr bool conversion(DType from, DType to) {
 // Is this entry of <table>_kernels in the library?
 constexpr bool kernel([[maybe_unused]] const char* table, [[maybe_unused]] const char* entry) {
 #ifdef NEURA_INFERENCE
-  for (const KernelCall& c : kCalls)
-    if (equal(c.table, table) && equal(c.entry, entry) && operation(c.operation)) return true;
+  for (const ProgramOperation& o : kProgramOperations)
+    for (const auto& call : o.calls)
+      if (call.table && equal(call.table, table) && equal(call.entry, entry) && operation(o.name)) return true;
   return false;
 #else
   return true;

@@ -2,6 +2,8 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "neura/core/tensor.h"
 
@@ -23,5 +25,7 @@ std::string repr(const Tensor&, const PrintOptions& = get_printoptions(), const 
 // What PyTorch calls the node of an operation whose result has so many dimensions: mul is MulBackward0, matmul of
 // matrices MmBackward0, a leaf AccumulateGrad. Where PyTorch computes by other operations, that of its last one.
 std::string backward_name(const char* op, int rank);
+// The operations and other nodes whose names follow no rule.
+std::vector<std::string_view> nodes_with_own_names();
 
 }  // namespace neura

@@ -2,13 +2,18 @@
 #include <algorithm>
 
 #include "neura/graph/passes.h"
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
-#include "neura/op/registry.h"
 #include "neura/ops/create/copy.h"
+#include "neura/ops/nn/norm_common.h"
 #include "neura/ops/shape/strided.h"
+#include "neura/ops/spatial/conv_ops.h"
 
 namespace neura::graph {
 namespace {
+
+using Norm = BatchNormOperands::In;
+using Convolution = ConvolutionOp::In;
 
 // Writes a program anew, with calls between those it copies.
 class Writer {
@@ -85,37 +90,36 @@ class Folder {
   }
   // The convolution whose result it normalises, and that has no other reader.
   const Node* convolution_of(const Node& n) const {
-    if (std::string_view(n.row->name) != "batch_norm_inference" || n.writes() || uses_[n.out[1]] || uses_[n.out[2]])
+    if (n.row != &operations::batch_norm_inference() || n.writes() || uses_[n.out[1]] || uses_[n.out[2]])
       return nullptr;
-    const Spec& x = p_.values[n.in[0].id];
-    const Node* before = made_for_one(n.in[0].id);
-    if (!before || before->row != find_operation("convolution") || before->destination != Destination::fresh)
+    const Spec& x = p_.values[n.in[Norm::input].id];
+    const Node* before = made_for_one(n.in[Norm::input].id);
+    if (!before || before->row != &operations::convolution() || before->destination != Destination::fresh)
       return nullptr;
     if (x.rank < 2 || (x.dtype != DType::float32 && x.dtype != DType::float64)) return nullptr;
-    for (const Arg& a : {n.in[1], n.in[2], n.in[3], n.in[4], before->in[2]})
+    const Arg &mean = n.in[Norm::running_mean], &var = n.in[Norm::running_var];
+    for (const Arg& a : {n.in[Norm::weight], n.in[Norm::bias], mean, var, before->in[Convolution::bias]})
       if (a.kind != Arg::absent && !is_vector(a, x.shape[1], x.dtype)) return nullptr;
-    const Spec& w = p_.values[before->in[1].id];
-    const bool fits = n.in[3].is_value() && n.in[4].is_value() && w.contiguous && w.dtype == x.dtype;
+    const Spec& w = p_.values[before->in[Convolution::weight].id];
+    const bool fits = mean.is_value() && var.is_value() && w.contiguous && w.dtype == x.dtype;
     return fits ? before : nullptr;
   }
   void replace(const Node& n, const Node& convolution) {
     Writer& w = writer_;
-    const auto at = [&](std::size_t i) { return w.id(n.in[i].id); };
-    double eps = 0;
-    const Attributes attributes = Attributes::of(*n.row, n.op->get());
-    for (const Attributes::Field& f : attributes.fields())
-      if (f.name == "eps") eps = f.number;
-    const ValueId filter = w.id(convolution.in[1].id);
+    const auto at = [&](int operand) { return w.id(n.in[std::size_t(operand)].id); };
+    const double eps = Attributes::of(*n.row, n.op->get()).find("eps")->number;
+    const ValueId filter = w.id(convolution.in[Convolution::weight].id);
     Shape columns = Shape::filled(w.to.values[filter].rank, 1);
     columns[0] = w.to.values[filter].shape[0];
-    ValueId scale = w.row(rows::rsqrt, w.row(rows::add, at(4), Arg(Scalar(eps))));
-    if (n.in[1].is_value()) scale = w.row(rows::mul, scale, Arg(at(1)));
-    const Arg& bias = convolution.in[2];
-    ValueId shift = bias.is_value() ? w.row(rows::sub, w.id(bias.id), Arg(at(3))) : w.row(rows::neg, at(3));
+    ValueId scale = w.row(rows::rsqrt, w.row(rows::add, at(Norm::running_var), Arg(Scalar(eps))));
+    if (n.in[Norm::weight].is_value()) scale = w.row(rows::mul, scale, Arg(at(Norm::weight)));
+    const Arg& bias = convolution.in[Convolution::bias];
+    const ValueId mean = at(Norm::running_mean);
+    ValueId shift = bias.is_value() ? w.row(rows::sub, w.id(bias.id), Arg(mean)) : w.row(rows::neg, mean);
     shift = w.row(rows::mul, shift, Arg(scale));
-    if (n.in[2].is_value()) shift = w.row(rows::add, shift, Arg(at(2)));
+    if (n.in[Norm::bias].is_value()) shift = w.row(rows::add, shift, Arg(at(Norm::bias)));
     const ValueId scaled = w.row(rows::mul, filter, Arg(w.shaped(scale, columns)));
-    const ValueId x = w.id(convolution.in[0].id);
+    const ValueId x = w.id(convolution.in[Convolution::input].id);
     w.becomes(n.out[0], w.call(*convolution.row, convolution.op->get(), {Arg(x), Arg(scaled), Arg(shift)}));
   }
 

@@ -9,9 +9,9 @@ namespace neura::graph {
 Program parse(std::string_view text, const std::function<void(Program&)>& inspect);
 
 // Operations do not check their attributes: with a dimension that does not exist a kernel would access memory out of
-// bounds. So an untrusted program may only call operations whose attributes and operands are checked here as the public
-// functions check them: pointwise ones, views, and those of networks in evaluation mode. NotImplementedError names any
-// other operation; ValueError says which call is wrong. Call it before verify().
+// bounds. So an untrusted program may only call pointwise operations and those that have an is_safe()
+// (op/struct_row.h), which is asked here: views, and those of networks in evaluation mode. NotImplementedError names
+// any other operation; ValueError says which call is wrong. Call it before verify().
 void check_foreign(const Program&);
 bool is_checked(const Row&);  // an operation that such a program may call
 

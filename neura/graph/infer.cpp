@@ -19,16 +19,6 @@ class Abstract {
   Call call(const Node& n) {
     return {n.row, n.op->get(), operands_.data(), int(operands_.size()), nullptr, n.destination};
   }
-  std::vector<const Spec*> specs() const {
-    static const Spec none = [] {
-      Spec s;
-      s.rank = kAbsent;
-      return s;
-    }();
-    std::vector<const Spec*> all;
-    for (const Operand& o : operands_) all.push_back(o.is_tensor() ? &o.tensor->spec : &none);
-    return all;
-  }
 
  private:
   std::deque<TensorImpl> tensors_;
@@ -51,6 +41,17 @@ std::vector<ValueId> written_by(const Node& n) {
   return all;
 }
 
+std::vector<const Spec*> operand_specs(const Program& p, const Node& n) {
+  static const Spec none = [] {
+    Spec s;
+    s.rank = kAbsent;
+    return s;
+  }();
+  std::vector<const Spec*> all;
+  for (const Arg& a : n.in) all.push_back(a.is_value() ? &p.values[a.id] : &none);
+  return all;
+}
+
 Dtypes dtypes_of(const Program& p, const Node& n) {
   Abstract abstract(p, n);
   return neura::dtypes_of(abstract.call(n));
@@ -58,15 +59,13 @@ Dtypes dtypes_of(const Program& p, const Node& n) {
 
 std::vector<Spec> infer(const Program& p, const Node& n) {
   const Row& row = *n.row;
-  Abstract abstract(p, n);
-  const Call call = abstract.call(n);
   Spec spec[kMaxOutputs];
   if (row.kind == Row::pointwise) {
-    infer_pointwise(call, spec[0]);
+    infer_pointwise(Abstract(p, n).call(n), spec[0]);
   } else if (row.kind == Row::slope) {
-    spec[0] = infer_slope(call);
+    spec[0] = infer_slope(Abstract(p, n).call(n));
   } else {
-    row.infer(call.op, abstract.specs().data(), call.inputs, spec);
+    row.infer(n.op->get(), operand_specs(p, n).data(), int(n.in.size()), spec);
     if (row.kind == Row::view) spec[0].finish();
   }
   std::vector<Spec> all(spec, spec + row.outputs);

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "neura/graph/program_internal.h"
-#include "neura/op/registry.h"
+#include "neura/op/operations.h"
 
 namespace neura::graph {
 namespace {
@@ -41,10 +41,7 @@ Program kept(const Program& p, const std::vector<bool>& nodes) {
   return to;
 }
 
-bool checks_values(const Node& n) {
-  static const Row* const expect = find_operation("expect");
-  return n.row == expect;
-}
+bool checks_values(const Node& n) { return n.row == &operations::expect(); }
 
 Program without_dead(const Program& p, bool checks) {
   std::vector<bool> live(p.values.size()), nodes(p.nodes.size());

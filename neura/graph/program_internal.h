@@ -16,6 +16,8 @@ struct NoRecordScope {  // nothing is recorded while it lives
 std::string name_of(const Row&);
 std::string text_of(const Node&);               // without its results
 Dtypes dtypes_of(const Program&, const Node&);  // of a pointwise one
+// As an operation's infer gets them: kAbsent where there is no value.
+std::vector<const Spec*> operand_specs(const Program&, const Node&);
 // Runs p with the numbers of optimizers' steps from a device's memory: by node, operand 0 of those that have them.
 std::vector<Tensor> run(const Program&, std::span<const Tensor> inputs, std::span<const Tensor> steps);
 // The results of a node that writes nothing, from the tensors of all values.

@@ -2,7 +2,7 @@
 
 #include "neura/backend/transfer.h"
 #include "neura/core/extension.h"
-#include "neura/op/registry.h"
+#include "neura/op/operations.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/shape/strided.h"
 
@@ -250,7 +250,7 @@ void Tracer::copied(const TensorImpl* from, const Tensor& to) {
   const auto at = memory_.find(from->storage);
   if (at == memory_.end() || at->second.version != from->storage->version) return;  // a kernel's own
   Node n;
-  n.row = find_operation("to");
+  n.row = &operations::to();
   n.op = std::make_shared<OpMemory>(*n.row);
   Attributes::parse(std::string("dtype=") + name(to.dtype()) + ", keep_order=false").write_to(*n.row, n.op->get());
   n.in = {Arg(value_of(from))};

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "neura/graph/program.h"
+#include "neura/op/message.h"
 #include "neura/ops/shape/strided.h"
 
 namespace neura::graph {
@@ -98,9 +99,9 @@ class Verifier {
     const Spec* first = nullptr;
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
-      const std::string which = "operand " + std::to_string(i);
-      if (a.kind == Arg::absent) expect(row.may_be_absent(int(i)), "a value as " + which + ", got none");
-      if (a.kind == Arg::number) expect(row.kind == Row::pointwise, "a value as " + which + ", got a number");
+      const auto which = [&](const char* got) { return "a value as " + operand_name(row, int(i)) + ", got " + got; };
+      if (a.kind == Arg::absent && !row.may_be_absent(int(i))) expect(false, which("none"));
+      if (a.kind == Arg::number && row.kind != Row::pointwise) expect(false, which("a number"));
       if (!a.is_value()) continue;
       known(a.id);
       const Spec& s = p_.values[a.id];

@@ -7,6 +7,7 @@
 #include "neura/graph/program_internal.h"
 #include "neura/graph/trace.h"
 #include "neura/onnx/program_state.h"
+#include "neura/op/operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 
@@ -68,7 +69,7 @@ void check_alike(const std::vector<Program>& traces) {
 
 // A view of memory that the model owns is a tensor of its own, such as a parameter that shares a block with others.
 bool is_window(ProgramState& s, const graph::Node& n) {
-  if (std::string_view(n.row->name) != "as_strided" || n.in[0].id >= s.program().externals.size()) return false;
+  if (n.row != &operations::as_strided() || n.in[0].id >= s.program().externals.size()) return false;
   const External& e = s.program().externals[n.in[0].id];
   if (e.kind == External::input || s.traces.size() > 1) return false;
   const Spec& view = s.program().values[n.out[0]];

@@ -92,6 +92,7 @@ class RowCall {
   std::vector<Attributes> attributes_;  // by trace
 };
 
+// A table of its own: operations know no file format. A test finds a name that no operation has.
 struct RowWriter {
   const char* row;          // the operation of Neura
   void (*write)(RowCall&);  // a null one: `op` alone, of the operands in their common dtype

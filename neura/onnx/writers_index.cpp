@@ -1,18 +1,19 @@
 // Reading and writing at indices.
 #include "neura/backend/kernels/index.h"
 #include "neura/onnx/row_call.h"
+#include "neura/op/pointwise/rows.h"
 
 namespace neura::onnx {
 namespace {
 
 AttributeList axis(std::int64_t dim) { return {attribute("axis", dim)}; }
 
-bool is_call(const graph::Node* n, std::string_view row) { return n && n->row->name == row; }
+bool is_call(const graph::Node* n, const Row& row) { return n && n->row == &row; }
 // An index of which negative numbers were counted from the end: where(x < 0, x + size, x) is x, as ONNX counts so, too.
 std::string counted(RowCall& c, std::size_t i) {
-  if (!is_call(c.maker(i), "where")) return c.name(i);
+  if (!is_call(c.maker(i), rows::where)) return c.name(i);
   RowCall choice = c.made(i);
-  if (!is_call(choice.maker(0), "lt") || !is_call(choice.maker(1), "add") || !choice.node.in[2].is_value())
+  if (!is_call(choice.maker(0), rows::lt) || !is_call(choice.maker(1), rows::add) || !choice.node.in[2].is_value())
     return c.name(i);
   const graph::ValueId x = choice.node.in[2].id;
   const graph::Node &less = *choice.maker(0), &sum = *choice.maker(1);

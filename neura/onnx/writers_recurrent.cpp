@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "neura/onnx/row_call.h"
+#include "neura/op/operations.h"
+#include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::onnx {
@@ -36,14 +38,14 @@ Gates gates_of(RowCall& c, std::int64_t rows) {
   const DType d = c.out().dtype;
   const std::string none = c.has(4) ? c.name(4) : c.to.constant(zeros({rows}, {.dtype = d}));
   const graph::Node* by = c.maker(0);
-  if (!by || std::string_view(by->row->name) != "linear" || c.made(0).spec(0).rank != 2)
+  if (!by || by->row != &operations::linear() || c.made(0).spec(0).rank != 2)
     return {c.name(0), c.to.constant(eye(rows, {.dtype = d})), c.to.constant(zeros({rows}, {.dtype = d})), none,
             c.size(0, 1)};
   RowCall linear = c.made(0);
   Gates g{linear.name(0), linear.name(1), linear.has(2) ? linear.name(2) : c.to.constant(zeros({rows}, {.dtype = d})),
           none, linear.size(0, 1)};
   const graph::Node* sum = c.has(4) ? nullptr : linear.maker(2);  // of the two biases that torch's layers have
-  if (!sum || std::string_view(sum->row->name) != "add") return g;
+  if (!sum || sum->row != &rows::add) return g;
   RowCall both = linear.made(2);
   const auto is_bias = [&](std::size_t i) { return both.node.in[i].is_value() && both.spec(i).numel == rows; };
   if (is_bias(0) && is_bias(1)) g.bias = both.name(0), g.more = both.name(1);

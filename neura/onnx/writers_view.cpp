@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "neura/onnx/row_call.h"
+#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/reduce/reduce.h"
@@ -205,8 +206,8 @@ void write_sum_window(RowCall& c) {
 // The number that a tensor is filled with, if it is.
 std::optional<Scalar> filler(RowCall& c, std::size_t i) {
   const graph::Node* by = c.maker(i);
-  if (by && std::string_view("full zeros ones").find(by->row->name) != std::string_view::npos)
-    return c.made(i).scalar("value");
+  for (const Row* filled : {&operations::full(), &operations::zeros(), &operations::ones()})
+    if (by && by->row == filled) return c.made(i).scalar("value");
   const Tensor known = c.constant(i);
   if (!known || !known.numel()) return {};
   const Scalar first = known.reshape({-1}).select(0, 0).item();

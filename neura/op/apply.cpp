@@ -89,10 +89,10 @@ void announce_writes(const Call& call) {
     if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
     TensorImpl* t = call.in[i].tensor;
     if (recording && needs_gradient(t))
-      refuse<InplaceError>(call, "expected operand " + std::to_string(i) +
+      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
                                      ", which it writes, to need no gradient, got one that does; write under NoGrad");
     if (recording && t->inference)
-      refuse<InplaceError>(call, "expected operand " + std::to_string(i) +
+      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
                                      ", which it writes, to be made outside of inference mode, got one made inside; "
                                      "clone() it");
   }
@@ -212,7 +212,7 @@ Tensor make_lazy(const Call& call, const Spec& spec) {
 }
 
 [[gnu::cold, gnu::noinline, noreturn]] void refuse_absent(const Call& call, int i) {
-  refuse<ValueError>(call, "expected a tensor as operand " + std::to_string(i) + ", got an undefined one");
+  refuse<ValueError>(call, "expected a tensor as " + operand_name(*call.row, i) + ", got an undefined one");
 }
 
 void check_present(const Call& call) {

@@ -11,6 +11,10 @@ template <class E> [[gnu::cold, gnu::noinline, noreturn]] void refuse(const Call
   throw E(std::string(call.row->name) + ": " + text + " (" + describe(call) + ")");
 }
 
+// As errors call them: "weight"; "operand 1" where the operation does not name its operands (NEURA_OPERANDS).
+std::string operand_name(const Row&, int i);
+std::string result_name(const Row&, int i);
+
 // The name of the in-place form: fill_. Some rows are named so already.
 inline std::string in_place_name(const char* row) {
   const std::string name = row;

@@ -8,9 +8,9 @@
 namespace neura {
 namespace {
 
-std::string operand_name(const Call& call, int i) {
+std::string name_of(const Call& call, int i) {
   if (call.row->kind == Row::pointwise && !call.row->types.mask_first && call.inputs == 2) return i ? "other" : "input";
-  return call.inputs == 1 ? "input" : "operand " + std::to_string(i);
+  return call.inputs == 1 ? "input" : operand_name(*call.row, i);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void apply_extended(Call& call) {
     return !traced && e->take(call);
   };
   for (int i = 0; i < call.inputs; ++i)
-    if (call.in[i].is_tensor() && taken(call.in[i].tensor, [&] { return operand_name(call, i); })) return;
+    if (call.in[i].is_tensor() && taken(call.in[i].tensor, [&] { return name_of(call, i); })) return;
   if (call.destination != Destination::fresh && taken(call.out[0].impl(), [] { return "the destination"; })) return;
   if (traced)
     throw NotImplementedError(std::string("trace: expected dense tensors, got a ") + first->layout() +

@@ -1,10 +1,13 @@
 // What an operation says of itself: its name, which tensors its derivative needs, what it writes, whether it draws
 // random numbers. A struct operation states it in words:
 //
-//   static constexpr Operation op = operation("layer_norm")
-//                                       .optional(in(1, 2))
-//                                       .saves(0, in(0, 1), out(1, 2))   // for the gradient of operand 0
-//                                       .saves(1, in(0), out(1, 2));
+//   NEURA_OPERANDS(input, weight, bias)
+//   NEURA_RESULTS(y, mean, rstd)
+//   static constexpr Operation op =
+//       operation("layer_norm")
+//           .optional(in(In::weight, In::bias))
+//           .saves(In::input, in(In::input, In::weight), out(Out::mean, Out::rstd))   // for the gradient of the input
+//           .saves(In::weight, in(In::input), out(Out::mean, Out::rstd));
 #pragma once
 #include <cstdint>
 
@@ -21,6 +24,20 @@ struct ValueSet {  // operands (bits 0 to 7) and results (bits 8 to 11) of an op
 };
 template <class... I> constexpr ValueSet in(I... i) { return {std::uint16_t((0u | ... | (1u << i)))}; }
 template <class... I> constexpr ValueSet out(I... i) { return {std::uint16_t((0u | ... | (256u << i)))}; }
+
+// The names of an operation's operands in order, those of its public function's arguments: In::weight is a number, and
+// errors say "weight" (operand_name() in message.h). Of a list: what is single, then what each of its groups has.
+#define NEURA_OPERANDS(...)                            \
+  struct In {                                          \
+    enum : int { __VA_ARGS__, count };                 \
+    static constexpr const char* names = #__VA_ARGS__; \
+  };
+// The same of its results: Out::mean.
+#define NEURA_RESULTS(...)                             \
+  struct Out {                                         \
+    enum : int { __VA_ARGS__, count };                 \
+    static constexpr const char* names = #__VA_ARGS__; \
+  };
 
 enum class Precision : std::uint8_t {
   any,  // under autocast: operands keep their dtypes

@@ -39,10 +39,11 @@ const List* of_the_library() {
       if (row->slopes[i].exists) list->add(row->derivatives[i]);
 #define NEURA_OPERATION(identifier, ...) list->add(operations::identifier());
 #ifdef NEURA_WANTED
-#define WANTED_OPERATION(identifier) NEURA_OPERATION(identifier, )
+#define WANTED_OPERATION NEURA_OPERATION
 #include NEURA_WANTED
 #elif defined(NEURA_INFERENCE)
-#include "neura/tables/inference_ops.def"
+#define PROGRAM_OPERATION NEURA_OPERATION
+#include "neura/tables/program_ops.def"
 #else
 #include "neura/op/all_ops.def"
 #endif

@@ -4,6 +4,8 @@
 //
 //   NEURA_DEFINE_OPERATION(layer_norm, LayerNorm);   // outside of every namespace
 //
+// The name is the row's, and the struct has it in CamelCase: `Op` behind it where another type is called so (ViewOp). A
+// template that serves several rows has a name of its own (Full<Filled::zeros>).
 // A name without such a line does not link; a struct without one is found by tools/check_floors.py.
 #pragma once
 #include <span>
@@ -24,7 +26,10 @@ void register_operation(const Row&);
 }  // namespace neura
 
 // The type may have commas in it.
-#define NEURA_DEFINE_OPERATION(identifier, ...)                    \
-  namespace neura::operations {                                    \
-  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; } \
+#define NEURA_DEFINE_OPERATION(identifier, ...)                                                                      \
+  namespace neura::operations {                                                                                      \
+  static_assert(in_build::equal(#identifier, row_of<__VA_ARGS__>.name), "an operation is listed by its row's name"); \
+  static_assert(kOnlyPrograms || in_build::is_program_operation(#identifier) == kHasIsSafe<__VA_ARGS__>,             \
+                "an operation with an is_safe(), and no other, is a PROGRAM_OPERATION of tables/program_ops.def");   \
+  const Row& identifier() { return ::neura::row_of<__VA_ARGS__>; }                                                   \
   }

@@ -103,15 +103,19 @@ struct Row : Operation {
   bool (*accepts)(const void* op, const Backend&, const Spec* const* in, int n) = nullptr;
   // Computes the same results by other operations: where there is no kernel, and for derivatives of derivatives.
   void (*define)(const void* op, const Tensor* in, int n, Tensor* out) = nullptr;
-
   void (*gradient)(Gradient&) = nullptr;
   std::uint16_t op_bytes = 0;
+  std::int8_t addend_dim = -1;       // the result's dimension along which the addend lies; -1: it broadcasts
   void (*make)(void* to) = nullptr;  // with all attributes at their defaults
   void (*copy)(void* to, const void* from) = nullptr;
   void (*drop)(void*) = nullptr;
   void (*visit)(void* op, FieldVisitor&) = nullptr;  // its attributes; of a pointwise row: see `attributes`
   PhiloxState* (*numbers)(void* op) = nullptr;       // of an operation that draws: its field that `apply` reserves
   const AttributeLimits* limits = nullptr;           // of a pointwise row whose attributes are checked
+  // Of a call from a file that need not be ours: do attributes and operands keep infer and kernels within memory? Null:
+  // such files do not call the operation.
+  bool (*is_safe)(const void* op, const Spec* const* in, int n) = nullptr;
+  const char *operand_names = "", *result_names = "";  // "input, weight, bias"; empty: they have none
 
   std::uint16_t reads_of(int i) const { return slopes ? slopes[i].reads : i < kMaxInputs ? reads[i] : 0; }
   // The operand whose properties operand i has: those of a list repeat the first group's.

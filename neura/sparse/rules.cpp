@@ -100,7 +100,7 @@ Tensor truth(const Call& c) {
   const auto mask = unsigned(attribute(c, "dims")[0]);
   if ((mask && mask != (1u << t.dim()) - 1) || attribute(c, "keepdim")[0]) return {};
   const Tensor v = values_of(layout(t) == Layout::coo ? coalesce(t) : t);
-  const bool every = std::string_view(c.row->name) == "all";
+  const bool every = c.row == &operations::all();
   if (every && v.numel() < t.numel())
     return zeros({}, {.dtype = DType(attribute(c, "result")[0]), .device = t.device()});
   return every ? all(v) : any(v);
@@ -148,7 +148,7 @@ const Rules& all_rules() {
                   &rows::signbit,
                   &rows::_nan_to_num,
                   &rows::angle});
-    add(converted, {&operations::to_dtype()});
+    add(converted, {&operations::to()});
     add(moved, {&operations::to_device()});
     add(nothing, {&operations::zero()});
     add(copied, {&operations::copy()});

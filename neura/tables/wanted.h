@@ -2,7 +2,7 @@
 // this header first and end_wanted.h last; who includes it defines those of these macros that it reads.
 //
 //   WANTED_MODEL("net.neura")            the file, for errors
-//   WANTED_OPERATION(linear)             of inference_ops.def and small_ops.def
+//   WANTED_OPERATION(linear)             of program_ops.def
 //   WANTED_ROW(relu, bit(float32))       in what it is computed
 //   WANTED_DTYPE(float32)                of any value
 //   WANTED_CONVERSION(uint8, float32)    from, to; also one to itself

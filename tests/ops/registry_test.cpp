@@ -4,8 +4,11 @@
 #include <set>
 #include <thread>
 
-#include "neura/op/apply.h"
+#include "neura/core/print.h"
+#include "neura/op/message.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/ops/create/create.h"
+#include "neura/ops/product/matmul_ops.h"
 #include "tests/support/close.h"
 
 namespace neura::test {
@@ -34,6 +37,25 @@ TEST(Registry, HasEachOnceAndEachItsOwnName) {
     EXPECT_TRUE(names.insert(row->name).second) << row->name;
     EXPECT_EQ(find_operation(row->name), row) << row->name;
   }
+}
+TEST(Registry, NodesWithNamesOfTheirOwnAreOperations) {
+  const std::set<std::string_view> of_the_engine{"leaf", "copy_slices"};
+  for (const std::string_view name : nodes_with_own_names())
+    EXPECT_TRUE(find_operation(name) || of_the_engine.count(name)) << name;
+  EXPECT_EQ(backward_name("fill_", 1), "FillBackward3");  // fill_ by a tensor
+}
+TEST(Registry, ErrorsCallOperandsByTheirNames) {
+  const Row& norm = *find_operation("layer_norm");
+  EXPECT_EQ(operand_name(norm, 1), "weight");
+  EXPECT_EQ(result_name(norm, 2), "rstd");
+  EXPECT_EQ(operand_name(*find_operation("mul"), 1), "operand 1");  // which names none
+  const Row& step = *find_operation("adam_step");
+  EXPECT_EQ(operand_name(step, 0), "steps");
+  EXPECT_EQ(operand_name(step, 7), "grad 1");  // of the second parameter
+  EXPECT_EQ(error_of<ValueError>([] {
+              apply(LinearOp{}, ones({2, 3}), Tensor(), Operand());
+            }),
+            "linear: expected a tensor as weight, got an undefined one (float32 [2, 3], none, none)");
 }
 TEST(Registry, HasRowsSlopesStructsViewsAndLists) {
   for (const Row* row : all_rows()) EXPECT_EQ(find_operation(row->name), row) << row->name;

@@ -71,16 +71,6 @@ void execute_row(const Row& row, Device device, const Plan& plan, LineFn* fn, co
   throw_failure(backend_of(device).execute(device.index, plan, fn, attributes, row.attributes.count), row.name);
 }
 
-std::string describe(const Call& call) {
-  std::string s;
-  for (int i = 0; i < call.inputs; ++i) {
-    const Operand& o = call.in[i];
-    s += i ? ", " : "";
-    s += o.is_tensor() ? o.tensor->spec.str() : o.is_scalar() ? o.scalar.str() : "none";
-  }
-  return s;
-}
-
 DType promoted(const Call& call) {
   const Operand &first = call.in[first_operand(*call.row)], &last = call.in[call.inputs - 1];
   if (call.inputs < 3 && first.is_tensor() && last.is_tensor()) {  // two alike, or one

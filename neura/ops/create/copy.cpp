@@ -23,11 +23,12 @@
 namespace neura {
 namespace {
 
-struct Cast {  // and clone, to the same dtype
+struct To {  // and clone, to the same dtype
   static constexpr Operation op = operation("to").linear().copies();
   DType dtype;
   bool keep_order;  // of dimensions, where the tensor is dense
   NEURA_FIELDS(dtype, keep_order)
+  bool is_safe(const Spec&) const { return true; }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(dtype, x.sizes(), x.device);
     if (keep_order && !x.contiguous && x.dense()) std::copy(x.strides, x.strides + x.rank, y.strides), y.finish();
@@ -36,14 +37,14 @@ struct Cast {  // and clone, to the same dtype
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }  // fit_gradient casts back
 };
 
-struct Transfer {  // to another device; dimensions keep their order in memory
+struct ToDevice {  // to another device; dimensions keep their order in memory
   static constexpr Operation op = operation("to_device").linear().across();
   Device device;
   bool non_blocking;
   NEURA_FIELDS(device, non_blocking)
   void infer(const Spec& x, Spec& y) const {
     if (!is_meta(device)) check_values("to", x.device, x);  // before memory is asked for
-    Cast{x.dtype, true}.infer(x, y);
+    To{x.dtype, true}.infer(x, y);
     y.device = device;
   }
   void run(Context&, View x, View y) const { assign(y, x, non_blocking); }
@@ -53,20 +54,20 @@ struct Transfer {  // to another device; dimensions keep their order in memory
 struct LazyClone {
   static constexpr Operation op = operation("lazy_clone").lazy();
   NEURA_FIELDS()
-  void infer(const Spec& x, Spec& y) const { Cast{x.dtype, true}.infer(x, y); }
+  bool is_safe(const Spec&) const { return true; }
+  void infer(const Spec& x, Spec& y) const { To{x.dtype, true}.infer(x, y); }
   void gradient(Gradient& g) const { g.result[0] = g.g[0]; }
 };
 
 // self = source, converted and broadcast. The first of the two operands is only written.
-struct Copy {
-  static constexpr Operation op = operation("copy").direct().across().overwrites();
+struct CopyBase {
   bool non_blocking = false;
   NEURA_FIELDS(non_blocking)
   void infer(const Spec& self, const Spec& source, Spec& y) const {
-    check<ShapeError>(broadcast_shapes(op.name, self.sizes(), source.sizes()) == self.sizes(), [&] {
+    check<ShapeError>(broadcast_shapes("copy", self.sizes(), source.sizes()) == self.sizes(), [&] {
       return "copy: expected a source that broadcasts to " + self.str() + ", got " + source.str();
     });
-    if (!is_meta(self.device)) check_values(op.name, source.device, source);
+    if (!is_meta(self.device)) check_values("copy", source.device, source);
     y = Spec::dense(self.dtype, self.sizes(), self.device);
   }
   void run(Context&, View, View source, View y) const { assign(y, source, non_blocking); }
@@ -75,7 +76,11 @@ struct Copy {
     if (g.needs(1)) g.result[1] = to(g.g[0], g.meta[1]->device);
   }
 };
-struct FillFrom : Copy {
+struct Copy : CopyBase {
+  static constexpr Operation op = operation("copy").direct().across().overwrites();
+  bool is_safe(const Spec&, const Spec&) const { return true; }
+};
+struct FillFrom : CopyBase {
   static constexpr Operation op = operation("fill_").direct().across().overwrites();
 };
 
@@ -95,7 +100,7 @@ struct Zero : Fill {
 };
 
 constexpr const char* kOverwriters[] = {"masked_fill_", "put_", "masked_scatter_", "index_put_"};
-template <Overwriter by> struct OverwriteBy : Copy {
+template <Overwriter by> struct OverwriteBy : CopyBase {
   static constexpr Operation op = operation(kOverwriters[int(by)]).direct().across().overwrites();
 };
 constexpr const Row* kOverwriteRows[] = {
@@ -132,21 +137,21 @@ Tensor number_of(Scalar value, DType dtype, Device device) {
 
 void amp::join_cast(const Tensor& x, Tensor& y) {
   if (kOnlyPrograms) return;
-  const Cast op{y.dtype(), true};
+  const To op{y.dtype(), true};
   Operand in[] = {x};
-  const Call call{&row_of<Cast>, &op, in, 1, &y};
+  const Call call{&row_of<To>, &op, in, 1, &y};
   if (Ref<Record> r = kOnlyPrograms ? Ref<Record>() : begin_record(call)) finish_record(std::move(r), call);
 }
 
-Tensor clone(const Tensor& input) { return apply(Cast{input.dtype(), true}, input); }
+Tensor clone(const Tensor& input) { return apply(To{input.dtype(), true}, input); }
 Tensor lazy_clone(const Tensor& input) { return apply(LazyClone{}, input); }
 Tensor contiguous(const Tensor& input) {
-  return input.is_contiguous() ? input : apply(Cast{input.dtype(), false}, input);
+  return input.is_contiguous() ? input : apply(To{input.dtype(), false}, input);
 }
-Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(Cast{dtype, true}, input); }
+Tensor to(const Tensor& input, DType dtype) { return input.dtype() == dtype ? input : apply(To{dtype, true}, input); }
 Tensor to(const Tensor& input, Device device, bool non_blocking) {
   if (input.device() == device) return input;
-  return apply(Transfer{device, non_blocking}, input);
+  return apply(ToDevice{device, non_blocking}, input);
 }
 Tensor& copy_(Tensor& self, const Operand& source, bool non_blocking) {
   if (source.is_scalar()) return fill_(self, source);
@@ -241,14 +246,14 @@ Tensor& Tensor::zero_() { return neura::zero_(*this); }
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(to_dtype, Cast);
-NEURA_DEFINE_OPERATION(to_device, Transfer);
+NEURA_DEFINE_OPERATION(to, To);
+NEURA_DEFINE_OPERATION(to_device, ToDevice);
 NEURA_DEFINE_OPERATION(lazy_clone, LazyClone);
 NEURA_DEFINE_OPERATION(copy, Copy);
-NEURA_DEFINE_OPERATION(fill_from, FillFrom);
+NEURA_DEFINE_OPERATION(fill_, FillFrom);
 NEURA_DEFINE_OPERATION(fill, Fill);
 NEURA_DEFINE_OPERATION(zero, Zero);
-NEURA_DEFINE_OPERATION(overwrite_masked_fill, OverwriteBy<Overwriter::masked_fill>);
-NEURA_DEFINE_OPERATION(overwrite_put, OverwriteBy<Overwriter::put>);
-NEURA_DEFINE_OPERATION(overwrite_masked_scatter, OverwriteBy<Overwriter::masked_scatter>);
-NEURA_DEFINE_OPERATION(overwrite_index_put, OverwriteBy<Overwriter::index_put>);
+NEURA_DEFINE_OPERATION(masked_fill_, OverwriteBy<Overwriter::masked_fill>);
+NEURA_DEFINE_OPERATION(put_, OverwriteBy<Overwriter::put>);
+NEURA_DEFINE_OPERATION(masked_scatter_, OverwriteBy<Overwriter::masked_scatter>);
+NEURA_DEFINE_OPERATION(index_put_, OverwriteBy<Overwriter::index_put>);

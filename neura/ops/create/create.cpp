@@ -55,6 +55,10 @@ template <Filled by> struct Full {
   Spec spec;
   Scalar value;
   NEURA_FIELDS(spec, value)
+  bool is_safe() const {
+    const Shape strides(spec.strides, spec.rank);
+    return spec.offset == 0 && strides == calculate_strides(spec.sizes());
+  }
   void infer(Spec& y) const {
     check_storable(op.name, value, spec.dtype);
     y = spec;

@@ -51,6 +51,7 @@ struct Arange {
   DType dtype;
   Device device;
   NEURA_FIELDS(start, end, step, dtype, device)
+  bool is_safe() const { return bit(dtype) & dtypes::numbers; }
   void infer(Spec& y) const;
   void run(Context& c, View y) const {
     EvenlySpaced p;

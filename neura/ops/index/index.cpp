@@ -171,18 +171,19 @@ void WriteAttributes::write(Context& c, View x, View index, View source, View ou
 void WriteAttributes::gradient(Gradient& g) const {
   if (put.mode != ScatterReduce::add && put.mode != ScatterReduce::copy) return reduce_gradient(*this, g);
   if (put.mode == ScatterReduce::add && !put.include_self) return reduce_gradient(*this, g);
-  if (g.needs(0)) {
-    g.result[0] = g.g[0];
+  const Tensor &up = g.g[0], &index = g.input(In::index);
+  if (g.needs(In::input)) {
+    g.result[In::input] = up;
     if (put.mode == ScatterReduce::copy) {
-      const Tensor zero = value_like("put", g.g[0], 0);
-      const Tensor& index = g.input(1);
-      const Tensor source = grid ? expand(zero, index.shape()) : expanded(g.g[0], dim, index, zero);
-      g.result[0] = write_at(*this, g.g[0], index, source);
+      const Tensor zero = value_like("put", up, 0);
+      const Tensor source = grid ? expand(zero, index.shape()) : expanded(up, dim, index, zero);
+      g.result[In::input] = write_at(*this, up, index, source);
     }
   }
-  if (g.needs(2)) {
-    const Tensor part = grid ? apply(Gather{dim}, g.g[0], g.input(1)) : apply(IndexSelect{dim}, g.g[0], g.input(1));
-    g.result[2] = part.shape() == g.meta[2]->sizes() ? part : reshape(part, g.meta[2]->sizes());
+  if (g.needs(In::source)) {
+    const Tensor part = grid ? apply(Gather{dim}, up, index) : apply(IndexSelect{dim}, up, index);
+    const Shape sizes = g.meta[In::source]->sizes();
+    g.result[In::source] = part.shape() == sizes ? part : reshape(part, sizes);
   }
 }
 

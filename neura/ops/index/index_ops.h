@@ -2,18 +2,17 @@
 #pragma once
 #include "neura/backend/kernels/index.h"
 #include "neura/op/apply.h"
+#include "neura/op/safe.h"
 
 namespace neura {
-
-constexpr Operation index_write(const char* name, bool reduces) {
-  const ValueSet read = reduces ? in(0, 1, 2) | out(0) : in(1);
-  return operation(name).optional(in(0)).direct().saves(0, read).saves(2, read);
-}
 
 struct IndexSelect {
   static constexpr Operation op = operation("index_select").linear().saves(0, in(1));
   int dim;
   NEURA_FIELDS(dim)
+  bool is_safe(const Spec& x, const Spec& index) const {
+    return safe::contiguous(x, index) && safe::has_dim(x, dim) && index.dtype == DType::int64;
+  }
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->select(c, x, index, out, dim); }
   void gradient(Gradient&) const;
@@ -23,6 +22,9 @@ struct Gather {
   static constexpr Operation op = operation("gather").linear().saves(0, in(1));
   int dim;
   NEURA_FIELDS(dim)
+  bool is_safe(const Spec& x, const Spec& index) const {
+    return safe::contiguous(x, index) && safe::has_dim(x, dim) && index.dtype == DType::int64;
+  }
   void infer(const Spec& x, const Spec& index, Spec& out) const;
   void run(Context& c, View x, View index, View out) const { c.backend.index->gather(c, x, index, out, dim); }
   void gradient(Gradient&) const;
@@ -38,6 +40,11 @@ struct WriteAttributes {
   bool grid;
   Shape size;
   NEURA_FIELDS(dim, put, grid, size)
+  NEURA_OPERANDS(input, index, source)
+  static constexpr Operation operation_of(const char* name, bool reduces) {
+    const ValueSet read = reduces ? in(In::input, In::index, In::source) | out(0) : in(In::index);
+    return operation(name).optional(in(In::input)).direct().saves(In::input, read).saves(In::source, read);
+  }
   void check(const char* op, const Spec& x, const Spec& index, const Spec& source, Spec& out) const;
   void write(Context&, View x, View index, View source, View out) const;
   void gradient(Gradient&) const;
@@ -65,7 +72,7 @@ inline constexpr const char* kWriteNames[] = {NEURA_WRITES(WRITE)};
 
 template <Write w> struct IndexWrite : WriteAttributes {
   static constexpr Operation op =
-      index_write(kWriteNames[int(w)], w == Write::index_reduce || w == Write::scatter_reduce);
+      operation_of(kWriteNames[int(w)], w == Write::index_reduce || w == Write::scatter_reduce);
   void infer(const Spec& x, const Spec& index, const Spec& source, Spec& out) const {
     check(op.name, x, index, source, out);
   }

@@ -47,7 +47,8 @@ void extremum(const Reduction& r, const Tensor& g, Tensor& to_self, Tensor& to_s
 }  // namespace
 
 void reduce_gradient(const WriteAttributes& a, Gradient& g) {
-  const Reduction r{a, g.input(1), g.input(0), g.input(2), g.output()};
+  using In = WriteAttributes::In;
+  const Reduction r{a, g.input(In::index), g.input(In::input), g.input(In::source), g.output()};
   Tensor to_self, to_source;
   if (a.put.mode == ScatterReduce::prod) {
     prod(r, g.g[0], to_self, to_source);
@@ -61,9 +62,10 @@ void reduce_gradient(const WriteAttributes& a, Gradient& g) {
     }
     to_self = share, to_source = r.pick(share);
   }
-  if (g.needs(0)) g.result[0] = a.put.include_self ? to_self : r.cleared(to_self);
-  if (g.needs(2))
-    g.result[2] = to_source.shape() == g.meta[2]->sizes() ? to_source : reshape(to_source, g.meta[2]->sizes());
+  if (g.needs(In::input)) g.result[In::input] = a.put.include_self ? to_self : r.cleared(to_self);
+  if (!g.needs(In::source)) return;
+  const Shape sizes = g.meta[In::source]->sizes();
+  g.result[In::source] = to_source.shape() == sizes ? to_source : reshape(to_source, sizes);
 }
 
 }  // namespace neura

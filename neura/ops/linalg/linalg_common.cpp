@@ -9,7 +9,7 @@
 namespace neura::linalg {
 namespace {
 
-struct PivotOrder {
+struct LuUnpack {
   static constexpr Operation op = operation("lu_unpack");
   std::int64_t rows;
   NEURA_FIELDS(rows)
@@ -77,7 +77,7 @@ bool is_vector(const Tensor& A, const Tensor& B) {
   return true;
 }
 
-Tensor row_order(const Tensor& pivots, std::int64_t rows) { return apply(PivotOrder{rows}, contiguous(pivots)); }
+Tensor row_order(const Tensor& pivots, std::int64_t rows) { return apply(LuUnpack{rows}, contiguous(pivots)); }
 Tensor rows_in(const Tensor& x, const Tensor& order) {
   return gather(x, x.dim() - 2, expand(as_column(order), x.shape()));
 }
@@ -86,4 +86,4 @@ Tensor info_of(const Tensor& pivots) { return contiguous(select(pivots, -1, pivo
 
 }  // namespace neura::linalg
 
-NEURA_DEFINE_OPERATION(lu_unpack, linalg::PivotOrder);
+NEURA_DEFINE_OPERATION(lu_unpack, linalg::LuUnpack);

@@ -13,7 +13,7 @@ Spec pivots_of(const Spec& a) {
   return like(a, DType::int32, with_batch(batch_of(a), std::min(a.shape[a.rank - 2], a.shape[a.rank - 1]) + 1));
 }
 
-struct TriangularSolve {
+struct SolveTriangular {
   static constexpr Operation op = operation("solve_triangular").saves(0, in(0), out(0)).saves(1, in(0));
   bool upper, unit;
   NEURA_FIELDS(upper, unit)
@@ -76,7 +76,7 @@ struct Solve {
   }
 };
 
-struct Inverse {
+struct Inv {
   static constexpr Operation op = operation("inv").saves(0, out(0));
   NEURA_FIELDS()
   void infer(const Spec& a, Spec& inverse, Spec& info) const {
@@ -158,7 +158,7 @@ Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left,
   check_square(op, A), check_matrices(op, B, "B"), check_same_dtype(op, A, B), check_sides(op, A, B, left);
   if (!left) return mT(solve_triangular(mT(A), mT(B), !upper, true, unitriangular));
   const Shape batch = neura::broadcast_shapes(op, batch_of(A.spec()), batch_of(B.spec()));
-  return apply(TriangularSolve{upper, unitriangular}, contiguous(broadcast_batch(A, batch)),
+  return apply(SolveTriangular{upper, unitriangular}, contiguous(broadcast_batch(A, batch)),
                contiguous(broadcast_batch(B, batch)));
 }
 
@@ -192,7 +192,7 @@ Tensor solve(const Tensor& A, const Tensor& B, bool left) { return solve_ex(A, B
 InverseResult inv_ex(const Tensor& A, bool check_errors) {
   if (const amp::CastScope cast{amp::Name::linalg, A}) return inv_ex(cast(A), check_errors);
   check_square("inv", A);
-  const auto [inverse, info] = apply(Inverse{}, contiguous(A));
+  const auto [inverse, info] = apply(Inv{}, contiguous(A));
   if (check_errors) check_info("inv", info, "A to be invertible", "singular");
   return {inverse, info};
 }
@@ -268,8 +268,8 @@ Tensor logdet(const Tensor& A) {
 
 }  // namespace neura::linalg
 
-NEURA_DEFINE_OPERATION(solve_triangular, linalg::TriangularSolve);
+NEURA_DEFINE_OPERATION(solve_triangular, linalg::SolveTriangular);
 NEURA_DEFINE_OPERATION(lu_factor, linalg::LuFactor);
 NEURA_DEFINE_OPERATION(solve, linalg::Solve);
-NEURA_DEFINE_OPERATION(inv, linalg::Inverse);
+NEURA_DEFINE_OPERATION(inv, linalg::Inv);
 NEURA_DEFINE_OPERATION(det, linalg::Det);

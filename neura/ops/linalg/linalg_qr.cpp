@@ -69,7 +69,7 @@ struct Geqrf {
     c.backend.linalg->householder(c, a, reflectors, tau);
   }
 };
-struct Householder {
+struct HouseholderProduct {
   static constexpr Operation op = operation("householder_product");
   NEURA_FIELDS()
   void infer(const Spec& a, const Spec&, Spec& q) const { q = Spec::dense(a.dtype, a.sizes(), a.device); }
@@ -121,7 +121,7 @@ Tensor householder_product(const Tensor& A, const Tensor& tau) {
                       return "householder_product: expected tau [..., k] for A [..., m, n], k <= n, got A " +
                              A.spec().str() + " and tau " + tau.spec().str();
                     });
-  if (!recorded(A) && !recorded(tau)) return apply(Householder{}, contiguous(A), contiguous(tau));
+  if (!recorded(A) && !recorded(tau)) return apply(HouseholderProduct{}, contiguous(A), contiguous(tau));
   const Tensor first = eye(A.size(-2), A.size(-1), {.dtype = A.dtype(), .device = A.device()});
   return reflect(A, tau, expand(first, A.shape()));
 }
@@ -155,4 +155,4 @@ Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool l
 
 NEURA_DEFINE_OPERATION(qr, linalg::Qr);
 NEURA_DEFINE_OPERATION(geqrf, linalg::Geqrf);
-NEURA_DEFINE_OPERATION(householder_product, linalg::Householder);
+NEURA_DEFINE_OPERATION(householder_product, linalg::HouseholderProduct);

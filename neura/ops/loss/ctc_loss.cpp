@@ -83,6 +83,7 @@ Tensor gradient_of_scores(const Tensor& x, const Tensor& times, const Tensor& co
 }
 
 struct CtcLossBackward {
+  NEURA_OPERANDS(grad_output, log_probs, targets, input_lengths, target_lengths, loss, alpha)
   static constexpr Operation op = operation("ctc_loss_backward");
   std::int64_t blank;
   bool zero_infinity;
@@ -98,7 +99,12 @@ struct CtcLossBackward {
 
 // x [T, N, C], its classes side by side; the rest int64 and contiguous: targets [N, S], times and labels [N].
 struct CtcLoss {
-  static constexpr Operation op = operation("ctc_loss").saves(0, in(0, 1, 2, 3), out(0, 1));
+  NEURA_OPERANDS(log_probs, targets, input_lengths, target_lengths)
+  NEURA_RESULTS(loss, alpha)
+  static constexpr Operation op =
+      operation("ctc_loss")
+          .saves(In::log_probs, in(In::log_probs, In::targets, In::input_lengths, In::target_lengths),
+                 out(Out::loss, Out::alpha));
   std::int64_t blank;
   bool zero_infinity, recorded;  // alpha is needed: the call is recorded
   NEURA_FIELDS(blank, zero_infinity, recorded)
@@ -133,9 +139,10 @@ struct CtcLoss {
     c.backend.loss->ctc_loss(c, {x, targets, times, labels}, blank, loss, recorded ? alpha : View());
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0)) return;
-    g.result[0] = apply(CtcLossBackward{blank, zero_infinity}, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3),
-                        g.output(0), g.output(1));
+    if (!g.needs(In::log_probs)) return;
+    g.result[In::log_probs] =
+        apply(CtcLossBackward{blank, zero_infinity}, g.g[Out::loss], g.input(In::log_probs), g.input(In::targets),
+              g.input(In::input_lengths), g.input(In::target_lengths), g.output(Out::loss), g.output(Out::alpha));
   }
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& targets, const Tensor& times,
                                const Tensor& labels) const {

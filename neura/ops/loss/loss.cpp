@@ -69,7 +69,8 @@ Spec loss_spec(const Spec& x, const Spec& target, DType dtype, Reduction r) {
 }
 
 struct CrossEntropyBackward {
-  static constexpr Operation op = operation("cross_entropy_backward").optional(in(3));
+  NEURA_OPERANDS(grad_output, input, target, weight, stats)
+  static constexpr Operation op = operation("cross_entropy_backward").optional(in(In::weight));
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec&, const Spec& x, const Spec&, const Spec&, const Spec&, Spec& gx) const {
@@ -87,7 +88,11 @@ Tensor weight_of_target(const Tensor& target, const Tensor& valid, const Tensor&
 }
 
 struct CrossEntropy {
-  static constexpr Operation op = operation("cross_entropy").optional(in(2)).saves(0, in(0, 1, 2), out(1));
+  NEURA_OPERANDS(input, target, weight)
+  NEURA_RESULTS(loss, stats)
+  static constexpr Operation op = operation("cross_entropy")
+                                      .optional(in(In::weight))
+                                      .saves(In::input, in(In::input, In::target, In::weight), out(Out::stats));
   LossOptions o;
   bool wide = false;  // of scores in halves, the loss is float32, in which it is computed
   NEURA_FIELDS(o, wide)
@@ -101,8 +106,9 @@ struct CrossEntropy {
     c.backend.loss->cross_entropy(c, x, target, weight, o, loss, stats);
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0)) return;
-    g.result[0] = apply(CrossEntropyBackward{o}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2), g.output(1));
+    if (!g.needs(In::input)) return;
+    g.result[In::input] = apply(CrossEntropyBackward{o}, contiguous(g.g[Out::loss]), g.input(In::input),
+                                g.input(In::target), g.input(In::weight), g.output(Out::stats));
   }
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
     const int dim = class_dim(x.spec());
@@ -124,7 +130,9 @@ struct CrossEntropy {
 };
 
 struct NllLossBackward {
-  static constexpr Operation op = operation("nll_loss_backward").optional(in(2)).saves(0, in(1, 2));
+  NEURA_OPERANDS(grad_output, target, weight, total)
+  static constexpr Operation op =
+      operation("nll_loss_backward").optional(in(In::weight)).saves(In::grad_output, in(In::target, In::weight));
   LossOptions o;
   Shape sizes;
   DType dtype;
@@ -138,7 +146,12 @@ struct NllLossBackward {
   void gradient(Gradient& g) const;
 };
 struct NllLoss {
-  static constexpr Operation op = operation("nll_loss").optional(in(2)).saves(0, in(1, 2), out(1)).closed();
+  NEURA_OPERANDS(input, target, weight)
+  NEURA_RESULTS(loss, total)
+  static constexpr Operation op = operation("nll_loss")
+                                      .optional(in(In::weight))
+                                      .saves(In::input, in(In::target, In::weight), out(Out::total))
+                                      .closed();
   LossOptions o;
   NEURA_FIELDS(o)
   void infer(const Spec& x, const Spec& target, const Spec& weight, Spec& loss, Spec& total) const {
@@ -160,13 +173,15 @@ struct NllLoss {
     return {to(loss, x.dtype()), total};
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0)) return;
-    g.result[0] = apply(NllLossBackward{o, g.meta[0]->sizes(), g.meta[0]->dtype}, contiguous(g.g[0]), g.input(1),
-                        g.input(2), g.output(1));
+    if (!g.needs(In::input)) return;
+    const Meta& x = *g.meta[In::input];
+    g.result[In::input] = apply(NllLossBackward{o, x.sizes(), x.dtype}, contiguous(g.g[Out::loss]), g.input(In::target),
+                                g.input(In::weight), g.output(Out::total));
   }
 };
 void NllLossBackward::gradient(Gradient& g) const {  // linear in g: its derivative is the loss of the incoming gradient
-  if (g.needs(0)) g.result[0] = apply(NllLoss{o}, g.g[0], g.input(1), g.input(2))[0];
+  if (!g.needs(In::grad_output)) return;
+  g.result[In::grad_output] = apply(NllLoss{o}, g.g[0], g.input(In::target), g.input(In::weight))[NllLoss::Out::loss];
 }
 
 // Classes as the kernels take them.

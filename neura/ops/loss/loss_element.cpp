@@ -56,8 +56,10 @@ Tensor spread(const Tensor& g, const Tensor& x, Reduction reduction) {  // of th
   return reduction == Reduction::mean ? g / double(x.numel()) : g;
 }
 
-struct ElementLossBackward {
-  static constexpr Operation op = operation("loss_backward").saves(every_input, in(0, 1, 2));
+struct LossBackward {
+  NEURA_OPERANDS(grad_output, input, target)
+  static constexpr Operation op =
+      operation("loss_backward").saves(every_input, in(In::grad_output, In::input, In::target));
   ElementLoss kind;
   double parameter;
   Reduction reduction;
@@ -78,7 +80,8 @@ constexpr const char* kNames[] = {
 
 // Fused with its reduction. Operands of one floating dtype and shape, contiguous.
 template <ElementLoss kind> struct ElementLossOp {
-  static constexpr Operation op = operation(kNames[int(kind)]).saves(0, in(0, 1)).saves(1, in(0, 1)).closed();
+  NEURA_OPERANDS(input, target)
+  static constexpr Operation op = operation(kNames[int(kind)]).saves(every_input, in(In::input, In::target)).closed();
   double parameter;
   Reduction reduction;
   NEURA_FIELDS(parameter, reduction)
@@ -96,15 +99,15 @@ template <ElementLoss kind> struct ElementLossOp {
   }
   Tensor define(const Tensor& x, const Tensor& t) const { return reduced(value_of(kind, parameter, x, t), reduction); }
   void gradient(Gradient& g) const {
-    const Tensor &x = g.input(0), &t = g.input(1);
+    const Tensor &x = g.input(In::input), &t = g.input(In::target);
     constexpr bool of_difference = kind < ElementLoss::bce;  // then the target's gradient is the other's negative
-    if (g.needs(0) || (of_difference && g.needs(1))) {
-      const Tensor gx = apply(ElementLossBackward{kind, parameter, reduction}, contiguous(g.g[0]), x, t);
-      if (g.needs(0)) g.result[0] = gx;
-      if (of_difference && g.needs(1)) g.result[1] = -gx;
+    if (g.needs(In::input) || (of_difference && g.needs(In::target))) {
+      const Tensor gx = apply(LossBackward{kind, parameter, reduction}, contiguous(g.g[0]), x, t);
+      if (g.needs(In::input)) g.result[In::input] = gx;
+      if (of_difference && g.needs(In::target)) g.result[In::target] = -gx;
     }
-    if (!of_difference && g.needs(1))
-      g.result[1] = spread(g.g[0], x, reduction) * (kind == ElementLoss::bce ? log1p(-x) - log(x) : -x);
+    if (!of_difference && g.needs(In::target))
+      g.result[In::target] = spread(g.g[0], x, reduction) * (kind == ElementLoss::bce ? log1p(-x) - log(x) : -x);
   }
 };
 
@@ -313,7 +316,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(loss_backward, ElementLossBackward);
+NEURA_DEFINE_OPERATION(loss_backward, LossBackward);
 NEURA_DEFINE_OPERATION(mse_loss, ElementLossOp<ElementLoss::mse>);
 NEURA_DEFINE_OPERATION(l1_loss, ElementLossOp<ElementLoss::l1>);
 NEURA_DEFINE_OPERATION(smooth_l1_loss, ElementLossOp<ElementLoss::smooth_l1>);

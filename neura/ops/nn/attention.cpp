@@ -11,6 +11,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/nn/softmax.h"
@@ -141,8 +142,9 @@ Tensor compose(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
   return attend(q, k, v, shape.scale, o);
 }
 
-struct AttentionBackward {
-  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(4));
+struct ScaledDotProductAttentionBackward {
+  NEURA_OPERANDS(grad_output, query, key, value, attn_mask, output, sums)
+  static constexpr Operation op = operation("scaled_dot_product_attention_backward").optional(in(In::attn_mask));
   AttentionShape shape;
   NEURA_FIELDS(shape)
   void infer(const Spec&, const Spec& q, const Spec& k, const Spec& v, const Spec&, const Spec&, const Spec&, Spec& gq,
@@ -157,11 +159,24 @@ struct AttentionBackward {
   }
 };
 
+bool is_safe_mask(const Spec& mask, const Spec& q, const Spec& k) {
+  if (mask.rank > q.rank || !mask.numel || (mask.dtype != q.dtype && mask.dtype != accumulation(q.dtype))) return false;
+  for (int d = 1; d <= mask.rank; ++d) {
+    const std::int64_t size = mask.shape[mask.rank - d], full = d == 1 ? k.shape[k.rank - 2] : q.shape[q.rank - d];
+    if (size != 1 && size != full) return false;
+  }
+  return !mask.rank || mask.shape[mask.rank - 1] == 1 || mask.strides[mask.rank - 1] == 1;
+}
+
 // The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
 // AttentionUse::kept.
-struct Attention {
+struct ScaledDotProductAttention {
+  NEURA_OPERANDS(query, key, value, attn_mask)
+  NEURA_RESULTS(y, sums)
   static constexpr Operation op =
-      operation("scaled_dot_product_attention").optional(in(3)).saves(every_input, in(0, 1, 2, 3), out(0, 1));
+      operation("scaled_dot_product_attention")
+          .optional(in(In::attn_mask))
+          .saves(every_input, in(In::query, In::key, In::value, In::attn_mask), out(Out::y, Out::sums));
   AttentionShape shape;
   NEURA_FIELDS(shape)
   void infer(const Spec& q, const Spec& k, const Spec& v, const Spec&, Spec& y, Spec& sums) const {
@@ -170,6 +185,12 @@ struct Attention {
     sizes[q.rank - 1] = v.shape[v.rank - 1];
     y = Spec::dense(q.dtype, sizes, q.device);
     sums = Spec::dense(DType::float32, {q.shape, std::size_t(q.rank - 1)}, q.device);
+  }
+  bool is_safe(const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
+    if (q.rank < 2 || k.rank != q.rank || v.rank != q.rank || !q.numel || !k.numel || !v.numel) return false;
+    for (int d = 0; d + 2 < q.rank; ++d)
+      if (k.shape[d] != q.shape[d] || v.shape[d] != q.shape[d]) return false;
+    return !safe::is_given(mask) || is_safe_mask(mask, q, k);
   }
   bool accepts(const Backend& b, const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
     return b.softmax->attends(q, k, v, mask.rank != kAbsent, shape) != AttentionUse::composed;
@@ -182,16 +203,16 @@ struct Attention {
     return {compose(q, k, v, shape, {.attn_mask = mask, .is_causal = shape.causal}), Tensor()};
   }
   void gradient(Gradient& g) const {
-    auto r = apply(AttentionBackward{shape}, g.g[0], g.input(0), g.input(1), g.input(2), g.input(3), g.output(0),
-                   g.output(1));
-    for (int i = 0; i < 3; ++i) g.result[i] = r[std::size_t(i)];
+    auto r = apply(ScaledDotProductAttentionBackward{shape}, g.g[Out::y], g.input(In::query), g.input(In::key),
+                   g.input(In::value), g.input(In::attn_mask), g.output(Out::y), g.output(Out::sums));
+    for (const int i : {In::query, In::key, In::value}) g.result[i] = r[std::size_t(i)];
   }
 };
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
                     const AttentionOptions& o) {
   if (!lies_alike(q, k, v, o)) return compose(q, k, v, shape, o);
-  return std::move(apply(Attention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
+  return std::move(apply(ScaledDotProductAttention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
 }
 
 }  // namespace
@@ -217,5 +238,5 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(scaled_dot_product_attention_backward, AttentionBackward);
-NEURA_DEFINE_OPERATION(scaled_dot_product_attention, Attention);
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention_backward, ScaledDotProductAttentionBackward);
+NEURA_DEFINE_OPERATION(scaled_dot_product_attention, ScaledDotProductAttention);

@@ -7,6 +7,7 @@
 #include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/expect.h"
@@ -27,6 +28,7 @@ struct Embedding {
   std::int64_t padding_idx;  // -1: none
   bool by_frequency;
   NEURA_FIELDS(padding_idx, by_frequency)
+  bool is_safe(const Spec& indices, const Spec& weight) const { return safe::contiguous(indices, weight); }
   void infer(const Spec& indices, const Spec& weight, Spec& y) const {
     check_numbers(op.name, indices);
     check<ShapeError>(weight.rank == 2,

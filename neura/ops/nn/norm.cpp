@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
 
@@ -24,9 +25,19 @@ Spec statistics(const Spec& x, int first) {  // leading sizes, then ones
   return Spec::dense(accumulation(x.dtype), sizes, x.device);
 }
 
+// A contiguous x, and the parameters have its sizes from `first` on.
+bool is_safe_row_norm(int first, const Spec& x, std::initializer_list<const Spec*> parameters) {
+  if (!safe::contiguous(x) || !safe::is_between(first, 0, x.rank - 1)) return false;
+  const Shape row(x.shape + first, std::size_t(x.rank - first));
+  for (const Spec* p : parameters)
+    if (safe::is_given(*p) && (!p->contiguous || p->sizes() != row)) return false;
+  return true;
+}
+
 template <bool centred> struct RowNormBackward {
-  static constexpr Operation op =
-      operation(centred ? "layer_norm_backward" : "rms_norm_backward").optional(centred ? in(4) : in(2, 4));
+  using In = RowNormBackwardOperands::In;
+  static constexpr Operation op = operation(centred ? "layer_norm_backward" : "rms_norm_backward")
+                                      .optional(centred ? in(In::weight) : in(In::mean, In::weight));
   int first;
   bool needs_x, needs_w, needs_b;
   DType parameter;
@@ -45,11 +56,16 @@ template <bool centred> struct RowNormBackward {
 };
 
 struct LayerNorm {
-  static constexpr Operation op =
-      operation("layer_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
+  using In = NormOperands::In;
+  NEURA_RESULTS(y, mean, rstd)
+  static constexpr Operation op = operation("layer_norm")
+                                      .optional(in(In::weight, In::bias))
+                                      .saves(In::input, in(In::input, In::weight), out(Out::mean, Out::rstd))
+                                      .saves(In::weight, in(In::input), out(Out::mean, Out::rstd));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b) const { return is_safe_row_norm(first, x, {&w, &b}); }
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& rstd) const {
     check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -65,25 +81,31 @@ struct LayerNorm {
     return {scaled(d * rstd, w, b, x.dtype()), mean(wide, dims, true), rstd};
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0) && !g.needs(1)) {
-      g.result[2] = sum_leading(g.g[0], first);
+    if (!g.needs(In::input) && !g.needs(In::weight)) {
+      g.result[In::bias] = sum_leading(g.g[Out::y], first);
       return;
     }
-    const Tensor& x = g.input(0);
-    const RowNormBackward<true> backward{first, g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
-    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), g.output(1), g.output(2),
-                   g.needs(0) ? g.input(1) : Tensor());
-    for (int i = 0; i < 3; ++i)
+    const Tensor& x = g.input(In::input);
+    const RowNormBackward<true> backward{first, g.needs(In::input), g.needs(In::weight), g.needs(In::bias),
+                                         parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[Out::y], first), laid_out(x, first), g.output(Out::mean), g.output(Out::rstd),
+                   g.needs(In::input) ? g.input(In::weight) : Tensor());
+    for (int i = 0; i < In::count; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
   }
 };
 
 struct RmsNorm {
-  static constexpr Operation op =
-      operation("rms_norm").optional(in(1)).saves(0, in(0, 1), out(1)).saves(1, in(0), out(1));
+  NEURA_OPERANDS(input, weight)
+  NEURA_RESULTS(y, rstd)
+  static constexpr Operation op = operation("rms_norm")
+                                      .optional(in(In::weight))
+                                      .saves(In::input, in(In::input, In::weight), out(Out::rstd))
+                                      .saves(In::weight, in(In::input), out(Out::rstd));
   int first;
   double eps;
   NEURA_FIELDS(first, eps)
+  bool is_safe(const Spec& x, const Spec& w) const { return is_safe_row_norm(first, x, {&w}); }
   void infer(const Spec& x, const Spec& w, Spec& y, Spec& rstd) const {
     check_norm_dtypes(op.name, x, w, absent());
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -98,11 +120,12 @@ struct RmsNorm {
     return {scaled(wide * rstd, w, {}, x.dtype()), rstd};
   }
   void gradient(Gradient& g) const {
-    const Tensor& x = g.input(0);
-    const RowNormBackward<false> backward{first, g.needs(0), g.needs(1), false, parameter_dtype(g, x.dtype())};
-    auto r = apply(backward, laid_out(g.g[0], first), laid_out(x, first), Operand(), g.output(1),
-                   g.needs(0) ? g.input(1) : Tensor());
-    for (int i = 0; i < 2; ++i)
+    const Tensor& x = g.input(In::input);
+    const RowNormBackward<false> backward{first, g.needs(In::input), g.needs(In::weight), false,
+                                          parameter_dtype(g, x.dtype())};
+    auto r = apply(backward, laid_out(g.g[Out::y], first), laid_out(x, first), Operand(), g.output(Out::rstd),
+                   g.needs(In::input) ? g.input(In::weight) : Tensor());
+    for (int i = 0; i < In::count; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
   }
 };

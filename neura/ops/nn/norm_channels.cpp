@@ -1,5 +1,6 @@
 // group_norm, batch_norm and instance_norm.
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/nn/norm.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
@@ -44,6 +45,14 @@ Tensor of_channels(const Tensor& t, const Tensor& x) {
   return reshape(t, s);
 }
 
+// A contiguous x [N, C, …], and one value of each parameter for each channel.
+bool is_safe_channel_norm(const Spec& x, std::initializer_list<const Spec*> parameters) {
+  if (!safe::contiguous(x) || x.rank < 2) return false;
+  for (const Spec* p : parameters)
+    if (!safe::contiguous(*p) || !safe::absent_or_vector(*p, x.shape[1])) return false;
+  return true;
+}
+
 struct ChannelGradients {  // which are wanted, and what comes out
   bool x, w, b;
   DType parameter;
@@ -54,14 +63,26 @@ struct ChannelGradients {  // which are wanted, and what comes out
     gb = Spec::dense(parameter, Shape{b ? in.shape[1] : 0}, in.device);
   }
 };
+ChannelGradients wanted_of(const Gradient& g) {
+  using In = NormOperands::In;
+  return {g.needs(In::input), g.needs(In::weight), g.needs(In::bias), parameter_dtype(g, g.input(In::input).dtype())};
+}
+// True if nothing but the bias needs a gradient: it is then a sum.
+bool sums_for_bias(Gradient& g) {
+  using In = NormOperands::In;
+  if (g.needs(In::input) || g.needs(In::weight)) return false;
+  g.result[In::bias] = sum(g.g[0], all_but_channels(g.g[0].dim()));
+  return true;
+}
 template <class Op, class... In> void fused_gradients(Gradient& g, const Op& op, const In&... in) {
   auto r = apply(op, in...);
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < NormOperands::In::count; ++i)
     if (g.needs(i)) g.result[i] = r[std::size_t(i)];
 }
 
 struct GroupNormBackward {
-  static constexpr Operation op = operation("group_norm_backward").optional(in(4));
+  using In = NormBackwardOperands::In;
+  static constexpr Operation op = operation("group_norm_backward").optional(in(In::weight));
   double eps;
   ChannelGradients wanted;
   NEURA_FIELDS(eps, wanted)
@@ -74,11 +95,18 @@ struct GroupNormBackward {
   }
 };
 struct GroupNorm {
-  static constexpr Operation op =
-      operation("group_norm").optional(in(1, 2)).saves(0, in(0, 1), out(1, 2)).saves(1, in(0), out(1, 2));
+  using In = NormOperands::In;
+  NEURA_RESULTS(y, mean, var)
+  static constexpr Operation op = operation("group_norm")
+                                      .optional(in(In::weight, In::bias))
+                                      .saves(In::input, in(In::input, In::weight), out(Out::mean, Out::var))
+                                      .saves(In::weight, in(In::input), out(Out::mean, Out::var));
   int groups;
   double eps;
   NEURA_FIELDS(groups, eps)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b) const {
+    return is_safe_channel_norm(x, {&w, &b}) && groups >= 1 && x.shape[1] % groups == 0;
+  }
   void infer(const Spec& x, const Spec& w, const Spec& b, Spec& y, Spec& mean, Spec& var) const {
     check_norm_dtypes(op.name, x, w, b);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -88,13 +116,10 @@ struct GroupNorm {
     if (x.numel()) c.backend.norm->group_norm(c, x, w, b, groups, eps, y, mean, var);
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0) && !g.needs(1)) {
-      g.result[2] = sum(g.g[0], all_but_channels(g.g[0].dim()));
-      return;
-    }
-    const Tensor &x = g.input(0), w = g.needs(0) ? g.input(1) : Tensor();
-    fused_gradients(g, GroupNormBackward{eps, {g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())}},
-                    contiguous(g.g[0]), x, g.output(1), g.output(2), w);
+    if (sums_for_bias(g)) return;
+    const Tensor &x = g.input(In::input), w = g.needs(In::input) ? g.input(In::weight) : Tensor();
+    fused_gradients(g, GroupNormBackward{eps, wanted_of(g)}, contiguous(g.g[Out::y]), x, g.output(Out::mean),
+                    g.output(Out::var), w);
   }
   std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b) const {
     const Shape sizes = x.shape(), statistics{sizes[0], groups};
@@ -107,7 +132,8 @@ struct GroupNorm {
 };
 
 struct BatchNormBackward {
-  static constexpr Operation op = operation("batch_norm_backward").optional(in(4));
+  using In = NormBackwardOperands::In;
+  static constexpr Operation op = operation("batch_norm_backward").optional(in(In::weight));
   bool training;
   double eps;
   ChannelGradients wanted;
@@ -120,18 +146,29 @@ struct BatchNormBackward {
                                         wanted.w ? gw : View(), wanted.b ? gb : View());
   }
 };
-// Operands 3 and 4: the running statistics. In training, those that the kernel is to move, if any.
+// In training, the running statistics are those that the kernel is to move, if any.
 template <bool training> struct BatchNorm {
-  static constexpr Operation op =
-      training ? operation("batch_norm")
-                     .optional(in(1, 2, 3, 4))
-                     .writes(in(3, 4))
-                     .saves(0, in(0, 1), out(1, 2))
-                     .saves(1, in(0), out(1, 2))
-               : operation("batch_norm_inference").optional(in(1, 2)).saves(0, in(0, 1, 3, 4)).saves(1, in(0, 3, 4));
+  using In = BatchNormOperands::In;
+  NEURA_RESULTS(y, mean, var)
+  static constexpr ValueSet running = in(In::running_mean, In::running_var), seen = out(Out::mean, Out::var);
+  static constexpr Operation op = training ? operation("batch_norm")
+                                                 .optional(in(In::weight, In::bias) | running)
+                                                 .writes(running)
+                                                 .saves(In::input, in(In::input, In::weight), seen)
+                                                 .saves(In::weight, in(In::input), seen)
+                                           : operation("batch_norm_inference")
+                                                 .optional(in(In::weight, In::bias))
+                                                 .saves(In::input, in(In::input, In::weight), running)
+                                                 .saves(In::weight, in(In::input), running);
   double eps;
   double momentum = 0;
   NEURA_FIELDS(eps, momentum)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& b, const Spec& running_mean, const Spec& running_var) const
+      requires(!training) {
+    return is_safe_channel_norm(x, {&w, &b, &running_mean, &running_var}) && is_floating(running_mean.dtype) &&
+           running_mean.dtype == running_var.dtype &&
+           (running_mean.dtype == x.dtype || running_mean.dtype == accumulation(x.dtype));
+  }
   void infer(const Spec& x, const Spec& w, const Spec& b, const Spec&, const Spec&, Spec& y, Spec& mean,
              Spec& var) const {
     check_norm_dtypes("batch_norm", x, w, b);
@@ -144,14 +181,11 @@ template <bool training> struct BatchNorm {
     else c.backend.norm->batch_norm(c, x, w, b, false, eps, y, running_mean, running_var, {});
   }
   void gradient(Gradient& g) const {
-    if (!g.needs(0) && !g.needs(1)) {
-      g.result[2] = sum(g.g[0], all_but_channels(g.g[0].dim()));
-      return;
-    }
-    const Tensor &x = g.input(0), w = g.needs(0) ? g.input(1) : Tensor();
-    const ChannelGradients wanted{g.needs(0), g.needs(1), g.needs(2), parameter_dtype(g, x.dtype())};
-    fused_gradients(g, BatchNormBackward{training, eps, wanted}, contiguous(g.g[0]), x,
-                    training ? g.output(1) : g.input(3), training ? g.output(2) : g.input(4), w);
+    if (sums_for_bias(g)) return;
+    const Tensor &x = g.input(In::input), w = g.needs(In::input) ? g.input(In::weight) : Tensor();
+    fused_gradients(g, BatchNormBackward{training, eps, wanted_of(g)}, contiguous(g.g[Out::y]), x,
+                    training ? g.output(Out::mean) : g.input(In::running_mean),
+                    training ? g.output(Out::var) : g.input(In::running_var), w);
   }
   // The results alone, without an update of the running statistics.
   std::array<Tensor, 3> define(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& running_mean,

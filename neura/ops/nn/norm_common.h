@@ -24,9 +24,22 @@ inline Tensor laid_out(const Tensor& x, int first) {
   return first >= x.dim() - 1 || x.is_contiguous() ? x : contiguous(x);
 }
 
+struct NormOperands {  // the first ones of all normalisations
+  NEURA_OPERANDS(input, weight, bias)
+};
+struct BatchNormOperands {
+  NEURA_OPERANDS(input, weight, bias, running_mean, running_var)
+};
+struct RowNormBackwardOperands {
+  NEURA_OPERANDS(grad_output, input, mean, rstd, weight)
+};
+struct NormBackwardOperands {  // of group_norm and batch_norm
+  NEURA_OPERANDS(grad_output, input, mean, var, weight)
+};
+
 // The dtype of weight or bias, whichever needs a gradient; else `otherwise`.
 inline DType parameter_dtype(const Gradient& g, DType otherwise) {
-  for (int i = 1; i < 3; ++i)
+  for (const int i : {NormOperands::In::weight, NormOperands::In::bias})
     if (g.needs(i) && g.meta[i]) return g.meta[i]->dtype;
   return otherwise;
 }

@@ -3,6 +3,7 @@
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/product/matmul.h"
 #include "neura/ops/reduce/reduce.h"
@@ -18,7 +19,9 @@ RecurrentShape kernel_form(const Direction& d) {
 std::int64_t states_of(const Direction& d) { return d.cell == RecurrentCell::lstm ? 2 : 1; }
 
 struct RecurrentLayerBackward {
-  static constexpr Operation op = operation("recurrent_layer_backward").optional(in(0, 1, 3));
+  NEURA_OPERANDS(grad_y, grad_last, h, cell, weight, y, kept)
+  static constexpr Operation op =
+      operation("recurrent_layer_backward").optional(in(In::grad_y, In::grad_last, In::cell));
   Direction way;
   NEURA_FIELDS(way)
   void infer(const Spec&, const Spec&, const Spec& h, const Spec&, const Spec& w, const Spec& y, const Spec&, Spec& gx,
@@ -65,12 +68,17 @@ Tensor states_before(const Direction& way, const Tensor& h, const Tensor& y) {
 }
 
 struct RecurrentLayer {
-  // The kernel's gradient reads neither x nor b; the definition's does.
+  NEURA_OPERANDS(input, h, cell, weight, bias)
+  NEURA_RESULTS(y, last, kept)
+  // The kernel's gradient reads neither input nor bias; the definition's does.
   static constexpr Operation op =
-      operation("recurrent_layer").optional(in(2, 4)).saves(every_input, in(0, 1, 2, 3, 4), out(0, 2));
+      operation("recurrent_layer")
+          .optional(in(In::cell, In::bias))
+          .saves(every_input, in(In::input, In::h, In::cell, In::weight, In::bias), out(Out::y, Out::kept));
   Direction way;
   bool training;
   NEURA_FIELDS(way, training)
+  bool is_safe(const Spec& x, const Spec& h, const Spec& cell, const Spec& w, const Spec& b) const;
   void infer(const Spec& x, const Spec& h, const Spec&, const Spec&, const Spec&, Spec& y, Spec& last,
              Spec& kept) const {
     y = Spec::dense(x.dtype, Shape{x.shape[0], h.shape[1]}, x.device);
@@ -94,17 +102,42 @@ struct RecurrentLayer {
     return {r.y, r.c ? stack({r.h, r.c}) : unsqueeze(r.h, 0), Tensor()};
   }
   void gradient(Gradient& g) const {
-    const Tensor gy = g.g[0] ? contiguous(g.g[0]) : Tensor(), glast = g.g[1] ? contiguous(g.g[1]) : Tensor();
+    const auto incoming = [&](int result) { return g.g[result] ? contiguous(g.g[result]) : Tensor(); };
     const auto [gx, gh, gfirst] =
-        apply(RecurrentLayerBackward{way}, gy, glast, g.input(1), g.input(2), g.input(3), g.output(0), g.output(2));
+        apply(RecurrentLayerBackward{way}, incoming(Out::y), incoming(Out::last), g.input(In::h), g.input(In::cell),
+              g.input(In::weight), g.output(Out::y), g.output(Out::kept));
     const Tensor& gates = way.cell == RecurrentCell::gru ? gh : gx;
-    if (g.needs(0)) g.result[0] = gx;
-    if (g.needs(1)) g.result[1] = select(gfirst, 0, 0);
-    if (g.needs(2)) g.result[2] = select(gfirst, 0, 1);
-    if (g.needs(3)) g.result[3] = matmul(gates.t(), states_before(way, g.input(1), g.output(0)));
-    if (g.needs(4)) g.result[4] = sum(gates, {0});
+    if (g.needs(In::input)) g.result[In::input] = gx;
+    if (g.needs(In::h)) g.result[In::h] = select(gfirst, 0, 0);
+    if (g.needs(In::cell)) g.result[In::cell] = select(gfirst, 0, 1);
+    if (g.needs(In::weight))
+      g.result[In::weight] = matmul(gates.t(), states_before(way, g.input(In::h), g.output(Out::y)));
+    if (g.needs(In::bias)) g.result[In::bias] = sum(gates, {0});
   }
 };
+
+// The sizes say of each time how many rows of x are its own, and no more than those of the time before.
+bool RecurrentLayer::is_safe(const Spec& x, const Spec& h, const Spec& cell, const Spec& w, const Spec& b) const {
+  if (way.cell > RecurrentCell::lstm || !safe::contiguous(x, h, cell, w, b) || !safe::one_dtype(x, h, cell, w, b))
+    return false;
+  if (x.rank != 2 || h.rank != 2 || w.rank != 2 || !is_floating(x.dtype) || !safe::is_between(way.times, 1, x.shape[0]))
+    return false;
+  const std::int64_t batch = h.shape[0], hidden = h.shape[1];
+  if (batch < 1 || !safe::is_between(hidden, 1, safe::kMost)) return false;
+  const std::int64_t width = gates_of(way.cell) * hidden;
+  if (w.shape[0] != width || w.shape[1] != hidden || x.shape[1] != width || !safe::absent_or_vector(b, width))
+    return false;
+  const bool has_cell = safe::is_given(cell);
+  if (has_cell != (way.cell == RecurrentCell::lstm) || (has_cell && !cell.same_shape(h))) return false;
+  if (safe::is_given(b) && way.cell != RecurrentCell::gru) return false;
+  if (way.sizes.empty()) return x.shape[0] % way.times == 0 && x.shape[0] / way.times == batch;
+  std::int64_t rows = 0, before = batch;
+  for (const std::int64_t n : way.sizes) {
+    if (!safe::is_between(n, 1, before)) return false;
+    before = n, rows += n;
+  }
+  return std::int64_t(way.sizes.size()) == way.times && rows == x.shape[0] && way.sizes[0] == batch;
+}
 
 }  // namespace
 
@@ -114,10 +147,11 @@ StepResults recurrence(const Direction& way, const Tensor& x, const Tensor& h, c
   for (const Tensor* t : {&x, &h, &c, &w, &b})
     training |= !(state.active & (kNoGrad | kInference)) && *t && t->requires_grad();
   const auto whole = [](const Tensor& t) { return t ? contiguous(t) : t; };
-  auto r = apply(RecurrentLayer{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
+  auto [y, last, kept] =
+      apply(RecurrentLayer{way, training}, contiguous(x), contiguous(h), whole(c), contiguous(w), whole(b));
   // The gradient reads y. A lazy clone lets the caller write y in place, as where the cpu composes the steps.
-  if (training && r[2] && x.device().is_cpu()) r[0] = lazy_clone(r[0]);
-  return {r[0], select(r[1], 0, 0), c ? select(r[1], 0, 1) : Tensor()};
+  if (training && kept && x.device().is_cpu()) y = lazy_clone(y);
+  return {y, select(last, 0, 0), c ? select(last, 0, 1) : Tensor()};
 }
 
 }  // namespace neura

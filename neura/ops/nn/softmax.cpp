@@ -8,6 +8,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/reduce/reduce.h"
 
@@ -28,6 +29,7 @@ template <SoftmaxKind kind> struct Softmax {
                                       .saves(0, out(0));
   int dim;
   NEURA_FIELDS(dim)
+  bool is_safe(const Spec& x) const { return safe::contiguous(x) && safe::has_dim(x, dim); }
   void infer(const Spec& x, Spec& y) const {
     check_floating(op.name, x);
     y = Spec::dense(x.dtype, x.sizes(), x.device);
@@ -113,6 +115,6 @@ Tensor log_softmax_backward(const Tensor& grad_output, const Tensor& output, int
 
 NEURA_DEFINE_OPERATION(softmax, Softmax<SoftmaxKind::softmax>);
 NEURA_DEFINE_OPERATION(log_softmax, Softmax<SoftmaxKind::log_softmax>);
-NEURA_DEFINE_OPERATION(safe_softmax, Softmax<SoftmaxKind::safe_softmax>);
+NEURA_DEFINE_OPERATION(_safe_softmax, Softmax<SoftmaxKind::safe_softmax>);
 NEURA_DEFINE_OPERATION(log_softmax_backward, SoftmaxBackward<true>);
 NEURA_DEFINE_OPERATION(softmax_backward, SoftmaxBackward<false>);

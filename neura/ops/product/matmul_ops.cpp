@@ -80,9 +80,9 @@ void AddmmOp::run(Context& c, View input, View a, View b, View y) const {
   c.backend.matmul->matmul(c, a, b, input, y, Product{value(alpha), value(beta), conj_a, conj_b});
 }
 void AddmmOp::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = is_one(beta) ? g.g[0] : mul(g.g[0], conjugate(beta));
-  if (g.needs(1)) g.result[1] = left_gradient(g.g[0], g.input(2), conj_a, conj_b, alpha);
-  if (g.needs(2)) g.result[2] = right_gradient(g.g[0], g.input(1), conj_a, conj_b, alpha);
+  if (g.needs(In::input)) g.result[In::input] = is_one(beta) ? g.g[0] : mul(g.g[0], conjugate(beta));
+  if (g.needs(In::mat1)) g.result[In::mat1] = left_gradient(g.g[0], g.input(In::mat2), conj_a, conj_b, alpha);
+  if (g.needs(In::mat2)) g.result[In::mat2] = right_gradient(g.g[0], g.input(In::mat1), conj_a, conj_b, alpha);
 }
 
 void LinearOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const {
@@ -116,15 +116,16 @@ Tensor LinearOp::define(const Tensor& x, const Tensor& w, const Tensor& bias) co
   return bias ? y + bias : y;
 }
 void LinearOp::gradient(Gradient& g) const {
-  if (g.needs(0)) {  // g op(w)^*, which is a linear operation with the transposed weight
-    g.result[0] = apply(LinearOp{conj_x, conj_w == conj_x}, g.g[0], transpose(g.input(1), 0, 1), Operand());
+  if (g.needs(In::input)) {  // g op(w)^*, which is a linear operation with the transposed weight
+    const Tensor turned = transpose(g.input(In::weight), 0, 1);
+    g.result[In::input] = apply(LinearOp{conj_x, conj_w == conj_x}, g.g[0], turned, Operand());
   }
-  if (g.needs(1)) {
+  if (g.needs(In::weight)) {
     const auto as_rows = [](const Tensor& t) { return t.dim() > 1 ? flatten(t, 0, -2) : unsqueeze(t, 0); };
-    const Tensor rows = as_rows(g.input(0)), upper = as_rows(g.g[0]);
-    g.result[1] = product(transpose(upper, 0, 1), conj_w, rows, conj_x == conj_w, 1);
+    const Tensor rows = as_rows(g.input(In::input)), upper = as_rows(g.g[0]);
+    g.result[In::weight] = product(transpose(upper, 0, 1), conj_w, rows, conj_x == conj_w, 1);
   }
-  if (g.needs(2)) g.result[2] = g.g[0];
+  if (g.needs(In::bias)) g.result[In::bias] = g.g[0];
 }
 
 }  // namespace neura

@@ -46,7 +46,11 @@ Tensor transposed_product(const Tensor& starts, const Tensor& columns, const Ten
 Tensor conjugate(const Tensor& t) { return is_complex(t.dtype()) ? conj(t) : t; }
 
 struct SparseProduct {
-  static constexpr Operation op = operation("sparse_product").saves(2, in(0, 1, 3)).saves(3, in(0, 1, 2)).closed();
+  NEURA_OPERANDS(starts, columns, values, b)
+  static constexpr Operation op = operation("sparse_product")
+                                      .saves(In::values, in(In::starts, In::columns, In::b))
+                                      .saves(In::b, in(In::starts, In::columns, In::values))
+                                      .closed();
   NEURA_FIELDS()
   void infer(const Spec& starts, const Spec& columns, const Spec& values, const Spec& b, Spec& y) const {
     check_pattern(op.name, starts, columns);
@@ -69,14 +73,20 @@ struct SparseProduct {
     return index_add(none, 0, rows_of(starts, columns), parts);
   }
   void gradient(Gradient& g) const {
-    if (g.needs(2)) g.result[2] = sparse_sample(g.input(0), g.input(1), g.g[0], conjugate(g.input(3)));
-    if (g.needs(3))
-      g.result[3] = transposed_product(g.input(0), g.input(1), conjugate(g.input(2)), g.g[0], g.meta[3]->shape[0]);
+    const Tensor &starts = g.input(In::starts), &columns = g.input(In::columns);
+    if (g.needs(In::values)) g.result[In::values] = sparse_sample(starts, columns, g.g[0], conjugate(g.input(In::b)));
+    if (g.needs(In::b))
+      g.result[In::b] =
+          transposed_product(starts, columns, conjugate(g.input(In::values)), g.g[0], g.meta[In::b]->shape[0]);
   }
 };
 
 struct SparseSample {
-  static constexpr Operation op = operation("sparse_sample").saves(2, in(0, 1, 3)).saves(3, in(0, 1, 2)).closed();
+  NEURA_OPERANDS(starts, columns, a, b)
+  static constexpr Operation op = operation("sparse_sample")
+                                      .saves(In::a, in(In::starts, In::columns, In::b))
+                                      .saves(In::b, in(In::starts, In::columns, In::a))
+                                      .closed();
   NEURA_FIELDS()
   void infer(const Spec& starts, const Spec& columns, const Spec& a, const Spec& b, Spec& y) const {
     check_pattern(op.name, starts, columns);
@@ -97,9 +107,10 @@ struct SparseSample {
     return to(sum(index_select(a, 0, rows_of(starts, columns)) * index_select(b, 0, columns), Dims{1}), a.dtype());
   }
   void gradient(Gradient& g) const {
-    if (g.needs(2)) g.result[2] = sparse_product(g.input(0), g.input(1), g.g[0], conjugate(g.input(3)));
-    if (g.needs(3))
-      g.result[3] = transposed_product(g.input(0), g.input(1), g.g[0], conjugate(g.input(2)), g.meta[3]->shape[0]);
+    const Tensor &starts = g.input(In::starts), &columns = g.input(In::columns);
+    if (g.needs(In::a)) g.result[In::a] = sparse_product(starts, columns, g.g[0], conjugate(g.input(In::b)));
+    if (g.needs(In::b))
+      g.result[In::b] = transposed_product(starts, columns, g.g[0], conjugate(g.input(In::a)), g.meta[In::b]->shape[0]);
   }
 };
 

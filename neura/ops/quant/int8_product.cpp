@@ -21,8 +21,9 @@ void check_bytes(const char* op, const Spec& x) {
   });
 }
 
-struct IntegerProduct {
-  static constexpr Operation op = operation("integer_matmul").optional(in(2));
+struct IntegerMatmul {
+  NEURA_OPERANDS(input, other, packed)
+  static constexpr Operation op = operation("integer_matmul").optional(in(In::packed));
   NEURA_FIELDS()
   void infer(const Spec& a, const Spec& b, const Spec& packed, Spec& y) const {
     check_bytes(op.name, a), check_bytes(op.name, b);
@@ -74,7 +75,7 @@ struct IntegerPack {
 }  // namespace
 
 Tensor integer_matmul(const Tensor& input, const Tensor& other, const Tensor& packed) {
-  return apply(IntegerProduct{}, input, other, packed ? Operand(packed) : Operand());
+  return apply(IntegerMatmul{}, input, other, packed ? Operand(packed) : Operand());
 }
 Tensor integer_pack(const Tensor& other) { return apply(IntegerPack{}, other); }
 Tensor _int_mm(const Tensor& input, const Tensor& mat2) {
@@ -87,5 +88,5 @@ Tensor _int_mm(const Tensor& input, const Tensor& mat2) {
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(integer_matmul, IntegerProduct);
+NEURA_DEFINE_OPERATION(integer_matmul, IntegerMatmul);
 NEURA_DEFINE_OPERATION(integer_pack, IntegerPack);

@@ -67,7 +67,9 @@ struct Steps {  // round(x / scale) and the bounds of it
 };
 
 struct FakeQuantizeBackward {
-  static constexpr Operation op = operation("fake_quantize_backward").saves(0, in(1, 2, 3)).closed();
+  NEURA_OPERANDS(grad_output, input, scale, zero_point)
+  static constexpr Operation op =
+      operation("fake_quantize_backward").saves(In::grad_output, in(In::input, In::scale, In::zero_point)).closed();
   Quantization s;
   NEURA_FIELDS(s)
   void infer(const Spec& g, const Spec& x, const Spec& scale, const Spec& zero, Spec& y) const {
@@ -87,13 +89,17 @@ struct FakeQuantizeBackward {
     return where(Steps(x, scale, zero, s).inside(), g, Scalar(0));
   }
   void gradient(Gradient& g) const {
-    if (g.needs(0)) g.result[0] = apply(*this, contiguous(g.g[0]), g.input(1), g.input(2), g.input(3));
-    if (g.needs(1)) g.result[1] = zeros_like(g.g[0]);
+    if (g.needs(In::grad_output))
+      g.result[In::grad_output] =
+          apply(*this, contiguous(g.g[0]), g.input(In::input), g.input(In::scale), g.input(In::zero_point));
+    if (g.needs(In::input)) g.result[In::input] = zeros_like(g.g[0]);
   }
 };
 
 struct FakeQuantize {
-  static constexpr Operation op = operation("fake_quantize").saves(0, in(0, 1, 2)).closed();
+  NEURA_OPERANDS(input, scale, zero_point)
+  static constexpr Operation op =
+      operation("fake_quantize").saves(In::input, in(In::input, In::scale, In::zero_point)).closed();
   Quantization s;
   NEURA_FIELDS(s)
   void infer(const Spec& x, const Spec& scale, const Spec& zero, Spec& y) const {
@@ -113,12 +119,14 @@ struct FakeQuantize {
     return mul(steps.clamped(), steps.scale).to(x.dtype()) + (passed - passed.detach());
   }
   void gradient(Gradient& g) const {
-    if (g.needs(0))
-      g.result[0] = apply(FakeQuantizeBackward{s}, contiguous(g.g[0]), g.input(0), g.input(1), g.input(2));
+    if (!g.needs(In::input)) return;
+    g.result[In::input] = apply(FakeQuantizeBackward{s}, contiguous(g.g[0]), g.input(In::input), g.input(In::scale),
+                                g.input(In::zero_point));
   }
 };
 
-struct Quantize {
+struct QuantizeAffine {
+  NEURA_OPERANDS(input, scale, zero_point)
   static constexpr Operation op = operation("quantize_affine");
   Quantization s;
   DType dtype;
@@ -139,7 +147,8 @@ struct Quantize {
   }
 };
 
-struct Requantize {
+struct RequantizeAffine {
+  NEURA_OPERANDS(input, scale, zero_point)
   static constexpr Operation op = operation("requantize_affine");
   Quantization s;
   DType dtype;
@@ -163,7 +172,8 @@ struct Requantize {
   }
 };
 
-struct Dequantize {
+struct DequantizeAffine {
+  NEURA_OPERANDS(input, scale, zero_point)
   static constexpr Operation op = operation("dequantize_affine");
   Quantization s;
   NEURA_FIELDS(s)
@@ -264,13 +274,13 @@ Tensor fake_quantize_per_channel_affine(const Tensor& input, const Tensor& scale
 Tensor quantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point, const QuantizeOptions& o) {
   const Quantization q = range("quantize_affine", input, o);
   check_zero_point("quantize_affine", zero_point, q);
-  return apply(Quantize{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
+  return apply(QuantizeAffine{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
                parameter(zero_point, DType::int32, input, !o.axis));
 }
 Tensor requantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point, const QuantizeOptions& o) {
   const Quantization q = range("requantize_affine", input, o);
   check_zero_point("requantize_affine", zero_point, q);
-  return apply(Requantize{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
+  return apply(RequantizeAffine{q, o.dtype}, contiguous(input), parameter(scale, DType::float32, input, !o.axis),
                parameter(zero_point, DType::int32, input, !o.axis));
 }
 Tensor dequantize_affine(const Tensor& input, const Tensor& scale, const Tensor& zero_point,
@@ -279,13 +289,13 @@ Tensor dequantize_affine(const Tensor& input, const Tensor& scale, const Tensor&
   const Tensor steps = parameter(scale, DType::float32, input, !axis);
   const Tensor zero =
       zero_point ? parameter(zero_point, DType::int32, input, !axis) : zeros_like(steps, {.dtype = DType::int32});
-  return apply(Dequantize{q}, contiguous(input), steps, zero);
+  return apply(DequantizeAffine{q}, contiguous(input), steps, zero);
 }
 
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(fake_quantize, FakeQuantize);
 NEURA_DEFINE_OPERATION(fake_quantize_backward, FakeQuantizeBackward);
-NEURA_DEFINE_OPERATION(quantize_affine, Quantize);
-NEURA_DEFINE_OPERATION(requantize_affine, Requantize);
-NEURA_DEFINE_OPERATION(dequantize_affine, Dequantize);
+NEURA_DEFINE_OPERATION(quantize_affine, QuantizeAffine);
+NEURA_DEFINE_OPERATION(requantize_affine, RequantizeAffine);
+NEURA_DEFINE_OPERATION(dequantize_affine, DequantizeAffine);

@@ -95,7 +95,7 @@ void check_range(const char* op, std::int64_t low, std::int64_t high, DType dtyp
   });
 }
 
-struct Permutation {
+struct Randperm {
   static constexpr Operation op = operation("randperm").draws();
   PhiloxState numbers;
   std::int64_t n;
@@ -184,7 +184,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& size, const Ran
 }
 Tensor randint(std::int64_t high, const Shape& size, const RandomOptions& o) { return randint(0, high, size, o); }
 Tensor randperm(std::int64_t n, const RandomOptions& o) {
-  const Tensor t = apply_drawing(o.generator, Permutation{.numbers = {}, .n = n, .device = o.device});
+  const Tensor t = apply_drawing(o.generator, Randperm{.numbers = {}, .n = n, .device = o.device});
   return finished(o.dtype.value_or(DType::int64) == DType::int64 ? t : t.to(*o.dtype), o.requires_grad);
 }
 
@@ -326,5 +326,5 @@ NEURA_DEFINE_OPERATION(geometric, Random<Draw::geometric>);
 NEURA_DEFINE_OPERATION(bernoulli, Random<Draw::bernoulli>);
 NEURA_DEFINE_OPERATION(poisson, Random<Draw::poisson>);
 NEURA_DEFINE_OPERATION(random, Random<Draw::random>);
-NEURA_DEFINE_OPERATION(randperm, Permutation);
+NEURA_DEFINE_OPERATION(randperm, Randperm);
 NEURA_DEFINE_OPERATION(multinomial, Multinomial);

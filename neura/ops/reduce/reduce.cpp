@@ -3,6 +3,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/reduce/reduce_common.h"
 #include "neura/ops/reduce/scan.h"
@@ -56,12 +57,26 @@ void Folding::run(Context& c, View x, View y) const { c.backend.reduce->fold(c, 
 
 namespace {
 
+bool is_safe_sum(const Folding& f, ReduceOp op, const Spec& x, DTypeSet results) {
+  return f.fold == op && safe::has_mask(x, f.dims) && (bit(f.result) & results) &&
+         is_complex(x.dtype) <= is_complex(f.result) &&
+         f.computed == (is_integral(f.result) ? DType::int64 : accumulation(f.result));
+}
+bool is_safe_extreme(const Folding& f, ReduceOp op, const Spec& x) {
+  return f.fold == op && safe::has_mask(x, f.dims) && (bit(x.dtype) & dtypes::ordered) && f.result == x.dtype &&
+         f.computed == accumulation(x.dtype) && safe::is_not_empty(x, f.dims);
+}
+
 struct Sum : Folding {
   static constexpr Operation op = operation("sum").linear();
+  bool is_safe(const Spec& x) const { return is_safe_sum(*this, ReduceOp::sum, x, dtypes::all); }
   void gradient(Gradient& g) const { g.result[0] = expanded(g); }
 };
 struct Mean : Folding {
   static constexpr Operation op = operation("mean").linear();
+  bool is_safe(const Spec& x) const {
+    return is_safe_sum(*this, ReduceOp::mean, x, dtypes::floating | dtypes::complexes);
+  }
   void gradient(Gradient& g) const {
     const Shape sizes = g.meta[0]->sizes();
     g.result[0] = expand(restore(g.g[0] / double(reduced_count(sizes, dims)), sizes, dims), sizes);
@@ -73,6 +88,7 @@ struct NanSum : Folding {
 };
 struct Prod : Folding {
   static constexpr Operation op = operation("prod").saves(0, in(0));
+  bool is_safe(const Spec& x) const { return is_safe_sum(*this, ReduceOp::prod, x, dtypes::all); }
   void gradient(Gradient& g) const {
     const Tensor& x = g.input(0);
     g.result[0] = product_gradient(restore(g.g[0], x.shape(), dims), x, dims);
@@ -92,9 +108,11 @@ struct Extreme : Folding {
 };
 struct AMax : Extreme {
   static constexpr Operation op = operation("amax").saves(0, in(0), out(0));
+  bool is_safe(const Spec& x) const { return is_safe_extreme(*this, ReduceOp::amax, x); }
 };
 struct AMin : Extreme {
   static constexpr Operation op = operation("amin").saves(0, in(0), out(0));
+  bool is_safe(const Spec& x) const { return is_safe_extreme(*this, ReduceOp::amin, x); }
 };
 struct Any : Folding {
   static constexpr Operation op = operation("any");

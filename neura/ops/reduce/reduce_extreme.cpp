@@ -1,5 +1,6 @@
 // Reductions that return indices: max, min, argmax, argmin.
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -14,6 +15,10 @@ struct ExtremeBase {
   int dim;  // of a contiguous input; 0 and rank 0: the one element
   bool keepdim;
   NEURA_FIELDS(largest, dim, keepdim)
+  bool is_safe(const Spec& x) const {
+    return safe::contiguous(x) && safe::has_dim(x, dim) && (bit(x.dtype) & dtypes::ordered) &&
+           safe::is_not_empty(x, x.rank ? std::int64_t{1} << dim : 0);
+  }
   void sizes(const Spec& x, Spec& y, DType d) const {
     y = Spec::dense(d, reduced_sizes(x.sizes(), x.rank ? 1u << dim : 0, keepdim), x.device);
   }

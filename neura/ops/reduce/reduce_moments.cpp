@@ -5,6 +5,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/pointwise/composed.h"
 #include "neura/ops/reduce/reduce.h"
@@ -31,6 +32,7 @@ struct MomentsBase {
   bool keepdim;
   double correction;
   NEURA_FIELDS(dims, keepdim, correction)
+  bool is_safe(const Spec& x) const { return is_floating(x.dtype) && safe::has_mask(x, dims); }
   void infer(const Spec& x, Spec& y, Spec& mean) const {
     y = mean = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -51,14 +53,14 @@ struct MomentsBase {
     }
   }
 };
-struct VarMean : MomentsBase {
+struct Var : MomentsBase {
   static constexpr Operation op = operation("var").saves(0, in(0), out(1));
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, false, dims, x, y, mean);
   }
   void gradient(Gradient& g) const { add_gradient(g, g.g[0]); }
 };
-struct StdMean : MomentsBase {
+struct Std : MomentsBase {
   static constexpr Operation op = operation("std").saves(0, in(0), out(0, 1));
   void run(Context& c, View x, View y, View mean) const {
     c.backend.reduce->moments(c, correction, true, dims, x, y, mean);
@@ -85,6 +87,9 @@ struct LogSumExp {
   unsigned dims;
   bool keepdim;
   NEURA_FIELDS(dims, keepdim)
+  bool is_safe(const Spec& x) const {
+    return is_floating(x.dtype) && safe::has_mask(x, dims) && safe::is_not_empty(x, dims);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -105,6 +110,9 @@ struct Norm {
   bool keepdim;
   NEURA_FIELDS(ord, result, dims, keepdim)
 
+  bool is_safe(const Spec& x) const {
+    return is_floating(x.dtype) && result == x.dtype && safe::has_mask(x, dims) && safe::is_not_empty(x, dims);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(result, reduced_sizes(x.sizes(), dims, keepdim), x.device);
   }
@@ -144,20 +152,20 @@ struct Norm {
 }  // namespace
 
 Tensor var(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
-  if (is_complex(input.dtype())) return sum(of_parts<VarMean>(input, dim, correction, keepdim), -1);
-  return moments<VarMean>(input, dim, correction, keepdim).spread;
+  if (is_complex(input.dtype())) return sum(of_parts<Var>(input, dim, correction, keepdim), -1);
+  return moments<Var>(input, dim, correction, keepdim).spread;
 }
 Tensor std(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
-  if (is_complex(input.dtype())) return vector_norm(of_parts<StdMean>(input, dim, correction, keepdim), 2, -1);
-  return moments<StdMean>(input, dim, correction, keepdim).spread;
+  if (is_complex(input.dtype())) return vector_norm(of_parts<Std>(input, dim, correction, keepdim), 2, -1);
+  return moments<Std>(input, dim, correction, keepdim).spread;
 }
 MomentsResult var_mean(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return {var(input, dim, correction, keepdim), mean(input, dim, keepdim)};
-  return moments<VarMean>(input, dim, correction, keepdim);
+  return moments<Var>(input, dim, correction, keepdim);
 }
 MomentsResult std_mean(const Tensor& input, const Dims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return {std(input, dim, correction, keepdim), mean(input, dim, keepdim)};
-  return moments<StdMean>(input, dim, correction, keepdim);
+  return moments<Std>(input, dim, correction, keepdim);
 }
 
 Tensor logsumexp(const Tensor& input, const Dims& dim, bool keepdim) {
@@ -209,7 +217,7 @@ Tensor renorm(const Tensor& input, double p, int dim, double maxnorm) {
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(var, VarMean);
-NEURA_DEFINE_OPERATION(std, StdMean);
+NEURA_DEFINE_OPERATION(var, Var);
+NEURA_DEFINE_OPERATION(std, Std);
 NEURA_DEFINE_OPERATION(logsumexp, LogSumExp);
 NEURA_DEFINE_OPERATION(norm, Norm);

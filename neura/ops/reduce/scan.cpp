@@ -4,6 +4,7 @@
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -22,6 +23,7 @@ struct CumSum {
   int dim;
   bool reverse;
   NEURA_FIELDS(dim, reverse)
+  bool is_safe(const Spec& x) const { return safe::contiguous(x) && safe::has_dim(x, dim); }
   void infer(const Spec& x, Spec& y) const { y = like(x, x.dtype); }
   void run(Context& c, View x, View y) const { c.backend.scan->cumulate(c, false, dim, reverse, x, y); }
   void gradient(Gradient& g) const { g.result[0] = apply(CumSum{dim, !reverse}, contiguous(g.g[0])); }
@@ -47,7 +49,7 @@ struct Shift {
 Tensor shift(const Tensor& x, int dim, double fill = 0) { return apply(Shift{dim, false, fill}, contiguous(x)); }
 
 // y[k] = b[k] + a[k] y[k - 1]; reverse: y[k] = b[k] + a[k + 1] y[k + 1]. Each is the adjoint of the other.
-struct LinearRecurrence {
+struct Recurrence {
   static constexpr Operation op = operation("recurrence").saves(0, in(0), out(0)).saves(1, in(0));
   int dim;
   bool reverse;
@@ -60,7 +62,7 @@ struct LinearRecurrence {
   }
   void run(Context& c, View a, View b, View y) const { c.backend.scan->recurrence(c, dim, reverse, a, b, y); }
   void gradient(Gradient& g) const {
-    const Tensor s = apply(LinearRecurrence{dim, !reverse}, contiguous(conj(g.input(0))), contiguous(g.g[0]));
+    const Tensor s = apply(Recurrence{dim, !reverse}, contiguous(conj(g.input(0))), contiguous(g.g[0]));
     if (g.needs(1)) g.result[1] = s;
     if (!g.needs(0)) return;
     const Tensor y = conj(g.output());
@@ -68,7 +70,7 @@ struct LinearRecurrence {
   }
 };
 Tensor recurrence(const Tensor& a, const Tensor& b, int dim, bool reverse) {
-  return apply(LinearRecurrence{dim, reverse}, contiguous(a), contiguous(b));
+  return apply(Recurrence{dim, reverse}, contiguous(a), contiguous(b));
 }
 
 struct RunningExtreme {
@@ -250,7 +252,7 @@ Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int dim) {
 NEURA_DEFINE_OPERATION(cumsum, CumSum);
 NEURA_DEFINE_OPERATION(cumprod, CumProd);
 NEURA_DEFINE_OPERATION(shift, Shift);
-NEURA_DEFINE_OPERATION(recurrence, LinearRecurrence);
+NEURA_DEFINE_OPERATION(recurrence, Recurrence);
 NEURA_DEFINE_OPERATION(cummax, CumMax);
 NEURA_DEFINE_OPERATION(cummin, CumMin);
 NEURA_DEFINE_OPERATION(logcumsumexp, LogCumSumExp);

@@ -5,6 +5,7 @@
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -21,6 +22,19 @@ struct Cat {
   std::vector<std::int64_t> sizes;  // of the parts along dim
   NEURA_FIELDS(dim, sizes)
 
+  bool is_safe(std::span<const Spec* const> parts) const {
+    if (parts.empty() || sizes.size() != parts.size()) return false;
+    const Spec& first = *parts[0];
+    if (!first.rank || !safe::has_dim(first, dim)) return false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i]->rank != first.rank || parts[i]->dtype != first.dtype) return false;
+      Shape same = parts[i]->sizes();
+      if (same[dim] != sizes[i]) return false;
+      same[dim] = first.shape[dim];
+      if (same != first.sizes()) return false;
+    }
+    return true;
+  }
   void infer(std::span<const Spec* const> parts, Spec& out) const {
     Shape size = parts[0]->sizes();
     size[dim] = 0;

@@ -7,6 +7,7 @@
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
@@ -19,6 +20,7 @@ struct Flip {
   static constexpr Operation op = operation("flip").linear();
   Shape dims;
   NEURA_FIELDS(dims)
+  bool is_safe(const Spec& x) const { return safe::contiguous(x) && safe::has_dims(x, dims); }
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(x.dtype, x.sizes(), x.device); }
   void run(Context& c, View x, View out) const {
     if (!out.numel()) return;
@@ -37,6 +39,12 @@ struct Roll {
   static constexpr Operation op = operation("roll").linear();
   Shape shifts, dims;  // shifts in [0, size)
   NEURA_FIELDS(shifts, dims)
+  bool is_safe(const Spec& x) const {
+    if (!safe::contiguous(x) || !safe::has_dims(x, dims) || shifts.size() != dims.size()) return false;
+    for (int i = 0; i < dims.size(); ++i)
+      if (!safe::is_between(shifts[i], 0, std::max<std::int64_t>(x.shape[dims[i]] - 1, 0))) return false;
+    return true;
+  }
   void infer(const Spec& x, Spec& out) const { out = Spec::dense(x.dtype, x.sizes(), x.device); }
   void run(Context& c, View x, View out) const {
     const std::int64_t width = size_of(x.dtype());
@@ -69,6 +77,9 @@ struct Triangle {
   std::int64_t diagonal;
   bool upper;
   NEURA_FIELDS(diagonal, upper)
+  bool is_safe(const Spec& x) const {
+    return safe::contiguous(x) && x.rank >= 2 && safe::is_between(diagonal, -safe::kMost, safe::kMost);
+  }
   void infer_as(const char* op, const Spec& x, Spec& out) const {
     check<ShapeError>(x.rank >= 2,
                       [&] { return std::string(op) + ": expected at least two dimensions, got " + x.str(); });

@@ -4,6 +4,7 @@
 
 #include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/strided.h"
 
@@ -14,6 +15,7 @@ struct Permute {
   static constexpr Operation op = operation("permute");
   Shape dims;  // a permutation
   NEURA_FIELDS(dims)
+  bool is_safe(const Spec& x) const { return dims.size() == x.rank && safe::has_dims(x, dims); }
   void infer(const Spec& x, Spec& y) const {
     y = x;
     for (int i = 0; i < dims.size(); ++i) y.shape[i] = x.shape[dims[i]], y.strides[i] = x.strides[dims[i]];
@@ -29,6 +31,9 @@ struct Select {
   int dim;
   std::int64_t index;
   NEURA_FIELDS(dim, index)
+  bool is_safe(const Spec& x) const {
+    return x.rank && safe::has_dim(x, dim) && safe::is_between(index, 0, x.shape[dim] - 1);
+  }
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += index * x.strides[dim], --y.rank;
     std::copy(x.shape + dim + 1, x.shape + x.rank, y.shape + dim);
@@ -44,6 +49,11 @@ struct Slice {
   int dim;
   std::int64_t start, end, step;
   NEURA_FIELDS(dim, start, end, step)
+  bool is_safe(const Spec& x) const {
+    return x.rank && safe::has_dim(x, dim) && safe::is_between(end, 0, x.shape[dim]) &&
+           safe::is_between(start, 0, end) && safe::is_between(step, 1, safe::kMost) &&
+           (CheckedInt(x.strides[dim]) * step).fits();
+  }
   void infer(const Spec& x, Spec& y) const {
     y = x, y.offset += start * x.strides[dim];
     y.shape[dim] = (end - start + step - 1) / step, y.strides[dim] *= step;
@@ -53,10 +63,18 @@ struct Slice {
 struct Split : Slice {
   static constexpr Operation op = operation("split").locks_views();
 };
-struct Reshape {
+struct ViewOp {
   static constexpr Operation op = operation("view");
   Shape to;
   NEURA_FIELDS(to)
+  bool is_safe(const Spec& x) const {
+    CheckedInt n = 1;
+    for (const std::int64_t size : to) {
+      if (size < 0) return false;
+      n = n * size;
+    }
+    return n.fits() && n.of(op.name) == x.numel && (x.contiguous || view_strides(x, to));
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     if (x.contiguous) return;
@@ -69,6 +87,12 @@ struct Expand {
   static constexpr Operation op = operation("expand");
   Shape to;
   NEURA_FIELDS(to)
+  bool is_safe(const Spec& x) const {
+    if (to.size() < x.rank) return false;
+    for (int d = 0; d < x.rank; ++d)
+      if (x.shape[d] != 1 && x.shape[d] != to[to.size() - x.rank + d]) return false;
+    return true;
+  }
   void infer(const Spec& x, Spec& y) const {
     y = Spec::dense(x.dtype, to, x.device), y.offset = x.offset;
     for (int i = 0; i < to.size(); ++i) {
@@ -127,12 +151,12 @@ Tensor view(const Tensor& input, const Shape& shape) {
            " with strides " + input.strides().str() +
            "; use reshape, which copies where it must, or contiguous() first";
   });
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 Tensor reshape(const Tensor& input, const Shape& shape, bool strict) {
   const Shape to = infer_size("reshape", shape, input.numel());
   if (strict || input.is_contiguous() || view_strides(input.spec(), to)) return view(input, to);
-  return apply(Reshape{to}, contiguous(input));
+  return apply(ViewOp{to}, contiguous(input));
 }
 Tensor flatten(const Tensor& input, int start_dim, int end_dim) {
   const int a = wrap_dim("flatten", start_dim, input.dim()), b = wrap_dim("flatten", end_dim, input.dim());
@@ -235,7 +259,7 @@ Tensor unsqueeze(const Tensor& input, int dim) {
   const int d = wrap_dim("unsqueeze", dim, input.dim() + 1);
   Shape to = input.shape();
   to.insert(d, 1);
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 Tensor squeeze(const Tensor& input, const Dims& dim) {
   bool named[kMaxRank] = {};
@@ -247,7 +271,7 @@ Tensor squeeze(const Tensor& input, const Dims& dim) {
   Shape to;
   for (int d = 0; d < input.dim(); ++d)
     if (input.size(d) != 1 || (!dim.empty() && !named[d])) to.push_back(input.size(d));
-  return apply(Reshape{to}, input);
+  return apply(ViewOp{to}, input);
 }
 
 Tensor select(const Tensor& input, int dim, std::int64_t index) {
@@ -332,5 +356,5 @@ NEURA_DEFINE_OPERATION(select, Select);
 NEURA_DEFINE_OPERATION(unbind, Unbind);
 NEURA_DEFINE_OPERATION(slice, Slice);
 NEURA_DEFINE_OPERATION(split, Split);
-NEURA_DEFINE_OPERATION(view, Reshape);
+NEURA_DEFINE_OPERATION(view, ViewOp);
 NEURA_DEFINE_OPERATION(expand, Expand);

@@ -32,7 +32,7 @@ Spec with_size(const Spec& x, int64_t dim, int64_t size, DType dtype) {
 }
 
 // The three transforms are linear, and the derivative of each is one of them with the same scale.
-struct FftComplexOp {
+struct FftC2C {
   static constexpr Operation op = operation("_fft_c2c").linear();
   Shape dims;
   bool inverse;
@@ -43,10 +43,10 @@ struct FftComplexOp {
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
   void run(Context& c, View x, View y) const { c.backend.fft->complex(c, x, y, {dims, scale, inverse, true}); }
-  void gradient(Gradient& g) const { g.result[0] = apply(FftComplexOp{dims, !inverse, scale}, g.g[0]); }
+  void gradient(Gradient& g) const { g.result[0] = apply(FftC2C{dims, !inverse, scale}, g.g[0]); }
 };
 // two_fold: bins that represent their conjugates as well count twice, as they must in the derivative of the other.
-struct FftRealOp {
+struct FftR2C {
   static constexpr Operation op = operation("_fft_r2c").linear();
   Shape dims;
   bool two_fold;
@@ -59,7 +59,7 @@ struct FftRealOp {
   void run(Context& c, View x, View y) const { c.backend.fft->real(c, x, y, {dims, scale, false, two_fold}); }
   void gradient(Gradient& g) const;
 };
-struct FftRealInverseOp {
+struct FftC2R {
   static constexpr Operation op = operation("_fft_c2r").linear();
   Shape dims;
   int64_t n;  // of the last of them
@@ -71,10 +71,10 @@ struct FftRealInverseOp {
     y = with_size(x, dims.back(), n, to_real(x.dtype));
   }
   void run(Context& c, View x, View y) const { c.backend.fft->real_inverse(c, x, y, {dims, scale, true, two_fold}); }
-  void gradient(Gradient& g) const { g.result[0] = apply(FftRealOp{dims, two_fold, scale}, g.g[0]); }
+  void gradient(Gradient& g) const { g.result[0] = apply(FftR2C{dims, two_fold, scale}, g.g[0]); }
 };
-void FftRealOp::gradient(Gradient& g) const {
-  g.result[0] = apply(FftRealInverseOp{dims, g.meta[0]->shape[dims.back()], two_fold, scale}, g.g[0]);
+void FftR2C::gradient(Gradient& g) const {
+  g.result[0] = apply(FftC2R{dims, g.meta[0]->shape[dims.back()], two_fold, scale}, g.g[0]);
 }
 
 enum class Needs { complex, real, bins };  // what the transform takes; bins: half of the last dimension
@@ -172,18 +172,18 @@ double scale_of(const char* op, Norm norm, bool inverse, const Signal& f) {
 Tensor complex_of(const char* op, const Tensor& x, const Lengths& s, const Dimensions& dim, Norm norm, bool inverse) {
   const Signal f = signal(op, x, s, dim, Needs::complex);
   const double scale = scale_of(op, norm, inverse, f);
-  return f.dims.empty() ? clone(f.x) : apply(FftComplexOp{f.dims, inverse, scale}, f.x);
+  return f.dims.empty() ? clone(f.x) : apply(FftC2C{f.dims, inverse, scale}, f.x);
 }
 // inverse: exponents of +i.
 Tensor real_of(const char* op, const Tensor& x, const Lengths& s, const Dimensions& dim, Norm norm, bool inverse) {
   const Signal f = signal(op, x, s, dim, Needs::real);
-  const Tensor y = apply(FftRealOp{f.dims, false, scale_of(op, norm, inverse, f)}, f.x);
+  const Tensor y = apply(FftR2C{f.dims, false, scale_of(op, norm, inverse, f)}, f.x);
   return inverse ? conj(y) : y;
 }
 Tensor bins_of(const char* op, const Tensor& x, const Lengths& s, const Dimensions& dim, Norm norm, bool inverse) {
   const Signal f = signal(op, x, s, dim, Needs::bins);
   const double scale = scale_of(op, norm, inverse, f);
-  return apply(FftRealInverseOp{f.dims, f.sizes.back(), true, scale}, inverse ? f.x : conj(f.x));
+  return apply(FftC2R{f.dims, f.sizes.back(), true, scale}, inverse ? f.x : conj(f.x));
 }
 Lengths length(Length n) { return n ? Lengths(Shape{*n}) : Lengths(); }
 
@@ -235,6 +235,6 @@ Tensor ifftshift(const Tensor& input, const Dimensions& dim) { return shifted("i
 
 }  // namespace neura::fft
 
-NEURA_DEFINE_OPERATION(fft_c2c, fft::FftComplexOp);
-NEURA_DEFINE_OPERATION(fft_r2c, fft::FftRealOp);
-NEURA_DEFINE_OPERATION(fft_c2r, fft::FftRealInverseOp);
+NEURA_DEFINE_OPERATION(_fft_c2c, fft::FftC2C);
+NEURA_DEFINE_OPERATION(_fft_r2c, fft::FftR2C);
+NEURA_DEFINE_OPERATION(_fft_c2r, fft::FftC2R);

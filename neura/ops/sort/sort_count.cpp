@@ -17,7 +17,7 @@
 namespace neura {
 namespace {
 
-struct SortRows {
+struct Unique {
   static constexpr Operation op = operation("unique");
   NEURA_FIELDS()
   void infer(const Spec& x, Spec& y) const { y = Spec::dense(DType::int64, Shape{x.shape[0]}, x.device); }
@@ -78,7 +78,7 @@ UniqueResult unique(const Tensor& input, bool, bool return_inverse, bool return_
   check<ValueError>(x.size(at) == 0 || table.numel() > 0, [&] {
     return "unique: expected slices with elements along dim " + std::to_string(at) + ", got " + x.spec().str();
   });
-  const Tensor order = x.size(at) ? apply(SortRows{}, reshape(table, {x.size(at), -1}))
+  const Tensor order = x.size(at) ? apply(Unique{}, reshape(table, {x.size(at), -1}))
                                   : zeros({0}, {.dtype = DType::int64, .device = x.device()});
   return shaped(runs(index_select(x, at, order), order, return_inverse, return_counts, at), input, return_inverse,
                 return_counts, false);
@@ -190,5 +190,5 @@ Tensor histc(const Tensor& input, std::int64_t bins, Scalar min, Scalar max) {
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(unique, SortRows);
+NEURA_DEFINE_OPERATION(unique, Unique);
 NEURA_DEFINE_OPERATION(searchsorted, SearchSorted);

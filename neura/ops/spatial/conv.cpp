@@ -174,7 +174,7 @@ Tensor unfold(const Tensor& input, const PerDim& kernel_size, const UnfoldOption
   const bool batched = input.dim() == 4;
   Shape kernel;
   const ConvolutionShape s = patches("unfold", kernel_size, options, {input.size(-2), input.size(-1)}, kernel);
-  const Tensor y = apply(UnfoldOp{s, kernel}, with_batch(input, batched).contiguous());
+  const Tensor y = apply(Im2Col{s, kernel}, with_batch(input, batched).contiguous());
   return batched ? y : squeeze(y, 0);
 }
 Tensor fold(const Tensor& input, const PerDim& output_size, const PerDim& kernel_size, const UnfoldOptions& options) {

@@ -1,7 +1,10 @@
 #include "neura/ops/spatial/conv_ops.h"
 
+#include <algorithm>
+
 #include "neura/core/checked_int.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 #include "neura/ops/shape/view.h"
 
 namespace neura {
@@ -50,6 +53,25 @@ Conjugated left(Conjugated c) { return {c.first, c.second == c.first}; }
 Conjugated right(Conjugated c) { return {c.second, c.first == c.second}; }
 Conjugated swapped(Conjugated c) { return {c.second, c.first}; }
 
+// Are these attributes a convolution's, of operands that are both contiguous?
+bool fits(const ConvolutionShape& s, const Spec& x, const Spec& w) {
+  const auto each = [&](const Shape& numbers, std::int64_t least) {
+    return numbers.size() == s.dims && std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t n) {
+             return safe::is_between(n, least, safe::kMost);
+           });
+  };
+  return safe::contiguous(x, w) && safe::one_dtype(x, w) && safe::is_between(s.dims, 1, 3) &&
+         safe::is_between(s.groups, 1, safe::kMost) && each(s.stride, 1) && each(s.dilation, 1) && each(s.before, 0) &&
+         each(s.after, 0) && x.rank == s.dims + 2 && w.rank == s.dims + 2 && w.numel > 0 &&
+         w.shape[0] % s.groups == 0 && (CheckedInt(w.shape[1]) * s.groups).fits();
+}
+// Results along dimension d; -1 where the window does not fit in.
+std::int64_t fitting(const ConvolutionShape& s, int d, std::int64_t in, std::int64_t kernel) {
+  if (!safe::is_between(in, 1, safe::kMost) || !safe::is_between(kernel, 1, safe::kMost)) return -1;
+  const std::int64_t room = in + s.before[d] + s.after[d] - s.dilation[d] * (kernel - 1) - 1;
+  return room < 0 ? -1 : room / s.stride[d] + 1;
+}
+
 Tensor forward(const ConvolutionShape& s, const Tensor& x, const Tensor& w, Conjugated c) {
   return apply(ConvolutionOp{s, c}, x.contiguous(), w.contiguous(), Operand());
 }
@@ -62,6 +84,12 @@ Tensor weight_gradient(const ConvolutionShape& s, const Shape& kernel, const Ten
 
 }  // namespace
 
+bool ConvolutionOp::is_safe(const Spec& x, const Spec& w, const Spec& bias) const {
+  if (!fits(s, x, w) || !safe::contiguous(bias) || !safe::one_dtype(x, bias)) return false;
+  for (int d = 0; d < s.dims; ++d)
+    if (fitting(s, d, x.shape[d + 2], w.shape[d + 2]) < 0) return false;
+  return w.shape[1] * s.groups == x.shape[1] && safe::absent_or_vector(bias, w.shape[0]);
+}
 void ConvolutionOp::infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const {
   check_dtypes(op.name, x, w, &bias);
   Shape shape = {x.shape[0], w.shape[0]};
@@ -72,15 +100,25 @@ void ConvolutionOp::run(Context& c, View x, View w, View bias, View y) const {
   c.backend.conv->forward(c, x, w, bias, y, for_kernel(s, *x.spec, *w.spec, *y.spec), conj);
 }
 void ConvolutionOp::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.g[0], g.input(1), left(conj));
-  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.input(0), g.g[0], swapped(right(conj)));
-  if (g.needs(2)) {
+  const Tensor& up = g.g[0];
+  if (g.needs(In::input))
+    g.result[In::input] = input_gradient(s, spatial(*g.meta[In::input]), up, g.input(In::weight), left(conj));
+  if (g.needs(In::weight))
+    g.result[In::weight] =
+        weight_gradient(s, spatial(*g.meta[In::weight]), g.input(In::input), up, swapped(right(conj)));
+  if (g.needs(In::bias)) {
     Dims others = {0};
     for (int d = 0; d < s.dims; ++d) others.push_back(d + 2);
-    g.result[2] = g.g[0].sum(others);
+    g.result[In::bias] = up.sum(others);
   }
 }
 
+bool ConvolutionBackwardInput::is_safe(const Spec& g, const Spec& w) const {
+  if (!fits(s, g, w) || input.size() != s.dims) return false;
+  for (int d = 0; d < s.dims; ++d)
+    if (fitting(s, d, input[d], w.shape[d + 2]) != g.shape[d + 2]) return false;
+  return g.shape[1] == w.shape[0];
+}
 void ConvolutionBackwardInput::infer(const Spec& g, const Spec& w, Spec& x) const {
   check_dtypes(op.name, g, w);
   Shape shape = {g.shape[0], (CheckedInt(w.shape[1]) * s.groups).of(op.name)};
@@ -91,8 +129,10 @@ void ConvolutionBackwardInput::run(Context& c, View g, View w, View x) const {
   c.backend.conv->input_gradient(c, g, w, x, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
 void ConvolutionBackwardInput::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = forward(s, g.g[0], g.input(1), left(conj));
-  if (g.needs(1)) g.result[1] = weight_gradient(s, spatial(*g.meta[1]), g.g[0], g.input(0), right(conj));
+  if (g.needs(In::grad_output)) g.result[In::grad_output] = forward(s, g.g[0], g.input(In::weight), left(conj));
+  if (g.needs(In::weight))
+    g.result[In::weight] =
+        weight_gradient(s, spatial(*g.meta[In::weight]), g.g[0], g.input(In::grad_output), right(conj));
 }
 
 void ConvolutionBackwardWeight::infer(const Spec& x, const Spec& g, Spec& w) const {
@@ -105,19 +145,22 @@ void ConvolutionBackwardWeight::run(Context& c, View x, View g, View w) const {
   c.backend.conv->weight_gradient(c, x, g, w, for_kernel(s, *x.spec, *w.spec, *g.spec), conj);
 }
 void ConvolutionBackwardWeight::gradient(Gradient& g) const {
-  if (g.needs(0)) g.result[0] = input_gradient(s, spatial(*g.meta[0]), g.input(1), g.g[0], swapped(left(conj)));
-  if (g.needs(1)) g.result[1] = forward(s, g.input(0), g.g[0], swapped(right(conj)));
+  if (g.needs(In::input))
+    g.result[In::input] =
+        input_gradient(s, spatial(*g.meta[In::input]), g.input(In::grad_output), g.g[0], swapped(left(conj)));
+  if (g.needs(In::grad_output))
+    g.result[In::grad_output] = forward(s, g.input(In::input), g.g[0], swapped(right(conj)));
 }
 
-void UnfoldOp::infer(const Spec& x, Spec& columns) const {
+void Im2Col::infer(const Spec& x, Spec& columns) const {
   const std::int64_t rows = (x.shape[1] * product(kernel)).of("unfold");
   columns = Spec::dense(x.dtype, Shape{x.shape[0], rows, windows(s, x.shape + 2, kernel).of("unfold")}, x.device);
 }
-void UnfoldOp::run(Context& c, View x, View columns) const {
+void Im2Col::run(Context& c, View x, View columns) const {
   c.backend.conv->unfold(c, x, columns,
                          for_kernel(s, x.size(0), x.size(1), 1, x.spec->shape + 2, kernel.data(), nullptr));
 }
-void UnfoldOp::gradient(Gradient& g) const {
+void Im2Col::gradient(Gradient& g) const {
   g.result[0] = apply(FoldOp{s, kernel, spatial(*g.meta[0])}, g.g[0].contiguous());
 }
 
@@ -136,12 +179,12 @@ void FoldOp::infer(const Spec& columns, Spec& x) const {
 void FoldOp::run(Context& c, View columns, View x) const {
   c.backend.conv->fold(c, columns, x, for_kernel(s, x.size(0), x.size(1), 1, input.data(), kernel.data(), nullptr));
 }
-void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(UnfoldOp{s, kernel}, g.g[0].contiguous()); }
+void FoldOp::gradient(Gradient& g) const { g.result[0] = apply(Im2Col{s, kernel}, g.g[0].contiguous()); }
 
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(convolution, ConvolutionOp);
 NEURA_DEFINE_OPERATION(convolution_backward_input, ConvolutionBackwardInput);
 NEURA_DEFINE_OPERATION(convolution_backward_weight, ConvolutionBackwardWeight);
-NEURA_DEFINE_OPERATION(unfold_patches, UnfoldOp);
-NEURA_DEFINE_OPERATION(fold_patches, FoldOp);
+NEURA_DEFINE_OPERATION(im2col, Im2Col);
+NEURA_DEFINE_OPERATION(fold, FoldOp);

@@ -17,28 +17,44 @@ struct ConvolutionShape {  // attributes that the three have in common, one numb
 
 // input [n, c, in..], weight [o, c / groups, kernel..], bias [o] or absent -> [n, o, out..]. Contiguous, as all here.
 struct ConvolutionOp {
-  static constexpr Operation op = operation("convolution").optional(in(2)).sum_at(2).saves(0, in(1)).saves(1, in(0));
+  NEURA_OPERANDS(input, weight, bias)
+  static constexpr Operation op = operation("convolution")
+                                      .optional(in(In::bias))
+                                      .sum_at(In::bias)
+                                      .saves(In::input, in(In::weight))
+                                      .saves(In::weight, in(In::input));
+  static constexpr int addend_dim = 1;  // the bias has a value for each channel
   ConvolutionShape s;
   Conjugated conj = {};
   NEURA_FIELDS(s, conj)
+  bool is_safe(const Spec& x, const Spec& w, const Spec& bias) const;
   void infer(const Spec& x, const Spec& w, const Spec& bias, Spec& y) const;
   void run(Context&, View x, View w, View bias, View y) const;
   void gradient(Gradient& g) const;
 };
 // Gradient of the result, weight -> of the input, whose spatial sizes are `in`. Also the transposed convolution.
 struct ConvolutionBackwardInput {
-  static constexpr Operation op = operation("convolution_backward_input").linear().saves(0, in(1)).saves(1, in(0));
+  NEURA_OPERANDS(grad_output, weight)
+  static constexpr Operation op = operation("convolution_backward_input")
+                                      .linear()
+                                      .saves(In::grad_output, in(In::weight))
+                                      .saves(In::weight, in(In::grad_output));
   ConvolutionShape s;
   Shape input;
   Conjugated conj = {};
   NEURA_FIELDS(s, input, conj)
+  bool is_safe(const Spec& g, const Spec& w) const;
   void infer(const Spec& g, const Spec& w, Spec& x) const;
   void run(Context&, View g, View w, View x) const;
   void gradient(Gradient& g) const;
 };
 // Input, gradient of the result -> of the weight, whose kernel has the sizes `kernel`.
 struct ConvolutionBackwardWeight {
-  static constexpr Operation op = operation("convolution_backward_weight").linear().saves(0, in(1)).saves(1, in(0));
+  NEURA_OPERANDS(input, grad_output)
+  static constexpr Operation op = operation("convolution_backward_weight")
+                                      .linear()
+                                      .saves(In::input, in(In::grad_output))
+                                      .saves(In::grad_output, in(In::input));
   ConvolutionShape s;
   Shape kernel;
   Conjugated conj = {};
@@ -49,7 +65,7 @@ struct ConvolutionBackwardWeight {
 };
 
 struct FoldOp;
-struct UnfoldOp {  // [n, c, in..] -> [n, c * kernel, windows]
+struct Im2Col {  // [n, c, in..] -> [n, c * kernel, windows]
   static constexpr Operation op = operation("im2col").linear();
   ConvolutionShape s;
   Shape kernel;

@@ -100,7 +100,8 @@ Shape result_of(const Spec& x, const Spec& grid) {
 }
 
 struct GridSampleBackward {
-  static constexpr Operation op = operation("grid_sample_backward").optional(in(1));
+  NEURA_OPERANDS(grad_output, input, grid)
+  static constexpr Operation op = operation("grid_sample_backward").optional(in(In::input));
   GridSampling s;
   Shape sizes;  // of the image
   bool needs_x, needs_grid;
@@ -115,7 +116,9 @@ struct GridSampleBackward {
 };
 
 struct GridSample {
-  static constexpr Operation op = operation("grid_sample").saves(0, in(1)).saves(1, in(0, 1));
+  NEURA_OPERANDS(input, grid)
+  static constexpr Operation op =
+      operation("grid_sample").saves(In::input, in(In::grid)).saves(In::grid, in(In::input, In::grid));
   GridSampling s;
   NEURA_FIELDS(s)
   void infer(const Spec& x, const Spec& grid, Spec& y) const {
@@ -158,10 +161,11 @@ struct GridSample {
     return to(reshape(y, result_of(x.spec(), grid.spec())), x.dtype());
   }
   void gradient(Gradient& g) const {
-    const Shape sizes = g.needs(0) ? g.meta[0]->sizes() : g.input(0).shape();
-    const GridSampleBackward backward{s, sizes, g.needs(0), g.needs(1)};
-    auto r = apply(backward, contiguous(g.g[0]), g.needs(1) ? Operand(g.input(0)) : Operand(), g.input(1));
-    for (int i = 0; i < 2; ++i)
+    const Shape sizes = g.needs(In::input) ? g.meta[In::input]->sizes() : g.input(In::input).shape();
+    const GridSampleBackward backward{s, sizes, g.needs(In::input), g.needs(In::grid)};
+    const Operand image = g.needs(In::grid) ? Operand(g.input(In::input)) : Operand();
+    auto r = apply(backward, contiguous(g.g[0]), image, g.input(In::grid));
+    for (int i = 0; i < In::count; ++i)
       if (g.needs(i)) g.result[i] = r[std::size_t(i)];
   }
 };

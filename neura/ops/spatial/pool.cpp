@@ -5,6 +5,7 @@
 #include "neura/op/apply.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/registry.h"
+#include "neura/op/safe.h"
 
 namespace neura {
 NEURA_FIELDS_OF(PoolShape, in, out, kernel, stride, padding, dilation, adaptive, count_include_pad, divisor)
@@ -16,6 +17,33 @@ Spec resized(const Spec& x, int dims, const std::int64_t* sizes, DType dtype) {
   Shape shape = x.sizes();
   for (int d = 0; d < dims; ++d) shape[x.rank - dims + d] = sizes[3 - dims + d];
   return Spec::dense(dtype, shape, x.device);
+}
+
+// Has every window along dimension d an element of the input?
+bool meets(const PoolShape& s, int d) {
+  const std::int64_t in = s.in[d], out = s.out[d], kernel = s.kernel[d], dilation = s.dilation[d];
+  if (!safe::is_between(kernel, 1, safe::kMost) || !safe::is_between(s.stride[d], 1, safe::kMost) ||
+      !safe::is_between(dilation, 1, safe::kMost) ||
+      !safe::is_between(s.padding[d], 0, ((kernel - 1) * dilation + 1) / 2) ||
+      (out - 1) * s.stride[d] >= in + s.padding[d])
+    return false;
+  for (std::int64_t o = 0; o < out; ++o) {
+    if (s.begin(d, o) >= s.end(d, o)) return false;
+    if (o * s.stride[d] >= s.padding[d] && dilation == 1) break;  // and so have all after it: the last begins inside
+  }
+  return true;
+}
+bool is_safe_pool(const PoolShape& s, int dims, const Spec& x) {
+  if (!safe::contiguous(x) || !safe::is_between(dims, 1, 3) || !safe::is_between(x.rank, dims + 1, dims + 2))
+    return false;
+  for (int d = 0; d < 3; ++d) {
+    const int own = d - (3 - dims);  // leading sizes of 1 make it three dimensions
+    if (s.in[d] != (own < 0 ? 1 : x.shape[x.rank - dims + own]) ||
+        !safe::is_between(s.out[d], 1, own < 0 ? 1 : safe::kMost / 64) || !safe::is_between(s.in[d], 1, safe::kMost))
+      return false;
+    if (!s.adaptive && !meets(s, d)) return false;
+  }
+  return true;
 }
 
 // Each is linear in its floating operand; scatter and gather, and the mean and its gradient, are adjoint to one
@@ -50,6 +78,11 @@ struct MaxPoolOp {  // values, places
   int dims;
   bool compact;  // positions within windows, in a byte: only the derivative sees them
   NEURA_FIELDS(s, dims, compact)
+  bool is_safe(const Spec& x) const {
+    if (!is_safe_pool(s, dims, x)) return false;
+    const std::int64_t* k = s.kernel;
+    return !compact || (!s.adaptive && std::max({k[0], k[1], k[2]}) <= 256 && k[0] * k[1] * k[2] <= 256);
+  }
   void infer(const Spec& x, Spec& y, Spec& places) const {
     check<DTypeError>(bit(x.dtype) & (dtypes::floating | dtypes::integers),
                       [&] { return "max_pool: expected real numbers, got " + x.str() + "; convert it with .to()"; });
@@ -68,6 +101,9 @@ struct AvgPoolOp {
   PoolShape s;
   int dims;
   NEURA_FIELDS(s, dims)
+  bool is_safe(const Spec& x) const {
+    return is_safe_pool(s, dims, x) && safe::is_between(s.divisor, -safe::kMost, safe::kMost);
+  }
   void infer(const Spec& x, Spec& y) const {
     check<DTypeError>(is_floating(x.dtype) || (x.dtype == DType::int64 && !s.adaptive), [&] {
       return std::string(s.adaptive ? "adaptive_avg_pool" : "avg_pool") + ": expected a floating dtype, got " +

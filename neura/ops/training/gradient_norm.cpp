@@ -20,37 +20,37 @@ void check_gradients(const char* name, std::span<const Spec* const> gradients) {
 
 }  // namespace
 
-void GradientNorm::infer(std::span<const Spec* const> tensors, Spec& norm) const {
+void GetTotalNorm::infer(std::span<const Spec* const> tensors, Spec& norm) const {
   check<ValueError>(!tensors.empty(), [] { return std::string(op.name) + ": expected tensors, got an empty list"; });
   check_gradients(op.name, tensors);
   DType dtype = to_real(tensors[0]->dtype);
   for (const Spec* s : tensors) dtype = promote(dtype, to_real(s->dtype));
   norm = Spec::dense(dtype, {}, tensors[0]->device);
 }
-void GradientNorm::run(Context& c, std::span<const View> tensors, const View& norm) const {
+void GetTotalNorm::run(Context& c, std::span<const View> tensors, const View& norm) const {
   c.backend.optim->norm_of_all(c, tensors, norm);
 }
 
-void ClipGradients::infer(std::span<const Spec* const> operands, Spec&) const {
-  const auto refuse_norm = [&] {
+void ClipGradNorm::infer(std::span<const Spec* const> operands, Spec&) const {
+  const Spec* const norm = operands.empty() ? nullptr : operands[In::total_norm];
+  check<ValueError>(norm && norm->rank == 0 && is_floating(norm->dtype), [&] {
     return std::string(op.name) + ": expected the norm as a floating number without dimensions, got " +
-           (operands.empty() ? "none" : operands[0]->str());
-  };
-  check<ValueError>(!operands.empty() && operands[0]->rank == 0 && is_floating(operands[0]->dtype), refuse_norm);
-  check_gradients(op.name, operands.subspan(1));
+           (norm ? norm->str() : "none");
+  });
+  check_gradients(op.name, operands.subspan(In::gradient));
 }
-void ClipGradients::run(Context& c, std::span<const View> operands, const View&) const {
-  c.backend.optim->clip_all(c, operands.subspan(1), operands[0], max_norm);
+void ClipGradNorm::run(Context& c, std::span<const View> operands, const View&) const {
+  c.backend.optim->clip_all(c, operands.subspan(In::gradient), operands[In::total_norm], max_norm);
 }
 
-Tensor gradient_norm(std::span<const Tensor> gradients) { return apply_list(GradientNorm{}, gradients); }
+Tensor gradient_norm(std::span<const Tensor> gradients) { return apply_list(GetTotalNorm{}, gradients); }
 void clip_gradients(std::span<const Tensor> gradients, double max_norm, const Tensor& norm) {
   std::vector<Tensor> operands{norm};
   operands.insert(operands.end(), gradients.begin(), gradients.end());
-  apply_list(ClipGradients{max_norm}, operands);
+  apply_list(ClipGradNorm{max_norm}, operands);
 }
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(get_total_norm, GradientNorm);
-NEURA_DEFINE_OPERATION(clip_grad_norm, ClipGradients);
+NEURA_DEFINE_OPERATION(get_total_norm, GetTotalNorm);
+NEURA_DEFINE_OPERATION(clip_grad_norm_, ClipGradNorm);

@@ -10,24 +10,26 @@
 
 namespace neura {
 
-// Operands: the inverse scale, found_inf, the gradients.
-struct UnscaleGradients {
+struct Unscale {
   static constexpr int results = 0;
-  static constexpr Operation op = operation("unscale_").list(1, 2).writes(in(1, 2));
+  NEURA_OPERANDS(inverse_scale, found_inf, gradient)
+  static constexpr Operation op = operation("unscale_").list(1, In::gradient).writes(in(In::found_inf, In::gradient));
   NEURA_FIELDS()
   void infer(std::span<const Spec* const> operands, Spec&) const;
   void run(Context&, std::span<const View> operands, const View&) const;
 };
 
-void UnscaleGradients::infer(std::span<const Spec* const> operands, Spec&) const {
+void Unscale::infer(std::span<const Spec* const> operands, Spec&) const {
   const auto is_number = [&](std::size_t i) {
     return operands.size() > i && operands[i]->numel == 1 && operands[i]->dtype == DType::float32;
   };
-  check<ValueError>(is_number(0) && is_number(1), [&] {
+  check<ValueError>(is_number(In::inverse_scale) && is_number(In::found_inf), [&] {
     return std::string(op.name) + ": expected the inverse scale and found_inf as float32 numbers, got " +
-           (operands.size() < 2 ? "none" : operands[0]->str() + " and " + operands[1]->str());
+           (operands.size() < In::gradient
+                ? "none"
+                : operands[In::inverse_scale]->str() + " and " + operands[In::found_inf]->str());
   });
-  for (const Spec* s : operands.subspan(2)) {
+  for (const Spec* s : operands.subspan(In::gradient)) {
     check<DTypeError>(differentiable(s->dtype), [&] {
       return std::string(op.name) + ": expected floating or complex gradients, got " + s->str();
     });
@@ -36,14 +38,14 @@ void UnscaleGradients::infer(std::span<const Spec* const> operands, Spec&) const
     });
   }
 }
-void UnscaleGradients::run(Context& c, std::span<const View> operands, const View&) const {
-  c.backend.optim->unscale_all(c, operands.subspan(2), operands[0], operands[1]);
+void Unscale::run(Context& c, std::span<const View> operands, const View&) const {
+  c.backend.optim->unscale_all(c, operands.subspan(In::gradient), operands[In::inverse_scale], operands[In::found_inf]);
 }
 
 void unscale_gradients(std::span<const Tensor> gradients, const Tensor& inverse_scale, const Tensor& found_inf) {
   std::vector<Tensor> operands{inverse_scale, found_inf};
   operands.insert(operands.end(), gradients.begin(), gradients.end());
-  apply_list(UnscaleGradients{}, operands);
+  apply_list(Unscale{}, operands);
 }
 
 void update_scale(Tensor& scale, Tensor& tracker, const Tensor& found_inf, const ScaleGrowth& o) {
@@ -56,4 +58,4 @@ void update_scale(Tensor& scale, Tensor& tracker, const Tensor& found_inf, const
 
 }  // namespace neura
 
-NEURA_DEFINE_OPERATION(unscale, UnscaleGradients);
+NEURA_DEFINE_OPERATION(unscale_, Unscale);

@@ -8,55 +8,66 @@
 namespace neura {
 namespace {
 
-using Group = std::span<const Spec* const>;  // the operands of one step
+using In = StepOperands::In;
 
-void check_step(const char* name, Group g) {
-  const Spec& param = *g[0];
+struct Group {  // the operands of one step
+  std::span<const Spec* const> of_call;
+  std::size_t step;
+  const Spec& operator[](int operand) const { return *of_call[std::size_t(operand) + kStepOperands * step]; }
+};
+constexpr int kStates[] = {In::state, In::second_state, In::third_state};
+
+void check_step(const char* name, const Group& g) {
+  const Spec &param = g[In::param], &grad = g[In::grad];
   check<DTypeError>(differentiable(param.dtype), [&] {
     return std::string(name) + ": expected a floating or complex parameter, got " + param.str();
   });
   const auto fits = [&](const Spec& s) { return s.same_shape(param) && s.dtype == param.dtype; };
-  check<ShapeError>(fits(*g[1]), [&] {
-    return std::string(name) + ": expected a gradient like the parameter, " + param.str() + ", got " + g[1]->str();
+  check<ShapeError>(fits(grad), [&] {
+    return std::string(name) + ": expected a gradient like the parameter, " + param.str() + ", got " + grad.str();
   });
-  for (const Spec* s : g.subspan(2))
-    check<ShapeError>(s->rank == kAbsent || fits(*s), [&] {
-      return std::string(name) + ": expected state like the parameter, " + param.str() + ", got " + s->str();
+  for (const int state : kStates)
+    check<ShapeError>(g[state].rank == kAbsent || fits(g[state]), [&] {
+      return std::string(name) + ": expected state like the parameter, " + param.str() + ", got " + g[state].str();
     });
   check<ShapeError>(param.dense(), [&] {
     return std::string(name) + ": expected a dense parameter, got " + param.str() + " with gaps; clone() it";
   });
-  for (const Spec* s : g.subspan(1))
-    check<ShapeError>(s->rank == kAbsent || same_strides(*s, param), [&] {
+  for (const int other : {int(In::grad), kStates[0], kStates[1], kStates[2]}) {
+    const Spec& s = g[other];
+    check<ShapeError>(s.rank == kAbsent || same_strides(s, param), [&] {
       return std::string(name) + ": expected a gradient and states with the strides of the parameter, " +
-             Shape(param.strides, param.rank).str() + ", got " + Shape(s->strides, s->rank).str();
+             Shape(param.strides, param.rank).str() + ", got " + Shape(s.strides, s.rank).str();
     });
+  }
 }
 
 // What the kernel takes together.
-void check_kind(const char* name, Group first, Group g) {
-  bool same = g[0]->dtype == first[0]->dtype;
-  for (std::size_t k = 2; same && k < kStepOperands; ++k) same = (g[k]->rank == kAbsent) == (first[k]->rank == kAbsent);
+void check_kind(const char* name, const Group& first, const Group& g) {
+  const Spec &one = first[In::param], &other = g[In::param];
+  bool same = other.dtype == one.dtype;
+  for (const int state : kStates) same = same && (g[state].rank == kAbsent) == (first[state].rank == kAbsent);
   check<ValueError>(same, [&] {
-    return std::string(name) + ": expected parameters of one dtype and with the same states, got " + first[0]->str() +
-           " and " + g[0]->str() + " of another kind";
+    return std::string(name) + ": expected parameters of one dtype and with the same states, got " + one.str() +
+           " and " + other.str() + " of another kind";
   });
 }
 
 void check_steps(const char* name, std::span<const Spec* const> operands, std::size_t steps, std::size_t step_bytes) {
-  check<ValueError>(operands.size() == 1 + kStepOperands * steps, [&] {
-    return std::string(name) + ": expected " + std::to_string(1 + kStepOperands * steps) + " operands for " +
-           std::to_string(steps) + " steps, got " + std::to_string(operands.size());
+  const std::size_t count = In::param + kStepOperands * steps;
+  check<ValueError>(operands.size() == count, [&] {
+    return std::string(name) + ": expected " + std::to_string(count) + " operands for " + std::to_string(steps) +
+           " steps, got " + std::to_string(operands.size());
   });
-  const Spec& there = *operands[0];
+  const Spec& there = *operands[In::steps];
   const auto bytes = std::int64_t(steps * step_bytes);
   const bool numbers = there.dtype == DType::uint8 && there.numel == bytes && there.contiguous;
   check<ValueError>(there.rank == kAbsent || (numbers && !there.device.is_cpu()), [&] {
     return std::string(name) + ": expected the steps as " + std::to_string(bytes) + " bytes of a device, got " +
            there.str();
   });
-  const auto group = [&](std::size_t i) { return operands.subspan(1 + kStepOperands * i, kStepOperands); };
-  for (std::size_t i = 0; i < steps; ++i) check_step(name, group(i)), check_kind(name, group(0), group(i));
+  for (std::size_t i = 0; i < steps; ++i)
+    check_step(name, {operands, i}), check_kind(name, {operands, 0}, {operands, i});
 }
 
 }  // namespace
@@ -73,11 +84,11 @@ template <class Step> void OptimizerStep<Step>::infer(std::span<const Spec* cons
 template <class Step> void OptimizerStep<Step>::run(Context& c, std::span<const View> operands, const View&) const {
   std::vector<OptimTensors> tensors(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const View* v = &operands[1 + kStepOperands * i];
-    tensors[i] = {v[0], v[1], {v[2], v[3], v[4]}};
+    const View* v = &operands[kStepOperands * i];
+    tensors[i] = {v[In::param], v[In::grad], {v[In::state], v[In::second_state], v[In::third_state]}};
   }
   // Null if the steps are not in a device's memory.
-  const Step* there = operands[0].template as<const Step>();
+  const Step* there = operands[In::steps].template as<const Step>();
   (c.backend.optim->*OptimizerKernel<Step>::entry)(c, tensors, steps, there);
 }
 

@@ -13,22 +13,33 @@ namespace neura {
 #define OPTIMIZER_STEP(kernel, Step, least, most, numbers) NEURA_FIELDS_OF(Step, numbers)
 #include "neura/tables/optimizers.def"
 
-inline constexpr std::size_t kStepOperands = 5;  // parameter, gradient and three states, absent where there are none
+struct StepOperands {  // `steps`, then of each parameter the rest; states are absent where there are none
+  NEURA_OPERANDS(steps, param, grad, state, second_state, third_state)
+  static constexpr ValueSet states = in(In::state, In::second_state, In::third_state);
+};
+inline constexpr std::size_t kStepOperands = StepOperands::In::count - StepOperands::In::param;
 
+constexpr Operation step_operation(const char* name) {
+  using In = StepOperands::In;
+  return operation(name)
+      .list(int(kStepOperands), In::param)
+      .writes(in(In::param) | StepOperands::states)
+      .optional(in(In::steps) | StepOperands::states);
+}
 template <class Step> struct OptimizerKernel;
-#define OPTIMIZER_STEP(kernel, Step, ...)                                                                       \
-  template <> struct OptimizerKernel<Step> {                                                                    \
-    static constexpr Operation op =                                                                             \
-        operation(#kernel "_step").list(int(kStepOperands), 1).writes(in(1, 3, 4, 5)).optional(in(0, 3, 4, 5)); \
-    static constexpr auto entry = &optim_kernels::kernel;                                                       \
+#define OPTIMIZER_STEP(kernel, Step, ...)                            \
+  template <> struct OptimizerKernel<Step> {                         \
+    static constexpr Operation op = step_operation(#kernel "_step"); \
+    static constexpr auto entry = &optim_kernels::kernel;            \
   };
 #include "neura/tables/optimizers.def"
 
-// Operand 0: the steps in the memory of a device, where each replay of a graph finds other numbers, or absent. Then the
-// operands of each step. Parameters are of one dtype, with the same states, and no two steps share memory that either
-// writes. All numbers vary: schedulers may change any of them.
+// `steps` in the memory of a device, where each replay of a graph finds other numbers, or absent. Parameters are of one
+// dtype, with the same states, and no two steps share memory that either writes. All numbers vary: schedulers may
+// change any of them.
 template <class Step> struct OptimizerStep {
   static constexpr int results = 0;
+  using In = StepOperands::In;
   static constexpr Operation op = OptimizerKernel<Step>::op;
   std::vector<Step> steps;
   NEURA_FIELDS(varying(steps))
@@ -39,7 +50,7 @@ template <class Step> struct OptimizerStep {
 // The call.
 template <class Step> void optimizer_step(std::vector<Step> steps, std::span<const Tensor> operands);
 
-// The bytes of a call's steps, as operand 0 has them; none if the row is no optimizer's.
+// The bytes of a call's steps, as its operand `steps` has them; none if the row is no optimizer's.
 std::span<const char> bytes_of_steps(const Row&, const void* op);
 
 bool same_strides(const Spec&, const Spec&);  // of one shape, dtype, device and the same strides

@@ -151,7 +151,7 @@ template <class N, bool logarithm, class T> void columns_backward(const T* g, co
 
 using in_build::kept;
 constexpr bool kPlain = in_build::operation("softmax"), kLog = in_build::operation("log_softmax"),
-               kSafe = in_build::operation("safe_softmax") || in_build::kernel("softmax", "attention"),
+               kSafe = in_build::operation("_safe_softmax") || in_build::kernel("softmax", "attention"),
                kBackward = in_build::kernel("softmax", "softmax_backward");
 template <class N, class T> constexpr SoftmaxLines<T> lines{
     {kept<kPlain>(&row<N, SoftmaxKind::softmax, T>), kept<kLog>(&row<N, SoftmaxKind::log_softmax, T>),
