@@ -43,7 +43,7 @@ PLACES = {  # name: (what changes, goal, now)
     "composite": ("a function of other operations", 2, 2),
     "fused": ("a fused operation with CPU and CUDA kernels and a gradient", 7, 7),
     "layer": ("a layer of a known family", 2, 1),
-    "layer_family": ("a layer of a new family", 5, 5),
+    "layer_family": ("a layer of a new family", 4, 4),
     "optimizer": ("an optimizer with fused kernels", 3, 3),
     "data_set": ("a data set for both languages", 3, 3),
     "surface": ("a name in the list of public functions", 1, 1),

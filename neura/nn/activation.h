@@ -24,6 +24,7 @@ namespace neura::nn {
 #undef ACTIVATION_WITH
 #undef ACTIVATION_INPLACE_WITH
 
+#define NEURA_ARGUMENTS_BEHIND(Name, ...) NEURA_ARGUMENTS(__VA_ARGS__)
 #define FIELD(name, function) , name
 #define ACTIVATION_WITH(Name, function, ...)                                             \
   struct Name final : Module, Name##Options {                                            \
@@ -33,11 +34,17 @@ namespace neura::nn {
         : Name##Options{Number(a)...} {}                                                 \
     Tensor forward(const Tensor& input) const;                                           \
     std::string extra_repr() const override;                                             \
+    struct Taken : Name##Options {                                                       \
+      NEURA_ARGUMENTS_BEHIND(Name __VA_ARGS__)                                           \
+    };                                                                                   \
+    static void taken(const Taken&);                                                     \
+    static constexpr const char* taken_text() { return "o"; }                            \
     NEURA_LAYER(Name __VA_ARGS__)                                                        \
     NEURA_FORWARD("input")                                                               \
   };
 #define ACTIVATION_INPLACE_WITH(Name, function, fields) ACTIVATION_WITH(Name, function, fields FIELD(inplace, false))
 #include "neura/nn/activations.def"
+#undef NEURA_ARGUMENTS_BEHIND
 #undef FIELD
 #undef ACTIVATION
 #undef ACTIVATION_INPLACE
@@ -45,7 +52,7 @@ namespace neura::nn {
 #undef ACTIVATION_INPLACE_WITH
 
 struct GELU final : Module {
-  explicit GELU(std::string approximate = "none") : approximate(std::move(approximate)) {}
+  NEURA_INIT(explicit GELU, std::string approximate = "none") : approximate(std::move(approximate)) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
@@ -55,7 +62,7 @@ struct GELU final : Module {
 };
 
 struct GLU final : Module {  // the first half along dim, gated by the second
-  explicit GLU(int dim = -1) : dim(dim) {}
+  NEURA_INIT(explicit GLU, int dim = -1) : dim(dim) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
@@ -65,7 +72,7 @@ struct GLU final : Module {  // the first half along dim, gated by the second
 };
 
 struct Threshold final : Module {
-  Threshold(Number threshold, Number value, bool inplace = false)
+  NEURA_INIT(Threshold, Number threshold, Number value, bool inplace = false)
       : threshold(threshold), value(value), inplace(inplace) {}
   explicit Threshold(Blank) : Threshold(0, 0) {}
   Tensor forward(const Tensor& input) const;
@@ -82,9 +89,10 @@ struct PReluOptions {
   double init = 0.25;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(num_parameters, init, device, dtype)
 };
 struct PReLU final : Module {  // leaky_relu with a learned slope
-  explicit PReLU(const PReluOptions& = {});
+  NEURA_INIT(explicit PReLU, const PReluOptions& = {});
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
@@ -97,7 +105,7 @@ struct PReLU final : Module {  // leaky_relu with a learned slope
 
 // leaky_relu whose slope is drawn from [lower, upper) for each element in training, and is their mean otherwise.
 struct RReLU final : Module {
-  explicit RReLU(Number lower = 1.0 / 8, Number upper = 1.0 / 3, bool inplace = false)
+  NEURA_INIT(explicit RReLU, Number lower = 1.0 / 8, Number upper = 1.0 / 3, bool inplace = false)
       : lower(lower), upper(upper), inplace(inplace) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -117,12 +125,12 @@ struct SoftmaxBase : Module {
  protected:
   int dim_for(const Tensor& input) const;
 };
-#define NEURA_SOFTMAX(Name)                                          \
-  struct Name final : SoftmaxBase {                                  \
-    explicit Name(std::optional<int> dim = {}) : SoftmaxBase(dim) {} \
-    Tensor forward(const Tensor& input) const;                       \
-    NEURA_LAYER(Name, dim)                                           \
-    NEURA_FORWARD("input")                                           \
+#define NEURA_SOFTMAX(Name)                                                      \
+  struct Name final : SoftmaxBase {                                              \
+    NEURA_INIT(explicit Name, std::optional<int> dim = {}) : SoftmaxBase(dim) {} \
+    Tensor forward(const Tensor& input) const;                                   \
+    NEURA_LAYER(Name, dim)                                                       \
+    NEURA_FORWARD("input")                                                       \
   };
 NEURA_SOFTMAX(Softmax)
 NEURA_SOFTMAX(LogSoftmax)
@@ -130,6 +138,7 @@ NEURA_SOFTMAX(Softmin)
 #undef NEURA_SOFTMAX
 
 struct Softmax2d final : Module {  // over the channels of [N, C, H, W] or [C, H, W]
+  NEURA_INIT(Softmax2d) {}
   Tensor forward(const Tensor& input) const;
   NEURA_LAYER(Softmax2d)
   NEURA_FORWARD("input")

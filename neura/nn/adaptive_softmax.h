@@ -11,14 +11,15 @@ struct AdaptiveLogSoftmaxOptions {
   bool head_bias = false;  // of the head
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(div_value, head_bias, device, dtype)
 };
 // Classes are numbered from frequent to rare, and cut into clusters before those of `cutoffs`. The head scores the
 // classes of the first one and the other clusters, each of which scores its own classes only where it is needed (Grave
 // et al., 2017). input [N, in_features] and target [N], or [in_features] and one number -> the logarithms of the
 // targets' probabilities, and the mean of their negatives.
 struct AdaptiveLogSoftmaxWithLoss final : Module {
-  AdaptiveLogSoftmaxWithLoss(std::int64_t in_features, std::int64_t n_classes, const std::vector<std::int64_t>& cutoffs,
-                             const AdaptiveLogSoftmaxOptions& = {});
+  NEURA_INIT(AdaptiveLogSoftmaxWithLoss, std::int64_t in_features, std::int64_t n_classes,
+             const std::vector<std::int64_t>& cutoffs, const AdaptiveLogSoftmaxOptions& = {});
   explicit AdaptiveLogSoftmaxWithLoss(Blank);
   std::tuple<Tensor, Tensor> forward(const Tensor& input, const Tensor& target);
   Tensor log_prob(const Tensor& input);  // [N, n_classes]

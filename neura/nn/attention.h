@@ -13,11 +13,12 @@ struct MultiheadAttentionOptions {
   bool batch_first = false;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(dropout, bias, add_bias_kv, add_zero_attn, kdim, vdim, batch_first, device, dtype)
 };
 // query [L, N, E], key [S, N, kdim], value [S, N, vdim] ([N, L, E] … if batch_first; without N for one sample) -> the
 // result like query, and the weights, [N, L, S] averaged over the heads or [N, heads, L, S].
 struct MultiheadAttention final : Module {
-  MultiheadAttention(std::int64_t embed_dim, std::int64_t num_heads, const MultiheadAttentionOptions& = {});
+  NEURA_INIT(MultiheadAttention, std::int64_t embed_dim, std::int64_t num_heads, const MultiheadAttentionOptions& = {});
   explicit MultiheadAttention(Blank);
   // Masks: bool (true is hidden) or floating (added to the scores); key_padding_mask [N, S], attn_mask [L, S] or
   // [N * heads, L, S]. is_causal says that attn_mask is the causal one.

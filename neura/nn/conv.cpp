@@ -112,6 +112,8 @@ ConvTransposeNd::ConvTransposeNd(int rank, std::int64_t in_channels, std::int64_
                                  const PerDim& kernel_size, const ConvTransposeOptions& o)
     : in_channels(in_channels), out_channels(out_channels), groups(o.groups), rank_(rank) {
   const std::string name = "ConvTranspose" + std::to_string(rank) + "d";
+  check<ValueError>(o.padding_mode == "zeros",
+                    [&] { return name + ": expected padding_mode zeros, got " + o.padding_mode; });
   check_groups(name.c_str(), in_channels, out_channels, groups);
   this->kernel_size = per_dim("kernel_size", name, kernel_size, rank);
   stride = per_dim("stride", name, o.stride, rank);

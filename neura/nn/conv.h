@@ -15,6 +15,7 @@ struct ConvOptions {
   std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular"
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(stride, padding, dilation, groups, bias, padding_mode, device, dtype)
 };
 // [N, in_channels, spatial..] or without N -> [N, out_channels, spatial..].
 struct ConvNd : Module {
@@ -37,12 +38,13 @@ struct ConvNd : Module {
   ConvNd(int rank, Blank) : rank_(rank) {}
   int rank_ = 0;
 };
-#define NEURA_CONV(Name, rank)                                                                                      \
-  struct Name final : ConvNd {                                                                                      \
-    Name(std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, const ConvOptions& o = {}) \
-        : ConvNd(rank, in_channels, out_channels, kernel_size, o) {}                                                \
-    explicit Name(Blank b) : ConvNd(rank, b) {}                                                                     \
-    NEURA_VARIANT(Name)                                                                                             \
+#define NEURA_CONV(Name, rank)                                                                       \
+  struct Name final : ConvNd {                                                                       \
+    NEURA_INIT(Name, std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, \
+               const ConvOptions& o = {})                                                            \
+        : ConvNd(rank, in_channels, out_channels, kernel_size, o) {}                                 \
+    explicit Name(Blank b) : ConvNd(rank, b) {}                                                      \
+    NEURA_VARIANT(Name)                                                                              \
   };
 NEURA_CONV(Conv1d, 1)
 NEURA_CONV(Conv2d, 2)
@@ -54,8 +56,10 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   bool bias = true;
   PerDim dilation = 1;
+  std::string padding_mode = "zeros";  // nothing else
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(stride, padding, output_padding, groups, bias, dilation, padding_mode, device, dtype)
 };
 struct ConvTransposeNd : Module {
   // output_size, of the spatial dimensions or of all, takes the place of output_padding.
@@ -78,13 +82,13 @@ struct ConvTransposeNd : Module {
   Shape padding_for(const Tensor& input, const Shape& output_size) const;
   int rank_ = 0;
 };
-#define NEURA_CONV(Name, rank)                                                           \
-  struct Name final : ConvTransposeNd {                                                  \
-    Name(std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, \
-         const ConvTransposeOptions& o = {})                                             \
-        : ConvTransposeNd(rank, in_channels, out_channels, kernel_size, o) {}            \
-    explicit Name(Blank b) : ConvTransposeNd(rank, b) {}                                 \
-    NEURA_VARIANT(Name)                                                                  \
+#define NEURA_CONV(Name, rank)                                                                       \
+  struct Name final : ConvTransposeNd {                                                              \
+    NEURA_INIT(Name, std::int64_t in_channels, std::int64_t out_channels, const PerDim& kernel_size, \
+               const ConvTransposeOptions& o = {})                                                   \
+        : ConvTransposeNd(rank, in_channels, out_channels, kernel_size, o) {}                        \
+    explicit Name(Blank b) : ConvTransposeNd(rank, b) {}                                             \
+    NEURA_VARIANT(Name)                                                                              \
   };
 NEURA_CONV(ConvTranspose1d, 1)
 NEURA_CONV(ConvTranspose2d, 2)
@@ -93,7 +97,7 @@ NEURA_CONV(ConvTranspose3d, 3)
 
 // The patches under a sliding window of [N, C, H, W] or [C, H, W] as columns, and back, where they add up.
 struct Unfold final : Module {
-  explicit Unfold(const PerDim& kernel_size, const UnfoldOptions& = {});
+  NEURA_INIT(explicit Unfold, const PerDim& kernel_size, const UnfoldOptions& = {});
   explicit Unfold(Blank) : Unfold(PerDim(1)) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -103,7 +107,7 @@ struct Unfold final : Module {
   NEURA_FORWARD("input")
 };
 struct Fold final : Module {
-  Fold(const PerDim& output_size, const PerDim& kernel_size, const UnfoldOptions& = {});
+  NEURA_INIT(Fold, const PerDim& output_size, const PerDim& kernel_size, const UnfoldOptions& = {});
   explicit Fold(Blank) : Fold(1, 1) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;

@@ -4,16 +4,16 @@
 
 namespace neura::nn {
 
-#define NEURA_DROPOUT(Name)                              \
-  struct Name final : Module {                           \
-    explicit Name(Number p = 0.5, bool inplace = false); \
-    Tensor forward(const Tensor& input) const;           \
-    std::string extra_repr() const override;             \
-                                                         \
-    Number p;                                            \
-    bool inplace;                                        \
-    NEURA_LAYER(Name, p, inplace)                        \
-    NEURA_FORWARD("input")                               \
+#define NEURA_DROPOUT(Name)                                          \
+  struct Name final : Module {                                       \
+    NEURA_INIT(explicit Name, Number p = 0.5, bool inplace = false); \
+    Tensor forward(const Tensor& input) const;                       \
+    std::string extra_repr() const override;                         \
+                                                                     \
+    Number p;                                                        \
+    bool inplace;                                                    \
+    NEURA_LAYER(Name, p, inplace)                                    \
+    NEURA_FORWARD("input")                                           \
   };
 NEURA_DROPOUT(Dropout)
 NEURA_DROPOUT(Dropout1d)

@@ -19,6 +19,12 @@ std::optional<std::int64_t> detail::padding_row(const char* layer, std::optional
   });
   return *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
 }
+Parameter detail::given_table(const char* layer, const Shape& sizes, const Tensor& weight, bool freeze) {
+  check<AssertedError<ShapeError>>(weight.shape() == sizes, [&] {
+    return std::string(layer) + ": expected a _weight of shape " + sizes.str() + ", got " + weight.shape().str();
+  });
+  return Parameter(weight, !freeze);
+}
 void detail::reset_table(const Tensor& weight, std::optional<std::int64_t> padding_row) {
   init::normal_(weight);
   if (padding_row) weight.detach()[*padding_row].zero_();
@@ -32,6 +38,10 @@ Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, co
       norm_type(o.norm_type),
       scale_grad_by_freq(o.scale_grad_by_freq),
       sparse(o.sparse) {
+  if (o._weight) {
+    weight = detail::given_table("Embedding", {num_embeddings, embedding_dim}, o._weight, o._freeze);
+    return;
+  }
   weight = empty({num_embeddings, embedding_dim}, {.dtype = o.dtype, .device = o.device});
   reset_parameters();
 }

@@ -11,11 +11,14 @@ struct EmbeddingOptions {
   Number norm_type = 2.0;
   bool scale_grad_by_freq = false;
   bool sparse = false;
+  Tensor _weight = {};   // this table in the place of a drawn one,
+  bool _freeze = false;  // without gradient
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight, _freeze, device, dtype)
 };
 struct Embedding final : Module {  // indices [*] -> [*, embedding_dim]
-  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& = {});
+  NEURA_INIT(Embedding, std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& = {});
   explicit Embedding(Blank) {}
   // From an existing table [num_embeddings, embedding_dim]; frozen: without gradient.
   static Ref<Embedding> from_pretrained(const Tensor& embeddings, bool freeze = true, const EmbeddingOptions& = {});

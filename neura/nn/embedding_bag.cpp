@@ -19,6 +19,10 @@ EmbeddingBag::EmbeddingBag(std::int64_t num_embeddings, std::int64_t embedding_d
       sparse(o.sparse),
       include_last_offset(o.include_last_offset),
       padding_idx(detail::padding_row("EmbeddingBag", o.padding_idx, num_embeddings)) {
+  if (o._weight) {
+    weight = detail::given_table("EmbeddingBag", {num_embeddings, embedding_dim}, o._weight, false);
+    return;
+  }
   weight = empty({num_embeddings, embedding_dim}, {.dtype = o.dtype, .device = o.device});
   reset_parameters();
 }

@@ -11,13 +11,16 @@ struct EmbeddingBagOptions {
   bool scale_grad_by_freq = false;
   std::string mode = "mean";  // or "sum", "max"
   bool sparse = false;
+  Tensor _weight = {};  // this table in the place of a drawn one
   bool include_last_offset = false;
   std::optional<std::int64_t> padding_idx = {};  // this row does not count in its bags
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight, include_last_offset, padding_idx,
+                  device, dtype)
 };
 struct EmbeddingBag final : Module {  // indices [bags, n], or a vector of indices with offsets -> [bags, embedding_dim]
-  EmbeddingBag(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingBagOptions& = {});
+  NEURA_INIT(EmbeddingBag, std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingBagOptions& = {});
   explicit EmbeddingBag(Blank) {}
   // From an existing table [num_embeddings, embedding_dim]; frozen: without gradient.
   static Ref<EmbeddingBag> from_pretrained(const Tensor& embeddings, bool freeze = true,

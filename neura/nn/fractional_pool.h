@@ -9,7 +9,8 @@ struct FractionalMaxPoolOptions {
   PerDim output_size = {};                // of the spatial dimensions; or
   std::vector<double> output_ratio = {};  // the fraction of the input's sizes, between 0 and 1
   bool return_indices = false;
-  Tensor random_samples = {};  // [N, C, spatial dimensions] in [0, 1): where windows begin; else drawn at each call
+  Tensor _random_samples = {};  // [N, C, spatial dimensions] in [0, 1): where windows begin; else drawn at each call
+  NEURA_ARGUMENTS(output_size, output_ratio, return_indices, _random_samples)
 };
 struct FractionalMaxPoolNd : Module {
   Tensor forward(const Tensor& input) const;
@@ -28,12 +29,12 @@ struct FractionalMaxPoolNd : Module {
   int rank_;
 };
 
-#define NEURA_POOL(rank)                                                                                   \
-  struct FractionalMaxPool##rank##d final : FractionalMaxPoolNd {                                          \
-    explicit FractionalMaxPool##rank##d(const PerDim& kernel_size, const FractionalMaxPoolOptions& o = {}) \
-        : FractionalMaxPoolNd(rank, kernel_size, o) {}                                                     \
-    explicit FractionalMaxPool##rank##d(Blank) : FractionalMaxPool##rank##d(1, {.output_ratio = {0.5}}) {} \
-    NEURA_VARIANT(FractionalMaxPool##rank##d)                                                              \
+#define NEURA_POOL(rank)                                                                                               \
+  struct FractionalMaxPool##rank##d final : FractionalMaxPoolNd {                                                      \
+    NEURA_INIT(explicit FractionalMaxPool##rank##d, const PerDim& kernel_size, const FractionalMaxPoolOptions& o = {}) \
+        : FractionalMaxPoolNd(rank, kernel_size, o) {}                                                                 \
+    explicit FractionalMaxPool##rank##d(Blank) : FractionalMaxPool##rank##d(1, {.output_ratio = {0.5}}) {}             \
+    NEURA_VARIANT(FractionalMaxPool##rank##d)                                                                          \
   };
 NEURA_POOL(2)
 NEURA_POOL(3)

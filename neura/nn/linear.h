@@ -9,10 +9,11 @@ struct LinearOptions {
   bool bias = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(bias, device, dtype)
 };
 // y = x weightᵀ + bias: [..., in_features] -> [..., out_features].
 struct Linear : Module {
-  Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& = {});
+  NEURA_INIT(Linear, std::int64_t in_features, std::int64_t out_features, const LinearOptions& = {});
   explicit Linear(Blank) {}
   Tensor forward(const Tensor& input) const;
   void reset_parameters();  // uniform within 1 / sqrt(in_features)
@@ -32,7 +33,8 @@ struct NonDynamicallyQuantizableLinear final : Linear {
 
 // y = x1ᵀ weight x2 + bias: [..., in1] and [..., in2] -> [..., out].
 struct Bilinear final : Module {
-  Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::int64_t out_features, const LinearOptions& = {});
+  NEURA_INIT(Bilinear, std::int64_t in1_features, std::int64_t in2_features, std::int64_t out_features,
+             const LinearOptions& = {});
   explicit Bilinear(Blank) {}
   Tensor forward(const Tensor& input1, const Tensor& input2) const;
   void reset_parameters();  // uniform within 1 / sqrt(in1_features)
@@ -45,13 +47,14 @@ struct Bilinear final : Module {
 };
 
 struct Identity final : Module {  // returns its input; a placeholder
+  NEURA_INIT(Identity) {}
   Tensor forward(const Tensor& input) const { return input; }
   NEURA_LAYER(Identity)
   NEURA_FORWARD("input")
 };
 
 struct Flatten final : Module {  // flattens dimensions start_dim to end_dim into one
-  explicit Flatten(int start_dim = 1, int end_dim = -1) : start_dim(start_dim), end_dim(end_dim) {}
+  NEURA_INIT(explicit Flatten, int start_dim = 1, int end_dim = -1) : start_dim(start_dim), end_dim(end_dim) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
 
@@ -61,7 +64,7 @@ struct Flatten final : Module {  // flattens dimensions start_dim to end_dim int
 };
 
 struct Unflatten final : Module {  // splits one dimension into several, of which one size may be -1
-  Unflatten(int dim, const Shape& unflattened_size) : dim(dim), unflattened_size(unflattened_size) {}
+  NEURA_INIT(Unflatten, int dim, const Shape& unflattened_size) : dim(dim), unflattened_size(unflattened_size) {}
   explicit Unflatten(Blank) : dim(0) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -73,7 +76,7 @@ struct Unflatten final : Module {  // splits one dimension into several, of whic
 };
 
 struct PixelShuffle final : Module {  // [..., C r², H, W] -> [..., C, H r, W r]
-  explicit PixelShuffle(std::int64_t upscale_factor) : upscale_factor(upscale_factor) {}
+  NEURA_INIT(explicit PixelShuffle, std::int64_t upscale_factor) : upscale_factor(upscale_factor) {}
   explicit PixelShuffle(Blank) : upscale_factor(1) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -84,7 +87,7 @@ struct PixelShuffle final : Module {  // [..., C r², H, W] -> [..., C, H r, W r
 };
 
 struct PixelUnshuffle final : Module {  // and back
-  explicit PixelUnshuffle(std::int64_t downscale_factor) : downscale_factor(downscale_factor) {}
+  NEURA_INIT(explicit PixelUnshuffle, std::int64_t downscale_factor) : downscale_factor(downscale_factor) {}
   explicit PixelUnshuffle(Blank) : downscale_factor(1) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
@@ -95,7 +98,7 @@ struct PixelUnshuffle final : Module {  // and back
 };
 
 struct ChannelShuffle final : Module {  // [N, groups, C / groups, *] -> [N, C / groups, groups, *]
-  explicit ChannelShuffle(std::int64_t groups) : groups(groups) {}
+  NEURA_INIT(explicit ChannelShuffle, std::int64_t groups) : groups(groups) {}
   explicit ChannelShuffle(Blank) : groups(1) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;

@@ -44,7 +44,7 @@ template <> struct BoxedAs<Lengths> {
   }
 };
 struct CTCLoss final : Module {
-  CTCLoss(const CtcLossOptions& o = {})
+  NEURA_INIT(CTCLoss, const CtcLossOptions& o = {})
       : blank_class(o.blank), reduction(o.reduction), zero_infinity(o.zero_infinity) {}
   Tensor forward(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
                  const Lengths& target_lengths) const;
@@ -56,7 +56,7 @@ struct CTCLoss final : Module {
   NEURA_FORWARD("log_probs", "targets", "input_lengths", "target_lengths")
 };
 struct CosineSimilarity final : Module {
-  explicit CosineSimilarity(int dim = 1, double eps = 1e-8) : dim(dim), eps(eps) {}
+  NEURA_INIT(explicit CosineSimilarity, int dim = 1, double eps = 1e-8) : dim(dim), eps(eps) {}
   Tensor forward(const Tensor& x1, const Tensor& x2) const;
 
   int dim;
@@ -65,7 +65,7 @@ struct CosineSimilarity final : Module {
   NEURA_FORWARD("x1", "x2")
 };
 struct PairwiseDistance final : Module {
-  explicit PairwiseDistance(double p = 2, double eps = 1e-6, bool keepdim = false)
+  NEURA_INIT(explicit PairwiseDistance, double p = 2, double eps = 1e-6, bool keepdim = false)
       : norm(p), eps(eps), keepdim(keepdim) {}
   Tensor forward(const Tensor& x1, const Tensor& x2) const;
 

@@ -1,5 +1,6 @@
 // What NEURA_MODULE writes into a class. Included by module.h.
 #pragma once
+#include "neura/core/arguments.h"
 #include "neura/nn/module.h"
 
 namespace neura::nn {
@@ -70,6 +71,18 @@ template <class X> template <class... A> auto Child<X>::operator()(const A&... a
   std::string type_name() const override { return #T; }                                             \
   ::neura::Ref<::neura::nn::Module> blank() const override { return ::neura::nn::make_blank<T>(); } \
   ::neura::Ref<T> clone() const { return ::neura::nn::clone_as(*this); }
+
+// A constructor's declaration, which other languages read: their constructors take these arguments, under these names,
+// with these defaults, and after them the fields of the options (NEURA_ARGUMENTS). `explicit`, an initialiser list and
+// a body stand where they stand in any constructor:
+//
+//   NEURA_INIT(explicit Flatten, int start_dim = 1, int end_dim = -1) : start_dim(start_dim), end_dim(end_dim) {}
+//
+// `taken` is declared for its type alone.
+#define NEURA_INIT(T, ...)                                           \
+  static void taken(__VA_ARGS__);                                    \
+  static constexpr const char* taken_text() { return #__VA_ARGS__; } \
+  T(__VA_ARGS__)
 
 // The names and defaults of forward's arguments: "input", or arg{"mask"} = none.
 #define NEURA_FORWARD(...)                     \

@@ -12,6 +12,7 @@ struct BatchNormOptions {
   bool track_running_stats = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(eps, momentum, affine, track_running_stats, device, dtype)
 };
 // In training normalises by the statistics of the batch and updates the running ones; in evaluation by the running
 // ones.
@@ -43,10 +44,11 @@ struct InstanceNormOptions {
   bool track_running_stats = false;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(eps, momentum, affine, track_running_stats, device, dtype)
 };
 #define NEURA_NORM(Name, Options, least, most, per_sample)                                        \
   struct Name final : BatchNormNd {                                                               \
-    explicit Name(std::int64_t num_features, const Options& o = {})                               \
+    NEURA_INIT(explicit Name, std::int64_t num_features, const Options& o = {})                   \
         : BatchNormNd(least, most, per_sample, num_features,                                      \
                       {o.eps, o.momentum, o.affine, o.track_running_stats, o.device, o.dtype}) {} \
     explicit Name(Blank) : Name(0) {}                                                             \
@@ -66,9 +68,10 @@ struct LayerNormOptions {
   bool bias = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(eps, elementwise_affine, bias, device, dtype)
 };
 struct LayerNorm final : Module {  // over the last dimensions
-  explicit LayerNorm(const Dims& normalized_shape, const LayerNormOptions& = {});
+  NEURA_INIT(explicit LayerNorm, const Dims& normalized_shape, const LayerNormOptions& = {});
   explicit LayerNorm(std::initializer_list<std::int64_t> normalized_shape, const LayerNormOptions& o = {})
       : LayerNorm(Dims(normalized_shape), o) {}
   explicit LayerNorm(Blank) {}
@@ -89,9 +92,10 @@ struct RmsNormOptions {
   bool elementwise_affine = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(eps, elementwise_affine, device, dtype)
 };
 struct RMSNorm final : Module {
-  explicit RMSNorm(const Dims& normalized_shape, const RmsNormOptions& = {});
+  NEURA_INIT(explicit RMSNorm, const Dims& normalized_shape, const RmsNormOptions& = {});
   explicit RMSNorm(std::initializer_list<std::int64_t> normalized_shape, const RmsNormOptions& o = {})
       : RMSNorm(Dims(normalized_shape), o) {}
   explicit RMSNorm(Blank) {}
@@ -112,9 +116,10 @@ struct GroupNormOptions {
   bool affine = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(eps, affine, device, dtype)
 };
 struct GroupNorm final : Module {  // over groups of channels of [N, C, *]
-  GroupNorm(std::int64_t num_groups, std::int64_t num_channels, const GroupNormOptions& = {});
+  NEURA_INIT(GroupNorm, std::int64_t num_groups, std::int64_t num_channels, const GroupNormOptions& = {});
   explicit GroupNorm(Blank) {}
   Tensor forward(const Tensor& input) const;
   void reset_parameters();  // weight 1, bias 0
@@ -129,7 +134,7 @@ struct GroupNorm final : Module {  // over groups of channels of [N, C, *]
 };
 
 struct LocalResponseNorm final : Module {
-  explicit LocalResponseNorm(std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1.0)
+  NEURA_INIT(explicit LocalResponseNorm, std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1.0)
       : size(size), alpha(alpha), beta(beta), k(k) {}
   explicit LocalResponseNorm(Blank) : LocalResponseNorm(1) {}
   Tensor forward(const Tensor& input) const;
@@ -143,7 +148,7 @@ struct LocalResponseNorm final : Module {
 
 // x / (k + alpha / size * the sum of squares over (size - 1) / 2 channels on each side)^beta, of [N, C, H, W].
 struct CrossMapLRN2d final : Module {
-  explicit CrossMapLRN2d(std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1)
+  NEURA_INIT(explicit CrossMapLRN2d, std::int64_t size, Number alpha = 1e-4, Number beta = 0.75, Number k = 1)
       : size(size), alpha(alpha), beta(beta), k(k) {}
   explicit CrossMapLRN2d(Blank) : CrossMapLRN2d(1) {}
   Tensor forward(const Tensor& input) const;

@@ -19,17 +19,18 @@ struct PadNd : Module {
   const char* mode_;
   bool prints_value_;
 };
-#define NEURA_PAD(Name, mode, rank)                                                              \
-  struct Name##Pad##rank##d final : PadNd {                                                      \
-    explicit Name##Pad##rank##d(const Dims& padding) : PadNd(mode, rank, false, padding, 0.0) {} \
-    explicit Name##Pad##rank##d(Blank) : Name##Pad##rank##d(0) {}                                \
-    NEURA_VARIANT(Name##Pad##rank##d)                                                            \
+#define NEURA_PAD(Name, mode, rank)                                                                          \
+  struct Name##Pad##rank##d final : PadNd {                                                                  \
+    NEURA_INIT(explicit Name##Pad##rank##d, const Dims& padding) : PadNd(mode, rank, false, padding, 0.0) {} \
+    explicit Name##Pad##rank##d(Blank) : Name##Pad##rank##d(0) {}                                            \
+    NEURA_VARIANT(Name##Pad##rank##d)                                                                        \
   };
-#define NEURA_CONSTANT_PAD(rank)                                                                               \
-  struct ConstantPad##rank##d final : PadNd {                                                                  \
-    ConstantPad##rank##d(const Dims& padding, Number value) : PadNd("constant", rank, true, padding, value) {} \
-    explicit ConstantPad##rank##d(Blank) : ConstantPad##rank##d(0, 0) {}                                       \
-    NEURA_VARIANT(ConstantPad##rank##d)                                                                        \
+#define NEURA_CONSTANT_PAD(rank)                                         \
+  struct ConstantPad##rank##d final : PadNd {                            \
+    NEURA_INIT(ConstantPad##rank##d, const Dims& padding, Number value)  \
+        : PadNd("constant", rank, true, padding, value) {}               \
+    explicit ConstantPad##rank##d(Blank) : ConstantPad##rank##d(0, 0) {} \
+    NEURA_VARIANT(ConstantPad##rank##d)                                  \
   };
 #define NEURA_PADS(rank)                    \
   NEURA_PAD(Zero, "constant", rank)         \

@@ -113,7 +113,7 @@ FractionalMaxPoolNd::FractionalMaxPoolNd(int rank, const PerDim& kernel_size, co
   for (const double ratio : o.output_ratio)
     check<ValueError>(ratio > 0 && ratio < 1,
                       [&] { return name + ": expected an output_ratio between 0 and 1, got " + python_text(ratio); });
-  if (o.random_samples) _random_samples = Buffer(o.random_samples);
+  if (o._random_samples) _random_samples = Buffer(o._random_samples);
 }
 std::tuple<Tensor, Tensor> FractionalMaxPoolNd::forward_with_indices(const Tensor& x) const {
   const FractionalPoolOptions o{output_size ? PerDim(*output_size) : PerDim(),

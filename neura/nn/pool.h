@@ -10,6 +10,7 @@ struct MaxPoolOptions {
   PerDim padding = 0, dilation = 1;
   bool return_indices = false;
   bool ceil_mode = false;
+  NEURA_ARGUMENTS(stride, padding, dilation, return_indices, ceil_mode)
 };
 struct MaxPoolNd : Module {
   Tensor forward(const Tensor& input) const;
@@ -31,6 +32,7 @@ struct AvgPoolOptions {
   PerDim padding = 0;
   bool ceil_mode = false, count_include_pad = true;
   std::optional<std::int64_t> divisor_override = {};
+  NEURA_ARGUMENTS(stride, padding, ceil_mode, count_include_pad, divisor_override)
 };
 struct AvgPoolNd : Module {
   Tensor forward(const Tensor& input) const;
@@ -78,13 +80,13 @@ struct AdaptiveMaxPoolNd : Module {
 
 #define NEURA_POOL(rank)                                                                                            \
   struct MaxPool##rank##d final : MaxPoolNd {                                                                       \
-    explicit MaxPool##rank##d(const PerDim& kernel_size, const MaxPoolOptions& o = {})                              \
+    NEURA_INIT(explicit MaxPool##rank##d, const PerDim& kernel_size, const MaxPoolOptions& o = {})                  \
         : MaxPoolNd(rank, kernel_size, o) {}                                                                        \
     explicit MaxPool##rank##d(Blank) : MaxPool##rank##d(PerDim(1)) {}                                               \
     NEURA_VARIANT(MaxPool##rank##d)                                                                                 \
   };                                                                                                                \
   struct AvgPool##rank##d final : AvgPoolNd {                                                                       \
-    explicit AvgPool##rank##d(const PerDim& kernel_size, const AvgPoolOptions& o = {})                              \
+    NEURA_INIT(explicit AvgPool##rank##d, const PerDim& kernel_size, const AvgPoolOptions& o = {})                  \
         : AvgPoolNd(rank, kernel_size, o) {}                                                                        \
     explicit AvgPool##rank##d(Blank) : AvgPool##rank##d(PerDim(1)) {}                                               \
     NEURA_VARIANT(AvgPool##rank##d)                                                                                 \

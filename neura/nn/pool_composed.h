@@ -24,6 +24,7 @@ struct LpPoolNd : Module {
 struct UnpoolOptions {
   PerDim stride = {};  // empty: the kernel's size
   PerDim padding = 0;
+  NEURA_ARGUMENTS(stride, padding)
 };
 struct MaxUnpoolNd : Module {
   Tensor forward(const Tensor& input, const Tensor& indices, const std::optional<Shape>& output_size = {}) const;
@@ -38,18 +39,18 @@ struct MaxUnpoolNd : Module {
   int rank_;
 };
 
-#define NEURA_POOL(rank)                                                                      \
-  struct LPPool##rank##d final : LpPoolNd {                                                   \
-    LPPool##rank##d(Number norm_type, const PerDim& kernel_size, const LpPoolOptions& o = {}) \
-        : LpPoolNd(rank, norm_type, kernel_size, o) {}                                        \
-    explicit LPPool##rank##d(Blank) : LPPool##rank##d(2, 1) {}                                \
-    NEURA_VARIANT(LPPool##rank##d)                                                            \
-  };                                                                                          \
-  struct MaxUnpool##rank##d final : MaxUnpoolNd {                                             \
-    explicit MaxUnpool##rank##d(const PerDim& kernel_size, const UnpoolOptions& o = {})       \
-        : MaxUnpoolNd(rank, kernel_size, o) {}                                                \
-    explicit MaxUnpool##rank##d(Blank) : MaxUnpool##rank##d(PerDim(1)) {}                     \
-    NEURA_VARIANT(MaxUnpool##rank##d)                                                         \
+#define NEURA_POOL(rank)                                                                                  \
+  struct LPPool##rank##d final : LpPoolNd {                                                               \
+    NEURA_INIT(LPPool##rank##d, Number norm_type, const PerDim& kernel_size, const LpPoolOptions& o = {}) \
+        : LpPoolNd(rank, norm_type, kernel_size, o) {}                                                    \
+    explicit LPPool##rank##d(Blank) : LPPool##rank##d(2, 1) {}                                            \
+    NEURA_VARIANT(LPPool##rank##d)                                                                        \
+  };                                                                                                      \
+  struct MaxUnpool##rank##d final : MaxUnpoolNd {                                                         \
+    NEURA_INIT(explicit MaxUnpool##rank##d, const PerDim& kernel_size, const UnpoolOptions& o = {})       \
+        : MaxUnpoolNd(rank, kernel_size, o) {}                                                            \
+    explicit MaxUnpool##rank##d(Blank) : MaxUnpool##rank##d(PerDim(1)) {}                                 \
+    NEURA_VARIANT(MaxUnpool##rank##d)                                                                     \
   };
 NEURA_POOL(1)
 NEURA_POOL(2)

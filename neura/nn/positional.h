@@ -11,10 +11,11 @@ struct PositionalEncodingOptions {
   bool batch_first = false;     // [N, L, d_model] instead of [L, N, d_model]
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(dropout, max_len, batch_first, device, dtype)
 };
 // Adds sin(t / 10000^(2i / d_model)) to channel 2i of the t-th element, and the cosine to channel 2i + 1.
 struct PositionalEncoding final : Module {
-  explicit PositionalEncoding(std::int64_t d_model, const PositionalEncodingOptions& = {});
+  NEURA_INIT(explicit PositionalEncoding, std::int64_t d_model, const PositionalEncodingOptions& = {});
   explicit PositionalEncoding(Blank) : PositionalEncoding(1, {.max_len = 1}) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;

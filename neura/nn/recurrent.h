@@ -18,6 +18,7 @@ struct RNNOptions {
   std::int64_t proj_size = 0;  // of an LSTM: h is projected to this width
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(num_layers, nonlinearity, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
 };
 
 using PackedSequence = utils::rnn::PackedSequence;
@@ -53,12 +54,12 @@ struct RNNBase : Module {
   LstmResult run(const Tensor& input, const Tensor& h, const Tensor& c, const Tensor& sizes = {}) const;
 };
 struct RNN final : RNNBase {  // Elman, 1990
-  RNN(std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& = {});
+  NEURA_INIT(RNN, std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& = {});
   explicit RNN(Blank b) : RNNBase(b) {}
   NEURA_VARIANT(RNN)
 };
 struct GRU final : RNNBase {  // Cho et al., 2014
-  GRU(std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& o = {})
+  NEURA_INIT(GRU, std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& o = {})
       : RNNBase("GRU", input_size, hidden_size, o) {}
   explicit GRU(Blank b) : RNNBase(b) {}
   NEURA_VARIANT(GRU)
@@ -67,7 +68,7 @@ struct GRU final : RNNBase {  // Cho et al., 2014
 // hidden] and cell state [layers * directions, N, hidden].
 struct LSTM final : RNNBase {
   using States = std::pair<Tensor, Tensor>;
-  LSTM(std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& = {});
+  NEURA_INIT(LSTM, std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& = {});
   explicit LSTM(Blank b) : RNNBase(b) {}
   std::pair<Tensor, States> forward(const Tensor& input, const std::optional<States>& hx = {}) const;
   std::pair<PackedSequence, States> forward_packed(const PackedSequence&, const std::optional<States>& hx = {}) const;
@@ -80,6 +81,7 @@ struct RNNCellOptions {
   std::string nonlinearity = "tanh";  // of an RNNCell: or "relu"
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(bias, nonlinearity, device, dtype)
 };
 struct RNNCellBase : Module {
   void reset_parameters();  // uniform within 1 / sqrt(hidden_size)
@@ -99,7 +101,7 @@ struct RNNCellBase : Module {
 
 // One step: input [N, width] or [width], hx [N, hidden] or [hidden] -> the next state.
 struct RNNCell final : RNNCellBase {
-  RNNCell(std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
+  NEURA_INIT(RNNCell, std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
   explicit RNNCell(Blank) {}
   Tensor forward(const Tensor& input, const Tensor& hx = {}) const;
   std::string extra_repr() const override;
@@ -109,7 +111,7 @@ struct RNNCell final : RNNCellBase {
   NEURA_FORWARD("input", arg{"hx"} = none)
 };
 struct GRUCell final : RNNCellBase {
-  GRUCell(std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
+  NEURA_INIT(GRUCell, std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
   explicit GRUCell(Blank) {}
   Tensor forward(const Tensor& input, const Tensor& hx = {}) const;
   NEURA_LAYER(GRUCell, NEURA_CELL_MEMBERS)
@@ -117,7 +119,7 @@ struct GRUCell final : RNNCellBase {
 };
 struct LSTMCell final : RNNCellBase {
   using States = std::pair<Tensor, Tensor>;
-  LSTMCell(std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
+  NEURA_INIT(LSTMCell, std::int64_t input_size, std::int64_t hidden_size, const RNNCellOptions& = {});
   explicit LSTMCell(Blank) {}
   States forward(const Tensor& input, const std::optional<States>& hx = {}) const;
   NEURA_LAYER(LSTMCell, NEURA_CELL_MEMBERS)

@@ -9,19 +9,24 @@
 
 namespace neura::nn {
 
+struct Activation : std::string {  // "relu" or "gelu"; Python may give the function
+  using std::string::string;
+  Activation(std::string s) : std::string(std::move(s)) {}
+};
 struct TransformerLayerOptions {
   std::int64_t dim_feedforward = 2048;
   double dropout = 0.1;
-  std::string activation = "relu";  // or "gelu"
+  Activation activation = "relu";
   double layer_norm_eps = 1e-5;
   bool batch_first = false;
   bool norm_first = false;  // pre-norm: normalises the input of each block, not its output
   bool bias = true;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
 };
 struct TransformerEncoderLayer final : Module {
-  TransformerEncoderLayer(std::int64_t d_model, std::int64_t nhead, const TransformerLayerOptions& = {});
+  NEURA_INIT(TransformerEncoderLayer, std::int64_t d_model, std::int64_t nhead, const TransformerLayerOptions& = {});
   explicit TransformerEncoderLayer(Blank) : TransformerEncoderLayer(1, 1, {.dim_feedforward = 1}) {}
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, const Tensor& src_key_padding_mask = {},
                  bool is_causal = false);
@@ -39,7 +44,7 @@ struct TransformerEncoderLayer final : Module {
   NEURA_FORWARD("src", arg{"src_mask"} = none, arg{"src_key_padding_mask"} = none, arg{"is_causal"} = false)
 };
 struct TransformerDecoderLayer final : Module {
-  TransformerDecoderLayer(std::int64_t d_model, std::int64_t nhead, const TransformerLayerOptions& = {});
+  NEURA_INIT(TransformerDecoderLayer, std::int64_t d_model, std::int64_t nhead, const TransformerLayerOptions& = {});
   explicit TransformerDecoderLayer(Blank) : TransformerDecoderLayer(1, 1, {.dim_feedforward = 1}) {}
   Tensor forward(const Tensor& tgt, const Tensor& memory, const Tensor& tgt_mask = {}, const Tensor& memory_mask = {},
                  const Tensor& tgt_key_padding_mask = {}, const Tensor& memory_key_padding_mask = {},
@@ -88,9 +93,11 @@ struct TransformerDecoder final : Module {
 struct TransformerOptions : TransformerLayerOptions {
   std::int64_t num_encoder_layers = 6, num_decoder_layers = 6;
   Ref<Module> custom_encoder = {}, custom_decoder = {};
+  NEURA_ARGUMENTS(num_encoder_layers, num_decoder_layers, dim_feedforward, dropout, activation, custom_encoder,
+                  custom_decoder, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
 };
 struct Transformer final : Module {  // src [S, N, d_model] and tgt [T, N, d_model] -> like tgt
-  explicit Transformer(std::int64_t d_model = 512, std::int64_t nhead = 8, const TransformerOptions& = {});
+  NEURA_INIT(explicit Transformer, std::int64_t d_model = 512, std::int64_t nhead = 8, const TransformerOptions& = {});
   explicit Transformer(Blank);
   Tensor forward(const Tensor& src, const Tensor& tgt, const Tensor& src_mask = {}, const Tensor& tgt_mask = {},
                  const Tensor& memory_mask = {}, const Tensor& src_key_padding_mask = {},

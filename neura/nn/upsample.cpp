@@ -6,12 +6,15 @@ namespace neura::nn {
 
 NEURA_LAYER_BODY(UpsampleNd)
 
-UpsampleNd::UpsampleNd(const UpsampleOptions& o)
+UpsampleNd::UpsampleNd(const char* name, const UpsampleOptions& o)
     : size(o.size),
       scale_factor(o.scale_factor),
       mode(o.mode),
       align_corners(o.align_corners),
-      recompute_scale_factor(o.recompute_scale_factor) {}
+      recompute_scale_factor(o.recompute_scale_factor) {
+  check<ValueError>(size.empty() || scale_factor.empty(),
+                    [&] { return std::string(name) + ": expected size or scale_factor, got both"; });
+}
 
 Tensor UpsampleNd::forward(const Tensor& input) const {
   return interpolate(input, {.size = size,

@@ -12,6 +12,7 @@ struct UpsampleOptions {  // as interpolate's
   std::string mode = "nearest";
   std::optional<bool> align_corners = {};
   std::optional<bool> recompute_scale_factor = {};
+  NEURA_ARGUMENTS(size, scale_factor, mode, align_corners, recompute_scale_factor)
 };
 struct UpsampleNd : Module {
   Tensor forward(const Tensor& input) const;
@@ -25,20 +26,21 @@ struct UpsampleNd : Module {
   NEURA_FORWARD("input")
 
  protected:
-  explicit UpsampleNd(const UpsampleOptions&);
+  UpsampleNd(const char* name, const UpsampleOptions&);
 };
 struct Upsample final : UpsampleNd {
-  explicit Upsample(const UpsampleOptions& o = {}) : UpsampleNd(o) {}
+  NEURA_INIT(explicit Upsample, const UpsampleOptions& o = {}) : UpsampleNd("Upsample", o) {}
   NEURA_VARIANT(Upsample)
 };
 struct UpsamplingNearest2d final : UpsampleNd {
-  explicit UpsamplingNearest2d(const PerDim& size = {}, const std::vector<double>& scale_factor = {})
-      : UpsampleNd({.size = size, .scale_factor = scale_factor}) {}
+  NEURA_INIT(explicit UpsamplingNearest2d, const PerDim& size = {}, const std::vector<double>& scale_factor = {})
+      : UpsampleNd("UpsamplingNearest2d", {.size = size, .scale_factor = scale_factor}) {}
   NEURA_VARIANT(UpsamplingNearest2d)
 };
 struct UpsamplingBilinear2d final : UpsampleNd {  // with align_corners
-  explicit UpsamplingBilinear2d(const PerDim& size = {}, const std::vector<double>& scale_factor = {})
-      : UpsampleNd({.size = size, .scale_factor = scale_factor, .mode = "bilinear", .align_corners = true}) {}
+  NEURA_INIT(explicit UpsamplingBilinear2d, const PerDim& size = {}, const std::vector<double>& scale_factor = {})
+      : UpsampleNd("UpsamplingBilinear2d",
+                   {.size = size, .scale_factor = scale_factor, .mode = "bilinear", .align_corners = true}) {}
   NEURA_VARIANT(UpsamplingBilinear2d)
 };
 

@@ -70,7 +70,8 @@ template <class T> void fill(const Parameter& p, T& to) {
     to = T(s);
   } else fallback(p, to);
 }
-template <class T> bool take(Reader& r, int i, const Parameter& p, const T& otherwise, T& to) {
+// `R`: Reader, or one that reads more types.
+template <class R, class T> bool take(R& r, int i, const Parameter& p, const T& otherwise, T& to) {
   switch (r.given(i)) {
     case Reader::absent:
       if (p.fallback.empty()) return false;

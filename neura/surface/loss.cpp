@@ -1,7 +1,6 @@
 // neura.nn.functional: losses and distances.
 #include "neura/ops/loss/loss.h"
 
-#include "neura/core/number_text.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/loss/ctc_loss.h"
 #include "neura/ops/nn/norm.h"
@@ -14,19 +13,6 @@ namespace {
 
 using T = const Tensor&;
 using Word = std::string_view;
-
-template <class A> std::string argument(const A& a) {
-  std::string said = "None";
-  if constexpr (requires { A::fallback(); }) {
-    const auto value = A::fallback();
-    using V = std::remove_const_t<decltype(value)>;
-    if constexpr (A::is_reduction) said = '\'' + std::string(kReductions[int(value)]) + '\'';
-    else if constexpr (std::is_same_v<V, bool>) said = value ? "True" : "False";
-    else if constexpr (std::is_same_v<V, double>) said = number_text(value);
-    else if constexpr (!A::is_tensor) said = std::to_string(value);
-  }
-  return ", " + std::string(a.name) + '=' + said;
-}
 
 // The functions of losses.def: their tensors, then their arguments.
 template <auto f, class O, class... A> struct Loss {
@@ -49,7 +35,7 @@ template <auto f, class O, class... A> struct Loss {
 template <auto f, class O, class... A>
 void add_loss(const List& s, const char* name, const std::string& tensors, const char* text, const A&... a) {
   using L = Loss<f, O, A...>;
-  const std::string all = name + ('(' + tensors) + (argument(a) + ... + std::string());
+  const std::string all = name + ('(' + tensors) + ", " + loss_arguments(a...);
   if constexpr (L::weighted) s.add((all + ", weight=None)").c_str(), &L::of_weighted, function, text);
   else if constexpr (L::of_three) s.add((all + ')').c_str(), &L::of_triple, function, text);
   else s.add((all + ')').c_str(), &L::of_pair, function, text);

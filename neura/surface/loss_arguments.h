@@ -5,6 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "neura/core/number_text.h"
 #include "neura/ops/loss/loss.h"
 
 namespace neura::surface {
@@ -48,5 +49,24 @@ struct LossReduce {
   const char* name = "reduce";
   static void put(auto& given, Argument value) { given.reduce = value; }
 };
+
+// "size_average=None, reduce=None, reduction='mean'": the arguments as signatures say them.
+template <class A> std::string loss_argument(const A& a) {
+  std::string said = "None";
+  if constexpr (requires { A::fallback(); }) {
+    const auto value = A::fallback();
+    using V = std::remove_const_t<decltype(value)>;
+    if constexpr (A::is_reduction) said = '\'' + std::string(kReductions[int(value)]) + '\'';
+    else if constexpr (std::is_same_v<V, bool>) said = value ? "True" : "False";
+    else if constexpr (std::is_same_v<V, double>) said = number_text(value);
+    else if constexpr (!A::is_tensor) said = std::to_string(value);
+  }
+  return std::string(a.name) + '=' + said;
+}
+template <class... A> std::string loss_arguments(const A&... a) {
+  std::string all;
+  ((all += (all.empty() ? "" : ", ") + loss_argument(a)), ...);
+  return all;
+}
 
 }  // namespace neura::surface

@@ -23,9 +23,11 @@ std::vector<std::pair<std::string, Ref<nn::Module>>> named_of(nb::handle mapping
   return out;
 }
 
+nb::handle object(surface::AnyObject given) { return static_cast<PyObject*>(const_cast<void*>(given.object)); }
+
 std::vector<Ref<nn::Module>> list_of(nb::handle modules) {
   std::vector<Ref<nn::Module>> out;
-  if (!modules.is_none())
+  if (modules.ptr() && !modules.is_none())
     for (nb::handle h : nb::borrow(modules)) out.push_back(module_ref(h));
   return out;
 }
@@ -40,7 +42,7 @@ const char kSequential[] =
 void bind_containers(nb::module_& m) {
   bind_layer<nn::ModuleList>(
       m, "A list of modules, whose parameters are those of the module it is assigned to. It has no forward.",
-      [](nb::object modules) { return nn::make<nn::ModuleList>(list_of(modules)); }, "modules"_a = nb::none())
+      "modules=None", [](surface::AnyObject modules) { return nn::make<nn::ModuleList>(list_of(object(modules))); })
       .def("__len__", &nn::ModuleList::size)
       .def("_at", [](nn::ModuleList& l, std::int64_t i) { return l[i]; })
       .def(
@@ -51,13 +53,13 @@ void bind_containers(nb::module_& m) {
           nb::arg().none())
       .def("_erase", &nn::ModuleList::erase);
   bind_layer<nn::Sequential>(
-      m, kSequential,
-      [](nb::args modules) {
-        const bool named = modules.size() == 1 && PyDict_Check(nb::object(modules[0]).ptr());
-        if (named) return nn::make<nn::Sequential>(named_of(nb::object(modules[0])));
+      m, kSequential, "*args",
+      [](surface::AnyObject args) {
+        const nb::handle modules = object(args);
+        if (modules.ptr() && nb::len(modules) == 1 && PyDict_Check(PyTuple_GET_ITEM(modules.ptr(), 0)))
+          return nn::make<nn::Sequential>(named_of(PyTuple_GET_ITEM(modules.ptr(), 0)));
         return nn::make<nn::Sequential>(list_of(modules));
-      },
-      "args"_a)
+      })
       .def("__len__", &nn::Sequential::size)
       .def("_at", [](nn::Sequential& l, std::int64_t i) { return l[i]; })
       .def(
@@ -67,12 +69,11 @@ void bind_containers(nb::module_& m) {
           "_set", [](nn::Sequential& l, std::int64_t i, nb::handle x) { l.set(i, module_ref(x)); }, nb::arg(),
           nb::arg().none())
       .def("_erase", &nn::Sequential::erase);
-  bind_layer<nn::ModuleDict>(
-      m, "Modules by name, in order of insertion; used like a dictionary. It has no forward.",
-      [](nb::object) { return nn::make<nn::ModuleDict>(); }, "modules"_a = nb::none());
+  bind_layer<nn::ModuleDict>(m, "Modules by name, in order of insertion; used like a dictionary. It has no forward.",
+                             "modules=None", [](surface::AnyObject) { return nn::make<nn::ModuleDict>(); });
   bind_layer<nn::ParameterList>(
       m, "A list of parameters (tensors become parameters), which belong to the module it is assigned to.",
-      [](nb::object) { return nn::make<nn::ParameterList>(); }, "values"_a = nb::none());
+      "values=None", [](surface::AnyObject) { return nn::make<nn::ParameterList>(); });
 }
 
 }  // namespace neura::python

@@ -1,13 +1,15 @@
-// Keywords that a function does not have.
+// Arguments that a function of nanobind's does not have.
 #pragma once
 #include "common.h"
 
 namespace neura::python {
 
-// The functions that C++ defined in this module and those within take NumPy's keywords, and name a keyword that they do
-// not have.
-void watch_keywords(const nb::module_&);
-void watch_function(PyObject*);  // does nothing to what nanobind has not made
+// The functions that C++ defined in this module or class and those within take NumPy's keywords, and say in our words
+// what does not fit.
+void watch_keywords(nb::handle);
+// Neither does anything to what nanobind has not made. An accessor reads or sets an attribute.
+void watch_function(PyObject*);
+void watch_accessor(PyObject*);
 
 // A keyword as UTF-8. UnicodeEncodeError where it has none: Python's texts may hold half of a surrogate pair.
 const char* keyword_text(PyObject* key);

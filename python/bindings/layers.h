@@ -1,18 +1,18 @@
 // What the files that bind layers share.
 #pragma once
+#include "keywords.h"
 #include "modules.h"
+#include "neura/nn/nn.h"
 
 namespace neura::python {
 
-// Where a layer's parameters are made; the last arguments of its constructor.
-#define NEURA_PLACE "device"_a = nb::none(), "dtype"_a = nb::none()
-using AnyDevice = std::optional<Device>;
-using AnyDType = std::optional<DType>;
-
 // An attribute that C++ holds in another form.
 template <class Get> void property(const LayerType& t, const char* name, Get get, nb::object set = nb::none()) {
+  const nb::object read = nb::cpp_function(get, nb::name(name), nb::is_method());
+  watch_accessor(read.ptr());
+  watch_accessor(set.ptr());
   nb::handle(reinterpret_cast<PyObject*>(t.type)).attr(name) =
-      nb::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(nb::cpp_function(get, nb::is_method()), set);
+      nb::handle(reinterpret_cast<PyObject*>(&PyProperty_Type))(read, set);
 }
 
 void bind_plain_layers(nb::module_&);  // linear, shapes, dropout, embedding, attention

@@ -4,21 +4,10 @@
 #include "layers.h"
 
 #include "neura/core/reduction.h"
-#include "neura/nn/loss.h"
 #include "neura/surface/loss_arguments.h"
 
 namespace neura::python {
 namespace {
-
-using Integer = std::int64_t;
-
-template <class A> auto argument(const A& a) {
-  if constexpr (!requires { A::fallback(); }) return nb::arg(a.name) = nb::none();
-  else if constexpr (A::is_tensor) return nb::arg(a.name) = nb::none();
-  else if constexpr (A::is_reduction) return nb::arg(a.name) = kReductions[int(A::fallback())];
-  else return nb::arg(a.name) = A::fallback();
-}
-struct Keywords {};  // what follows is given by name alone
 
 // Its word 'batchmean' is a member of its own in C++.
 void bind_reduction(const LayerType& t) {
@@ -27,26 +16,25 @@ void bind_reduction(const LayerType& t) {
         m.batchmean = word == "batchmean";
         m.reduction = m.batchmean ? Reduction::mean : to_reduction(word);
       },
-      nb::is_method());
+      nb::name("reduction"), nb::is_method());
   property(
       t, "reduction", [](nn::KLDivLoss& m) { return m.batchmean ? "batchmean" : kReductions[int(m.reduction)]; }, set);
 }
-template <class M, class O, class... E, class... A>
-void bind_with(nb::module_& n, const char* text, std::tuple<E...> before, A... a) {
-  const auto make = [](typename A::Argument... v) {
+struct Keywords {};  // what follows is given by name alone
+
+template <class M, class O, class... A> void bind_as(nb::module_& n, const char* text, const std::string& list) {
+  const LayerType t = bind_layer<M>(n, text, list.c_str(), [](typename A::Argument... v) {
     surface::LossGiven<O> given;
     (A::put(given, v), ...);
     return nn::make<M>(given.finish());
-  };
-  const LayerType t =
-      std::apply([&](const auto&... e) { return bind_layer<M>(n, text, make, e..., argument(a)...); }, before);
+  });
   if constexpr (std::is_same_v<M, nn::KLDivLoss>) bind_reduction(t);
 }
 template <class M, class O, class... A> void bind_loss(nb::module_& n, const char* text, A... a) {
-  bind_with<M, O>(n, text, std::tuple(), a...);
+  bind_as<M, O, A...>(n, text, surface::loss_arguments(a...));
 }
 template <class M, class O, class... A> void bind_loss(nb::module_& n, const char* text, Keywords, A... a) {
-  bind_with<M, O>(n, text, std::tuple(nb::kw_only()), a...);
+  bind_as<M, O, A...>(n, text, "*, " + surface::loss_arguments(a...));
 }
 
 void bind_table(nb::module_& n) {
@@ -85,28 +73,16 @@ that do not fit.
 >>> loss = neura.nn.CTCLoss()
 >>> log_probs = neura.zeros(4, 1, 3).log_softmax(2)
 >>> loss(log_probs, neura.tensor([[1, 2]]), [4], [2])
-tensor(0.8432))",
-      [](Integer blank, std::string_view word, bool zero_infinity) {
-        return nn::make<nn::CTCLoss>(CtcLossOptions{blank, to_reduction(word), zero_infinity});
-      },
-      "blank"_a = CtcLossOptions().blank, "reduction"_a = "mean", "zero_infinity"_a = CtcLossOptions().zero_infinity);
-  const nb::object set =
-      nb::cpp_function([](nn::CTCLoss& m, Integer blank) { m.blank_class = blank; }, nb::is_method());
+tensor(0.8432))");
+  const nb::object set = nb::cpp_function([](nn::CTCLoss& m, std::int64_t blank) { m.blank_class = blank; },
+                                          nb::name("blank"), nb::is_method());
   property(
       t, "blank", [](nn::CTCLoss& m) { return m.blank_class; }, set);
 }
 
 void bind_distances(nb::module_& n) {
-  const nn::CosineSimilarity cosine;
-  const nn::PairwiseDistance pairs;
-  bind_layer<nn::CosineSimilarity>(
-      n, "Cosine similarity x1 · x2 / max(|x1| |x2|, eps) along dim.",
-      [](int dim, double eps) { return nn::make<nn::CosineSimilarity>(dim, eps); }, "dim"_a = cosine.dim,
-      "eps"_a = cosine.eps);
-  bind_layer<nn::PairwiseDistance>(
-      n, "The p-norm of x1 - x2 + eps over the last dimension.",
-      [](double p, double eps, bool keepdim) { return nn::make<nn::PairwiseDistance>(p, eps, keepdim); },
-      "p"_a = pairs.norm, "eps"_a = pairs.eps, "keepdim"_a = pairs.keepdim);
+  bind_layer<nn::CosineSimilarity>(n, "Cosine similarity x1 · x2 / max(|x1| |x2|, eps) along dim.");
+  bind_layer<nn::PairwiseDistance>(n, "The p-norm of x1 - x2 + eps over the last dimension.");
 }
 
 }  // namespace

@@ -1,12 +1,6 @@
 // EmbeddingBag, FractionalMaxPool2d and 3d, AdaptiveLogSoftmaxWithLoss; the function embedding_bag.
 #include "layers.h"
-#include "network.h"
 
-#include "neura/core/error_details.h"
-#include "neura/nn/adaptive_softmax.h"
-#include "neura/nn/attention.h"
-#include "neura/nn/embedding_bag.h"
-#include "neura/nn/fractional_pool.h"
 #include "neura/ops/nn/embedding_bag.h"
 
 namespace neura::python {
@@ -20,18 +14,8 @@ using T = const Tensor&;
 using Count = std::optional<std::int64_t>;
 using Size = std::optional<double>;
 
-Ref<nn::EmbeddingBag> bag_of(std::int64_t count, std::int64_t width, const nn::EmbeddingBagOptions& o, T weight) {
-  if (!weight) return nn::make<nn::EmbeddingBag>(count, width, o);
-  check<AssertedError<ShapeError>>(weight.shape() == Shape{count, width}, [&] {
-    return "EmbeddingBag: expected a _weight of shape " + Shape{count, width}.str() + ", got " + weight.shape().str();
-  });
-  return nn::EmbeddingBag::from_pretrained(weight, false, o);
-}
-
 void bind_bag(nb::module_& n) {
-  const nn::EmbeddingBagOptions o;
-  bind_layer<nn::EmbeddingBag>(
-      n, R"(Sums, means or maxima of embeddings: indices [bags, n] -> [bags, embedding_dim].
+  bind_layer<nn::EmbeddingBag>(n, R"(Sums, means or maxima of embeddings: indices [bags, n] -> [bags, embedding_dim].
 
 Bags of different sizes come as one vector, with the offsets at which they begin. An empty bag gives zeros.
 
@@ -44,18 +28,7 @@ IndexError for a number outside the table.
 
 >>> bags = neura.nn.EmbeddingBag(10, 3, mode='sum')
 >>> bags(neura.tensor([1, 2, 4, 5, 4]), neura.tensor([0, 3])).shape
-neura.Size([2, 3]))",
-      [](std::int64_t count, std::int64_t width, std::optional<nn::Number> max_norm, nn::Number norm_type, bool by_freq,
-         std::string mode, bool sparse, T weight, bool include_last_offset, Count padding_idx, AnyDevice device,
-         AnyDType dtype) {
-        return bag_of(count, width,
-                      {max_norm, norm_type, by_freq, std::move(mode), sparse, include_last_offset, padding_idx,
-                       device.value_or(default_device()), dtype},
-                      weight);
-      },
-      "num_embeddings"_a, "embedding_dim"_a, "max_norm"_a = nb::none(), "norm_type"_a = o.norm_type,
-      "scale_grad_by_freq"_a = o.scale_grad_by_freq, "mode"_a = o.mode, "sparse"_a = o.sparse, "_weight"_a = nb::none(),
-      "include_last_offset"_a = o.include_last_offset, "padding_idx"_a = o.padding_idx, NEURA_PLACE)
+neura.Size([2, 3]))")
       .def(
           "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
           "Initializes the embeddings anew; the row of padding_idx is zero.");
@@ -69,13 +42,7 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
           "of the input's, in (0, 1)\nreturn_indices: the result is (values, indices)\n"
           "_random_samples: where windows begin, ") +
       samples + " in [0, 1).";
-  const LayerType t = bind_layer<M>(
-      n, doc.c_str(),
-      [](const PerDim& kernel, const PerDim& size, nb::handle ratio, bool indices, T random_samples) {
-        return nn::make<M>(kernel, nn::FractionalMaxPoolOptions{size, factors_of(ratio), indices, random_samples});
-      },
-      "kernel_size"_a, "output_size"_a = nb::none(), "output_ratio"_a = nb::none(),
-      "return_indices"_a = nn::FractionalMaxPoolOptions().return_indices, "_random_samples"_a = nb::none());
+  const LayerType t = bind_layer<M>(n, doc.c_str());
   property(t, "output_ratio", [](M& m) -> nb::object {
     if (!m.output_ratio) return nb::none();
     nb::list l;
@@ -85,7 +52,6 @@ template <class M> void bind_fractional(nb::module_& n, const char* samples) {
 }
 
 void bind_adaptive_softmax(nb::module_& n) {
-  const nn::AdaptiveLogSoftmaxOptions o;
   bind_layer<nn::AdaptiveLogSoftmaxWithLoss>(
       n, R"(Adaptive softmax (Grave et al., 2017) for many classes: forward(input, target) -> (output, loss).
 
@@ -99,15 +65,7 @@ IndexError for a class outside [0, n_classes), ValueError for cutoffs that do no
 
 >>> m = neura.nn.AdaptiveLogSoftmaxWithLoss(8, 100, [10, 40])
 >>> m(neura.ones(3, 8), neura.tensor([2, 30, 99])).output.shape
-neura.Size([3]))",
-      [](std::int64_t in, std::int64_t classes, const std::vector<std::int64_t>& cutoffs, double div_value, bool bias,
-         AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::AdaptiveLogSoftmaxWithLoss>(
-            in, classes, cutoffs,
-            nn::AdaptiveLogSoftmaxOptions{div_value, bias, device.value_or(default_device()), dtype});
-      },
-      "in_features"_a, "n_classes"_a, "cutoffs"_a, "div_value"_a = o.div_value, "head_bias"_a = o.head_bias,
-      NEURA_PLACE)
+neura.Size([3]))")
       .def(
           "log_prob", [](nn::AdaptiveLogSoftmaxWithLoss& m, T input) { return m.log_prob(input); }, "input"_a,
           "The log-probabilities of all classes, [N, n_classes].")

@@ -3,13 +3,11 @@
 
 #include "layers.h"
 
-#include "neura/nn/recurrent.h"
 #include "packed.h"
 
 namespace neura::python {
 namespace {
 
-using Integer = std::int64_t;
 using States = std::pair<Tensor, Tensor>;
 
 constexpr const char* kArguments = R"(
@@ -46,87 +44,42 @@ template <class M, class State> void more(const LayerType& t) {
       "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
 }
 
-// As in torch, bias and batch_first are True or False alone.
-nn::RNNOptions options_of(Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout, bool bidirectional,
-                          const AnyDevice& device, const AnyDType& dtype) {
-  return {.num_layers = layers,
-          .bias = bool(bias),
-          .batch_first = bool(batch_first),
-          .dropout = dropout,
-          .bidirectional = bidirectional,
-          .device = device.value_or(default_device()),
-          .dtype = dtype};
-}
-#define OPTIONS                                                                                                       \
-  "input_size"_a, "hidden_size"_a, "num_layers"_a = o.num_layers, "bias"_a = o.bias, "batch_first"_a = o.batch_first, \
-                                   "dropout"_a = o.dropout, "bidirectional"_a = o.bidirectional
+constexpr const char* kExact = "bias, batch_first";  // as in torch
 
 void bind_sequences(nb::module_& n) {
-  const nn::RNNOptions o;
   bind_base<nn::RNNBase>(n, "RNNBase", "What RNN, GRU and LSTM share.");
+  const auto text = [](const char* what) { return std::string(what) + kArguments; };
   more<nn::RNN, MaybeTensor>(bind_layer<nn::RNN, nn::RNNBase>(
-      n, (std::string("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.") + kArguments).c_str(),
-      [](Integer in, Integer hidden, Integer layers, const std::string& nonlinearity, nb::bool_ bias,
-         nb::bool_ batch_first, double dropout, bool bidirectional, AnyDevice device, AnyDType dtype) {
-        nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
-        o.nonlinearity = nonlinearity;
-        return nn::make<nn::RNN>(in, hidden, o);
-      },
-      "input_size"_a, "hidden_size"_a, "num_layers"_a = o.num_layers, "nonlinearity"_a = o.nonlinearity,
-      "bias"_a = o.bias, "batch_first"_a = o.batch_first, "dropout"_a = o.dropout, "bidirectional"_a = o.bidirectional,
-      NEURA_PLACE));
-  more<nn::GRU, MaybeTensor>(bind_layer<nn::GRU, nn::RNNBase>(
-      n, (std::string("Gated recurrent units (Cho et al., 2014): gates r, z, n.") + kArguments).c_str(),
-      [](Integer in, Integer hidden, Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout,
-         bool bidirectional, AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::GRU>(in, hidden,
-                                 options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype));
-      },
-      OPTIONS, NEURA_PLACE));
+      n, text("h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, at each time.").c_str(),
+      {.without = "proj_size", .exact = kExact}));
+  more<nn::GRU, MaybeTensor>(
+      bind_layer<nn::GRU, nn::RNNBase>(n, text("Gated recurrent units (Cho et al., 2014): gates r, z, n.").c_str(),
+                                       {.without = "nonlinearity, proj_size", .exact = kExact}));
   more<nn::LSTM, std::optional<States>>(bind_layer<nn::LSTM, nn::RNNBase>(
       n,
-      (std::string(
-           "Long short-term memory (Hochreiter and Schmidhuber, 1997): gates i, f, g, o; hx and the states that "
-           "come out are pairs (h, c). proj_size: h is projected to this width (Sak et al., 2014).") +
-       kArguments)
+      text("Long short-term memory (Hochreiter and Schmidhuber, 1997): gates i, f, g, o; hx and the states that come "
+           "out are pairs (h, c). proj_size: h is projected to this width (Sak et al., 2014).")
           .c_str(),
-      [](Integer in, Integer hidden, Integer layers, nb::bool_ bias, nb::bool_ batch_first, double dropout,
-         bool bidirectional, Integer proj_size, AnyDevice device, AnyDType dtype) {
-        nn::RNNOptions o = options_of(layers, bias, batch_first, dropout, bidirectional, device, dtype);
-        o.proj_size = proj_size;
-        return nn::make<nn::LSTM>(in, hidden, o);
-      },
-      OPTIONS, "proj_size"_a = o.proj_size, NEURA_PLACE));
+      {.without = "nonlinearity", .exact = kExact}));
 }
 
-template <class M> void bind_cell(nb::module_& n, const char* doc) {
-  bind_layer<M>(
-      n, doc,
-      [](Integer in, Integer hidden, bool bias, AnyDevice device, AnyDType dtype) {
-        return nn::make<M>(
-            in, hidden, nn::RNNCellOptions{.bias = bias, .device = device.value_or(default_device()), .dtype = dtype});
-      },
-      "input_size"_a, "hidden_size"_a, "bias"_a = nn::RNNCellOptions().bias, NEURA_PLACE)
+template <class M> void bind_cell(nb::module_& n, const char* doc, const LayerWords& words = {}) {
+  bind_layer<M>(n, doc, words)
       .def(
           "reset_parameters", [](M& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
 }
 void bind_cells(nb::module_& n) {
-  const nn::RNNCellOptions o;
-  bind_layer<nn::RNNCell>(
-      n, "One step of an RNN: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.",
-      [](Integer in, Integer hidden, bool bias, const std::string& nonlinearity, AnyDevice device, AnyDType dtype) {
-        return nn::make<nn::RNNCell>(in, hidden,
-                                     nn::RNNCellOptions{bias, nonlinearity, device.value_or(default_device()), dtype});
-      },
-      "input_size"_a, "hidden_size"_a, "bias"_a = o.bias, "nonlinearity"_a = o.nonlinearity, NEURA_PLACE)
-      .def(
-          "reset_parameters", [](nn::RNNCell& m) { m.reset_parameters(); }, "Uniform within 1 / sqrt(hidden_size).");
+  const LayerWords gated{.without = "nonlinearity"};
+  bind_cell<nn::RNNCell>(
+      n, "One step of an RNN: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.");
   bind_cell<nn::GRUCell>(
-      n, "One step of a GRU: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.");
+      n, "One step of a GRU: input [N, input_size] and hx [N, hidden_size], both also without N -> the next state.",
+      gated);
   bind_cell<nn::LSTMCell>(
       n,
       "One step of an LSTM: input [N, input_size] and hx, a pair of [N, hidden_size], all also without N -> the next "
-      "pair (h, c).");
+      "pair (h, c).",
+      gated);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <typeinfo>
 
+#include "arguments.h"
 #include "collector.h"
 #include "keywords.h"
 #include "modules.h"
@@ -194,6 +195,7 @@ NB_MODULE(_neura, m) {
   bind_lock();
   bind_collector(m);
   bind_errors(m);
+  bind_argument_texts(m);
   bind_types(m);
   bind_size(m);
   bind_tensor(m);

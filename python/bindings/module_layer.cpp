@@ -1,4 +1,5 @@
 // The Python class of a C++ layer.
+#include "arguments.h"
 #include "keywords.h"
 #include "module_parts.h"
 #include "new_type.h"
@@ -12,23 +13,49 @@ PyTypeObject* make_module_type(const char* name, PyTypeObject* base, PyType_Slot
   return new_type(spec, base);
 }
 
-int run_init(PyObject* maker, PyObject* self, PyObject* args, PyObject* keywords) {
-  std::vector<PyObject*> all{self};
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
-  watch_function(maker);
-  nb::dict changed;  // bias=None is no bias, as in torch
-  if (keywords && PyDict_GetItemString(keywords, "bias") == Py_None) {
-    changed.update(nb::handle(keywords));
-    changed["bias"] = false, keywords = changed.ptr();
-  }
-  PyObject* r = PyObject_VectorcallDict(maker, all.data(), all.size(), keywords);
-  Py_XDECREF(r);
-  return r ? 0 : -1;
+struct Maker {
+  surface::Layer layer;
+  PyObject* name;
+  std::vector<Overload> overloads;  // one
+};
+const Maker* new_maker(surface::Layer layer, const LayerWords& words) {
+  layer.without(words.without);
+  layer.with_exact(words.exact);
+  layer.takes_anything = words.takes_anything;
+  auto* maker = new Maker{std::move(layer), nullptr, {}};
+  maker->name = PyUnicode_InternFromString(maker->layer.name.c_str());
+  maker->overloads.emplace_back(maker->layer);
+  return maker;
+}
+std::string init_text(const Maker* maker) { return maker->layer.signature(); }
+
+int run_init(const Maker* maker, PyObject* self, PyObject* args, PyObject* keywords) {
+  const auto run = [&] {
+    const surface::Layer& layer = maker->layer;
+    std::vector<PyObject*> all;
+    nb::object names;
+    if (!layer.takes_anything) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+      PyObject *key, *value;
+      if (keywords) names = nb::steal(PyTuple_New(PyDict_GET_SIZE(keywords)));
+      for (Py_ssize_t at = 0, k = 0; keywords && PyDict_Next(keywords, &at, &key, &value);) {
+        all.push_back(value);
+        PyTuple_SET_ITEM(names.ptr(), k++, Py_NewRef(key));
+      }
+    }
+    CallArguments given(maker->name, maker->overloads, all.data(), layer.takes_anything ? 0 : PyTuple_GET_SIZE(args),
+                        names.ptr());
+    given.reader.convert = true, given.reader.layer = layer.name.c_str(), given.reader.exact = layer.exact;
+    if (!given.place(maker->overloads.front())) given.fail();
+    const Ref<nn::Module> made = layer.make(layer, given.reader);
+    if (!made) given.refuse(layer), given.fail();
+    attach(self, made);
+    return self;
+  };
+  return guarded(run) ? 0 : -1;
 }
 
-std::string detail::argument_text(const char* name, nb::handle value) {
-  return std::string(name) + '=' + (value.is_valid() ? nb::repr(value).c_str() : "None");
-}
+void LayerType::watch(const char* name) const { watch_function(PyDict_GetItemString(type->tp_dict, name)); }
 
 LayerType new_layer_type(nb::module_& nn, const LayerSpec& spec) {
   const std::string doc = std::string(spec.name) + spec.init_text + "\n--\n\n" + spec.doc;

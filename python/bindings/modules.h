@@ -1,23 +1,21 @@
 // How a C++ layer becomes a Python class. neura.nn.Module is a heap type of our own; a layer is a subclass of it:
 //
-//   bind_layer<nn::Linear>(m, "y = x weightᵀ + bias.",
-//       [](std::int64_t in, std::int64_t out, bool bias, std::optional<Device> device, std::optional<DType> dtype) {
-//         return nn::make<nn::Linear>(in, out, nn::LinearOptions{bias, device.value_or(default_device()), dtype});
-//       },
-//       "in_features"_a, "out_features"_a, "bias"_a = true, "device"_a = nb::none(), "dtype"_a = nb::none());
+//   bind_layer<nn::Linear>(n, "y = x weightᵀ + bias.");
 //
-// That is all: forward comes from NEURA_FORWARD, attributes from NEURA_LAYER's list (a plain member needs a type that
-// Value carries, or a BoxedAs), extra_repr, state dict, hooks, copying and pickling from Module. `make` gets what
-// Python passed and returns Ref<M>. A class that derives from another bound one names it: bind_layer<BatchNorm2d,
-// BatchNorm>. More methods: .def("reset_parameters", [](nn::Linear& m) { m.reset_parameters(); }, "doc") on what
-// bind_layer returns.
+// That is all: what its constructor takes comes from NEURA_INIT and NEURA_ARGUMENTS (neura/surface/layer.h), forward
+// from NEURA_FORWARD, attributes from NEURA_LAYER's list (a plain member needs a type that Value carries, or a
+// BoxedAs), extra_repr, state dict, hooks, copying and pickling from Module. Where Python takes something else than
+// C++, `make` says what, and returns Ref<M>: bind_layer<M>(n, text, "encoder_layer, num_layers, norm=None", [](...) {
+// ... }). A class that derives from another bound one names it: bind_layer<BatchNorm2d, BatchNorm>. More methods:
+// .def("reset_parameters",
+// [](nn::Linear& m) { m.reset_parameters(); }, "doc") on what bind_layer returns.
 #pragma once
 #include <typeindex>
 
 #include "common.h"
 #include "neura/nn/module.h"
 #include "neura/nn/repr.h"
-#include "truth.h"
+#include "neura/surface/layer.h"
 
 namespace neura::python {
 
@@ -52,8 +50,12 @@ struct LayerType {
   template <class F, class... E> const LayerType& def(const char* name, F&& f, const E&... e) const {
     nb::cpp_function_def(std::forward<F>(f), nb::scope(reinterpret_cast<PyObject*>(type)), nb::name(name),
                          nb::is_method(), e...);
+    watch(name);
     return *this;
   }
+
+ private:
+  void watch(const char* name) const;  // keywords.h
 };
 struct LayerSpec {
   const char *name, *doc;
@@ -64,51 +66,59 @@ struct LayerSpec {
   std::string init_text, forward_text;  // "(in_features, out_features, bias=True)"; empty: without forward
 };
 LayerType new_layer_type(nb::module_&, const LayerSpec&);
-int run_init(PyObject* maker, PyObject* self, PyObject* args, PyObject* keywords);
+
+// What a layer's own constructor in Python differs in from the options of C++.
+struct LayerWords {
+  const char* without = "";     // options that it does not have: "nonlinearity, proj_size"
+  const char* exact = "";       // flags that are True or False alone
+  bool takes_anything = false;  // and reads nothing of it
+};
+struct Maker;  // of a layer's C++ object; lives as long as the process
+const Maker* new_maker(surface::Layer, const LayerWords&);
+std::string init_text(const Maker*);
+int run_init(const Maker*, PyObject* self, PyObject* args, PyObject* keywords);
 
 namespace detail {
 
-// The text of one argument, for inspect.signature: of nanobind's args, or NEURA_FORWARD's.
-std::string argument_text(const char* name, nb::handle value);
+// The text of one argument of NEURA_FORWARD, for inspect.signature.
 template <class A> std::string argument_text(const A& a) {
-  if constexpr (requires { a.name_, a.value; }) return argument_text(a.name_, a.value);
-  else if constexpr (requires { a.name_; }) return std::string_view(a.name_) == "args" ? "*args" : a.name_;
-  else if constexpr (requires { a.name, a.value; }) {
-    if constexpr (std::same_as<decltype(a.value), nn::none_t>) return argument_text(a.name, nb::none());
-    else return argument_text(a.name, nb::cast(a.value));
-  } else if constexpr (requires { a.name; }) return a.name;
-  else return "*";  // nb::kw_only
-}
-template <class... A> std::string arguments_text(const A&... a) {
-  std::string out;
-  ((out += (out.empty() ? "" : ", ") + argument_text(a)), ...);
-  return '(' + out + ')';
+  if constexpr (!requires { a.value; }) return a.name;
+  else if constexpr (std::same_as<std::remove_cvref_t<decltype(a.value)>, nn::none_t>)
+    return std::string(a.name) + "=None";
+  else return std::string(a.name) + '=' + surface::detail::text_of(a.value);
 }
 template <class M> std::string forward_text() {
   if constexpr (requires { M::signature(); })
-    return std::apply([](auto... a) { return arguments_text(nn::detail::named(a)...); }, M::signature());
+    return std::apply(
+        [](auto... a) {
+          std::string out;
+          ((out += (out.empty() ? "" : ", ") + argument_text(nn::detail::named(a))), ...);
+          return '(' + out + ')';
+        },
+        M::signature());
   else return "";
 }
 
-template <class M> PyObject* maker;  // the function behind M's __init__; lives as long as the process
+template <class M> const Maker* maker;  // behind M's __init__
 template <class M> int init(PyObject* self, PyObject* args, PyObject* keywords) {
   return run_init(maker<M>, self, args, keywords);
 }
-template <class M, class Make, class R, class... A, class... E>
-void set_maker(Make make, R (Make::*)(A...) const, const E&... e) {
-  const auto init = [make](nb::handle self, typename Crossing<A>::type... a) {
-    attach(self.ptr(), make(Crossing<A>::made(std::forward<typename Crossing<A>::type>(a))...));
-  };
-  maker<M> = nb::cpp_function(init, nb::name(M::class_name()), "self"_a, e...).release().ptr();
+template <class M, class Base>
+LayerType bind_as(nb::module_& nn, const char* doc, surface::Layer layer, const LayerWords& words) {
+  maker<M> = new_maker(std::move(layer), words);
+  return new_layer_type(nn, {M::class_name(), doc, typeid(M), typeid(Base), &nn::make_blank<M>, &init<M>,
+                             init_text(maker<M>), forward_text<M>()});
 }
 
 }  // namespace detail
 
-template <class M, class Base = nn::Module, class Make, class... E>
-LayerType bind_layer(nb::module_& nn, const char* doc, Make make, const E&... arguments) {
-  detail::set_maker<M>(make, &Make::operator(), arguments...);
-  return new_layer_type(nn, {M::class_name(), doc, typeid(M), typeid(Base), &nn::make_blank<M>, &detail::init<M>,
-                             detail::arguments_text(arguments...), detail::forward_text<M>()});
+template <class M, class Base = nn::Module>
+LayerType bind_layer(nb::module_& nn, const char* doc, const LayerWords& words = {}) {
+  return detail::bind_as<M, Base>(nn, doc, surface::layer<M>(), words);
+}
+template <class M, class Base = nn::Module, class Make>
+LayerType bind_layer(nb::module_& nn, const char* doc, const char* arguments, Make make) {
+  return detail::bind_as<M, Base>(nn, doc, surface::layer<M>(arguments, make), {});
 }
 
 // A class that only others derive from, such as _BatchNorm.
@@ -124,25 +134,6 @@ void bind_layers(nb::module_& nn);
 }  // namespace neura::python
 
 namespace nanobind::detail {
-
-template <> struct type_caster<neura::nn::Number> {  // an int of Python's stays one
-  NEURA_CASTER(neura::nn::Number, "float")
-  bool from_python(handle h, uint32_t, cleanup_list*) noexcept {
-    try {
-      neura::Scalar s;
-      if (!neura::python::to_scalar(h.ptr(), s) || s.is_complex()) return false;
-      if (s.is_floating()) value = s.real();
-      else value = s.integer();
-      return true;
-    } catch (...) {
-      PyErr_Clear();
-      return false;
-    }
-  }
-  static handle from_cpp(const neura::nn::Number& n, rv_policy, cleanup_list*) noexcept {
-    return n.whole ? PyLong_FromDouble(n.value) : PyFloat_FromDouble(n.value);
-  }
-};
 
 template <class M> struct type_caster<M, enable_if_t<std::is_base_of_v<neura::nn::Module, M>>> {
   static constexpr bool IsClass = false;

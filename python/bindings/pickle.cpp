@@ -29,6 +29,12 @@ std::unordered_map<Storage*, PyObject*>& storages() {  // those that have an obj
   return *m;
 }
 Storage* storage_in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
+Storage* storage_of(nb::handle self) {  // of what a method is called on: UntypedStorage.nbytes(x)
+  if (Py_TYPE(self.ptr()) != storage_type)
+    throw nb::type_error(
+        (std::string("UntypedStorage: expected a storage, got ") + Py_TYPE(self.ptr())->tp_name).c_str());
+  return storage_in(self.ptr());
+}
 nb::object object_of(Storage* s) {
   if (!s->data) settle(s);
   PyObject*& known = storages()[s];
@@ -79,7 +85,7 @@ nb::object storage_from(nb::handle data, Device device) {
   return object_of(device.is_cpu() ? s : bytes_of(s).to(device).impl()->storage);
 }
 nb::object reduce_storage(nb::handle self, int protocol) {
-  Storage* s = storage_in(self.ptr());
+  Storage* s = storage_of(self);
   if (is_meta(s->device)) return nb::make_tuple(nb::handle(rebuild_storage), nb::make_tuple(s->bytes, s->device.str()));
   const Tensor here = bytes_of(s).to(Device());
   nb::object data = nb::borrow(self);
@@ -91,7 +97,7 @@ nb::object reduce_storage(nb::handle self, int protocol) {
 nb::object deepcopy_storage(nb::handle self, nb::dict memo) {
   nb::object key = nb::steal(PyLong_FromVoidPtr(self.ptr()));
   if (memo.contains(key)) return memo[key];
-  nb::object copy = object_of(bytes_of(storage_in(self.ptr())).clone().impl()->storage);
+  nb::object copy = object_of(bytes_of(storage_of(self)).clone().impl()->storage);
   memo[key] = copy;
   return copy;
 }
@@ -203,13 +209,13 @@ void bind_pickle(const Names& n) {
   method_of_storage(n, "__reduce_ex__", &reduce_storage);
   method_of_storage(n, "__deepcopy__", &deepcopy_storage);
   method_of_storage(
-      n, "nbytes", [](nb::handle s) { return storage_in(s.ptr())->bytes; }, "Its bytes.");
+      n, "nbytes", [](nb::handle self) { return storage_of(self)->bytes; }, "Its bytes.");
   method_of_storage(
-      n, "size", [](nb::handle s) { return storage_in(s.ptr())->bytes; }, "Its bytes.");
+      n, "size", [](nb::handle self) { return storage_of(self)->bytes; }, "Its bytes.");
   method_of_storage(
       n, "data_ptr",
       [](nb::handle self) {
-        const Storage* s = storage_in(self.ptr());
+        const Storage* s = storage_of(self);
         return is_meta(s->device) ? 0 : reinterpret_cast<std::uintptr_t>(s->data);
       },
       "The address of the first byte; 0 on meta.");

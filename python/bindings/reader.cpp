@@ -1,5 +1,7 @@
 #include "reader.h"
 
+#include "modules.h"
+
 namespace neura::python {
 namespace {
 
@@ -27,9 +29,13 @@ bool PyReader::read(int i, Scalar& to) {
 }
 bool PyReader::read(int i, bool& to) {
   PyObject* o = at(i);
-  if (!PyBool_Check(o)) return false;
-  to = o == Py_True;
-  return true;
+  if (PyBool_Check(o)) return to = o == Py_True, true;
+  return layer && !(exact >> i & 1) && read_truth(o, to);
+}
+bool PyReader::read_truth(PyObject* o, bool& to) {
+  Scalar s;
+  if (is_tensor(o) || !quietly([&] { return to_scalar(o, s); }) || s.is_floating() || s.is_complex()) return false;
+  return to = s.integer() != 0, true;
 }
 bool PyReader::read(int i, std::int64_t& to) {
   PyObject* o = at(i);
@@ -141,6 +147,35 @@ bool PyReader::read(int i, Sublists& to) {
     }
   }
   return n >= 2;
+}
+bool PyReader::read(int i, nn::Number& to) {  // an int of Python's stays one
+  Scalar s;
+  if (!quietly([&] { return to_scalar(at(i), s); }) || s.is_complex()) return false;
+  if (s.is_floating()) to = s.real();
+  else to = s.integer();
+  return true;
+}
+bool PyReader::read(int i, Reduction& to) {  // an unknown word is an error of its own
+  std::string word;
+  return read(i, word) && (to = to_reduction(word), true);
+}
+bool PyReader::read(int i, surface::AnyObject& to) { return to.object = at(i), true; }
+bool PyReader::read(int i, nn::Activation& to) {
+  if (std::string& word = to; read(i, word)) return true;
+  PyObject* o = at(i);
+  const nb::object name = nb::getattr(nb::handle(o), "__name__", nb::none());
+  if (PyUnicode_Check(name.ptr())) to = nb::cast<std::string>(name);
+  check<NotImplementedError>(to == "relu" || to == "gelu", [&] {
+    return std::string(layer) + ": expected the activation 'relu', 'gelu' or one of these functions, got another " +
+           Py_TYPE(o)->tp_name + "; write a layer of your own for it";
+  });
+  return true;
+}
+bool PyReader::read(int i, Ref<nn::Module>& to) {
+  PyObject* o = at(i);
+  if (!is_module(o)) return false;
+  to = Ref<nn::Module>::share(&module_in(o));
+  return true;
 }
 bool PyReader::read(int i, Device& to) { return to_device(at(i), to); }  // an invalid text is an error of its own
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "arguments.h"
 #include "keywords.h"
 #include "new_type.h"
 #include "neura/op/apply.h"
@@ -102,7 +103,7 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
     const std::size_t n = std::size_t(PyVectorcall_NARGS(flagged));
     const std::size_t most = std::size_t(row.inputs + row.attributes.count);
     const bool more = n == most + 1 && a.takes_inplace() && PyBool_Check(args[most]);
-    if (n > most && !more) a.wrong("too many arguments");
+    if (n > most && !more) a.wrong(surplus_text(most + a.takes_inplace(), n));
     for (std::size_t i = 0; i < n; ++i) {
       if (i < row.inputs) a.operand(int(i), args[i]);
       else if (i == most) a.inplace(args[i]);
@@ -112,8 +113,7 @@ PyObject* call_row(PyObject* self, PyObject* const* args, std::size_t flagged, P
       a.keyword(keyword_text(PyTuple_GET_ITEM(keywords, i)), args[n + std::size_t(i)]);
     bool any_tensor = false;
     for (int i = 0; i < row.inputs; ++i) {
-      if (a.operands[i].kind == Operand::absent)
-        a.wrong(std::string("the argument ") + f.function->operands[std::size_t(i)] + " is missing");
+      if (a.operands[i].kind == Operand::absent) a.wrong(missing_text(f.function->operands[std::size_t(i)], 0));
       any_tensor |= a.operands[i].is_tensor();
     }
     if (!any_tensor) a.wrong("expected at least one tensor, got numbers");

@@ -1,11 +1,11 @@
 // The public functions: one callable type for all of them, made from the list in neura/surface.
+#include "arguments.h"
 #include "keywords.h"
 #include "neura/core/error_details.h"
 #include "neura/op/autocast.h"
 #include "new_type.h"
 #include "out.h"
 #include "neura/surface/page.h"
-#include "reader.h"
 #include "results.h"
 
 #include <structmember.h>
@@ -20,37 +20,6 @@ namespace {
 using surface::Function;
 using surface::Parameter;
 
-// Where a method finds its tensor: the argument input, or the first one.
-int self_place(const Function& f) { return std::max(f.place_of("input"), 0); }
-
-// For an error: its type, or what is wrong with a number of the right one.
-std::string kind_of(PyObject* o) {
-  int beyond = 0;
-  if (PyLong_CheckExact(o)) PyLong_AsLongLongAndOverflow(o, &beyond);
-  return beyond ? "an integer beyond 64 bits" : Py_TYPE(o)->tp_name;
-}
-
-struct Overload {
-  const Function* function;
-  std::vector<PyObject*> names;  // interned
-  std::size_t positional = 0;    // how many may be given by position
-  bool rest = false;             // the last of them takes what is left
-  bool of_lists = false;         // each of which is a list: f((2, 3)) gives one, not all of them
-  bool of_tensors = false;       // of which there may be none
-
-  explicit Overload(const Function& f) : function(&f) {
-    for (const Parameter& p : f.parameters) {
-      names.push_back(PyUnicode_InternFromString(p.name.c_str()));
-      if (!p.by_name_alone) ++positional, rest = p.rest;
-      of_lists |= p.rest && std::strstr(p.type, "Sequence[tuple") != nullptr;
-      of_tensors |= p.rest && std::strstr(p.type, "Sequence[neura.Tensor") != nullptr;
-    }
-  }
-  int place_of(PyObject* key) const {
-    const auto at = std::find(names.begin(), names.end(), key);
-    return at != names.end() ? int(at - names.begin()) : function->place_of(keyword_text(key));
-  }
-};
 struct PyFunction {
   PyObject_HEAD vectorcallfunc call;
   const std::vector<Overload>* overloads;
@@ -76,147 +45,37 @@ nb::object object_of(const surface::Value& v, PyObject* self) {
       v);
 }
 
-// What stands in the way of an overload.
-struct Refusal {
-  std::string text;
-  bool keyword = false;
-};
-
-class Calling {
+class Calling : CallArguments {
  public:
   Calling(const PyFunction& f, PyObject* const* args, std::size_t n, PyObject* keywords)
-      : f_(f), args_(args), n_(n), keywords_(keywords) {}
+      : CallArguments(f.name, *f.overloads, args, n, keywords) {
+    self_first = f.self_first, in_place = f.in_place;
+  }
 
   nb::object run() {
     for (const bool convert : {false, true}) {
-      reader_.convert = convert;
-      for (const Overload& overload : *f_.overloads) {
-        std::fill_n(reader_.given_to.begin(), overload.names.size(), nullptr);
-        reader_.place = -1, out_ = nullptr;
+      reader.convert = convert;
+      for (const Overload& overload : overloads()) {
         if (!place(overload)) continue;
         if (nb::object made = attempt(*overload.function); made.is_valid()) return made;
         if (convert) refuse(*overload.function);
       }
     }
-    throw nb::type_error((name() + ": " + refused_).c_str());
+    fail();
   }
 
  private:
-  std::string name() const { return PyUnicode_AsUTF8(f_.name); }
-
-  // The first reason why no overload fits; said by the second pass alone.
-  template <class F> bool say(F&& text) {
-    if (reader_.convert && refused_.empty()) refused_ = text();
-    return false;
-  }
-  // Puts each argument to its place; the rest of the positional ones may be one list.
-  bool place(const Overload& overload) {
-    std::size_t given = n_;
-    if (overload.rest && n_ >= overload.positional) given = place_rest(overload);
-    else if (n_ > overload.positional)
-      return say([&] {
-        return "expected at most " + std::to_string(overload.positional) + " arguments by position, got " +
-               std::to_string(n_);
-      });
-    std::copy_n(args_, given, reader_.given_to.begin());
-    if (f_.self_first && given) {
-      const auto begin = reader_.given_to.begin();
-      std::rotate(begin, begin + 1, begin + self_place(*overload.function) + 1);
-    }
-    for (Py_ssize_t i = 0; keywords_ && i < PyTuple_GET_SIZE(keywords_); ++i)
-      if (!keyword(overload, PyTuple_GET_ITEM(keywords_, i), args_[n_ + std::size_t(i)])) return false;
-    if (overload.of_tensors && !reader_.given_to[overload.positional - 1]) {
-      rest_ = nb::steal(PyTuple_New(0));
-      reader_.given_to[overload.positional - 1] = rest_.ptr();
-    }
-    return true;
-  }
-  std::size_t place_rest(const Overload& overload) {
-    const std::size_t last = overload.positional - 1;
-    PyObject* only = n_ == last + 1 ? args_[last] : nullptr;
-    const bool alone = only && !overload.of_lists && !is_tensor(only) && !PyIndex_Check(only);
-    if (!alone) {
-      rest_ = nb::steal(PyTuple_New(Py_ssize_t(n_ - last)));
-      for (std::size_t i = last; i < n_; ++i) PyTuple_SET_ITEM(rest_.ptr(), Py_ssize_t(i - last), Py_NewRef(args_[i]));
-    }
-    reader_.given_to[last] = alone ? only : rest_.ptr();
-    return last;
-  }
-  bool keyword(const Overload& overload, PyObject* key, PyObject* value) {
-    const Function& function = *overload.function;
-    int at = overload.place_of(key);
-    if (at < 0) {
-      const char* text = keyword_text(key);
-      if (std::strcmp(text, "out") == 0 && (function.forms & surface::out) && !f_.in_place) {
-        out_ = value == Py_None ? nullptr : value;
-        return true;
-      }
-      if (std::strcmp(text, "self") == 0 && !overload.names.empty()) at = self_place(function);
-      else {
-        const nb::object other = renamed_keyword(text, names(function));
-        if (other.is_none()) return say([&] { return unknown(text); });
-        return keyword(overload, other.ptr(), value);
-      }
-    }
-    PyObject*& place = reader_.given_to[std::size_t(at)];
-    if (place) return say([&] { return std::string("got two values for ") + keyword_text(key); });
-    place = value;
-    return true;
-  }
-  std::string unknown(const char* key) const {
-    const nb::object sentence = nb::module_::import_("neura._keywords").attr("unknown")(name(), key, all_names());
-    return nb::cast<std::string>(sentence).substr(name().size() + 2);
-  }
-  static nb::list names(const Function& function) {
-    nb::list l;
-    for (const Parameter& p : function.parameters) l.append(p.name);
-    return l;
-  }
-  nb::list all_names() const {
-    nb::list l;
-    for (const Overload& o : *f_.overloads)
-      for (PyObject* name : o.names)
-        if (!PySequence_Contains(l.ptr(), name)) l.append(nb::handle(name));
-    if ((f_.overloads->front().function->forms & surface::out) && !f_.in_place) l.append("out");
-    return l;
-  }
-  void refuse(const Function& function) {
-    if (reader_.place < 0) return;
-    const Parameter& p = function.parameters[std::size_t(reader_.place)];
-    PyObject* o = reader_.given_to[std::size_t(reader_.place)];
-    say([&] {
-      if (!o) return "the argument " + p.name + " is missing";
-      return "expected " + what_fits(p.name) + " for " + p.name + ", got " + kind_of(o);
-    });
-  }
-
-  // What the overloads take under this name: "a tensor, integers or None".
-  std::string what_fits(const std::string& name) const {
-    std::vector<std::string> words;
-    bool none = false;
-    for (const Overload& o : *f_.overloads)
-      for (const Parameter& p : o.function->parameters)
-        if (p.name == name) {
-          none |= p.may_be_none;
-          if (std::find(words.begin(), words.end(), p.words) == words.end()) words.push_back(p.words);
-        }
-    if (none) words.push_back("None");
-    std::string text = words.front();
-    for (std::size_t i = 1; i < words.size(); ++i) text += (i + 1 < words.size() ? ", " : " or ") + words[i];
-    return text;
-  }
-
   // An operand on another device: an error may then be that of a call before, which nobody waited for.
   bool away(const Function& function) const {
     const auto elsewhere = [](PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); };
     for (std::size_t at = 0; at < function.parameters.size(); ++at) {
-      PyObject* o = reader_.given_to[at];
+      PyObject* o = reader.given_to[at];
       if (elsewhere(o)) return true;
       if (!o || !(PyList_Check(o) || PyTuple_Check(o))) continue;
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
         if (elsewhere(PySequence_Fast_GET_ITEM(o, i))) return true;
     }
-    return elsewhere(out_);
+    return elsewhere(out);
   }
   // The result; nothing where an argument does not fit. An error bears the name of what was called, but for the parts
   // of which Python makes sparse tensors.
@@ -233,40 +92,31 @@ class Calling {
   nb::object carry_out(const Function& function) {
     surface::Value value;
     std::optional<amp::ModesScope> uncast;  // autocast leaves what is written alone
-    if (f_.in_place || out_) uncast.emplace();
-    if (f_.in_place) return written(function, value);
-    if (out_ && (function.forms & surface::direct) && is_tensor(out_)) {
-      const surface::WriteInto scope(function, tensor_in(out_));
-      if (!function.call(function, reader_, value)) return {};
-      if (std::get<Tensor>(value).is_same(tensor_in(out_))) return nb::borrow(out_);
-    } else if (!function.call(function, reader_, value)) return {};
-    if (const Tensor* t = std::get_if<Tensor>(&value); t && !out_) [[likely]]
+    if (in_place || out) uncast.emplace();
+    if (in_place) return written(function, value);
+    if (out && (function.forms & surface::direct) && is_tensor(out)) {
+      const surface::WriteInto scope(function, tensor_in(out));
+      if (!function.call(function, reader, value)) return {};
+      if (std::get<Tensor>(value).is_same(tensor_in(out))) return nb::borrow(out);
+    } else if (!function.call(function, reader, value)) return {};
+    if (const Tensor* t = std::get_if<Tensor>(&value); t && !out) [[likely]]
       return nb::steal(wrap(*t));
-    const nb::object result = object_of(value, reader_.given_to[0]);
-    return out_ ? into_each(out_, result, function.name.c_str(), function.forms & surface::strict) : result;
+    const nb::object result = object_of(value, reader.given_to[0]);
+    return out ? into_each(out, result, function.name.c_str(), function.forms & surface::strict) : result;
   }
   // In place: the result of the function, in the tensor's own dtype.
   nb::object written(const Function& function, surface::Value& value) {
-    PyObject*& place = reader_.given_to[std::size_t(self_place(function))];
+    PyObject*& place = reader.given_to[std::size_t(self_place(function))];
     PyObject* self = place;
     if (!self || !is_tensor(self)) return {};
     const nb::object read = nb::steal(wrap(surface::readable(tensor_in(self))));
     place = read.ptr();
-    const bool fits = function.call(function, reader_, value);
+    const bool fits = function.call(function, reader, value);
     place = self;
     if (!fits) return {};
     surface::write_over(name(), tensor_in(self), std::get<Tensor>(value));
     return nb::borrow(self);
   }
-
-  const PyFunction& f_;
-  PyObject* const* args_;
-  std::size_t n_;
-  PyObject* keywords_;
-  PyReader reader_;
-  PyObject* out_ = nullptr;
-  nb::object rest_;
-  std::string refused_;
 };
 
 PyObject* call_function(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {

@@ -150,6 +150,28 @@ TEST(Embedding, KeepsThePaddingRowAtZero) {
   EXPECT_FALSE(frozen->weight.requires_grad());
 }
 
+TEST(Embedding, TakesATableInThePlaceOfADrawnOne) {
+  const Tensor table = sample({5, 3});
+  const Embedding given(5, 3, {._weight = table}), frozen(5, 3, {._weight = table, ._freeze = true});
+  test::expect_same(given.weight.detach(), table);
+  EXPECT_TRUE(given.weight.requires_grad());
+  EXPECT_FALSE(frozen.weight.requires_grad());
+  test::expect_same(EmbeddingBag(5, 3, {._weight = table}).weight.detach(), table);
+  EXPECT_EQ(error_of<ShapeError>([&] { Embedding(4, 3, {._weight = table}); }),
+            "Embedding: expected a _weight of shape [4, 3], got [5, 3]");
+}
+
+TEST(ConvTranspose, PadsWithZerosAlone) {
+  EXPECT_EQ(error_of<ValueError>([] { ConvTranspose1d(1, 1, 2, {.padding_mode = "reflect"}); }),
+            "ConvTranspose1d: expected padding_mode zeros, got reflect");
+}
+
+TEST(Upsample, TakesASizeOrAFactor) {
+  EXPECT_EQ(error_of<ValueError>([] { Upsample({.size = 2, .scale_factor = {2}}); }),
+            "Upsample: expected size or scale_factor, got both");
+  EXPECT_THROW(UpsamplingNearest2d(2, {2}), ValueError);
+}
+
 TEST(Flatten, AndUnflattenAreInverse) {
   const Tensor x = sample({2, 3, 4});
   test::expect_same(Unflatten(1, {3, -1})(Flatten()(x)), x);

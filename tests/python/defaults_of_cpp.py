@@ -11,6 +11,7 @@ DECLARED = re.compile(
     r"^ *(?:inline |constexpr |explicit |static |template <[^>]*> )*(?:[\w:]+(?:<[^()]*?>)?[&*]? )?(\w+)\(",
     re.MULTILINE,
 )
+INIT = re.compile(r"\bNEURA_INIT\((?:explicit )?(\w+), ")  # a constructor that Python's is made of
 PARAMETER = re.compile(r"(?:const )?([\w:]+(?:<.*>)?)[ &*]*(\w+)?$")
 ROW = re.compile(r"^\w+_WITH\(_?(\w+),.*$", re.MULTILINE)
 LISTED = re.compile(r"^(?:FUNCTION|OPERATION)\((\w+), .*?(\(.*\)),$", re.MULTILINE)
@@ -89,6 +90,9 @@ class Defaults:
         for path, text in texts.items():
             for match in DECLARED.finditer(text) if path.endswith(".h") else ():
                 self._function(path, match[1], parameters_of(enclosed(text, match.end() - 1)))
+            for match in INIT.finditer(text) if path.endswith(".h") else ():
+                given = enclosed(text, match.start() + len("NEURA_INIT")).partition(",")[2]
+                self._function(path, match[1], parameters_of(given))
             for match in LISTED.finditer(text):
                 self._function("ops", match[1], parameters_of(match[2][1:-1]))
             for match in LOSS.finditer(text):

@@ -32,7 +32,6 @@ OF_CPP = {  # (struct, option): what Python has no argument for, or says by othe
     ("EmbeddingBagOptions", "table"),
     ("ExportOptions", "dynamic"),
     ("ExportOptions", "weights"),
-    ("FractionalMaxPoolOptions", "random_samples"),
     ("FractionalPoolOptions", "random_samples"),
     ("KlDivOptions", "batchmean"),
     ("Options", "devices"),

@@ -26,7 +26,7 @@ def test_inplace_may_stand_at_its_place():
         kept = x.clone()
         assert f(x, *rest, False) is not x and neura.equal(x, kept), f
         assert f(x, *rest, True) is x and not neura.equal(x, kept), f
-    with pytest.raises(TypeError, match="exp: too many arguments"):
+    with pytest.raises(TypeError, match="exp: expected at most 1 argument by position, got 2"):
         neura.exp(neura.ones(1), True)
     with pytest.raises(TypeError, match="exp: .*inplace"):
         neura.exp(neura.ones(1), inplace=True)
@@ -45,7 +45,7 @@ def test_inplace_is_refused_where_it_says_nothing():
     for f in (neura.exp, neura.Tensor.sin_, neura.relu_, F.elu_):
         with pytest.raises(TypeError, match="unknown argument 'inplace'"):
             f(x, inplace=True)
-    with pytest.raises(TypeError, match="relu: too many arguments"):
+    with pytest.raises(TypeError, match="relu: expected at most 1 argument by position, got 2"):
         neura.relu_(x, True)
     with pytest.raises(TypeError, match="relu: expected out or inplace=True, got both"):
         neura.relu(x, inplace=True, out=neura.ones(2))

@@ -101,5 +101,5 @@ def test_both_names_of_one_argument_are_an_error():
 def test_a_wrong_value_is_named_with_what_fits():
     with pytest.raises(TypeError, match="sum: expected an integer or integers or None for dim, got str"):
         neura.sum(x, dim="rows")
-    with pytest.raises(TypeError, match="matmul: the argument other is missing"):
+    with pytest.raises(TypeError, match="matmul: expected other, got none; pass it by position or by its name"):
         neura.matmul(x)

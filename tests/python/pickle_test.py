@@ -114,3 +114,9 @@ def test_size_is_a_tuple():
     assert s[-1] == 3 and neura.Size().numel() == 1 and hash(s) == hash((2, 3))
     with pytest.raises(TypeError):
         neura.Size([1.5])
+
+
+def test_a_method_of_a_storage_wants_a_storage():
+    for name in ("data_ptr", "nbytes", "size"):
+        with pytest.raises(TypeError, match="UntypedStorage: expected a storage, got int"):
+            getattr(neura.UntypedStorage, name)(3)

@@ -7,6 +7,7 @@
 #include "neura/nn/linear.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
+#include "neura/surface/layer.h"
 
 namespace neura {
 
@@ -19,6 +20,21 @@ struct Window {
   NEURA_FIELDS(size, step)
 #endif
 };
+
+struct ScaleOptions {
+  double by = 1;
+  bool deep = false;
+#if REFUSED == 6  // an option is left out
+  NEURA_ARGUMENTS(by)
+#else
+  NEURA_ARGUMENTS(by, deep)
+#endif
+};
+struct Scale final : nn::Module {
+  NEURA_INIT(explicit Scale, std::int64_t size, const ScaleOptions& = {});
+  NEURA_LAYER(Scale)
+};
+std::string arguments_of_scale() { return surface::layer<Scale>().signature(); }
 
 void call(FieldVisitor& v) {
   const Tensor x = ones({2});

@@ -1,5 +1,6 @@
 // Connectionist temporal classification: the loss of a sequence of which only the order of its labels is known.
 #pragma once
+#include "neura/core/arguments.h"
 #include "neura/core/reduction.h"
 #include "neura/core/tensor.h"
 
@@ -9,6 +10,7 @@ struct CtcLossOptions {
   std::int64_t blank = 0;                 // the class of the blank
   Reduction reduction = Reduction::mean;  // mean: of the losses, each divided by the length of its target
   bool zero_infinity = false;             // an infinite loss (no alignment exists) counts as 0, with a gradient of 0
+  NEURA_ARGUMENTS(blank, reduction, zero_infinity)
 };
 
 // -log of the probability that `log_probs`, float32 or float64 [T, N, C] or [T, C], spell the targets: repeated classes

@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "neura/core/arguments.h"
 #include "neura/core/tensor.h"
 #include "neura/ops/spatial/spatial.h"
 
@@ -50,6 +51,7 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
 
 struct UnfoldOptions {
   PerDim dilation = 1, padding = 0, stride = 1;
+  NEURA_ARGUMENTS(dilation, padding, stride)
 };
 // The patches under a sliding window: [n, channels, h, w] (or without n) -> [n, channels * kernel, windows]. fold adds
 // patches back into an image of output_size.

@@ -1,6 +1,7 @@
 // Pooling by p-norms, and the inverse of max pooling: over the last one, two or three dimensions of [N, C, spatial..]
 // or [C, spatial..].
 #pragma once
+#include "neura/core/arguments.h"
 #include "neura/ops/spatial/pool.h"
 
 namespace neura {
@@ -8,6 +9,7 @@ namespace neura {
 struct LpPoolOptions {
   PerDim stride = {};  // empty: the kernel's size
   bool ceil_mode = false;
+  NEURA_ARGUMENTS(stride, ceil_mode)
 };
 // (the sum of x^p under each window)^(1/p).
 Tensor lp_pool1d(const Tensor& input, double norm_type, const PerDim& kernel_size, const LpPoolOptions& = {});

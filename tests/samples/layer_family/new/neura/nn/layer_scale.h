@@ -9,9 +9,10 @@ struct LayerScaleOptions {
   double init = 1e-4;
   Device device = default_device();
   std::optional<DType> dtype = {};
+  NEURA_ARGUMENTS(init, device, dtype)
 };
 struct LayerScale final : Module {  // [..., channels]
-  explicit LayerScale(std::int64_t channels, const LayerScaleOptions& = {});
+  NEURA_INIT(explicit LayerScale, std::int64_t channels, const LayerScaleOptions& = {});
   explicit LayerScale(Blank) {}
   Tensor forward(const Tensor& input) const;
   std::string extra_repr() const override;
