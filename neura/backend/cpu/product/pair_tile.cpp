@@ -1,6 +1,7 @@
 // Tiles of products of bfloat16 by AVX-512's instruction for pairs: sums of floats, to each of which it adds two
 // products. Operands are packed as floats of the same size are.
 #include "neura/backend/cpu/product/gemm.h"
+#include "neura/backend/wanted.h"
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
@@ -98,6 +99,7 @@ void block(const GemmBlock<float>& g) {
 }  // namespace
 
 const GemmKernels<float>* pair_kernels() {
+  if (kOneProgram || !(dtypes::compiled & bit(DType::bfloat16))) return nullptr;
   const GemmKernels<float>& floats = gemm_kernels<float>();
   if (floats.width != kWidth || floats.height != kHeight) return nullptr;  // of another instruction set
   static const bool there = __builtin_cpu_supports("avx512bf16");
