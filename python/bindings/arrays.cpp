@@ -190,7 +190,8 @@ nb::object numpy_of(const Tensor& t) {
   check<DeviceError>(t.device().is_cpu(), [] { return std::string("numpy: expected a tensor on the cpu"); });
   if (extension(t.impl())) throw nb::type_error("numpy: expected a dense tensor, got a sparse one; call to_dense()");
   nb::object self = nb::steal(wrap(t));
-  return nb::module_::import_("numpy").attr("asarray")(nb::steal(PyMemoryView_FromObject(self.ptr())));
+  static PyObject* const asarray = nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
+  return nb::handle(asarray)(nb::steal(PyMemoryView_FromObject(self.ptr())));
 }
 nb::object array_of(const Tensor& t, nb::handle dtype, nb::handle copy) {
   nb::object a = numpy_of(t);

@@ -86,10 +86,12 @@ struct Nested {  // the numbers of nested sequences
 nb::object lists(const Tensor& t, const char* at, int dim) {
   const Spec& s = t.spec();
   if (dim == s.rank) return nb::steal(from_scalar(Scalar::load(s.dtype, at)));
-  nb::list l;
-  for (std::int64_t i = 0; i < s.shape[dim]; ++i)
-    l.append(lists(t, at + i * s.strides[dim] * size_of(s.dtype), dim + 1));
-  return l;
+  nb::object list = nb::steal(PyList_New(Py_ssize_t(s.shape[dim])));
+  if (!list.is_valid()) throw nb::python_error();
+  const std::int64_t step = s.strides[dim] * size_of(s.dtype);
+  for (std::int64_t i = 0; i < s.shape[dim]; ++i, at += step)
+    PyList_SET_ITEM(list.ptr(), Py_ssize_t(i), lists(t, at, dim + 1).release().ptr());
+  return list;
 }
 
 }  // namespace

@@ -17,23 +17,36 @@ std::string text_of(nb::handle name) {
   return nb::cast<std::string>(name);
 }
 
-nb::list members(nb::handle self, int kind) {
-  nn::Module& m = module_of(self);
+// Adds (name, value) of those that `wanted` picks.
+template <class F> void add_members(nb::handle self, nb::list& out, F&& wanted) {
   std::vector<std::string> names;
-  m.visit([&](nn::Member& member) {
-    if (member.kind != Kind(kind)) return;
-    check<NotImplementedError>(kind != nn::Member::value || (member.type->get && member.type->set), [&] {
-      return "pickle: expected values that Python knows, got " + m.type_name() + "." + std::string(member.name) +
-             "; give its C++ type a BoxedAs";
-    });
-    names.emplace_back(member.name);
+  module_of(self).visit([&](nn::Member& member) {
+    if (wanted(member)) names.emplace_back(member.name);
   });
-  nb::list out;
   for (const std::string& name : names) {
     nb::str key(name.data(), name.size());
     if (Attribute* a = find_attribute(py_module(self.ptr()), key.ptr()))
       out.append(nb::make_tuple(key, nb::steal(get_value(py_module(self.ptr()), *a))));
   }
+}
+nb::list members(nb::handle self, int kind) {
+  nn::Module& m = module_of(self);
+  nb::list out;
+  add_members(self, out, [&](const nn::Member& member) {
+    if (member.kind != Kind(kind)) return false;
+    check<NotImplementedError>(kind != nn::Member::value || (member.type->get && member.type->set), [&] {
+      return "pickle: expected values that Python knows, got " + m.type_name() + "." + std::string(member.name) +
+             "; give its C++ type a BoxedAs";
+    });
+    return true;
+  });
+  return out;
+}
+// What state_dict holds of the module alone: its parameters, then its persistent buffers, without those that are None.
+nb::list state(nb::handle self) {
+  nb::list out;
+  add_members(self, out, [](const nn::Member& m) { return m.kind == nn::Member::parameter && *m.tensor; });
+  add_members(self, out, [](const nn::Member& m) { return m.kind == nn::Member::buffer && m.persistent && *m.tensor; });
   return out;
 }
 
@@ -96,6 +109,7 @@ void make_blank(nb::handle self) {
 
 void bind_module_members(nb::module_& m) {
   m.def("_members", &members)
+      .def("_state", &state)
       .def("_member", &member)
       .def("_set_member", &set_member, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("_remove_member",

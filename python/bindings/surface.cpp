@@ -25,25 +25,10 @@ struct PyFunction {
   const std::vector<Overload>* overloads;
   bool in_place;    // the form that writes its result over the tensor
   bool self_first;  // a method, of a function whose first argument is another: polygamma(n, input)
+  bool takes_one;   // a tensor alone may be all that its first overload is given
   PyObject* name;
 };
 PyTypeObject* function_type;
-
-nb::object object_of(const surface::Value& v, PyObject* self) {
-  return std::visit(
-      [&]<class T>(const T& x) -> nb::object {
-        if constexpr (std::is_same_v<T, std::monostate>) return nb::none();
-        else if constexpr (std::is_same_v<T, Tensor>) return nb::steal(wrap(x));
-        else if constexpr (std::is_same_v<T, surface::Tensors>) return tuple_of(x);
-        else if constexpr (std::is_same_v<T, surface::Named>) return named(x.type, x.fields, x.values);
-        else if constexpr (std::is_same_v<T, surface::Self>) return nb::borrow(self);
-        else if constexpr (std::is_same_v<T, Scalar>) return nb::steal(from_scalar(x));
-        else if constexpr (std::is_same_v<T, Shape>) return nb::steal(size_of_shape(x));
-        else if constexpr (std::is_same_v<T, surface::Tuple>) return nb::cast(static_cast<const Shape&>(x));
-        else return nb::cast(x);
-      },
-      v);
-}
 
 class Calling : CallArguments {
  public:
@@ -119,9 +104,31 @@ class Calling : CallArguments {
   }
 };
 
+// A tensor alone, the shortest of calls; null where it must go the long way, which also says what is wrong.
+PyObject* call_with_one(const Overload& overload, PyObject* tensor) {
+  PyReader reader;
+  std::fill_n(reader.given_to.begin(), overload.names.size(), nullptr);
+  reader.given_to[0] = tensor;
+  surface::Value value;
+  try {
+    if (!overload.function->call(*overload.function, reader, value)) return nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
+  if (const auto* t = std::get_if<Tensor>(&value)) return wrap(*t);
+  if (const auto* n = std::get_if<std::int64_t>(&value)) return PyLong_FromLongLong(*n);
+  if (const auto* truth = std::get_if<bool>(&value)) return PyBool_FromLong(*truth);
+  return object_of(value, tensor).release().ptr();
+}
+bool takes_one(const PyFunction& f) {
+  const Overload& first = f.overloads->front();
+  return first.positional > 0 && !first.rest && !f.in_place && !first.function->in_place;
+}
 PyObject* call_function(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* keywords) {
   return guarded([&] {
     const auto& f = *reinterpret_cast<PyFunction*>(self);
+    if (f.takes_one && PyVectorcall_NARGS(flagged) == 1 && !keywords && is_tensor(args[0]))
+      if (PyObject* made = call_with_one(f.overloads->front(), args[0])) return made;
     return Calling(f, args, std::size_t(PyVectorcall_NARGS(flagged)), keywords).run().release().ptr();
   });
 }
@@ -201,7 +208,7 @@ nb::handle make(const std::string& name, const std::vector<Overload>* overloads,
   PyFunction* f = PyObject_New(PyFunction, function_type);  // lives as long as the process
   if (!f) throw nb::python_error();
   f->call = call_function, f->overloads = overloads, f->in_place = in_place, f->self_first = self_first;
-  f->name = PyUnicode_FromString(name.c_str());
+  f->name = PyUnicode_FromString(name.c_str()), f->takes_one = takes_one(*f);
   PyObject* o = reinterpret_cast<PyObject*>(f);
   watch_function(o);
   return o;

@@ -385,11 +385,6 @@ void take_last_handle(TensorImpl* t) {
   }
 }
 
-void add_method(const char* name, nb::handle callable) {
-  nb::object method = nb::steal(PyInstanceMethod_New(callable.ptr()));
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), name, method.ptr())) throw nb::python_error();
-}
-
 void bind_tensor(nb::module_& m) {
   tensor_type = new_type(spec);
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));

@@ -41,6 +41,32 @@ struct Linalg : testing::Test {
   void SetUp() override { NEURA_NEEDS_LAPACK(); }
 };
 
+// In a batch each matrix has a lane of a register; a pivot of 0 and a NaN are no other's concern.
+TEST_F(Linalg, SmallMatricesOfABatchAreWhatEachIsAlone) {
+  for (const DType d : {float32, float64})
+    for (const std::int64_t n : {1, 2, 3, 4, 7, 16}) {
+      SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(n));
+      Tensor a = matrices({37, n, n}, d);
+      a[5].fill_(0), a[20].fill_(nan), a[21].select(-1, n / 2).fill_(0);
+      const Tensor b = matrices({37, n, 3}, d, 2);
+      const auto inverse = inv_ex(a);
+      const auto x = solve_ex(a, b);
+      const auto factors = lu_factor_ex(a);
+      EXPECT_EQ(inverse.info[5].item<int>(), 1);
+      EXPECT_EQ(inverse.info[21].item<int>(), int(n / 2 + 1));
+      for (std::int64_t i = 0; i < 37; ++i) {
+        SCOPED_TRACE(i);
+        const auto alone = lu_factor_ex(a[i]);
+        test::expect_same(factors.LU[i], alone.LU);
+        test::expect_same(factors.pivots[i], alone.pivots);
+        test::expect_same(factors.info[i], alone.info);
+        test::expect_same(x.result[i], solve_ex(a[i], b[i]).result);
+        const auto own = inv_ex(a[i]);
+        test::expect_same(inverse.inverse[i], own.inverse);
+        test::expect_same(inverse.info[i], own.info);
+      }
+    }
+}
 TEST_F(Linalg, FactorsGiveTheMatrixBackInEveryDType) {
   for (const DType d : kDTypes4)
     for (const Shape& s : {Shape{5, 5}, Shape{2, 3, 6, 4}, Shape{3, 4, 6}, Shape{70, 33}}) {

@@ -70,6 +70,21 @@ TEST(Matmul, EveryDtype) {
     expect_close(matmul(a, b), looped(a, b), for_sums(d));
   }
 }
+// Where the processor multiplies pairs of bfloat16: a last k alone, rows that begin at odd elements, every layout.
+TEST(Matmul, Bfloat16OfEverySize) {
+  for (const Shape& s : {Shape{16, 16, 16}, Shape{17, 33, 19}, Shape{100, 257, 65}, Shape{30, 1500, 33}}) {
+    const Tensor a = sample({s[0], s[1]}, DType::bfloat16), b = sample({s[1], s[2]}, DType::bfloat16, {.seed = 1});
+    const Tensor c = sample({s[2]}, DType::bfloat16, {.seed = 2});
+    const auto wide = [](const Tensor& x) { return x.to(DType::float64); };
+    const Tensor want = matmul(wide(a), wide(b)).to(DType::bfloat16);
+    const Tensor sums = addmm(wide(c), wide(a), wide(b), {.beta = 0.5, .alpha = 2}).to(DType::bfloat16);
+    for (const Tensor& x : layouts(a))
+      for (const Tensor& y : layouts(b)) {
+        expect_close(matmul(x, y), want, for_sums(DType::bfloat16));
+        expect_close(addmm(c, x, y, {.beta = 0.5, .alpha = 2}), sums, for_sums(DType::bfloat16));
+      }
+  }
+}
 TEST(Matmul, RanksAndBatches) {
   const Tensor a = sample({3, 1, 4, 5}, DType::float64), b = sample({2, 5, 6}, DType::float64, {.seed = 1});
   expect_close(matmul(a, b), looped(a, b));
@@ -104,6 +119,11 @@ TEST(Matmul, ThreadsDoNotChangeBits) {
       expect_same(y, all.narrow(0, 0, m));
     }
   }
+  const Tensor half = sample({300, 301}, DType::bfloat16);
+  set_num_threads(1);
+  const Tensor square = matmul(half.t(), half);
+  set_num_threads(4);
+  expect_same(matmul(half.t(), half), square);
   const Tensor a = sample({20, 30, 40}), b = sample({20, 40, 50}, DType::float32, {.seed = 1});
   const Tensor four = matmul(a, b);
   set_num_threads(1);

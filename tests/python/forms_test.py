@@ -314,3 +314,13 @@ def test_what_is_no_argument_is_refused_by_name():
             function(object(), object(), object(), object())
         with pytest.raises(TypeError, match=f"{name}: unknown argument 'nothing'"):
             function(nothing=1)
+
+
+def test_a_call_of_a_method_makes_no_object_that_binds_it():
+    descriptor = 1 << 17  # Py_TPFLAGS_METHOD_DESCRIPTOR
+    for name in ("sum", "dim", "view", "numpy", "add_", "exp"):
+        method = neura.Tensor.__dict__[name]
+        assert type(method).__flags__ & descriptor
+        assert method.__func__ is getattr(neura.Tensor, name) and method.__name__ == name
+    bound = neura.ones(3).sum
+    assert bound() == 3 and bound.__func__ is neura.Tensor.sum

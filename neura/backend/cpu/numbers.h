@@ -24,6 +24,9 @@ using Doubles = double;  // WASM has no float64 vectors in Highway 1.0.3
 using namespace type_rules;
 #include "neura/backend/number/row.h"
 #include "neura/tables/slopes.h"
+#ifdef NEURA_HAS_BATCH
+#include "neura/backend/number/batch_normal.h"
+#endif
 #ifdef NEURA_SPECIAL
 #include "neura/tables/special_slopes.h"
 #endif

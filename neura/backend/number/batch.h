@@ -97,6 +97,19 @@ template <class T> HWY_INLINE Batch<T> power_of_two(Batch<T> n) {  // n whole, i
   const auto low = hn::BitCast(bits, (n + (sizeof(T) == 4 ? 12582912_c : 6755399441055744_c)).raw);
   return hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(hn::Add(low, hn::Set(bits, U(sizeof(T) == 4 ? 127 : 1023)))));
 }
+// y 2^n for whole n and y near 1.
+template <class T> HWY_INLINE Batch<T> times_power_of_two(Batch<T> y, Batch<T> n) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  using V = hn::Vec<Tag<T>>;
+  if constexpr (sizeof(T) == 4) return V{_mm512_scalef_ps(y.raw.raw, n.raw.raw)};
+  else return V{_mm512_scalef_pd(y.raw.raw, n.raw.raw)};
+#else
+  const Batch<T> edge = sizeof(T) == 4 ? 126_c : 1022_c;
+  if (HWY_LIKELY(hn::AllTrue(Tag<T>(), (abs(n) <= edge).raw))) return y * power_of_two(n);
+  const Batch<T> half = floor(n * 0.5_c);  // in two steps: n itself may be outside of the normal exponents
+  return y * power_of_two(half) * power_of_two(n - half);
+#endif
+}
 // exp(r) 2^n for |r| <= ln(2) / 2 and whole n.
 template <class T> HWY_INLINE Batch<T> exp_near(Batch<T> r, Batch<T> n) {
   constexpr bool single = sizeof(T) == 4;
@@ -107,11 +120,7 @@ template <class T> HWY_INLINE Batch<T> exp_near(Batch<T> r, Batch<T> n) {
   else
     p = horner(r, 1_c / 2_c, 1_c / 6_c, 1_c / 24_c, 1_c / 120_c, 1_c / 720_c, 1_c / 5040_c, 1_c / 40320_c,
                1_c / 362880_c, 1_c / 3628800_c, 1_c / 39916800_c, 1_c / 479001600_c, 1_c / 6227020800_c);
-  const Batch<T> y = fma(p, r * r, r + 1_c);
-  const Batch<T> edge = single ? 126_c : 1022_c;
-  if (HWY_LIKELY(hn::AllTrue(Tag<T>(), (abs(n) <= edge).raw))) return y * power_of_two(n);
-  const Batch<T> half = floor(n * 0.5_c);  // in two steps: n itself may be outside of the normal exponents
-  return y * power_of_two(half) * power_of_two(n - half);
+  return times_power_of_two(fma(p, r * r, r + 1_c), n);
 }
 template <class T> HWY_INLINE Batch<T> within_bounds(Batch<T> x, Constant low, Constant high) {  // NaN goes through
   return below(Batch<T>(high), above(Batch<T>(low), x));

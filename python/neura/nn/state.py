@@ -11,6 +11,7 @@ from .._neura import nn as _nn
 from .hooks import call_load_pre_hooks
 
 _loading = _local()
+_MODULES = 2  # the kind of member
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -24,17 +25,6 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
         return super().__repr__()
 
     __str__ = __repr__
-
-
-def _own(module):
-    """Parameters and persistent buffers by name, without those that are None."""
-    left_out = module._non_persistent_buffers_set
-    for name, value in module._parameters.items():
-        if value is not None:
-            yield name, value
-    for name, value in module._buffers.items():
-        if value is not None and name not in left_out:
-            yield name, value
 
 
 class ModuleState:
@@ -53,7 +43,7 @@ class ModuleState:
         raise RuntimeError(f"set_extra_state: expected {type(self).__name__} to define it, got an extra state")
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, value in _own(self):
+        for name, value in _nn._state(self):
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not ModuleState.get_extra_state:
             destination[prefix + "_extra_state"] = self.get_extra_state()
@@ -74,7 +64,7 @@ class ModuleState:
         for hook in list(self._state_dict_pre_hooks.values()):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
+        for name, module in _nn._members(self, _MODULES):
             if module is not None:
                 module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
         for hook in list(self._state_dict_hooks.values()):
@@ -88,7 +78,7 @@ class ModuleState:
         """Fills the members of this module alone; problems are added to the three lists."""
         call_load_pre_hooks(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         self._complete_old_state(state_dict, prefix, local_metadata.get("version"))
-        own = dict(_own(self))
+        own = dict(_nn._state(self))
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, value in own.items():
             key = prefix + name

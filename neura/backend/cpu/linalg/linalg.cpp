@@ -3,6 +3,7 @@
 #include "neura/backend/cpu/linalg/blocked.h"
 #include "neura/backend/cpu/linalg/linalg.h"
 #include "neura/backend/cpu/linalg/linalg_small.h"
+#include "neura/backend/cpu/linalg/small_lanes.h"
 
 namespace neura {
 
@@ -21,11 +22,31 @@ double cube(const MatrixSizes& b) {
   return double(b.rows) * double(b.columns) * double(std::max<std::int64_t>(b.least(), 1));
 }
 
+constexpr std::int64_t kWorthLanes = 3;  // so many matrices one by one take as long as all lanes
+
 // Is each matrix one for linalg_small.h? Then f is called, and no library is asked for.
 template <class F> bool when_small(Context& c, const View& a, const MatrixSizes& b, F&& f) {
   if (std::max(b.rows, b.columns) > small::kMost) return false;
   with_dtype(c, a, f);
   return true;
+}
+
+// Small matrices: many(kernels, first, count) for those that fill a register's lanes well enough, one(i) for the
+// others.
+template <class T, class Many, class One>
+void each_small(Context& c, std::int64_t count, double work, const Many& many, const One& one) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const SmallLanes<T>& kernels = small_lanes<T>();
+    each_matrix(c, (count + kernels.lanes - 1) / kernels.lanes, work * double(kernels.lanes), 0,
+                [&](std::int64_t group, Memory) {
+                  std::int64_t i = group * kernels.lanes;
+                  const std::int64_t n = std::min(kernels.lanes, count - i);
+                  if (n >= kWorthLanes) return many(kernels, i, n);
+                  for (const std::int64_t end = i + n; i < end; ++i) one(i);
+                });
+  } else {
+    each_matrix(c, count, work, 0, [&](std::int64_t i, Memory) { one(i); });
+  }
 }
 
 // Factorises a column-major copy at `t`; LAPACK's pivots stay at `swaps`.
@@ -48,12 +69,19 @@ template <class T> void factorise_blocked(Context& c, const MatrixSizes& b, cons
 void factors(Context& c, View a, View lu, View pivots) {
   const MatrixSizes b(a);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, b.count, cube(b), 0, [&](std::int64_t i, Memory) {
+    const auto one = [&](std::int64_t i) {
       T* const f = lu.as<T>() + i * b.numel();
       std::int32_t* const p = pivots.as<std::int32_t>() + i * (b.least() + 1);
       copy_elements(a.as<T>() + i * b.numel(), f, b.numel());
       p[b.least()] = small::factorise(f, b.rows, b.columns, p);
-    });
+    };
+    const auto many = [&](const auto& kernels, std::int64_t i, std::int64_t n) {
+      if (b.rows == b.columns)
+        return kernels.factorise(a.as<T>() + i * b.numel(), b.rows, n, lu.as<T>() + i * b.numel(),
+                                 pivots.as<std::int32_t>() + i * (b.rows + 1));
+      for (const std::int64_t end = i + n; i < end; ++i) one(i);
+    };
+    each_small<T>(c, b.count, cube(b), many, one);
   };
   if (when_small(c, a, b, of_small)) return;
   const auto by_blocks = [&]<class T>(std::int64_t i, T) {
@@ -88,14 +116,20 @@ void permutation(Context& c, View pivots, View order) {
 void solve(Context& c, View a, View b, View x, View lu, View pivots) {
   const MatrixSizes s(a), r(b);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, s.count, cube(s) + double(s.rows) * double(r.numel()), 0, [&](std::int64_t i, Memory) {
+    const auto one = [&](std::int64_t i) {
       T *const f = lu.as<T>() + i * s.numel(), *const y = x.as<T>() + i * r.numel();
       std::int32_t* const p = pivots.as<std::int32_t>() + i * (s.rows + 1);
       copy_elements(a.as<T>() + i * s.numel(), f, s.numel());
       copy_elements(b.as<T>() + i * r.numel(), y, r.numel());
       p[s.rows] = small::factorise(f, s.rows, s.rows, p);
       small::solve(f, p, s.rows, y, r.columns);
-    });
+    };
+    const auto many = [&](const auto& kernels, std::int64_t i, std::int64_t n) {
+      kernels.solve(a.as<T>() + i * s.numel(), s.rows, n, b.as<T>() + i * r.numel(), r.columns,
+                    x.as<T>() + i * r.numel(), lu.as<T>() + i * s.numel(),
+                    pivots.as<std::int32_t>() + i * (s.rows + 1));
+    };
+    each_small<T>(c, s.count, cube(s) + double(s.rows) * double(r.numel()), many, one);
   };
   if (when_small(c, a, s, of_small)) return;
   const auto by_blocks = [&]<class T>(std::int64_t i, T) {
@@ -127,7 +161,7 @@ void solve(Context& c, View a, View b, View x, View lu, View pivots) {
 void inverse(Context& c, View a, View inverse, View info) {
   const MatrixSizes b(a);
   const auto of_small = [&]<class T>(T) {
-    each_matrix(c, b.count, 3 * cube(b), 0, [&](std::int64_t i, Memory) {
+    const auto one = [&](std::int64_t i) {
       T lu[small::kMost * small::kMost], *const y = inverse.as<T>() + i * b.numel();
       std::int32_t p[small::kMost];
       copy_elements(a.as<T>() + i * b.numel(), lu, b.numel());
@@ -135,7 +169,12 @@ void inverse(Context& c, View a, View inverse, View info) {
       std::fill(y, y + b.numel(), T(0));
       for (std::int64_t k = 0; k < b.rows; ++k) y[k * b.rows + k] = 1;
       small::solve(lu, p, b.rows, y, b.rows);
-    });
+    };
+    const auto many = [&](const auto& kernels, std::int64_t i, std::int64_t n) {
+      kernels.invert(a.as<T>() + i * b.numel(), b.rows, n, inverse.as<T>() + i * b.numel(),
+                     info.as<std::int32_t>() + i);
+    };
+    each_small<T>(c, b.count, 3 * cube(b), many, one);
   };
   if (when_small(c, a, b, of_small)) return;
   const auto by_blocks = [&]<class T>(std::int64_t i, T) {

@@ -8,7 +8,7 @@ using namespace batched;
 
 namespace {
 
-constexpr std::int64_t kLeast = 64 * 64;  // elements: smaller matrices take LAPACK less time
+constexpr std::int64_t kLeast = 24 * 24;  // elements: smaller matrices take LAPACK less time
 template <class F> bool by_blocks(Context& c, const View& a, F&& f) {
   const MatrixSizes b(a);
   return b.numel() >= kLeast && when_blocked(c, a, b, f);

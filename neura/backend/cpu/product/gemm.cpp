@@ -26,9 +26,9 @@ template <class T> int64_t block_rows(const Gemm<T>& g, const GemmKernels<T>& ke
   return std::max<int64_t>(1, kBlockBytes / int64_t(sizeof(T)) / depth / kernels.height) * kernels.height;
 }
 
-template <class T> struct Blocks {  // what all blocks of one product share
+template <class T> struct Blocks {  // what all blocks of one product share; there is something to sum
   const Gemm<T>& g;
-  const GemmKernels<T>& kernels = gemm_kernels<T>();
+  const GemmKernels<T>& kernels;
   bool direct_a = a_direct(g), direct_b = b_direct(g, kernels);
   int64_t depths = parts(g.k, kGemmDepth), max_rows = block_rows(g, kernels);
 
@@ -79,16 +79,12 @@ template <class T> void fill(const Gemm<T>& g) {  // a product over nothing
     for (int64_t j = 0; j < g.n; ++j) g.c[i * g.c_row + j] = e.init ? e.init[i * e.init_row + j * e.init_column] : T(0);
 }
 
-}  // namespace
-
-template <class T> int64_t gemm_workspace(const Gemm<T>& g) {
-  if (!g.k) return 0;
-  const Blocks<T> blocks{g};
+template <class T> int64_t workspace_of(const Blocks<T>& blocks) {
+  const Gemm<T>& g = blocks.g;
   const int64_t depth = std::min(g.k, kGemmDepth), columns = blocks.width_of(std::min(g.n, blocks.chunk()));
   return (blocks.a_once() ? g.m * g.k : std::min(g.m, blocks.max_rows) * depth) + columns * depth;
 }
 
-namespace {
 // The columns of b from `column` on, as far as they have whole lines of the cache.
 template <class T> GemmAhead ahead_of(const Gemm<T>& g, int64_t column, int64_t columns) {
   GemmAhead next;
@@ -124,11 +120,9 @@ template <class T> void gemm_once(const Blocks<T>& blocks, T* packed_a, T* packe
     }
   }
 }
-}  // namespace
 
-template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
-  if (!g.k) return fill(g);
-  const Blocks<T> blocks{g};
+template <class T> void serial(const Blocks<T>& blocks, T* workspace) {
+  const Gemm<T>& g = blocks.g;
   T* const packed_a = workspace;
   if (blocks.a_once()) return gemm_once(blocks, packed_a, packed_a + g.m * g.k);
   T* const packed_b = workspace + std::min(g.m, blocks.max_rows) * std::min(g.k, kGemmDepth);
@@ -147,7 +141,6 @@ template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
   }
 }
 
-namespace {
 // Panels of a and b are packed by all threads together, then the tiles of c are shared out.
 template <class T> void gemm_panel(const Blocks<T>& blocks, int64_t first_row, int64_t m, int64_t first_column,
                                    int64_t n, int64_t p, bool b_is_packed, T* packed_a, T* packed_b) {
@@ -178,7 +171,8 @@ template <class T> void gemm_panel(const Blocks<T>& blocks, int64_t first_row, i
 }
 
 // Few rows: each thread takes a share of the columns, and packs a for itself, which costs less than to wait for others.
-template <class T> bool gemm_by_columns(Context& c, const Gemm<T>& g, const Blocks<T>& blocks) {
+template <class T> bool gemm_by_columns(Context& c, const Blocks<T>& blocks) {
+  const Gemm<T>& g = blocks.g;
   const int64_t slivers = parts(g.n, blocks.kernels.width), tasks = get_num_threads();
   if (!blocks.a_once() || (tasks > 1 && slivers < 4 * tasks)) return false;
   const auto part = [&](int64_t i) {
@@ -189,25 +183,28 @@ template <class T> bool gemm_by_columns(Context& c, const Gemm<T>& g, const Bloc
     if (g.epilogue.init) own.epilogue.init += begin * g.epilogue.init_column;
     return own;
   };
-  const int64_t space = (gemm_workspace(g) + 15) / 16 * 16;
+  const int64_t space = (workspace_of(blocks) + 15) / 16 * 16;
   T* const workspace = c.scratch_of<T>(space * tasks);
   parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
-    for (; begin < end; ++begin) gemm_serial(part(begin), workspace + begin * space);
+    for (; begin < end; ++begin) {
+      const Gemm<T> own = part(begin);
+      serial(Blocks<T>{own, blocks.kernels}, workspace + begin * space);
+    }
   });
   return true;
 }
-}  // namespace
 
-template <class T> void gemm(Context& c, const Gemm<T>& g) {
+template <class T> void run(Context& c, const Gemm<T>& g, const GemmKernels<T>& kernels) {
   if (!g.m || !g.n) return;
+  if (!g.k) return fill(g);
+  const Blocks<T> blocks{g, kernels};
   if (g.m * g.n * g.k < kGemmSerial) {
     constexpr int64_t kStack = 2048;
     alignas(64) T stack[kStack];
-    const int64_t space = gemm_workspace(g);
-    return gemm_serial(g, space <= kStack ? stack : c.scratch_of<T>(space));
+    const int64_t space = workspace_of(blocks);
+    return serial(blocks, space <= kStack ? stack : c.scratch_of<T>(space));
   }
-  const Blocks<T> blocks{g};
-  if (gemm_by_columns(c, g, blocks)) return;
+  if (gemm_by_columns(c, blocks)) return;
   const int64_t depth = std::min(g.k, kGemmDepth);
   T* const packed_a = c.scratch_of<T>(std::min(g.m, kPanelRows) * depth);
   T* const packed_b = c.scratch_of<T>(blocks.width_of(std::min(g.n, kPanelColumns)) * depth);
@@ -220,6 +217,18 @@ template <class T> void gemm(Context& c, const Gemm<T>& g) {
                    r > 0, packed_a, packed_b);
       }
 }
+
+}  // namespace
+
+template <class T> int64_t gemm_workspace(const Gemm<T>& g) {
+  return g.k ? workspace_of(Blocks<T>{g, gemm_kernels<T>()}) : 0;
+}
+template <class T> void gemm_serial(const Gemm<T>& g, T* workspace) {
+  if (!g.k) return fill(g);
+  serial(Blocks<T>{g, gemm_kernels<T>()}, workspace);
+}
+template <class T> void gemm(Context& c, const Gemm<T>& g) { run(c, g, gemm_kernels<T>()); }
+void gemm_of_pairs(Context& c, const Gemm<float>& g) { run(c, g, *pair_kernels()); }
 
 #define NEURA_GEMM(T)                                 \
   template int64_t gemm_workspace<T>(const Gemm<T>&); \

@@ -93,6 +93,11 @@ template <class T> int64_t gemm_workspace(const Gemm<T>& g);
 template <class T> void gemm_serial(const Gemm<T>& g, T* workspace);
 template <class T> void gemm(Context& c, const Gemm<T>& g);
 
+// Products of bfloat16: an element of a and b is a pair of them, of two k side by side, and k counts pairs. Null where
+// the processor multiplies no such pairs.
+const GemmKernels<float>* pair_kernels();
+void gemm_of_pairs(Context& c, const Gemm<float>& g);
+
 // A product of fewer multiplications than this is not worth a second thread.
 inline constexpr int64_t kGemmSerial = 1 << 20;
 inline constexpr int64_t kGemmDepth = 512;  // long sums: c is read and written seldom

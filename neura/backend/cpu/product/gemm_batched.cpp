@@ -150,6 +150,60 @@ template <class T> void multiply(Context& c, ProductBatch<T> p) {
 template void multiply<float>(Context&, ProductBatch<float>);
 template void multiply<double>(Context&, ProductBatch<double>);
 
+namespace {
+struct Pairs {
+  const float* data;
+  std::int64_t depth, other;  // strides in pairs
+};
+// Of a matrix by k and its other dimension, of strides `depth` and `other`: itself, or a copy. A last k alone has a 0.
+Pairs pairs_of(Context& c, const std::uint16_t* x, std::int64_t k, std::int64_t depth, std::int64_t size,
+               std::int64_t other) {
+  const std::int64_t half = parts(k, 2);
+  if (depth == 1 && k % 2 == 0 && other % 2 == 0 && reinterpret_cast<std::uintptr_t>(x) % alignof(float) == 0)
+    return {reinterpret_cast<const float*>(x), 1, other / 2};
+  auto* const to = c.scratch_of<std::uint32_t>(half * size);
+  const auto pair = [](std::uint32_t first, std::uint32_t second) { return first | second << 16; };
+  if (depth == 1) {
+    parallel_for(size, kSerial / (k + 1) + 1, [&](std::int64_t i, std::int64_t end) {
+      for (; i < end; ++i) {
+        const std::uint16_t* const row = x + i * other;
+        for (std::int64_t q = 0; q < k / 2; ++q) to[i * half + q] = pair(row[2 * q], row[2 * q + 1]);
+        if (k % 2) to[i * half + half - 1] = row[k - 1];
+      }
+    });
+    return {reinterpret_cast<const float*>(to), 1, half};
+  }
+  parallel_for(half, kSerial / (2 * size + 1) + 1, [&](std::int64_t q, std::int64_t end) {
+    for (; q < end; ++q) {
+      const std::uint16_t *const first = x + 2 * q * depth, *const second = first + depth;
+      std::uint32_t* const line = to + q * size;
+      if (2 * q + 1 == k)
+        for (std::int64_t i = 0; i < size; ++i) line[i] = first[i * other];
+      else if (other == 1)
+        for (std::int64_t i = 0; i < size; ++i) line[i] = pair(first[i], second[i]);
+      else
+        for (std::int64_t i = 0; i < size; ++i) line[i] = pair(first[i * other], second[i * other]);
+    }
+  });
+  return {reinterpret_cast<const float*>(to), size, 1};
+}
+constexpr std::int64_t kPairsFrom = 16;  // rows, columns and k
+}  // namespace
+
+bool multiply_bfloat16(Context& c, ProductBatch<float> p) {
+  fold_batch(p);
+  if (p.count() != 1 || std::min({p.m, p.n, p.k}) < kPairsFrom || !pair_kernels()) return false;
+  Gemm<float> g = item(p, 0);
+  const auto bits = [](const float* x) { return reinterpret_cast<const std::uint16_t*>(x); };
+  const Pairs a = pairs_of(c, bits(g.a), g.k, g.a_column, g.m, g.a_row);
+  const Pairs b = pairs_of(c, bits(g.b), g.k, g.b_row, g.n, g.b_column);
+  g.a = a.data, g.a_column = a.depth, g.a_row = a.other;
+  g.b = b.data, g.b_row = b.depth, g.b_column = b.other;
+  g.k = parts(g.k, 2);
+  gemm_of_pairs(c, g);
+  return true;
+}
+
 template <class T> void multiply_integers(Context&, const ProductBatch<T>& p) {
   using U = std::make_unsigned_t<T>;
   using Wide =

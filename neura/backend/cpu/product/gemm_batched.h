@@ -50,6 +50,9 @@ template <class T> struct ProductBatch : BatchSizes {  // y = alpha * a b + beta
 
 // float and double are multiplied by packed products; integers, which wrap around, by plain loops.
 template <class T> void multiply(Context&, ProductBatch<T>);
+// Of a and b that point to bfloat16, whose strides and k they count. False, and nothing is done, where floats are as
+// good: of small, narrow or many products, and where the processor has no instruction for it.
+bool multiply_bfloat16(Context&, ProductBatch<float>);
 template <class T> void multiply_integers(Context&, const ProductBatch<T>&);
 
 }  // namespace neura

@@ -43,8 +43,11 @@ template <class T> ProductBatch<T> plain(View a, View b, View init, View y, cons
 }
 
 void halves(Context& c, View a, View b, View init, View y, const Product& options) {
-  const FloatCopy fa(c, a), fb(c, b), fi(c, init), fy(c, y, false);
-  multiply(c, plain<float>(fa.view(), fb.view(), fi.view(), fy.view(), options));
+  const FloatCopy fi(c, init), fy(c, y, false);
+  if (y.dtype() != DType::bfloat16 || !multiply_bfloat16(c, plain<float>(a, b, fi.view(), fy.view(), options))) {
+    const FloatCopy fa(c, a), fb(c, b);
+    multiply(c, plain<float>(fa.view(), fb.view(), fi.view(), fy.view(), options));
+  }
   fy.store(y);
 }
 
