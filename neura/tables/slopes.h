@@ -133,8 +133,9 @@ template <class N> NEURA_HD constexpr N sinc_of(N x) {
 }
 template <class N> NEURA_HD constexpr N sinc_slope(N g, N x) {
   // The difference of both terms has no digits near 0: a series there, good to 1e-17.
-  const N t = 3.141592653589793_c * x, s = t * t;
+  const N t = 3.141592653589793_c * x;
   const auto near = abs(t) < 0.5_c;
+  const N s = where(near, t * t, N(0_c));  // no power of it overflows where the series is not taken
   const N tail = 1_c - s / 54_c * (1_c - s / 88_c * (1_c - s / 130_c * (1_c - s / 180_c)));
   const N series = -1.0471975511965976_c * t * (1_c - s / 10_c * (1_c - s / 28_c * tail));
   return g * where(near, series, (t * cos(t) - sin(t)) / where(near, N(1_c), t * x));

@@ -45,6 +45,15 @@ def test_the_second_derivative_of_sinc_at_zero():
     assert gradients(neura.sinc, [0.0])[1] == [pytest.approx(-(math.pi**2) / 3, rel=1e-14)]
 
 
+@pytest.mark.parametrize("x", [200.25, 1e30])
+def test_the_second_derivative_of_sinc_far_from_zero(x):
+    t = math.pi * x
+    second = math.pi**2 * ((2 / t**2 - 1) * math.sin(t) - 2 * math.cos(t) / t) / t
+    for dtype, tolerance in ((neura.float64, 1e-9), (neura.float32, 1e-3)):
+        got = gradients(neura.sinc, [x], dtype=dtype)[1][0]
+        assert math.isfinite(got) and (x > 1e9 or got == pytest.approx(second, rel=tolerance))
+
+
 @pytest.mark.parametrize("x", [21.0, 1e15, 1e30, 1e300])
 def test_mish_grows_as_its_operand_does(x):
     assert gradients(F.mish, [x])[0] == [1]
