@@ -90,12 +90,15 @@ void batched_batch_norm(BatchCall& b) {
   for (int i = In::weight; i < In::count; ++i) {
     const auto k = std::size_t(i);
     if (!b.in[k]) continue;
-    rest[i] = b.row().writes_input(i) ? view(b.in[k], {-1}) : contiguous(reshape(b.in[k], {-1}));
+    rest[i] = contiguous(reshape(b.in[k], {-1}));
     operands[i] = Operand(rest[i]);
   }
   Tensor out[kMaxOutputs];
   Call inner{&b.row(), b.call.op, operands, In::count, out};
   apply(inner);
+  for (int i : {3, 4})  // statistics that were mapped along another dimension than the first moved in a copy
+    if (Tensor& t = b.in[std::size_t(i)]; t && b.row().writes_input(i) && !t.is_contiguous())
+      copy_(t, reshape(rest[i], t.shape()));
   b.set_result(0, unfold_batch(out[0], 1, b.size()));
   for (int k = 1; k < 3; ++k) b.set_result(k, reshape(out[k], {b.size(), out[k].numel() / b.size()}));
 }

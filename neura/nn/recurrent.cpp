@@ -5,6 +5,7 @@
 #include "neura/core/checked_int.h"
 #include "neura/nn/init.h"
 #include "neura/nn/repr.h"
+#include "neura/op/autocast.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/shape/view.h"
@@ -111,6 +112,11 @@ LstmResult RNNBase::run(const Tensor& given, const Tensor& h, const Tensor& c, c
   const bool packed = sizes.defined(), alone = !packed && given.dim() == 2;
   check<ShapeError>(packed || alone || given.dim() == 3, [&] {
     return type_name() + ": expected input of 2 or 3 dimensions, got shape " + given.shape().str();
+  });
+  const Tensor weight = get_parameter("weight_ih_l0");
+  check<ValueError>(given.dtype() == weight.dtype() || amp::is_autocast_enabled(given.device().type), [&] {
+    return type_name() + ": expected input of the parameters' dtype " + name(weight.dtype()) + ", got " +
+           given.spec().str() + "; convert one with .to()";
   });
   const Tensor input = alone ? given.unsqueeze(batch_first ? 0 : 1) : given;
   check<ShapeError>(input.size(-1) == input_size, [&] {

@@ -125,7 +125,7 @@ void add_copies(const List& s) {
       "narrow(input, dim, start, length) as a copy.");
   s.add(
       "diagonal_copy(input, offset=0, dim1=0, dim2=1)",
-      [](T x, int64 offset, int a, int b) { return clone(diagonal(x, offset, a, b)); }, both | out,
+      [](T x, int offset, int a, int b) { return clone(diagonal(x, offset, a, b)); }, both | out,
       "diagonal(input, offset, dim1, dim2) as a copy.");
   s.add(
       "unfold_copy(input, dimension, size, step)",

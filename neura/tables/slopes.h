@@ -1,8 +1,10 @@
 // Formulas and slopes too long for a row. N is any number; a formula branches with where, never with if.
+// |x|. As a Variable its derivative at 0 is 1, not 0: what is smooth there is differentiated from above.
+template <class N> NEURA_HD constexpr N magnitude(N x) { return abs(x); }
 // exp(-|x|) in two factors: where it nears the subnormals, which hold few digits, the first is e^40 times as large, and
 // the second, 1 elsewhere, is e^-40. |x| - 40 is exact there.
 template <class N> NEURA_HD constexpr N decay(N x) {
-  const N a = abs(x);
+  const N a = magnitude(x);
   return exp(where(a > 80_c, 40_c - a, -a));
 }
 template <class N> NEURA_HD constexpr N decayed(N x, N v) { return where(x < -80_c, v * 4.248354255291589e-18_c, v); }
@@ -56,7 +58,7 @@ template <class N> NEURA_HD constexpr N mish_of(N x) {
 }
 template <class N> NEURA_HD constexpr N mish_slope(N g, N x) {
   const N e = mish_growth(x), n = e * (e + 2_c), t = n / (n + 2_c), rest = 2_c / (n + 2_c);  // 1 - t
-  return g * decayed(x, t + x * (e / (e + 1_c)) * (rest * (1_c + t)));
+  return where(x > 20_c, g, g * decayed(x, t + x * (e / (e + 1_c)) * (rest * (1_c + t))));   // e grows no more there
 }
 // log(1 + exp(v)) without an exp that could overflow.
 template <class N> NEURA_HD constexpr N softplus_of(N v) { return max(v, 0_c) + log1p(exp(-abs(v))); }
@@ -130,8 +132,13 @@ template <class N> NEURA_HD constexpr N sinc_of(N x) {
   return where(x == 0_c, N(1_c), sin(t) / t);
 }
 template <class N> NEURA_HD constexpr N sinc_slope(N g, N x) {
-  const N t = 3.141592653589793_c * x, square = t * x;
-  return where(square == 0_c, N(0_c), g * ((t * cos(t) - sin(t)) / square));
+  // The difference of both terms has no digits near 0: a series there, good to 1e-17.
+  const N t = 3.141592653589793_c * x;
+  const auto near = abs(t) < 0.5_c;
+  const N s = where(near, t * t, N(0_c));  // no power of it overflows where the series is not taken
+  const N tail = 1_c - s / 54_c * (1_c - s / 88_c * (1_c - s / 130_c * (1_c - s / 180_c)));
+  const N series = -1.0471975511965976_c * t * (1_c - s / 10_c * (1_c - s / 28_c * tail));
+  return g * where(near, series, (t * cos(t) - sin(t)) / where(near, N(1_c), t * x));
 }
 template <class N> NEURA_HD constexpr N logit_of(N x, N eps) {
   const N z = where(eps < 0_c, x, clamped(x, eps, 1_c - eps));

@@ -72,6 +72,8 @@ inline Variable polygamma(const Variable& n, const Variable& x) {
   return Variable(neura::_polygamma(x.tensor, _polygamma_options{n.constant}));
 }
 inline Variable real(const Variable& x) { return x.is_complex() ? Variable(neura::_real_part(x.tensor)) : x; }
+inline Variable where(const Variable&, const Variable&, const Variable&);
+inline Variable magnitude(const Variable& x) { return where(x < Constant{0}, -x, x); }
 inline Variable where(const Variable& c, const Variable& a, const Variable& b) {
   if (!c.tensor) return c.constant ? a : b;
   return Variable(neura::where(c.tensor, a.operand(), b.operand()));

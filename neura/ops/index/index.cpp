@@ -49,6 +49,13 @@ Tensor expanded(const Tensor& self, int dim, const Tensor& index, Tensor value) 
   size[dim] = index.numel();
   return expand(value, size);
 }
+// Of index_fill alone, negative indices count from the end. Those out of range stay as they are, for the kernel to
+// name.
+Tensor from_the_start(const Tensor& self, int dim, const Tensor& index) {
+  const std::int64_t size = self.dim() ? self.size(dim) : 1;
+  if (index.dtype() != DType::int64 && index.dtype() != DType::int32) return index;
+  return where(logical_and(lt(index, 0), ge(index, -size)), add(index, size), index);
+}
 Tensor value_like(const char* op, const Tensor& self, Scalar value) {
   check_storable(op, value, self.dtype());
   return full({}, value, {.dtype = self.dtype(), .device = self.device()});
@@ -234,11 +241,13 @@ Tensor& index_copy_(Tensor& self, int dim, const Tensor& index, const Tensor& so
 }
 Tensor index_fill(const Tensor& input, int dim, const Tensor& index, const Tensor& value) {
   const WriteAttributes a = attributes("index_fill", input, dim, {}, false);
-  return fresh<Write::index_fill>(a, input, index, expanded(input, a.dim, index, filler(input, value)));
+  return fresh<Write::index_fill>(a, input, from_the_start(input, a.dim, index),
+                                  expanded(input, a.dim, index, filler(input, value)));
 }
 Tensor& index_fill_(Tensor& self, int dim, const Tensor& index, const Tensor& value) {
   const WriteAttributes a = attributes("index_fill", self, dim, {}, false);
-  return in_place<Write::index_fill>(a, self, index, expanded(self, a.dim, index, filler(self, value)));
+  return in_place<Write::index_fill>(a, self, from_the_start(self, a.dim, index),
+                                     expanded(self, a.dim, index, filler(self, value)));
 }
 Tensor index_fill(const Tensor& input, int dim, const Tensor& index, Scalar value) {
   return index_fill(input, dim, index, value_like("index_fill", input, value));

@@ -328,6 +328,7 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) 
     return "masked_scatter: expected self and source of one dtype, got " + self.spec().str() + " and " +
            source.spec().str();
   });
+  check_overwrite(Overwriter::masked_scatter, self);
   const Tensor position = positions(expand(mask, self.shape()));
   const std::int64_t n = position.numel();
   check<ShapeError>(n <= source.numel(), [&] {
@@ -336,7 +337,6 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) 
   if (!n) return self;
   const Tensor values = narrow(reshape(source, {-1}), 0, 0, n);
   if (self.dim()) return write_positions(Write::masked_scatter, self, 0, self.dim(), position, values, false);
-  check_overwrite(Overwriter::masked_scatter, self);
   Tensor line = view(self, {1});
   write_positions(Write::masked_scatter, line, 0, 1, position, values, false);
   return self;

@@ -113,7 +113,7 @@ struct CrossEntropy {
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
     const int dim = class_dim(x.spec());
     const Tensor logp = log_softmax(to(x, accumulation(x.dtype())), dim);
-    const Tensor valid = to(target != o.ignore, logp.dtype()), there = where(target != o.ignore, target, 0);
+    const Tensor counts = target != o.ignore, valid = to(counts, logp.dtype()), there = where(counts, target, 0);
     const Tensor w = weight ? to(weight.detach(), logp.dtype()) : weight;
     const Tensor at_target = weight_of_target(there, valid, w);
     Tensor loss = -squeeze(gather(logp, dim, unsqueeze(there, dim)), dim) * at_target * (1 - o.smoothing);
@@ -123,6 +123,7 @@ struct CrossEntropy {
       ones[dim] = classes;
       loss = loss - sum(w ? logp * reshape(w, ones) : logp, dim) * valid * (o.smoothing / double(classes));
     }
+    loss = where(counts, loss, 0.0);  // no gradient reaches an ignored one, not even the NaN of a mean of none
     if (o.reduction != Reduction::none) loss = sum(loss);
     if (o.reduction == Reduction::mean) loss = loss / sum(at_target);
     return {to(loss, dtype(x.dtype())), Tensor()};
@@ -164,10 +165,10 @@ struct NllLoss {
   }
   std::array<Tensor, 2> define(const Tensor& x, const Tensor& target, const Tensor& weight) const {
     const int dim = class_dim(x.spec());
-    const Tensor wide = to(x, accumulation(x.dtype())), there = where(target != o.ignore, target, 0);
+    const Tensor counts = target != o.ignore, there = where(counts, target, 0), wide = to(x, accumulation(x.dtype()));
     const Tensor w = weight ? to(weight.detach(), wide.dtype()) : weight;
-    const Tensor at_target = weight_of_target(there, to(target != o.ignore, wide.dtype()), w), total = sum(at_target);
-    Tensor loss = -squeeze(gather(wide, dim, unsqueeze(there, dim)), dim) * at_target;
+    const Tensor at_target = weight_of_target(there, to(counts, wide.dtype()), w), total = sum(at_target);
+    Tensor loss = where(counts, -squeeze(gather(wide, dim, unsqueeze(there, dim)), dim) * at_target, 0.0);
     if (o.reduction != Reduction::none) loss = sum(loss);
     if (o.reduction == Reduction::mean) loss = loss / total;
     return {to(loss, x.dtype()), total};

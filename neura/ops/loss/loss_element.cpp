@@ -43,9 +43,9 @@ Tensor slope_of(ElementLoss kind, double parameter, const Tensor& x, const Tenso
     case ElementLoss::l1:
       return sgn(d);
     case ElementLoss::smooth_l1:
-      return where(abs(d) < parameter, d / parameter, sgn(d));
+      return where(abs(d) >= parameter, sgn(d), d / parameter);
     case ElementLoss::huber:
-      return where(abs(d) <= parameter, d, sgn(d) * parameter);
+      return where(abs(d) > parameter, sgn(d) * parameter, d);
     case ElementLoss::bce:
       return d / clamp_min((1 - x) * x, 1e-12);
     default:

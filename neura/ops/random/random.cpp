@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "neura/backend/kernels/random.h"
+#include "neura/core/error_details.h"
 #include "neura/core/wrapped.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
@@ -34,7 +35,7 @@ template <Draw::Kind kind> struct Random {
   NEURA_FIELDS(numbers, a, b, low, range, like)
   void infer(const Spec& x, const Spec&, Spec& y) const {
     const Spec& s = x.rank == kAbsent ? like : x;
-    check<DTypeError>(accepted(kind) & bit(s.dtype), [&] {
+    check<UnsupportedDTypeError>(accepted(kind) & bit(s.dtype), [&] {
       return std::string(op.name) + ": expected a " + (accepted(kind) & bit(DType::int64) ? "real" : "floating") +
              " dtype, got " + name(s.dtype);
     });

@@ -1,5 +1,6 @@
 #include "neura/ops/reduce/reduce.h"
 
+#include "neura/core/error_details.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -47,7 +48,7 @@ void check_not_empty(const char* op, const Spec& x, unsigned dims) {
 }
 
 void check_dtype(const char* op, const Spec& x, DTypeSet accepted, const char* kinds) {
-  check<DTypeError>(accepted & bit(x.dtype), [&] {
+  check<UnsupportedDTypeError>(accepted & bit(x.dtype), [&] {
     return std::string(op) + ": expected " + kinds + " numbers, got " + name(x.dtype) +
            "; convert the input with to(dtype)";
   });

@@ -22,7 +22,10 @@ namespace neura {
 namespace {
 
 // The p-norm along a dimension; that of p = 0, a count, has a gradient of 0.
-Tensor length(const Tensor& x, double p, int dim) { return p == 0 ? sum(abs(sgn(x)), dim) : vector_norm(x, p, dim); }
+Tensor length(const Tensor& x, double p, int dim) {
+  if (p == 0) return sum(abs(sgn(x)), dim);
+  return x.size(dim) ? vector_norm(x, p, dim) : sum(x, dim);  // of nothing it is 0, the largest difference as well
+}
 
 // The greatest power of two that is no larger than the largest number of both; 1 where there is none.
 Tensor unit_of(const Tensor& a, const Tensor& b) {

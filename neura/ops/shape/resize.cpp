@@ -14,10 +14,10 @@ Tensor& resize_(Tensor& self, const Shape& size) {
   const Spec& now = self.spec();
   for (std::int64_t n : size)
     check<ShapeError>(n >= 0, [&] { return "resize_: expected sizes that are not negative, got " + size.str(); });
-  if (now.sizes() == size) return self;
   check<AutogradError>(!self.requires_grad(), [] {
     return std::string("resize_: expected a tensor that requires no gradient; call detach() first");
   });
+  if (now.sizes() == size) return self;
   TensorImpl* t = self.impl();
   check<InplaceError>(!t->base && self.is_leaf(), [] {
     return std::string("resize_: expected a tensor of its own, got a view or a result; clone() it first");

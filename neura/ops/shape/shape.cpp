@@ -219,10 +219,13 @@ Tensor roll(const Tensor& input, const Shape& shifts, const Dims& dims) {
   check<ValueError>(dims.size() == shifts.size() && !shifts.empty(), [&] {
     return "roll: expected as many shifts as dims, got " + shifts.str() + " and " + dims.str();
   });
+  check<IndexError>(input.dim() > 0, [&] {
+    return "roll: expected an input with dimensions for dims=" + dims.str() + ", got a number; give no dims";
+  });
   Roll op;
   for (int i = 0; i < dims.size(); ++i) {
     const int d = wrap_dim("roll", dims[i], input.dim());
-    if (!input.dim() || !input.size(d)) continue;
+    if (!input.size(d)) continue;
     const std::int64_t size = input.size(d), shift = (shifts[i] % size + size) % size;
     int known = 0;
     while (known < op.dims.size() && op.dims[known] != d) ++known;

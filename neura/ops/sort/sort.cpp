@@ -182,7 +182,8 @@ Tensor quantiles(const char* op, const Tensor& input, const Tensor& q, std::opti
   Tensor y = gather(sorted, -1, contiguous(to(low, DType::int64)));
   if (how == Between::linear || how == Between::midpoint) {
     const Tensor next = gather(sorted, -1, contiguous(to(ceil(place), DType::int64)));
-    y = how == Between::midpoint ? y + (next - y) * 0.5 : y + (next - y) * (place - low);
+    const Tensor half = full({}, 0.5, {.dtype = q.dtype(), .device = q.device()});
+    y = where(eq(place, low), y, lerp(y, next, how == Between::midpoint ? half : place - low));  // inf - inf is NaN
   }
   y = q.dim() ? movedim(y, -1, 0) : squeeze(y, -1);  // [of q, kept...]
   if (!keepdim || !input.dim()) return y;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "neura/backend/kernels/sort.h"
+#include "neura/core/error_details.h"
 #include "neura/op/pointwise/promotion.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -143,8 +144,8 @@ Tensor bucketize(Scalar input, const Tensor& boundaries, bool out_int32, bool ri
 }
 
 Tensor bincount(const Tensor& input, const Tensor& weights, std::int64_t minlength) {
-  check<DTypeError>(is_integral(input.dtype()) && input.dtype() != DType::boolean,
-                    [&] { return std::string("bincount: expected integers, got ") + name(input.dtype()); });
+  check<UnsupportedDTypeError>(is_integral(input.dtype()) && input.dtype() != DType::boolean,
+                               [&] { return std::string("bincount: expected integers, got ") + name(input.dtype()); });
   check<ShapeError>(input.dim() == 1 || input.numel() == 0,
                     [&] { return "bincount: expected one dimension, got " + input.spec().str(); });
   check<ValueError>(minlength >= 0,

@@ -147,6 +147,13 @@ int spatial_dims(const Tensor& x, std::string_view mode) {
   return dims;
 }
 
+// Whether the result is that of the sizes, whatever factor was given, as on torch's CPU: where a size stays (elsewhere
+// than in cubic taps without antialias and in nearest-exact), and where nearest doubles it.
+bool size_decides(const InterpolateOptions& o, const Resize& r) {
+  if (o.mode == "nearest") return r.out == r.in || r.out == 2 * r.in;
+  return o.mode == "area" || (r.out == r.in && o.mode != "nearest-exact" && (o.mode != "bicubic" || o.antialias));
+}
+
 std::vector<Resize> resizes(const Tensor& x, int dims, const InterpolateOptions& o) {
   if (o.size.empty() == o.scale_factor.empty())
     wrong("either size or scale_factor, got " + std::string(o.size.empty() ? "none" : "both"));
@@ -163,7 +170,7 @@ std::vector<Resize> resizes(const Tensor& x, int dims, const InterpolateOptions&
       if (!(factor > 0) || double(r.in) * factor >= 0x1p40)
         wrong("a scale_factor above 0, with sizes below 2^40, got " + Scalar(factor).str());
       r.out = std::int64_t(std::floor(double(r.in) * factor));
-      if (!o.recompute_scale_factor && o.mode != "area") r.factor = factor;
+      if (!o.recompute_scale_factor && !size_decides(o, r)) r.factor = factor;
     } else r.out = o.size[given == 1 ? 0 : d];
     check<ShapeError>(r.in > 0 && r.out > 0, [&] {
       return "interpolate: expected sizes above 0, got " + std::to_string(r.in) + " to become " + std::to_string(r.out);

@@ -3,7 +3,7 @@
 from .. import _neura
 from .._neura import errors
 from ._listed import constructor
-from .optimizer import Optimizer, _hooked
+from .optimizer import Optimizer, _check_rate, _hooked
 
 
 class LBFGS(Optimizer):
@@ -16,6 +16,7 @@ class LBFGS(Optimizer):
     """
 
     def _begin(self, params, **options):
+        _check_rate(options["lr"])
         options["max_eval"] = _neura._optim.max_eval_of_LBFGS(options)
         Optimizer.__init__(self, params, options)
 

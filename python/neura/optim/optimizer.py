@@ -166,6 +166,7 @@ class Optimizer:
             if default is required and name not in group:
                 raise _neura.errors.ValueError(f'add_param_group: expected "{name}" in every group, got none')
             group.setdefault(name, default)
+        _check_rate(group.get("lr"))
         known = {id(p) for g in self.param_groups for p in g["params"]}
         if not known.isdisjoint(map(id, params)):
             raise _neura.errors.ValueError(
@@ -280,11 +281,21 @@ def _unpack(params):
     if isinstance(params, (set, frozenset)):
         raise TypeError("optimizer: expected parameters in an order, got a set; pass a list")
     params = list(params)
-    if not params or not all(isinstance(p, tuple) for p in params):
+    pairs = sum(isinstance(p, tuple) for p in params)
+    if not pairs:
         return params, None
+    if pairs < len(params):
+        raise _neura.errors.ValueError("optimizer: expected names for all parameters or for none, got some")
     if not all(len(p) == 2 and isinstance(p[0], str) for p in params):
         raise TypeError("optimizer: expected pairs of a name and a tensor, got other tuples")
     return [p for _, p in params], [name for name, _ in params]
+
+
+def _check_rate(lr):
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise _neura.errors.ValueError(
+            f"optimizer: expected a learning rate of one element, got a tensor of shape {list(lr.shape)}"
+        )
 
 
 def _copied(value):

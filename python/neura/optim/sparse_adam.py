@@ -1,6 +1,7 @@
 """An optimizer for sparse gradients: those of embeddings with sparse=True."""
 
 from .. import _neura
+from .._formats import strided
 from .._neura import errors
 from ..autograd.grad_mode import enable_grad, no_grad
 from .optimizer import Optimizer, _hooked
@@ -27,6 +28,12 @@ class SparseAdam(Optimizer):
                 f"SparseAdam: expected lr and eps above 0 and betas in [0, 1), got {lr}, {eps} and {betas}"
             )
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
+
+    def _check_group(self, group):
+        if any(p.layout is not strided for p in group["params"]):
+            raise errors.ValueError(
+                "SparseAdam: expected dense parameters, got a sparse one; its gradient may be sparse"
+            )
 
     @_hooked
     def step(self, closure=None):

@@ -103,9 +103,9 @@ template <class T> void shrink(Context& c, const View& weight, const View& indic
     for (std::int64_t i = 0; i < width; ++i) {
       const double a = std::abs(double(row[i]));
       if (std::isinf(p)) norm = std::max(norm, a);
-      else norm += p == 2 ? a * a : p == 1 ? a : std::pow(a, p);
+      else norm += p == 2 ? a * a : p == 1 ? a : p == 0 ? double(a != 0) : std::pow(a, p);
     }
-    if (!std::isinf(p)) norm = std::pow(norm, 1 / p);
+    if (!std::isinf(p) && p != 0) norm = std::pow(norm, 1 / p);
     seen[ids[k]] = 1;
     if (!(norm > most)) continue;
     const T scale = T(most / (norm + 1e-7));

@@ -92,15 +92,18 @@ template <ElementLoss kind, class N, class T> HWY_INLINE N element(N x, N t, T p
     const N least = L::all(-100);
     return (t - one) * max(log1p(-x), least) - t * max(log(x), least);
   }
-  if constexpr (kind == ElementLoss::bce_logits) return larger(x, L::all(0)) - x * t + log1p(exp_below(-abs(x)));
+  if constexpr (kind == ElementLoss::bce_logits) {  // an infinite logit that is right costs nothing
+    const N zero = L::all(0), far = abs(x), wrong = where(x > zero, one - t, t);
+    return where(wrong == zero, zero, far * wrong) + log1p(exp_below(-far));
+  }
 }
 template <ElementLoss kind, class N, class T> HWY_INLINE N element_slope(N x, N t, T parameter) {
   using L = Lanes<N>;
   const N p = L::all(parameter), d = x - t, one = L::all(1);
   if constexpr (kind == ElementLoss::mse) return d + d;
   if constexpr (kind == ElementLoss::l1) return sgn(d);
-  if constexpr (kind == ElementLoss::smooth_l1) return where(abs(d) < p, d / p, sgn(d));
-  if constexpr (kind == ElementLoss::huber) return where(abs(d) <= p, d, p * sgn(d));
+  if constexpr (kind == ElementLoss::smooth_l1) return where(abs(d) >= p, sgn(d), d / p);
+  if constexpr (kind == ElementLoss::huber) return where(abs(d) > p, p * sgn(d), d);
   if constexpr (kind == ElementLoss::bce) return d / max((one - x) * x, L::all(T(1e-12)));
   if constexpr (kind == ElementLoss::bce_logits) {
     const N e = exp_below(-abs(x)), small = e / (one + e);
