@@ -13,6 +13,7 @@
 
 from .callbacks import Callback, CSVLog, EarlyStopping, JSONLog, Progress, TensorBoardLog
 from .distillation import Distiller, distillation_loss
+from .finders import LearningRates, find_batch_size, find_lr
 from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
 from .run import Run
 from .trainer import Trainer
@@ -25,6 +26,7 @@ __all__ = [
     "EarlyStopping",
     "F1",
     "JSONLog",
+    "LearningRates",
     "Mean",
     "Metric",
     "Precision",
@@ -34,4 +36,6 @@ __all__ = [
     "TensorBoardLog",
     "Trainer",
     "distillation_loss",
+    "find_batch_size",
+    "find_lr",
 ]
