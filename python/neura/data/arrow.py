@@ -84,7 +84,8 @@ def _rows(column, chunk):
         wide = int(sizes[0]) if chunk.length else 0
         if chunk.length and sizes.min() != sizes.max():
             raise errors.ValueError(
-                f"{_name(column)}: expected lists of equal length, got {int(sizes.min())} to {int(sizes.max())}; pad them"
+                f"{_name(column)}: expected lists of equal length, got {int(sizes.min())} to {int(sizes.max())}; "
+                f"pad them"
             )
         inner = chunk.child(0, int(ends[0]), chunk.length * wide)
     values = _values(child, [inner])
@@ -171,7 +172,8 @@ def from_arrow(data, columns=None, *, copy=True):
 
     ``data``: an object with ``__arrow_c_stream__``: a table of pyarrow, a frame of polars or pandas, a relation of
     duckdb. ``columns``: the names that are wanted. ``copy=False``: columns that lie in one piece are tensors over the
-    table's own memory, which must not be written. ValueError for a column that is not there, DTypeError for other types.
+    table's own memory, which must not be written. ValueError for a column that is not there, DTypeError for other
+    types.
 
     >>> import neura
     >>> pandas = __import__("pandas")  # doctest: +SKIP

@@ -3,7 +3,6 @@
 import math
 import os
 
-from .. import _neura
 from .._neura import errors
 from . import _files, _random
 
@@ -74,8 +73,8 @@ class Saved:
             if not math.isfinite(value):
                 raise errors.ValueError(
                     f"Run: expected finite losses, got {value} by step {self.steps}; go on from an earlier "
-                    f"checkpoint or begin anew with a lower learning rate or clip_norm=1, or look for the operation with "
-                    f"neura.profiler.NanTracker (check_finite=False lets it run on)"
+                    f"checkpoint or begin anew with a lower learning rate or clip_norm=1, or look for the operation "
+                    f"with neura.profiler.NanTracker (check_finite=False lets it run on)"
                 )
 
     def save(self):

@@ -36,8 +36,8 @@ def _step(optimizer, loss):
 
 
 class LearningRates:
-    """What `find_lr` saw. ``rates`` and the smoothed ``losses``; ``suggestion``: a tenth of the rate with the least loss,
-    None where it never fell."""
+    """What `find_lr` saw. ``rates`` and the smoothed ``losses``; ``suggestion``: a tenth of the rate with the least
+    loss, None where it never fell."""
 
     def __init__(self, rates, losses):
         self.rates, self.losses = rates, losses
@@ -53,8 +53,8 @@ class LearningRates:
 
 
 def find_lr(model, optimizer, loader, loss, *, low=1e-7, high=1.0, steps=100):
-    """The range test of learning rates (Smith, 2015): steps with rates that grow from `low` to `high`, until the loss is
-    four times its least or not finite. Several groups keep the ratios of their rates; that of the first is meant.
+    """The range test of learning rates (Smith, 2015): steps with rates that grow from `low` to `high`, until the loss
+    is four times its least or not finite. Several groups keep the ratios of their rates; that of the first is meant.
 
     loader: batches, iterated over as often as is needed. loss(batch): the loss of a batch, a tensor of one element.
     Returns LearningRates. The model, the optimizer and all random numbers are afterwards what they were before.
@@ -112,8 +112,8 @@ def _passes(loader):
 def find_batch_size(model, optimizer, dataset, loss, *, start=2, limit=4096, collate_fn=default_collate):
     """The largest power of two times `start`, up to `limit`, of which a training step fits into memory.
 
-    dataset: items by number, repeated where there are fewer than a batch has. loss(batch): the loss of a batch, which it
-    puts where the model is. Beyond what fits, an OutOfMemoryError is caught. All is afterwards what it was before.
+    dataset: items by number, repeated where there are fewer than a batch has. loss(batch): the loss of a batch, which
+    it puts where the model is. Beyond what fits, an OutOfMemoryError is caught. All is afterwards what it was before.
     OutOfMemoryError where not even `start` items fit.
     """
     if start < 1 or limit < start or not len(dataset):
