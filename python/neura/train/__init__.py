@@ -16,9 +16,11 @@ from .distillation import Distiller, distillation_loss
 from .finders import LearningRates, find_batch_size, find_lr
 from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
 from .run import Run
+from .scores import AUROC, Perplexity
 from .trainer import Trainer
 
 __all__ = [
+    "AUROC",
     "Accuracy",
     "CSVLog",
     "Callback",
@@ -29,6 +31,7 @@ __all__ = [
     "LearningRates",
     "Mean",
     "Metric",
+    "Perplexity",
     "Precision",
     "Progress",
     "Recall",
