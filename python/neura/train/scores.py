@@ -14,7 +14,7 @@ __all__ = ["AUROC", "Perplexity"]
 class AUROC(Metric):
     """The area under the curve of true against false positives, of two classes: how likely an item of class 1 has a
     larger score than one of class 0, equal ones counting half. `update(output, target)`: scores [n], or [n, 2] of which
-    the second less the first is taken; labels [n] of 0 and 1. All scores are kept until they are read. nan where a class
+    the second less the first is taken; labels [n] of 0 and 1. All are kept until they are read. nan where a class
     does not occur; ShapeError, DTypeError, IndexError for what does not fit.
 
     >>> auroc = neura.train.AUROC()
