@@ -113,7 +113,8 @@ def find_batch_size(model, optimizer, dataset, loss, *, start=2, limit=4096, col
     """The largest power of two times `start`, up to `limit`, of which a training step fits into memory.
 
     dataset: items by number, repeated where there are fewer than a batch has. loss(batch): the loss of a batch, which
-    it puts where the model is. Beyond what fits, an OutOfMemoryError is caught. All is afterwards what it was before.
+    it puts where the model is. Beyond what fits, an OutOfMemoryError or MemoryError is caught. All is afterwards what
+    it was before.
     OutOfMemoryError where not even `start` items fit.
     """
     if start < 1 or limit < start or not len(dataset):
@@ -125,7 +126,7 @@ def find_batch_size(model, optimizer, dataset, loss, *, start=2, limit=4096, col
         while size <= limit:
             try:
                 _step(optimizer, loss(collate_fn([dataset[i % len(dataset)] for i in range(size)])))
-            except errors.OutOfMemoryError as error:
+            except (errors.OutOfMemoryError, MemoryError) as error:
                 if fits is None:
                     raise errors.OutOfMemoryError(f"find_batch_size: expected {start} items to fit, got: {error}")
                 optimizer.zero_grad()
