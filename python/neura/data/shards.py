@@ -8,6 +8,7 @@ import tarfile
 
 from .. import _neura
 from .._neura import errors
+from .._replaced import replaced
 from ..serialization import load
 from ..utils.data import Dataset
 from .files import decode_image
@@ -64,10 +65,8 @@ def build_shard_index(path):
     time it is opened. Returns how many samples there are. FormatError for a file that is no tar file."""
     state = os.stat(path)
     samples = _read_members(path)
-    temporary = f"{path}.index.tmp-{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as file:
+    with replaced(f"{os.fspath(path)}.index", "w") as file:
         json.dump({"format": _FORMAT, "bytes": state.st_size, "time": state.st_mtime_ns, "samples": samples}, file)
-    os.replace(temporary, f"{path}.index")
     return len(samples)
 
 
@@ -182,21 +181,15 @@ def write_shard(path, samples):
     samples: an iterable of pairs of a name and of contents by ending: bytes as they are, pictures for "png" and "jpg",
     plain values for "json", str() of all else. The file is complete or not there. ValueError for two of one name.
     """
-    temporary, seen = f"{path}.tmp-{os.getpid()}", set()
-    try:
-        with tarfile.open(temporary, "w", format=tarfile.PAX_FORMAT) as tar:
-            for name, contents in samples:
-                if not name or name in seen or "." in pathlib.PurePosixPath(name).name:
-                    raise errors.ValueError(f"write_shard: expected a new name without a dot, got {name!r}")
-                seen.add(name)
-                for ending, content in contents.items():
-                    data = _encoded(ending, content)
-                    member = tarfile.TarInfo(f"{name}.{ending}")
-                    member.size = len(data)
-                    tar.addfile(member, io.BytesIO(data))
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
+    seen = set()
+    with replaced(path) as file, tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, contents in samples:
+            if not name or name in seen or "." in pathlib.PurePosixPath(name).name:
+                raise errors.ValueError(f"write_shard: expected a new name without a dot, got {name!r}")
+            seen.add(name)
+            for ending, content in contents.items():
+                data = _encoded(ending, content)
+                member = tarfile.TarInfo(f"{name}.{ending}")
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
     return build_shard_index(path)

@@ -5,6 +5,7 @@ import os
 
 from .. import _neura
 from .._neura import errors
+from .._replaced import replaced
 from ..utils.data import Dataset
 
 _KINDS = {"uint16": (_neura.int16, 2, 0xFFFF), "uint32": (_neura.int32, 4, 0xFFFFFFFF)}
@@ -25,28 +26,20 @@ def write_tokens(path, texts, dtype="uint16"):
     The file is complete or not there. ValueError for an id that does not fit.
     """
     narrow, _, most = _kind("write_tokens", dtype)
-    temporary, count = f"{os.fspath(path)}.tmp-{os.getpid()}", 0
-    try:
-        with open(temporary, "wb") as file:
-            for ids in texts:
-                ids = _neura.as_tensor(ids, dtype=_neura.int64).flatten()
-                if not ids.numel():
-                    continue
-                if ids.min() < 0 or ids.max() > most:
-                    raise errors.ValueError(
-                        f'write_tokens: expected ids from 0 to {most:,} for "{dtype}", got {int(ids.min())} to '
-                        f"{int(ids.max())}" + ('; take "uint32"' if most == 0xFFFF and ids.min() >= 0 else "")
-                    )
-                signed = _neura.where(ids > most // 2, ids - (most + 1), ids)
-                file.write(memoryview(signed.to(narrow).contiguous()))
-                count += ids.numel()
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
+    count = 0
+    with replaced(path) as file:
+        for ids in texts:
+            ids = _neura.as_tensor(ids, dtype=_neura.int64).flatten()
+            if not ids.numel():
+                continue
+            if ids.min() < 0 or ids.max() > most:
+                raise errors.ValueError(
+                    f'write_tokens: expected ids from 0 to {most:,} for "{dtype}", got {int(ids.min())} to '
+                    f"{int(ids.max())}" + ('; take "uint32"' if most == 0xFFFF and ids.min() >= 0 else "")
+                )
+            signed = _neura.where(ids > most // 2, ids - (most + 1), ids)
+            file.write(memoryview(signed.to(narrow).contiguous()))
+            count += ids.numel()
     return count
 
 
