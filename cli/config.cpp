@@ -41,6 +41,12 @@ void Config::save(const std::string& folder) const {
 std::string Config::name() const { return data.empty() ? task : fs::path(data).stem().string(); }
 
 Config Config::load(const std::string& folder) {
+  std::error_code ignored;
+  check<IoError>(is_run(folder), [&] {
+    return "expected the folder of a run, got \"" + folder +
+           (fs::exists(folder, ignored) ? "\", which has no config.json" : "\", which does not exist") +
+           "; neura train makes one and says where";
+  });
   const std::string file = folder + "/config.json";
   const std::string text = io::read_file(file);
   try {

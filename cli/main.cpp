@@ -1,6 +1,7 @@
 // The command line of the program neura. What goes wrong is one sentence on stderr: exit code 2 for a wrong command
 // line, 1 for everything else.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <new>
@@ -48,6 +49,14 @@ std::string joined(const std::vector<const char*>& names) {
   return text;
 }
 
+// CLI::Range would say "in range 0.000000 to 1000.000000".
+std::string wrong_rate(const std::string& text) {
+  double rate = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error == std::errc() && stop == text.data() + text.size() && rate >= 1e-12 && rate <= 1e3) return {};
+  return "expected a number from 1e-12 to 1000, got \"" + text + '"';
+}
+
 // What all of train have in common.
 CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* text, const char* data) {
   const TaskKind& kind = kind_of(task);
@@ -64,7 +73,7 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
                   std::string(kind.things) + " per step (default " + std::to_string(kind.batch_size) + ")")
       ->check(CLI::Range(1, 1000000).description(""));
   fit->add_option("--lr", o.lr, "Highest learning rate of the cycle (default " + number(kind.lr) + ")")
-      ->check(CLI::Range(1e-12, 1e3).description(""));
+      ->check(CLI::Validator(wrong_rate, ""));
   fit->add_option("--set", o.settings, "KEY=NUMBER: a setting of those below; as often as you like")
       ->allow_extra_args(false);
   fit->add_option("--seed", o.seed, "Decides split, first weights, order and chance (default 0)");
@@ -263,6 +272,27 @@ void add_hub(CLI::App& app, Commands& c) {
   hub->parse_complete_callback([&c, hub] { c.hub = hub->remaining(); });
 }
 
+// After all of them are added, which would inherit that words may be left.
+void refuse_other_commands(CLI::App& app) {
+  app.allow_extras();
+  app.parse_complete_callback([&app] {
+    if (!app.get_subcommands().empty()) return;
+    std::string names;
+    for (const CLI::App* a : app.get_subcommands([](const CLI::App*) { return true; }))
+      names += (names.empty() ? "" : ", ") + a->get_name();
+    const std::vector<std::string> rest = app.remaining();
+    throw CLI::ParseError(
+        "expected a command, got " + (rest.empty() ? "none" : '"' + rest[0] + '"') + "; there are " + names,
+        CLI::ExitCodes::RequiredError);
+  });
+}
+
+// "neura train images", of what was understood of the command line.
+std::string command(const CLI::App* app) {
+  const auto parsed = app->get_subcommands();
+  return app->get_name() + (parsed.empty() ? "" : " " + command(parsed.front()));
+}
+
 int run(CLI::App& app, Commands& c) {
   if (c.threads) neura::set_num_threads(c.threads);
   if (app.got_subcommand("info")) return c.info.file.empty() ? info() : file_info(c.info);
@@ -286,10 +316,9 @@ int run(CLI::App& app, Commands& c) {
 int main(int argc, char** argv) {
   Commands c;
   CLI::App app("Neura trains and uses neural networks.", "neura");
-  app.require_subcommand(1);
   app.set_version_flag("--version", std::string("neura ") + neura::kVersion);
   app.failure_message([](const CLI::App* a, const CLI::Error& e) {
-    return std::string("neura: ") + e.what() + "; see \"" + a->get_name() + " --help\"\n";
+    return std::string("neura: ") + e.what() + "; see \"" + command(a) + " --help\"\n";
   });
   add_others(app, c);
 #ifdef NEURA_ONNX
@@ -300,6 +329,7 @@ int main(int argc, char** argv) {
 #endif
   add_hub(app, c);
   add_train(app, c);
+  refuse_other_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

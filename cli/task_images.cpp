@@ -1,6 +1,8 @@
 // Pictures: a folder with a folder for each class.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <numeric>
 
@@ -13,6 +15,7 @@
 #include "neura/data/image_pipeline.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/png.h"
+#include "neura/models/mobilenet.h"
 #include "neura/models/resnet.h"
 #include "neura/models/small.h"
 #include "neura/ops/create/create.h"
@@ -25,7 +28,11 @@ using Files = std::vector<std::pair<std::string, std::int64_t>>;
 
 constexpr std::int64_t kLeastSide = 16, kUsualSide = 64;  // of pictures, where --set size says nothing
 constexpr std::int64_t kShownSide = 64;                   // of pictures on the page
-constexpr std::size_t kNamed = 3;                         // of the pictures that cannot be read
+// MobileNetV2's rows, of which the first two that halve a picture do not: small ones would be a single pixel at the
+// end.
+const std::vector<std::array<std::int64_t, 4>> kSmallMobileNet = {
+    {1, 16, 1, 1}, {6, 24, 2, 1}, {6, 32, 3, 1}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+constexpr std::size_t kNamed = 3;  // of the pictures that cannot be read
 
 std::string counted(std::size_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
@@ -169,6 +176,9 @@ class Images final : public Task {
     const auto n = std::int64_t(classes_.size());
     if (config_.model == "resnet18")
       return nn::make<nn::Sequential>(models::resnet18({.num_classes = n, .small_images = true}));
+    if (config_.model == "mobilenet_v2")
+      return nn::make<nn::Sequential>(
+          models::mobilenet_v2({.num_classes = n, .inverted_residual_setting = kSmallMobileNet}));
     if (config_.model == "lenet")
       return nn::make<nn::Sequential>(models::lenet({.num_classes = n, .image_size = size()}));
     return models::mlp({.inputs = 3 * size() * size(), .outputs = n, .hidden = 512, .layers = 2, .dropout = 0.2});
@@ -179,9 +189,16 @@ class Images final : public Task {
   int predict(nn::Sequential& model, const PredictOptions& o) const override {
     check<ValueError>(!o.files.empty(),
                       [] { return std::string("predict: expected pictures, got none; name their files"); });
-    for (const std::string& file : o.files)
-      say_classes(file, classes_, probabilities(model, pipeline(false).read(file)), o.json, o.files.size() == 1);
-    return kDone;
+    int code = kDone;
+    for (const std::string& file : o.files) {
+      try {
+        say_classes(file, classes_, probabilities(model, pipeline(false).read(file)), o.json, o.files.size() == 1);
+      } catch (const Error& e) {  // one that cannot be read keeps no other from its answer
+        std::fprintf(stderr, "neura: %s\n", e.what());
+        code = kFailed;
+      }
+    }
+    return code;
   }
 
  private:

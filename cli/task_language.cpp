@@ -141,8 +141,9 @@ class Text final : public Task {
     for (const Ids* part : {&training, &held})
       check<ValueError>(std::int64_t(part->size()) > context(), [&] {
         return "text: expected more than " + std::to_string(context()) + " tokens to train and to validate with, got " +
-               std::to_string(training.size()) + " and " + std::to_string(held.size()) +
-               "; take a longer text, or --set context=" + std::to_string(std::max<std::size_t>(4, held.size() / 2));
+               std::to_string(training.size()) + " and " + std::to_string(held.size()) + "; take a longer text" +
+               (held.size() > 4 ? ", or --set context=" + std::to_string(std::max<std::size_t>(4, held.size() / 2))
+                                : "");
       });
     if (fresh) config_.facts["start"] = start_of(ids);
     TaskData d;
@@ -194,7 +195,7 @@ class Text final : public Task {
     Ids ids = vocabulary_.encode(prompt, &unknown);
     check<ValueError>(unknown == 0, [&] {
       return "predict: expected characters that the run was trained with, got " + std::to_string(unknown) +
-             " others in \"" + prompt + '"';
+             " others in \"" + prompt + "\"; leave them out";
     });
     if (ids.empty()) ids.push_back(start());
     const Ids more = write(model, ids, o.length, o.temperature.value_or(config_.hyperparameter("temperature")), o.seed);
@@ -215,7 +216,11 @@ class Text final : public Task {
   void learn(const std::string& text) {
     if (const std::string file = config_.facts.value("tokenizer", ""); !file.empty()) {
       const std::string json = io::read_file(file);
-      vocabulary_ = Vocabulary(json);
+      try {
+        vocabulary_ = Vocabulary(json);
+      } catch (const FormatError& e) {
+        throw FormatError("--tokenizer " + file + ": " + e.what());
+      }
       config_.facts["tokenizer_json"] = json;
       return;
     }

@@ -24,7 +24,7 @@ const std::vector<TaskKind>& kinds() {
   static const std::vector<TaskKind> all = {
       {"images",
        "pictures",
-       {"lenet", "resnet18", "mlp"},
+       {"lenet", "resnet18", "mobilenet_v2", "mlp"},
        10,
        64,
        3e-3,

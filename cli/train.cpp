@@ -169,8 +169,9 @@ class Fit {
             run_->tally("accuracy", hits(output, batch.second), double(batch.second.numel()));
           return loss = loss_of(*task_, output, batch.second);
         });
-      } catch (const ValueError& e) {  // of the clipping: gradients that are not finite
-        if (std::string_view(e.what()).starts_with("clip_grad_norm_")) diverged();
+      } catch (const ValueError& e) {  // of the clipping or the run: gradients or losses that are not finite
+        const std::string_view text = e.what();
+        if (text.starts_with("clip_grad_norm_") || text.starts_with("Run: expected finite")) diverged();
         throw;
       }
       if (Interrupt::asked()) return false;

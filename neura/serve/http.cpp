@@ -224,7 +224,8 @@ void Http::Parts::listen() {
   const int wrong = ::getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &hints, &found);
   check<IoError>(wrong == 0, [&] { return "serve: expected an address, got " + where + ": " + ::gai_strerror(wrong); });
   listener = listener_at(found);
-  const std::string why = std::strerror(errno);
+  const std::string why = errno == EADDRINUSE ? "another program listens there; take another port, or 0 for a free one"
+                                              : std::string(std::strerror(errno));
   ::freeaddrinfo(found);
   check<IoError>(listener >= 0, [&] { return "serve: cannot listen at " + where + ": " + why; });
   sockaddr_storage name{};

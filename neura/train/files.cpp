@@ -141,6 +141,7 @@ std::string Run::save() {
     return "save: expected a group of " + std::to_string(o_.accumulate) + " batches to be complete, got " +
            std::to_string(micro_) + "; call flush()";
   });
+  check_losses();
   std::error_code e;
   fs::create_directories(o_.folder, e);
   check<IoError>(!e, [&] { return system_text(o_.folder, e); });

@@ -4,6 +4,7 @@
 
 #include "neura/autograd/autograd.h"
 #include "neura/autograd/grad_mode.h"
+#include "neura/core/scalar.h"
 #include "neura/nn/clip.h"
 #include "neura/op/autocast.h"
 #include "neura/op/pointwise/rows.h"
@@ -170,7 +171,20 @@ void Run::tally(const std::string& name, const Tensor& sum, double weight) {
   parts_[name].push_back({sum.detach(), weight});
 }
 
+// Before losses that are not finite are logged, or weights that came from them saved.
+void Run::check_losses() {
+  if (!o_.check_finite || o_.scaler) return;  // which leaves such steps out
+  for (const Part& p : losses_) {
+    const double loss = p.sum.item<double>();
+    check<ValueError>(std::isfinite(loss), [&] {
+      return "Run: expected finite losses, got " + Scalar(loss).str() + " by step " + std::to_string(steps_) +
+             "; go on from an earlier checkpoint, or begin anew with a lower learning rate or a clip_norm";
+    });
+  }
+}
+
 void Run::log_means() {
+  check_losses();
   Values values{{"lr", o_.optimizer->param_groups().front().lr()}};
   const auto add = [&](const std::string& name, const std::vector<Part>& parts) {
     double sum = 0, weight = 0;

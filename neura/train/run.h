@@ -44,6 +44,8 @@ struct RunOptions {
   bool maximize = false;           // the largest value is the best
   std::int64_t patience = 0;       // early stopping: after so many logged values without improvement; 0: never
   std::int64_t log_every = 50;     // "loss" and what tally() adds, means since the last time, and "lr"
+  // ValueError for a loss that is not finite, when it is logged and before a checkpoint; not with a scaler.
+  bool check_finite = true;
   std::function<void(Run&)> on_step = {};
   std::function<void(Run&, const Values&)> on_log = {};
   std::function<void(Run&, const std::string& path)> on_save = {};
@@ -111,6 +113,7 @@ class Run : BatchCount {
   bool update();
   bool clip_and_step();
   std::vector<Tensor> parameters() const;
+  void check_losses();
   void log_means();
   void save_if_due();
   nn::Dict position() const;

@@ -69,6 +69,9 @@ TEST_F(FitImages, TakesFoldersOfTrainingAndValidation) {
   ASSERT_EQ(run({"train", "images", "two", "--quick", "--model", "resnet18", "--batch-size", "8"}), 0) << err();
   EXPECT_NE(out().find("16 pictures to train and 6 to validate with, of "), std::string::npos) << out();
   EXPECT_TRUE(std::filesystem::exists(folder / "runs/two/config.json"));
+  ASSERT_EQ(run({"train", "images", "two", "--quick", "--model", "mobilenet_v2", "--batch-size", "8", "--out", "m"}), 0)
+      << err();
+  EXPECT_NE(out().find("mobilenet_v2 with "), std::string::npos) << out();
   ASSERT_EQ(run({"eval", "runs/two"}), 0) << err();
   EXPECT_NE(out().find("of 6 pictures"), std::string::npos) << out();
 }
@@ -82,6 +85,10 @@ TEST_F(FitImages, LeavesOutPicturesThatCannotBeRead) {
   EXPECT_NE(out().find("64 pictures to train and 16 to validate"), std::string::npos) << out();
   ASSERT_EQ(run({"train", "images", "--resume", "r"}), 0) << err();
   EXPECT_NE(fails(1, {"predict", "r", "bars/across/torn.png"}).find("torn.png"), std::string::npos);
+  ASSERT_EQ(run({"predict", "r", "bars/down/1.png", "bars/down/text.jpg", "none.png", "bars/down/2.png"}), 1);
+  EXPECT_NE(out().find("bars/down/2.png: "), std::string::npos) << out();  // the others have their answers
+  EXPECT_NE(err().find("neura: bars/down/text.jpg: expected a "), std::string::npos) << err();
+  EXPECT_NE(err().find("none.png"), std::string::npos) << err();
 }
 
 TEST_F(FitImages, SaysWhatIsWrong) {

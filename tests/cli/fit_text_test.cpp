@@ -61,6 +61,11 @@ TEST_F(FitText, TakesAFolderAndATokenizer) {
 }
 
 TEST_F(FitText, SaysWhatIsWrong) {
+  write("words.json", "no tokenizer");
+  EXPECT_EQ(
+      fails(1, {"train", "text", "poem.txt", "--tokenizer", "words.json"}).find("neura: --tokenizer words.json: "), 0u);
+  write("tiny.txt", "hi");
+  EXPECT_NE(fails(1, {"train", "text", "tiny.txt"}).find("got 1 and 1; take a longer text\n"), std::string::npos);
   write("short.txt", "one two");
   EXPECT_NE(fails(1, {"train", "text", "short.txt"})
                 .find("text: expected more than 128 tokens to train and to validate with, got 6 and 1"),

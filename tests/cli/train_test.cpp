@@ -82,22 +82,27 @@ TEST_F(FitFashion, GoesOnAfterCtrlCAsIfItHadNeverStopped) {
 }
 
 TEST_F(Cli, SaysInOneSentenceWhatIsWrong) {
-  EXPECT_EQ(fails(1, {"eval", "none"}), "neura: cannot open \"none/config.json\": No such file or directory\n");
+  EXPECT_EQ(fails(1, {"eval", "none"}),
+            "neura: expected the folder of a run, got \"none\", which does not exist; neura train makes one and says "
+            "where\n");
   EXPECT_NE(fails(1, {"train", "fashion-mnist", "nowhere"})
                 .find("neura: no train-images-idx3-ubyte and no train-images-idx3-ubyte.gz in \""),
             std::string::npos);
   EXPECT_NE(fails(1, train({"--device", "cuda"})).find("cuda"), std::string::npos);
   EXPECT_NE(fails(1, train({"--device", "toaster"})).find("toaster"), std::string::npos);
   EXPECT_NE(fails(2, {}).find("--help"), std::string::npos);
-  EXPECT_NE(fails(2, {"dance"}).find("--help"), std::string::npos);
+  EXPECT_EQ(fails(2, {"dance"}).find("neura: expected a command, got \"dance\"; there are info, eval, predict"), 0u);
+  EXPECT_NE(fails(2, {}).find("expected a command, got none; there are "), std::string::npos);
   EXPECT_EQ(fails(2, {"train", "cifar"}),
             "neura: train: expected what to train, got \"cifar\"; there are images, table, text and fashion-mnist; see "
-            "\"neura "
-            "--help\"\n");
+            "\"neura train --help\"\n");
   EXPECT_NE(fails(2, {"train"}).find("expected what to train, got none; there are images"), std::string::npos);
   EXPECT_NE(fails(2, train({"more"})).find("more"), std::string::npos);
   EXPECT_NE(fails(2, train({"--epochs", "0"})).find("--epochs"), std::string::npos);
   EXPECT_NE(fails(2, train({"--model", "rnn"})).find("--model"), std::string::npos);
+  for (const std::string rate : {"fast", "0", "1e4"})
+    EXPECT_EQ(fails(2, train({"--lr", rate})), "neura: --lr: expected a number from 1e-12 to 1000, got \"" + rate +
+                                                   "\"; see \"neura train fashion-mnist --help\"\n");
   EXPECT_NE(fails(2, {"predict"}).find("RUN"), std::string::npos);
 
   ASSERT_EQ(run(train({"--epochs", "1", "--out", "m"})), 0) << err();

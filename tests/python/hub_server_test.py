@@ -276,9 +276,19 @@ class TestRuns:
         assert "neura train fashion-mnist --model cnn --epochs 1" in (tmp_path / "m" / "README.md").read_text()
         assert neura.equal(p.load()[1].weight, net[1].weight)
 
-    @pytest.mark.parametrize("model", ["lenet", "resnet18", "mlp"])
+    @pytest.mark.parametrize("model", ["lenet", "resnet18", "mobilenet_v2", "mlp"])
     def test_folders_of_pictures(self, tmp_path, model):
         made = {"lenet": {"num_classes": 2, "image_size": 16}, "resnet18": {"num_classes": 2, "small_images": True}}
+        rows = [
+            [1, 16, 1, 1],
+            [6, 24, 2, 1],
+            [6, 32, 3, 1],
+            [6, 64, 4, 2],
+            [6, 96, 3, 1],
+            [6, 160, 3, 2],
+            [6, 320, 1, 1],
+        ]
+        made["mobilenet_v2"] = {"num_classes": 2, "inverted_residual_setting": rows}
         arguments = made.get(model, {"inputs": 768, "outputs": 2, "hidden": 512})
         net = neura.models.get_model(model, **arguments)
         state = net.state_dict() if model == "mlp" else nn.Sequential(net).state_dict()

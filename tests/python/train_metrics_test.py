@@ -5,7 +5,7 @@ import math
 import neura
 import pytest
 from neura import nn
-from neura.train import F1, Accuracy, Mean, Precision, Recall
+from neura.train import AUROC, F1, Accuracy, Mean, Perplexity, Precision, Recall, Run
 
 F = nn.functional
 
@@ -76,3 +76,45 @@ def test_metrics_of_nothing():
     empty = Precision()
     empty.update(neura.zeros(0, dtype=neura.int64), neura.zeros(0, dtype=neura.int64))
     assert [Precision().compute(), Recall(4).compute(), F1().compute(), empty.compute()] == [0.0] * 4
+
+
+def test_the_area_under_the_curve_is_that_of_all_pairs():
+    neura.manual_seed(0)
+    scores, labels = (neura.randn(60) * 2).round() / 2, neura.randint(0, 2, (60,))  # many are equal
+    m = AUROC()
+    assert math.isnan(m.compute())
+    for part in (slice(0, 7), slice(7, 60)):
+        m.update(scores[part], labels[part])
+    pairs = scores[labels == 1][:, None] - scores[labels == 0]
+    wanted = ((pairs > 0).double() + 0.5 * (pairs == 0).double()).mean().item()
+    assert math.isclose(m.compute(), wanted) and 0 < wanted < 1
+    both = AUROC()
+    both.update(neura.stack([-scores, scores * 0], 1), labels)
+    assert math.isclose(both.compute(), wanted)
+    m.reset()
+    m.update(scores[:4], neura.ones(4, dtype=neura.int64))
+    assert math.isnan(m.compute())  # there is no pair
+    with pytest.raises(neura.errors.ShapeError, match=r"expected outputs \[n\] or \[n, 2\], of two classes, got"):
+        m.update(neura.zeros(3, 3), labels[:3])
+    m.update(scores[:2], neura.tensor([0, 2]))
+    with pytest.raises(IndexError, match="expected labels 0 and 1"):
+        m.compute()
+
+
+def test_perplexity_is_of_all_tokens_that_count():
+    neura.manual_seed(0)
+    logits, labels = neura.randn(3, 4, 7), neura.randint(0, 7, (3, 4))
+    labels[1, 2:] = -100
+    m = Perplexity()
+    assert math.isnan(m.compute())
+    m.update(logits[:1], labels[:1])
+    m.update(logits[1:], labels[1:])
+    wanted = F.cross_entropy(logits.reshape(-1, 7), labels.reshape(-1)).exp().item()
+    assert math.isclose(m.compute(), wanted, rel_tol=1e-6)
+    with pytest.raises(neura.errors.ShapeError, match="expected logits"):
+        m.update(logits, labels[:2])
+    model = nn.Linear(7, 7)
+    run = Run(model, neura.optim.SGD(model.parameters(), lr=0.1))
+    measure = lambda batch: {"metrics": (model(batch[0]), batch[1])}  # noqa: E731
+    assert run.evaluate("val", [(logits, labels)], measure, {"perplexity": Perplexity()})["perplexity"] > 1
+    assert run.values["val/perplexity"] > 1

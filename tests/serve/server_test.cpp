@@ -6,10 +6,12 @@
 #include <cerrno>
 
 #include "neura/serve/error_response.h"
+#include "neura/serve/http.h"
 #include "neura/serve/listener.h"
 #include "neura/serve/message.h"
 #include "tests/serve/client.h"
 #include "tests/serve/models.h"
+#include "tests/support/close.h"
 
 namespace neura {
 namespace {
@@ -237,6 +239,16 @@ TEST(Server, TriesEveryAddressOfAName) {
   EXPECT_EQ(serve::listener_at(&first), -1);
   EXPECT_EQ(errno, EADDRINUSE);  // of the first one
   ::close(taken);
+}
+
+TEST(Server, SaysWhatToDoWhereAPortIsTaken) {
+  const auto nothing = [](serve::Exchange&) {};
+  serve::Http one({}, nothing);
+  one.start();
+  serve::Http two({.port = one.port()}, nothing);
+  EXPECT_EQ(test::error_of<IoError>([&] { two.start(); }),
+            "serve: cannot listen at 127.0.0.1:" + std::to_string(one.port()) +
+                ": another program listens there; take another port, or 0 for a free one");
 }
 
 TEST(ServedNumbers, BecomeRealsInTheirPlace) {

@@ -275,6 +275,27 @@ TEST(Run, RefusesWhatCannotBe) {
             "resume: expected a checkpoint of a run, got another file: " + (folder / "x"));
 }
 
+TEST(Run, EndsWithASentenceWhereLossesAreNotFinite) {
+  const Folder folder;
+  for (const std::int64_t log_every : {1, 1000}) {  // found when it is logged; before a checkpoint
+    nn::Linear net(3, 1);
+    optim::SGD sgd(net.parameters(), {.lr = 1e30});
+    train::Run run({.model = &net, .optimizer = &sgd, .folder = folder.path(), .log_every = log_every});
+    const std::string text = error_of<ValueError>([&] {
+      while (run.next_epoch(2))
+        for (int i = 0; i < 8; ++i) run.step([&] { return mean(square(net(ones({2, 3})))); });
+    });
+    EXPECT_EQ(text.find("Run: expected finite losses, got "), 0u) << text;
+    EXPECT_NE(text.find("with a lower learning rate"), std::string::npos) << text;
+    EXPECT_FALSE(run.resume());  // nothing was saved
+  }
+  nn::Linear net(3, 1);
+  optim::SGD sgd(net.parameters(), {.lr = 1e30});
+  train::Run run({.model = &net, .optimizer = &sgd, .log_every = 1, .check_finite = false});
+  for (int i = 0; i < 8; ++i) run.step([&] { return mean(square(net(ones({2, 3})))); });
+  EXPECT_FALSE(std::isfinite(run.values().at("loss")));
+}
+
 TEST(Run, RefusesACheckpointWhoseCountsAreNoIntegers) {
   const Folder folder;
   nn::Linear net(3, 1);

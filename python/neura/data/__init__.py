@@ -1,6 +1,7 @@
 """Data sets that are read in C++, and files as tensors. Loaders and samplers are in neura.utils.data."""
 
 from . import augment, functional, transforms
+from .arrow import Categories, from_arrow
 from .augment import (
     AutoAugment,
     AutoAugmentPolicy,
@@ -32,6 +33,8 @@ from .files import (
     write_png,
 )
 from .sets import _CLASSES, ImageFolder, TextFolder
+from .shards import TarShards, build_shard_index, write_shard
+from .tokens import TokenFile, write_tokens
 from .transforms import (
     CenterCrop,
     Compose,
@@ -57,6 +60,7 @@ globals().update(_CLASSES)
 __all__ = [
     "AutoAugment",
     "AutoAugmentPolicy",
+    "Categories",
     "CenterCrop",
     "ColorJitter",
     "Compose",
@@ -82,17 +86,21 @@ __all__ = [
     "RandomRotation",
     "RandomVerticalFlip",
     "Resize",
+    "TarShards",
     "TextFolder",
     "ToDtype",
     "ToFloat",
+    "TokenFile",
     "TrivialAugmentWide",
     "augment",
+    "build_shard_index",
     "decode_image",
     "decode_jpeg",
     "decode_png",
     "encode_jpeg",
     "encode_png",
     "encode_ppm",
+    "from_arrow",
     "functional",
     "parse_csv",
     "read_csv",
@@ -104,6 +112,8 @@ __all__ = [
     "write_idx",
     "write_jpeg",
     "write_png",
+    "write_shard",
+    "write_tokens",
     *_CLASSES,
 ]
 __all__.sort()

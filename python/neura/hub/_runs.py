@@ -80,6 +80,17 @@ def _fashion(config, facts):
     )
 
 
+_SMALL_MOBILENET = [  # cli/images.cpp has the same
+    [1, 16, 1, 1],
+    [6, 24, 2, 1],
+    [6, 32, 3, 1],
+    [6, 64, 4, 2],
+    [6, 96, 3, 1],
+    [6, 160, 3, 2],
+    [6, 320, 1, 1],
+]
+
+
 def _images(config, facts):
     from .. import linspace
 
@@ -89,7 +100,13 @@ def _images(config, facts):
         arguments = {"inputs": 3 * size * size, "outputs": len(classes), "hidden": 512, "layers": 2, "dropout": 0.2}
     else:
         architecture, arguments = config["model"], {"num_classes": len(classes)}
-        arguments.update({"small_images": True} if architecture == "resnet18" else {"image_size": size})
+        arguments.update(
+            {
+                "resnet18": {"small_images": True},
+                "mobilenet_v2": {"inverted_residual_setting": _SMALL_MOBILENET},
+                "lenet": {"image_size": size},
+            }[architecture]
+        )
     steps = [{"step": "resize", "size": [size, size]}, {"step": "scale"}]
     return _made(
         architecture,

@@ -13,11 +13,14 @@
 
 from .callbacks import Callback, CSVLog, EarlyStopping, JSONLog, Progress, TensorBoardLog
 from .distillation import Distiller, distillation_loss
+from .finders import LearningRates, find_batch_size, find_lr
 from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
 from .run import Run
+from .scores import AUROC, Perplexity
 from .trainer import Trainer
 
 __all__ = [
+    "AUROC",
     "Accuracy",
     "CSVLog",
     "Callback",
@@ -25,8 +28,10 @@ __all__ = [
     "EarlyStopping",
     "F1",
     "JSONLog",
+    "LearningRates",
     "Mean",
     "Metric",
+    "Perplexity",
     "Precision",
     "Progress",
     "Recall",
@@ -34,4 +39,6 @@ __all__ = [
     "TensorBoardLog",
     "Trainer",
     "distillation_loss",
+    "find_batch_size",
+    "find_lr",
 ]

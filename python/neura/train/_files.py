@@ -5,6 +5,7 @@ import pathlib
 import re
 
 from .._neura import errors
+from .._replaced import naming, replaced
 from ..serialization import load, save
 
 _NAME = re.compile(r"step-(\d{9,})\.safetensors")
@@ -24,7 +25,8 @@ def checkpoints(folder):
 def save_step(folder, step, state, keep, rewound):
     """Writes a checkpoint, complete or not at all, and removes all but the newest `keep` up to it; of a run that went
     back to an earlier one also those of later steps. Returns its path."""
-    os.makedirs(folder, exist_ok=True)
+    with naming(folder):
+        os.makedirs(folder, exist_ok=True)
     path = pathlib.Path(folder) / f"step-{step:09d}.safetensors"
     save({"format": FORMAT, **state}, path)
     found = checkpoints(folder)
@@ -52,9 +54,5 @@ def sweep(folder):
 
 def replace_text(path, text):
     """The file holds this text, or what it held before: written under another name, synced and renamed."""
-    temporary = f"{path}.tmp-{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8", newline="") as file:
+    with replaced(path, "w") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)

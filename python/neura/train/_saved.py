@@ -1,8 +1,8 @@
 """What a run writes and continues from."""
 
+import math
 import os
 
-from .. import _neura
 from .._neura import errors
 from . import _files, _random
 
@@ -59,16 +59,30 @@ class Saved:
         at = state_dict["position"]
         self.steps, self.epoch, self.batch, self.rows = at["steps"], at["epoch"], at["batch"], at["rows"]
         self.best, self.stopped, self.values = at["best"], at["stopped"], dict(at["values"])
-        self._losses = [(_neura.tensor(value, dtype=_neura.float64), weight) for value, weight in at["losses"]]
+        self._losses = [(value, weight) for value, weight in at["losses"]]
         self._micro, self._weight, self._due, self._passed = 0, 0.0, False, None
         self._order, self._now = state_dict["order"], state_dict["random"]
         _random.restore(self._now)
+
+    def _check_losses(self):
+        """Before losses that are not finite are logged, or weights that came from them saved."""
+        if not self.check_finite or self.scaler is not None:
+            return
+        self._losses = [(float(value), weight) for value, weight in self._losses]
+        for value, _ in self._losses:
+            if not math.isfinite(value):
+                raise errors.ValueError(
+                    f"Run: expected finite losses, got {value} by step {self.steps}; go on from an earlier "
+                    f"checkpoint or begin anew with a lower learning rate or clip_norm=1, or look for the operation "
+                    f"with neura.profiler.NanTracker (check_finite=False lets it run on)"
+                )
 
     def save(self):
         """Writes a checkpoint into the folder, complete or not at all, and returns its path. ValueError without a
         folder, and within a group of `accumulate` batches; IoError if the system refuses."""
         if self.folder is None:
             raise errors.ValueError("save: expected a folder, got None; give the Run one")
+        self._check_losses()
         path = _files.save_step(self.folder, self.steps, self.state_dict(), self.keep, self._rewound)
         self._rewound = False
         self._tell("on_save", path)

@@ -9,6 +9,7 @@ import sys
 import time
 
 from .._neura import errors
+from .._replaced import naming
 from ._files import replace_text
 
 __all__ = ["CSVLog", "Callback", "EarlyStopping", "JSONLog", "Progress", "TensorBoardLog"]
@@ -174,7 +175,8 @@ class _FileLog(Callback):
     def on_fit_start(self, run):
         folder = os.path.dirname(self.path)
         if folder:
-            os.makedirs(folder, exist_ok=True)
+            with naming(folder):
+                os.makedirs(folder, exist_ok=True)
         self._rewrite(self._read()[: run.rows] if run.rows and os.path.exists(self.path) else [])
 
     def on_log(self, run, values):
@@ -199,7 +201,7 @@ class JSONLog(_FileLog):
         replace_text(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
     def _append(self, row):
-        with open(self.path, "a", encoding="utf-8") as file:
+        with naming(self.path), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
 
@@ -230,7 +232,7 @@ class CSVLog(_FileLog):
     def _append(self, row):
         if set(row) - set(self._columns):
             return self._rewrite([*(self._read() if self._columns else []), row])
-        with open(self.path, "a", encoding="utf-8", newline="") as file:
+        with naming(self.path), open(self.path, "a", encoding="utf-8", newline="") as file:
             file.write(self._text([row], False))
 
 

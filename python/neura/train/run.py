@@ -45,6 +45,8 @@ class Run(Saved):
         monitor, mode: the logged value ("val/loss") whose best, the smallest with "min" or the largest with "max", has
             its weights in best.safetensors: {"model", "ema", "step", "epoch", "values"}.
         log_every: every so many steps "loss", the mean since the last time, and "lr" are logged.
+        check_finite: a loss that is not finite is a ValueError when it is logged, and before a checkpoint or the end of
+            an epoch; not with a scaler, which leaves such steps out.
         callbacks: a sequence of Callbacks, which are told in its order.
 
     `resume()` continues from the newest checkpoint, and what follows is bit for bit what would have followed without a
@@ -82,6 +84,7 @@ class Run(Saved):
         monitor=None,
         mode="min",
         log_every=50,
+        check_finite=True,
         callbacks=(),
     ):
         _check(schedule_per in ("step", "epoch"), f'schedule_per "step" or "epoch", got {schedule_per!r}')
@@ -97,7 +100,7 @@ class Run(Saved):
         self.accumulate, self.clip_norm, self.clip_value = accumulate, clip_norm, clip_value
         self._clips = clip_norm is not None or clip_value is not None
         self.folder, self.save_every, self.keep = folder if folder is None else os.fspath(folder), save_every, keep
-        self.monitor, self.mode, self.log_every = monitor, mode, log_every
+        self.monitor, self.mode, self.log_every, self.check_finite = monitor, mode, log_every, check_finite
         self.steps = self.epoch = self.batch = self.rows = 0
         self.length = self.best = self.stopped = None
         self.values, self.grad_norm = {}, None
@@ -173,6 +176,7 @@ class Run(Saved):
         self._tell("on_fit_end")
 
     def _end_epoch(self):
+        self._check_losses()
         if self._plateau:
             if self.monitor not in self.values:
                 raise errors.ValueError(
@@ -350,6 +354,7 @@ class Run(Saved):
                 self._save_if_due()
 
     def _log_losses(self):
+        self._check_losses()
         losses, self._losses = self._losses, []
         weight = sum(w for _, w in losses)
         values = {"loss": sum(float(value) for value, _ in losses) / weight} if weight else {}
