@@ -140,7 +140,7 @@ class Interpreter:
         self.push(CALLS[function.name](*arguments))
 
     def build(self):
-        """Attributes: an OrderedDict's _metadata, which a state dict has; of a Namespace; arrays and dtypes of NumPy."""
+        """Attributes: an OrderedDict's _metadata, which a state dict has, and those of Namespaces and NumPy's arrays."""
         state, target = self.pop(), self.stack[-1]
         if isinstance(target, Dtype):
             return target.set(state)
