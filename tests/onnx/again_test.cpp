@@ -2,6 +2,7 @@
 #include "neura/onnx/export.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/view.h"
 #include "tests/onnx/build.h"
 #include "tests/support/close.h"
@@ -85,6 +86,20 @@ TEST(OnnxAgain, Resize) {
   onnx::GraphProto g = graph({node("Resize", {"x", "", "", "to"}, {"y"}, {attribute("mode", "linear")})}, {"x"}, {"y"});
   const Initial to(g, "to", ints({1, 2, 5, 7}));
   expect_again(model(g), {sample({1, 2, 3, 4})});
+}
+
+// Normalised rows of padding are zeros: one NaN there, and nothing before them learns.
+TEST(OnnxAgain, TheLengthOfZerosHasADerivative) {
+  onnx::GraphProto g = graph({node("ReduceL2", {"x"}, {"y"}, {attribute("axes", Integers{1})})}, {"x"}, {"y"});
+  Tensor x = zeros({2, 2});
+  x.data<float>()[2] = 3, x.data<float>()[3] = 4;
+  x.requires_grad_();
+  const Tensor y = first(load(model(g, 13)), {x});
+  sum(y).backward();
+  Tensor want = zeros({2, 2});
+  want.data<float>()[2] = 0.6F, want.data<float>()[3] = 0.8F;
+  expect_close(x.grad(), want);
+  expect_again(model(g, 13), {x.detach()});
 }
 
 TEST(OnnxAgain, PlacesInSeveralDimensions) {
