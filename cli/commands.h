@@ -66,12 +66,19 @@ struct DeployOptions {
   bool c = false, executable = false, trusted = false, small = false;
 };
 
+struct QuantizeOptions {
+  std::string model, output;
+  std::vector<std::string> sizes;  // NAME=N, of an ONNX model
+  bool trusted = false;
+};
+
 int info();
 int file_info(const FileOptions&);
 int run_model(const RunOptions&);
 int export_model(const ExportOptions&);
 int bench_model(const BenchOptions&);
 int deploy(const DeployOptions&);
+int quantize(const QuantizeOptions&);
 int train(const FitOptions&);
 int evaluate(const EvalOptions&);
 int predict(const PredictOptions&);

@@ -31,7 +31,7 @@ DeployedModel read(const DeployOptions& o) {
     const NoGrad off;
     const OnnxFunction traced("deploy", o.model, o.sizes);
     d.bytes = save_program_bytes(graph::trace(traced.f, traced.inputs, traced.names),
-                                 {traced.model->input_names(), traced.model->output_names()});
+                                 {traced.input_names, traced.output_names});
     d.trusted = true;  // just traced here, so it may be trusted
   }
   d.file = load_program(std::as_bytes(std::span(d.bytes)), d.trusted, o.model);

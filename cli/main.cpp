@@ -29,6 +29,7 @@ struct Commands {
   ExportOptions exported;
   BenchOptions bench;
   DeployOptions deploy;
+  QuantizeOptions quantize;
   ServeOptions serve;
   std::vector<std::string> hub;
   int threads = 0;
@@ -216,6 +217,12 @@ void add_models(CLI::App& app, Commands& c) {
   exporting->add_option("--batch", c.exported.batch, "Of a run, how many items a file .neura takes at once (default 1)")
       ->check(CLI::Range(1, 65536).description(""));
   add_deploy(app, c);
+  CLI::App* quantize = app.add_subcommand("quantize", "Write a model with weights of 8 bits, a quarter of the bytes");
+  quantize->add_option("MODEL", c.quantize.model, "A file .neura, or .onnx, which is traced")->required();
+  quantize->add_option("-o,--output", c.quantize.output, "The file .neura to write")->required();
+  quantize->add_option("--size", c.quantize.sizes,
+                       "NAME=N: an open size of an ONNX model, such as batch=8 (default 1)");
+  add_trust(quantize, c.quantize.trusted);
 }
 #endif
 
@@ -304,6 +311,7 @@ int run(CLI::App& app, Commands& c) {
   if (app.got_subcommand("bench")) return bench_model(c.bench);
   if (app.got_subcommand("export")) return export_model(c.exported);
   if (app.got_subcommand("deploy")) return deploy(c.deploy);
+  if (app.got_subcommand("quantize")) return quantize(c.quantize);
 #endif
   if (app.got_subcommand("hub")) return hub(c.hub);
   if (app.got_subcommand("train")) return train(c.fit);

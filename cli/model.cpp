@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/ports.h"
 #include "cli/program.h"
@@ -67,6 +68,18 @@ Tensor items(const Tensor& some, std::int64_t count) {
   return zeros(shape, {.dtype = some.dtype()});
 }
 
+// With _ for what stands between words in the signature of a program, and different ones.
+std::vector<std::string> for_program(std::vector<std::string> names) {
+  std::set<std::string> taken;
+  for (std::string& name : names) {
+    for (char& c : name)
+      if (c == ' ' || c == '<' || c == ':' || c == '\n' || c == '\r') c = '_';
+    const std::string plain = name;
+    for (int i = 2; !taken.insert(name).second; ++i) name = plain + "_" + std::to_string(i);
+  }
+  return names;
+}
+
 std::vector<graph::Named> names_of(const nn::Module& m) {
   std::vector<graph::Named> names;
   for (const auto& [name, tensor] : m.named_parameters()) names.push_back({name, tensor});
@@ -124,6 +137,7 @@ OnnxFunction::OnnxFunction(const char* command, const std::string& file, const s
     return out;
   };
   names = names_of(*model);
+  input_names = for_program(model->input_names()), output_names = for_program(model->output_names());
 }
 
 // An ONNX file is written again, for another version of the operators' set; a run's network as a model of one input and
@@ -145,7 +159,9 @@ int export_model(const ExportOptions& o) {
   if (std::filesystem::path(o.model).extension() == ".onnx") {
     const OnnxFunction traced("export", o.model, {});
     inputs = traced.inputs, names = traced.names, f = traced.f;
-    to.input_names = traced.model->input_names(), to.output_names = traced.model->output_names();
+    const bool program = is_program(o.output);
+    to.input_names = program ? traced.input_names : traced.model->input_names();
+    to.output_names = program ? traced.output_names : traced.model->output_names();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto& dims = traced.model->inputs()[i].type->tensor_type->shape->dim;
       for (std::size_t d = 0; d < dims.size(); ++d)

@@ -15,6 +15,8 @@ struct OnnxFunction {
   Ref<onnx::Model> model;
   std::vector<Tensor> inputs;  // examples
   std::vector<graph::Named> names;
+  // Of inputs and outputs, as files .neura may have them: PyTorch's exporter writes "onnx::Add_0".
+  std::vector<std::string> input_names, output_names;
   graph::Function f;
 };
 

@@ -1,5 +1,6 @@
 // A model is compiled: names become slots, nodes become functions, and what depends on no input is computed once.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "neura/autograd/grad_mode.h"
@@ -19,11 +20,24 @@ using Attributes = std::map<std::string, AttributeProto>;
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> all) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
-// What fills tensors of computed sizes is a part of the computation.
-Host host_of(const Operator& op) {
-  if (is_one_of(op.name, {"Range", "ConstantOfShape", "Expand", "EyeLike", "Tile"})) return Host::never;
+// What fills tensors of computed sizes is a part of the computation, but for a size or so for each dimension.
+Host host_of(const Operator& op, const Node& n) {
+  if (op.name == std::string_view("ConstantOfShape") && n.has("value") && n.tensor("value").type == Type::int64)
+    return Host::few;
   if (is_one_of(op.name, {"Shape", "Size"})) return Host::always;
   return op.folding == Folding::allowed ? Host::follows : Host::never;
+}
+
+// At most so many elements come out of an operator that fills sizes.
+double filled(std::string_view op, std::span<const Value> x) {
+  const auto numbers = [&](std::size_t i) {
+    return i < x.size() && x[i].tensor ? reals_of(x[i].tensor) : std::vector<double>{NAN};
+  };
+  if (op == "Range") return (numbers(1).at(0) - numbers(0).at(0)) / numbers(2).at(0);
+  double n = op == "ConstantOfShape" ? 1 : double(x[0].tensor.numel());
+  if (op != "EyeLike")
+    for (const double size : numbers(op == "ConstantOfShape" ? 0 : 1)) n *= std::max(1.0, size);
+  return n;
 }
 
 // One graph while it is compiled.
@@ -173,7 +187,7 @@ class Compiler {
     }
     for (auto& [name, a] : node.attributes)
       if (a.g) node.graphs[name] = branch(scope, *a.g, step);
-    step.host = host_of(*step.op);
+    step.host = host_of(*step.op, node);
     if (node.op == "BatchNormalization")
       for (std::size_t i = 3; i < std::min<std::size_t>(5, step.in.size()); ++i) keep_as_buffer(scope, step.in[i]);
     try {
@@ -271,6 +285,7 @@ class Compiler {
       elements += i < 0 ? 0 : at->second.tensor.numel();
     }
     if (elements > kFoldedOperands) return false;
+    if (step.op->folding == Folding::small && !(filled(step.op->name, operands) <= kFoldedResults)) return false;
     Graph one;
     one.slots = int(operands.size() + n.output.size());
     for (int i = 0; i < int(operands.size()); ++i) one.inputs.push_back(i);

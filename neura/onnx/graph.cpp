@@ -56,10 +56,20 @@ void give_types(const Operator& op, std::span<const Value> given, Results& resul
   }
 }
 
+// Is it the size of a vector that could hold sizes?
+bool fills_few(std::span<const Value> given) {
+  constexpr std::int64_t kMostDims = 8;
+  const Value& v = given[0];
+  if (!v.tensor || !is_integral(v.tensor.dtype()) || v.tensor.numel() != 1 || v.tensor.dim() != 1) return false;
+  const Untraced alone;
+  return integers_of(v.tensor)[0] <= kMostDims;
+}
+
 bool is_host(const Step& step, std::span<const Value> given) {
-  return step.host == Host::always ||
-         (step.host == Host::follows && !given.empty() &&
-          std::all_of(given.begin(), given.end(), [](const Value& v) { return v.host || !v.present(); }));
+  if (step.host == Host::never || step.host == Host::always) return step.host == Host::always;
+  if (given.empty() || !std::all_of(given.begin(), given.end(), [](const Value& v) { return v.host || !v.present(); }))
+    return false;
+  return step.host == Host::follows || fills_few(given);
 }
 
 Results run_step(const Step& step, std::span<const Value> given, const State& state) {

@@ -6,8 +6,9 @@
 
 namespace neura::onnx {
 
-// True if a step computes sizes. follows: where all its operands are sizes and constants.
-enum class Host : std::uint8_t { never, always, follows };
+// True if a step computes sizes. follows: where all its operands are sizes and constants; few: and where it fills no
+// more integers than a tensor has dimensions.
+enum class Host : std::uint8_t { never, always, follows, few };
 
 struct Step {
   BoundNode call;

@@ -106,7 +106,8 @@ enum class Types : std::uint8_t {
   same,     // what comes out has the type of the first operand that is of one; integers wrap around
   ordered,  // the same, and of uint64 only numbers below 2^63
 };
-enum class Folding : std::uint8_t { allowed, never };  // at load, where all operands are constants
+// At load, where all operands are constants. small: where few elements come out, which the operands say.
+enum class Folding : std::uint8_t { allowed, small, never };
 
 struct Operator {
   const char* name;

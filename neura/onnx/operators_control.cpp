@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "neura/onnx/operators.h"
+#include "neura/op/defer.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/reduce/expect.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/join.h"
 #include "neura/ops/shape/shape.h"
@@ -13,15 +15,25 @@
 namespace neura::onnx {
 namespace {
 
-bool truth(const Operands& x, std::size_t i) {
-  if (x.type(i) != Type::boolean) refuse("condition", "a bool", x.value(i).str());
-  return x.integer(i) != 0;
+bool truth(const Value& v) {
+  if (v.type != Type::boolean || !v.tensor || v.tensor.numel() != 1) refuse("condition", "a bool", v.str());
+  check<NotImplementedError>(v.host || !v.tensor.device().is_cpu() || host_looks(v.tensor), [] {
+    return "expected a condition that follows from constants and sizes alone where a model is written or compiled, got "
+           "one of data: what is written goes one way; run the model as it is, or take the branch out of it";
+  });
+  const Untraced alone(v.host);
+  return integers_of(v.tensor)[0] != 0;
 }
-bool truth(const Value& v) { return integers_of(v.tensor).at(0) != 0; }
+// A number that a loop counts.
+Value counted(const Tensor& t) {
+  Value v(t);
+  v.host = true;
+  return v;
+}
 
 BoundNode branched(const Node& n) {
   return [yes = n.graph("then_branch"), no = n.graph("else_branch")](const Operands& x) {
-    return (truth(x, 0) ? yes : no)({}, x);
+    return (truth(x.value(0)) ? yes : no)({}, x);
   };
 }
 
@@ -58,13 +70,16 @@ BoundNode looped(const Node& n) {
     refuse("Loop", "a body of the iteration, a condition and the carried values", "another");
   return [=](const Operands& x) {
     const std::int64_t most = x.has(0) ? x.integer(0) : INT64_MAX;
-    bool go = !x.has(1) || truth(x, 1);
+    bool go = !x.has(1) || truth(x.value(1));
     const auto first = x.values().begin() + 2;
     std::vector<Value> state(first, first + std::ptrdiff_t(carried));
     std::vector<std::vector<Value>> steps(body.outputs - 1 - carried);
     for (std::int64_t i = 0; i < most && go; ++i) {
-      Results given{Value(integers(std::vector<std::int64_t>{i}).squeeze()),
-                    Value(full({}, true, {boolean, Device(), false}))};
+      Results given = [i] {
+        const Untraced alone;
+        return Results{counted(integers(std::vector<std::int64_t>{i}).squeeze()),
+                       counted(full({}, true, {boolean, Device(), false}))};
+      }();
       given.insert(given.end(), state.begin(), state.end());
       Results out = body(std::move(given), x);
       go = truth(out[0]);

@@ -3,11 +3,13 @@
 #include <cmath>
 
 #include "neura/onnx/operators.h"
+#include "neura/op/defer.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/index/index.h"
 #include "neura/ops/pointwise/composed.h"
+#include "neura/ops/reduce/expect.h"
 #include "neura/ops/reduce/reduce.h"
 #include "neura/ops/shape/join.h"
 #include "neura/ops/shape/shape.h"
@@ -68,11 +70,17 @@ Tensor linear_places(const Tensor& coordinates, const Shape& shape, int first) {
   return at;
 }
 // Every coordinate within its dimension: a linear place alone would not tell.
-void check_places(const char* op, const Tensor& coordinates, const Shape& shape, int first) {
+void check_places(const char* op, const Value& places, const Shape& shape, int first) {
+  const Tensor& coordinates = places.tensor;
   const int depth = int(coordinates.shape().back());
+  const Untraced alone(places.host);
   for (int i = 0; i < depth && coordinates.numel(); ++i) {
     const Tensor c = select(coordinates, coordinates.dim() - 1, i);
     const std::int64_t size = shape[first + i];
+    if (!host_looks(c)) {
+      expect(Rule::coordinates, logical_and(ge(c, -size), lt(c, size)));
+      continue;
+    }
     check<IndexError>(amin(c).item<std::int64_t>() >= -size && amax(c).item<std::int64_t>() < size, [&] {
       return std::string(op) + ": expected indices within " + shape.str() +
              ", got others; the model or its input is damaged";
@@ -93,7 +101,7 @@ BoundNode gathered_nd(const Node& n) {
     const bool fits = batch >= 0 && is.size() > batch && batch + is.back() <= s.size();
     if (!fits) throw ShapeError("GatherND: expected indices that fit " + s.str() + ", got " + is.str());
     const int depth = int(is.back());
-    check_places("GatherND", index, s, batch);
+    check_places("GatherND", x.value(1), s, batch);
     const std::int64_t batches = product(s, 0, batch), rows = product(s, batch, batch + depth);
     Tensor at = linear_places(index, s, batch).reshape({batches, -1});
     at = add(at, mul(arange(batches, {int64, t.device(), false}).unsqueeze(1), rows));
@@ -128,7 +136,7 @@ BoundNode scattered_nd(const Node& n) {
     if (is.empty() || is.back() > s.size())
       throw ShapeError("ScatterND: expected indices that fit " + s.str() + ", got " + is.str());
     const int depth = int(is.back());
-    check_places("ScatterND", index, s, 0);
+    check_places("ScatterND", x.value(1), s, 0);
     const std::int64_t rows = product(s, 0, depth), width = product(s, depth, s.size());
     const Tensor at = linear_places(index, s, 0).reshape({-1});
     const Tensor flat = reshape(t, {rows, width}), updates = reshape(x[2], {at.numel(), width});

@@ -48,7 +48,10 @@ Tensor largest(const Tensor& x, const Dims& d, bool keep) { return extreme(x, d,
 Tensor smallest(const Tensor& x, const Dims& d, bool keep) { return extreme(x, d, keep, false); }
 Tensor sum_of_sizes(const Tensor& x, const Dims& d, bool keep) { return total(abs(x), d, keep); }
 Tensor total_of_squares(const Tensor& x, const Dims& d, bool keep) { return total(mul(x, x), d, keep); }
-Tensor length(const Tensor& x, const Dims& d, bool keep) { return sqrt(total_of_squares(x, d, keep)).to(x.dtype()); }
+Tensor length(const Tensor& x, const Dims& d, bool keep) {
+  if (is_floating(x.dtype())) return norm(x, 2, d, keep);  // whose derivative at nothing but zeros is 0
+  return sqrt(total_of_squares(x, d, keep)).to(x.dtype());
+}
 Tensor log_of_sum(const Tensor& x, const Dims& d, bool keep) { return log(total(x, d, keep)).to(x.dtype()); }
 Tensor log_of_exponentials(const Tensor& x, const Dims& d, bool keep) {
   if (is_floating(x.dtype())) return logsumexp(x, d, keep);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "neura/onnx/operators.h"
+#include "neura/op/defer.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -81,6 +82,7 @@ struct Resizer {
   }
   // Row i says how much of each input goes into output i; taps outside fall on the border, or away.
   Tensor matrix(const Axis& a) const {
+    const Untraced alone;  // its numbers follow from sizes
     Tensor m = zeros({a.out, a.in}, {float64, Device(), false});
     double* to = m.data<double>();
     const double shrink = antialias ? std::min(1.0, a.scale) : 1.0, reach = (mode == "cubic" ? 2 : 1) / shrink;

@@ -248,8 +248,7 @@ Results size_of_all(const Operands& x) { return integers(Integers{x.value(0).sha
 BoundNode constant_of_shape(const Node& n) {
   const Value fill = n.has("value") ? n.tensor("value") : Value(zeros({1}, {float32, Device(), false}));
   if (!fill.tensor || fill.tensor.numel() != 1) refuse("ConstantOfShape", "one number", fill.str());
-  return [fill](const Operands& x) -> Results {
-    const Scalar s = fill.tensor.reshape({}).item();
+  return [fill, s = fill.tensor.reshape({}).item()](const Operands& x) -> Results {
     return Value(full(shape_from(x.integers(0)), s, {fill.tensor.dtype(), Device(), false}), fill.type);
   };
 }
@@ -289,7 +288,7 @@ BoundNode triangle(const Node& n) {
 
 std::span<const Operator> shape_operators() {
   constexpr Types any = Types::any, same = Types::same;
-  constexpr Folding never = Folding::never;
+  constexpr Folding never = Folding::never, small = Folding::small;
   static const Operator rows[] = {
       {"Identity", 1, kNewest, AS(x.value(0)), any},
       {"Reshape", 1, 4, reshaped_by_attribute, same},
@@ -304,15 +303,15 @@ std::span<const Operator> shape_operators() {
       {"Split", 2, kNewest, divided, same},
       {"Slice", 1, 9, sliced_by_attributes, same},
       {"Slice", 10, kNewest, sliced_by_operands, same},
-      {"Expand", 8, kNewest, expanded, same, never},
-      {"Tile", 6, kNewest, tiled, same, never},
+      {"Expand", 8, kNewest, expanded, same, small},
+      {"Tile", 6, kNewest, tiled, same, small},
       {"Pad", 2, 10, padded_by_attributes, same, never},
       {"Pad", 11, kNewest, padded_by_operands, same, never},
       {"Shape", 1, kNewest, shape_of, any},
       {"Size", 1, kNewest, size_of_all, any},
-      {"ConstantOfShape", 9, kNewest, constant_of_shape, any, never},
-      {"Range", 11, kNewest, range, Types::plain, never},
-      {"EyeLike", 9, kNewest, eye_like, Types::plain, never},
+      {"ConstantOfShape", 9, kNewest, constant_of_shape, any, small},
+      {"Range", 11, kNewest, range, Types::plain, small},
+      {"EyeLike", 9, kNewest, eye_like, Types::plain, small},
       {"Trilu", 14, kNewest, triangle, same},
   };
   return rows;

@@ -11,14 +11,52 @@ from ._neura import errors
 from ._torch_pickle import Interpreter
 
 
-class _Archive:
-    """Where the records lie. Whatever is not as torch.save writes it is a FormatError."""
+class Source:
+    """A file of torch.save, open. Whatever is not as torch.save writes it is a FormatError."""
 
     def __init__(self, source, name, location, mmap):
         self.name, self.location = name, location
         self.file = open(source, "rb") if isinstance(source, str) else io.BytesIO(source)
         self.size = self.file.seek(0, os.SEEK_END)
         self.mapping = _neura._io.map_file(source) if mmap else None
+
+    def fail(self, text):
+        """FormatError, with the file's name."""
+        raise errors.FormatError(f"{self.name}: {text}")
+
+    def bytes_of(self, offset, size, what):
+        """A place of the file as a tensor of bytes."""
+        if self.mapping is not None:
+            data = _neura._io.mapped_bytes(self.mapping, offset, size)
+            return data if data.data_ptr() % 16 == 0 else data.clone()  # for another writer's choice of places
+        data = _neura.empty(size, dtype=_neura.uint8, device="cpu")
+        self.file.seek(offset)
+        if size and self.file.readinto(memoryview(data)) != size:
+            self.fail(f"expected the {size} bytes of {what!r}, got fewer; the file was cut off")
+        return data
+
+    def moved(self, data, saved):
+        place = self.location
+        if isinstance(place, dict):
+            place = place.get(saved)
+        elif callable(place):
+            place = place(saved)
+        place = saved if place is None else place
+        if place in ("cpu", "CPU"):
+            return data
+        try:
+            return data.to(_neura.device(place) if isinstance(place, str) else place)
+        except errors.DeviceError as e:
+            raise errors.DeviceError(
+                f'{self.name}: a tensor of {saved} cannot go to {place} here ({e}); pass map_location="cpu"'
+            ) from None
+
+
+class _Archive(Source):
+    """Where the records of a zip file lie."""
+
+    def __init__(self, source, name, location, mmap):
+        super().__init__(source, name, location, mmap)
         self.left = self.size  # of bytes that storages may still take: no file holds more than itself
         try:
             entries = zipfile.ZipFile(self.file).infolist()
@@ -40,9 +78,6 @@ class _Archive:
         if len(pickles) != 1 or len(self.entries) != len(entries):
             self.fail("expected one data.pkl, as torch.save writes it, got another zip file")
         self.prefix = pickles[0][: -len("data.pkl")]
-
-    def fail(self, text):
-        raise errors.FormatError(f"{self.name}: {text}")
 
     def place(self, record):
         """Where the bytes of a record lie: (offset, size)."""
@@ -79,35 +114,10 @@ class _Archive:
         if size > self.left:
             self.fail("expected storages of no more bytes than the file, got records that overlap")
         self.left -= size
-        if self.mapping is not None:
-            data = _neura._io.mapped_bytes(self.mapping, offset, size)
-            if data.data_ptr() % 16:  # for another writer's choice of places
-                data = data.clone()
-        else:
-            data = _neura.empty(size, dtype=_neura.uint8, device="cpu")
-            view = memoryview(data)
-            self.file.seek(offset)
-            if size and self.file.readinto(view) != size:
-                self.fail(f"expected the {size} bytes of {record!r}, got fewer; the file was cut off")
-            if zlib.crc32(view) != crc:
-                self.fail(f"expected the checksum of {record!r}, got another; the file is damaged")
+        data = self.bytes_of(offset, size, record)
+        if self.mapping is None and zlib.crc32(memoryview(data)) != crc:
+            self.fail(f"expected the checksum of {record!r}, got another; the file is damaged")
         return self.moved(data, saved)
-
-    def moved(self, data, saved):
-        place = self.location
-        if isinstance(place, dict):
-            place = place.get(saved)
-        elif callable(place):
-            place = place(saved)
-        place = saved if place is None else place
-        if place in ("cpu", "CPU"):
-            return data
-        try:
-            return data.to(_neura.device(place) if isinstance(place, str) else place)
-        except errors.DeviceError as e:
-            raise errors.DeviceError(
-                f'{self.name}: a tensor of {saved} cannot go to {place} here ({e}); pass map_location="cpu"'
-            ) from None
 
 
 def load_torch(source, name, location, mmap):
@@ -116,8 +126,13 @@ def load_torch(source, name, location, mmap):
     with archive.file:
         if archive.prefix + "byteorder" in archive.entries and archive.record("byteorder") != b"little":
             archive.fail("expected little-endian numbers, got big-endian ones")
-        try:
-            return Interpreter(archive.record("data.pkl"), archive).run()
-        except errors.FormatError as e:
-            text = str(e)
-            raise errors.FormatError(text if text.startswith(f"{name}: ") else f"{name}: {text}") from None
+        return named(name, lambda: Interpreter(archive.record("data.pkl"), archive).run())
+
+
+def named(name, read):
+    """What read() makes; its errors say the file's name."""
+    try:
+        return read()
+    except errors.FormatError as e:
+        text = str(e)
+        raise errors.FormatError(text if text.startswith(f"{name}: ") else f"{name}: {text}") from None

@@ -300,10 +300,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
 
         return load_torch(f if in_memory else name, name, location, bool(mmap))
     if head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05" and head[8:] != b"{":
-        raise errors.FormatError(
-            f"{name}: expected a safetensors or zip file, got a bare pickle, PyTorch's format before 1.6; "
-            "save it again with torch.save"
-        )
+        from ._torch_old_file import load_old
+
+        return load_old(f if in_memory else name, name, location, bool(mmap))
     if in_memory:
         tensors, metadata = _neura._io.load_bytes(f, location, name)
     else:

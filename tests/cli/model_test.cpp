@@ -3,6 +3,8 @@
 #include "neura/nn/linear.h"
 #include "neura/onnx/export.h"
 #include "neura/onnx/model.h"
+#include "neura/op/pointwise/rows.h"
+#include "neura/ops/reduce/reduce.h"
 #include "tests/cli/tiny.h"
 
 namespace neura {
@@ -59,6 +61,39 @@ TEST_F(CliModel, WritesAModelAnew) {
   test::expect_close(onnx::load(folder / "old.onnx")->forward({onnx::Value(other)})[0].tensor,
                      net.forward(other).detach());
   EXPECT_EQ(run({"export", "net.onnx", "-o", "old.onnx", "--opset", "12"}), 2);
+}
+
+TEST_F(CliModel, GivesProgramsNamesThatTheyMayHave) {
+  onnx::export_model(net, std::vector{x}, folder / "odd.onnx",
+                     {.input_names = {"onnx::Gemm_0"}, .output_names = {"a b"}, .dynamic = {}});
+  ASSERT_EQ(run({"export", "odd.onnx", "-o", "odd.neura"}), 0) << err();
+  ASSERT_EQ(run({"run", "odd.neura", "--input", "onnx__Gemm_0=x.npy", "-o", "results"}), 0) << err();
+  test::expect_close(cli::read_npy(folder / "results/a_b.npy"), net.forward(x).detach());
+  ASSERT_EQ(run({"export", "odd.onnx", "-o", "same.onnx"}), 0) << err();
+  EXPECT_EQ(onnx::load(folder / "same.onnx")->input_names(), std::vector<std::string>{"onnx::Gemm_0"});
+}
+
+TEST_F(CliModel, WritesWeightsOfEightBits) {
+  nn::Linear large(20, 30);
+  const Tensor in = test::sample({1, 20});
+  onnx::export_model(large, std::vector{in}, folder / "large.onnx",
+                     {.input_names = {"x"}, .output_names = {"y"}, .dynamic = {{0, 0, "batch"}}});
+  cli::write_npy(folder / "in.npy", in);
+  ASSERT_EQ(run({"quantize", "large.onnx", "-o", "small.neura"}), 0) << err();
+  EXPECT_NE(out().find("1 weights of 8 bits take 720 bytes instead of 2,400"), std::string::npos) << out();
+  EXPECT_NE(out().find("results differ by "), std::string::npos) << out();
+  ASSERT_EQ(run({"run", "small.neura", "--input", "in.npy", "-o", "y.npy"}), 0) << err();
+  const Tensor y = large.forward(in).detach(), z = cli::read_npy(folder / "y.npy");
+  EXPECT_LT(amax(abs(sub(y, z))).item<float>(), 0.02 * amax(abs(y)).item<float>());
+  EXPECT_EQ(fails(1, {"quantize", "large.onnx", "-o", "small.onnx"}),
+            "neura: quantize: expected a file .neura to write, got small.onnx; rename it\n");
+  EXPECT_EQ(fails(1, {"quantize", "net.onnx", "-o", "n.neura"}),
+            "neura: quantize: expected a model with float32 weights of products or convolutions, 256 numbers or more, "
+            "got none in net.onnx; leave it as it is\n");
+  EXPECT_EQ(fails(1, {"quantize", "x.npy", "-o", "n.neura"}),
+            "neura: quantize: expected a file .neura or .onnx, got x.npy; neura export makes one of a run\n");
+  EXPECT_EQ(fails(1, {"quantize", "small.neura", "-o", "n.neura", "--size", "batch=2"}),
+            "neura: quantize: expected no --size for a program, whose sizes are fixed, got batch=2\n");
 }
 
 TEST_F(Cli, ExportsWhatItTrained) {

@@ -123,8 +123,6 @@ def test_sources_are_paths_files_and_bytes():
 def test_what_is_no_tensor_is_refused_by_its_name():
     with pytest.raises(FormatError, match="torch.nn.modules.linear.Linear.*save a state_dict"):
         neura.load(DATA / "module.pt")
-    with pytest.raises(FormatError, match="before 1.6"):
-        neura.load(DATA / "legacy.pt")
 
 
 def test_nothing_is_run(tmp_path):

@@ -64,6 +64,9 @@ const char* sentence(Rule rule) {
       return "masked_fill: expected a value that the dtype of input holds, got another";
     case Rule::zero_points:
       return "quantize: expected zero_point within quant_min and quant_max, got another";
+    case Rule::coordinates:
+      return "GatherND, ScatterND: expected coordinates within the sizes, got others; the model or its input is "
+             "damaged";
   }
   return "";
 }

@@ -26,6 +26,7 @@ enum class Rule : std::uint8_t {  // each with its sentence, in expect.cpp
   bytes,
   fillers,
   zero_points,
+  coordinates,
 };
 
 // `holds`: of any size, bool. ValueError with the rule's sentence where an element is false.
