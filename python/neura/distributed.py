@@ -87,7 +87,9 @@ _state = {}
 
 
 def _one_process(name):
-    return errors.NotImplementedError(f"{name}: expected to stay within one process; there is no exchange between processes")
+    return errors.NotImplementedError(
+        f"{name}: expected to stay within one process; there is no exchange between processes"
+    )
 
 
 def is_available():

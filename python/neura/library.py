@@ -56,7 +56,9 @@ class CustomOpDef:
         """The function to call for tensors on these types of device: a name or several; None for all. A decorator."""
         if fn is None:
             return lambda fn: self.register_kernel(device_types, fn)
-        for kind in [None] if device_types is None else [device_types] if isinstance(device_types, str) else device_types:
+        for kind in (
+            [None] if device_types is None else [device_types] if isinstance(device_types, str) else device_types
+        ):
             self._kernels[None if kind in (None, "default") else device(kind).type] = fn
         return fn
 

@@ -54,5 +54,7 @@ def _find(namespace, name):
 
 def __getattr__(name):
     if name.startswith("__") or name not in _libraries:
-        raise AttributeError(f"module 'neura.ops' has no attribute {name!r}: no operation of that namespace is registered")
+        raise AttributeError(
+            f"module 'neura.ops' has no attribute {name!r}: no operation of that namespace is registered"
+        )
     return _libraries[name]
