@@ -6,7 +6,7 @@ network's numbers are kept by its state_dict(), the network itself by `neura.onn
 """
 
 import contextlib
-from typing import Any, Final
+from typing import Any, Final  # noqa: F401, Final is one of its names
 
 from ._neura import errors
 from .nn import Module

@@ -75,7 +75,7 @@ class DistributedDataParallel(Module):
             raise TypeError(f"DistributedDataParallel: expected a module, got {type(module).__name__}")
         if not any(p.requires_grad for p in module.parameters()):
             raise RuntimeError(
-                "DistributedDataParallel: expected a parameter that requires a gradient, got none; the module needs none"
+                "DistributedDataParallel: expected a parameter that requires a gradient, got none; call the module"
             )
         distributed.get_rank()
         self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
