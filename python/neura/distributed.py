@@ -21,11 +21,11 @@ from ._neura import Tensor, errors
 
 __all__ = (
     "Backend GroupMember P2POp ProcessGroup ReduceOp Work all_gather all_gather_into_tensor all_gather_object "
-    "all_reduce all_to_all all_to_all_single barrier broadcast broadcast_object_list destroy_process_group gather gather_object "
-    "get_backend get_process_group_ranks get_rank get_world_size group init_process_group irecv is_available "
-    "is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available is_torchelastic_launched "
-    "isend monitored_barrier new_group recv reduce reduce_scatter reduce_scatter_tensor scatter scatter_object_list "
-    "send"
+    "all_reduce all_to_all all_to_all_single barrier broadcast broadcast_object_list destroy_process_group gather "
+    "gather_object get_backend get_process_group_ranks get_rank get_world_size group init_process_group irecv "
+    "is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available "
+    "is_torchelastic_launched isend monitored_barrier new_group recv reduce reduce_scatter reduce_scatter_tensor "
+    "scatter scatter_object_list send"
 ).split()
 
 
