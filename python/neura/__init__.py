@@ -33,6 +33,7 @@ _load, __dir__ = _lazy.names(
     __name__,
     {
         "_C": "",
+        "_dynamo": "",
         "_functions": "_assert _check addmv_ clamp_ clip_ compiled_with_cxx11_abi cond detach_copy from_file "
         "get_deterministic_debug_mode get_device_module get_num_interop_threads index_put_ "
         "is_deterministic_algorithms_warn_only_enabled is_storage ldexp_ nan_to_num_ range round_ "
@@ -78,11 +79,14 @@ _load, __dir__ = _lazy.names(
         "graph": "",
         "functional": "",
         "hub": "",
+        "jit": "",
+        "library": "",
         "linalg": "",
         "masked": "",
         "models": "",
         "mps": "",
         "multiprocessing": "",
+        "nested": "",
         "nn": "",
         "onnx": "",
         "ops": "",

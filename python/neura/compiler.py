@@ -9,6 +9,7 @@ __all__ = ["OptimizedModule", "compile", "disable", "is_compiling", "list_backen
 
 _MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 _BACKENDS = ("inductor", "eager")
+_PLAIN = ("aot_eager", "cudagraphs")  # PyTorch's other names, which here compile nothing either
 _OPTIONS = {"least_elements": 1 << 15}
 
 
@@ -28,6 +29,8 @@ class OptimizedModule(Module):
         self.training = module.training
 
     def __call__(self, *args, **kwargs):
+        if self._least is None:
+            return self._orig_mod(*args, **kwargs)
         return _neura._graph.call_compiled(self._orig_mod, args, kwargs, self._least)
 
     def forward(self, *args, **kwargs):
@@ -42,11 +45,33 @@ class OptimizedModule(Module):
             return getattr(self._orig_mod, name)
 
 
+class CompiledForward:
+    """The forward of a module that `Module.compile` has compiled in place; it is copied and pickled with the module."""
+
+    def __init__(self, module, least):
+        self.module, self.least = module, least
+
+    def __call__(self, *args, **kwargs):
+        forward = type(self.module).forward
+        if self.least is None:
+            return forward(self.module, *args, **kwargs)
+        return _neura._graph.call_compiled(forward, (self.module, *args), kwargs, self.least)
+
+
+def compile_in_place(
+    module, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False
+):
+    """What `Module.compile` does: the module's forward is compiled in place, so that names in its state dict stay."""
+    least = _least_elements(backend, mode, options)
+    if not disable:
+        module.forward = CompiledForward(module, least)
+
+
 def _least_elements(backend, mode, options):
     """The size from which calls wait; None where nothing is compiled."""
     if callable(backend):
         raise NotImplementedError("compile: a backend of one's own is not implemented; leave it out")
-    if backend not in _BACKENDS:
+    if backend not in _BACKENDS + _PLAIN:
         raise ValueError(f"compile: expected one of the backends {', '.join(_BACKENDS)}, got {backend!r}")
     if mode not in _MODES:
         raise ValueError(f"compile: expected one of the modes {', '.join(map(str, _MODES))}, got {mode!r}")
@@ -55,7 +80,7 @@ def _least_elements(backend, mode, options):
     for name in options or {}:
         if name not in _OPTIONS:
             raise NotImplementedError(f"compile: the option {name!r} is not implemented; there is least_elements")
-    return None if backend == "eager" else {**_OPTIONS, **(options or {})}["least_elements"]
+    return None if backend != "inductor" else {**_OPTIONS, **(options or {})}["least_elements"]
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
@@ -68,7 +93,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
 
     model (callable): a function or a module; None: the result decorates one.
     fullgraph, dynamic (bool): have no effect: what cannot wait runs at once, and any size is as good as another.
-    backend (str): "inductor", the default, is Neura's own; "eager" compiles nothing.
+    backend (str): "inductor", the default, is Neura's own; "eager", "aot_eager" and
+        "cudagraphs" compile nothing.
     mode (str): "default", "reduce-overhead", "max-autotune" and "max-autotune-no-cudagraphs" do the same.
     options (dict): {"least_elements": 32768}: calls on smaller tensors run at once.
     disable (bool): gives the model back as it is.
@@ -90,7 +116,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     if not callable(model):
         raise TypeError(f"compile: expected a function or a module, got {type(model).__name__}")
     least = _least_elements(backend, mode, options)
-    if disable or least is None:
+    if disable or (least is None and not isinstance(model, Module)):
         return model
     if isinstance(model, Module):
         return OptimizedModule(model, least)

@@ -31,7 +31,30 @@ class _Library:
             setattr(self, each, _Operation(f"{name}.{each}", getattr(_neura, each)))
 
     def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise AttributeError(f"neura.ops.{self._name} has no attribute {name!r}; see whether neura.{name} is it")
 
 
 aten = _Library("aten", "_safe_softmax _softmax_backward_data grid_sampler_2d grid_sampler_3d hash_tensor")
+_libraries = {"aten": aten}
+
+
+def _register(namespace, name, function):
+    """Makes the function neura.ops.<namespace>.<name>; later ones replace earlier ones. Called by `library`."""
+    library = _libraries.setdefault(namespace, _Library(namespace, ""))
+    setattr(library, name, _Operation(f"{namespace}.{name}", function))
+
+
+def _find(namespace, name):
+    """The function of that name, or None."""
+    operation = vars(_libraries.get(namespace, aten)).get(name)
+    return operation.default if operation is not None else None
+
+
+def __getattr__(name):
+    if name.startswith("__") or name not in _libraries:
+        raise AttributeError(
+            f"module 'neura.ops' has no attribute {name!r}: no operation of that namespace is registered"
+        )
+    return _libraries[name]

@@ -34,6 +34,13 @@ def test_extremes_are_those_that_were_seen():
     assert scale.dtype == neura.float32 and zero.dtype == neura.int32
 
 
+def test_default_configurations_take_the_names_of_back_ends():
+    for get in (q.get_default_qconfig, q.get_default_qat_qconfig):
+        for name in ("x86", "fbgemm", "qnnpack"):
+            named, plain = get(name).weight(), get().weight()
+            assert (named.quant_min, named.quant_max) == (plain.quant_min, plain.quant_max) == (-128, 127)
+
+
 def test_the_range_always_holds_zero():
     observer = q.MinMaxObserver()
     observer(neura.tensor([3.0, 5.1]))

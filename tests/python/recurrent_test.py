@@ -79,3 +79,10 @@ def test_what_does_not_fit_is_said():
         nn.LSTM(3, 4)(neura.ones(2, 2, 3), (neura.zeros(1, 2, 4), neura.zeros(1, 2, 3)))
     with pytest.raises(ValueError, match=".tanh. or .relu."):
         nn.RNN(3, 4, nonlinearity="sin")
+
+
+def test_names_of_all_weights():
+    lstm = nn.LSTM(2, 3, 2, bidirectional=True)
+    assert len(lstm._all_weights) == 4 and lstm._all_weights[1][0] == "weight_ih_l0_reverse"
+    for names, tensors in zip(lstm._all_weights, lstm.all_weights):
+        assert all(getattr(lstm, name) is tensor for name, tensor in zip(names, tensors))

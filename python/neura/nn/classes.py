@@ -137,9 +137,13 @@ class RecurrentMethods:
     @property
     def all_weights(self):
         """The parameters of each layer and direction, in one list each."""
-        flat = self._flat_weights
-        each = len(flat) // (self.num_layers * (2 if self.bidirectional else 1))
-        return [flat[i : i + each] for i in range(0, len(flat), each)]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _all_weights(self):
+        names = self._flat_weights_names
+        each = len(names) // (self.num_layers * (2 if self.bidirectional else 1))
+        return [names[i : i + each] for i in range(0, len(names), each)]
 
     @property
     def _flat_weights(self):

@@ -256,6 +256,18 @@ class ModuleMethods:
     def _convert(self, dtype):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() and t.dtype != dtype else t)
 
+    def compile(self, *args, **kwargs):
+        """Compiles the calls of this module in place; the arguments are those of `neura.compile`.
+
+        >>> net = neura.nn.Linear(2, 3)
+        >>> net.compile()
+        >>> list(net.state_dict())
+        ['weight', 'bias']
+        """
+        from ..compiler import compile_in_place
+
+        compile_in_place(self, *args, **kwargs)
+
     def share_memory(self):
         """Moves parameters and buffers to memory shared with processes forked from now on."""
         for tensor in (*self.parameters(), *self.buffers()):

@@ -1,5 +1,7 @@
 """One module over devices: DataParallel, in its form for a single device, and the class that programs ask for."""
 
+import contextlib
+
 from .. import _lazy, _neura
 from .._neura import Tensor, errors
 from .module import Module
@@ -59,16 +61,37 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """No module is one: there are no groups of processes, so that making one raises NotImplementedError.
+    """The module, under "module." in state_dict, in a group of one process: its gradients are the group's.
 
-    >>> isinstance(neura.nn.Linear(1, 1), neura.nn.parallel.DistributedDataParallel)
-    False
+    ValueError where neura.distributed has no group yet. Other arguments than the module choose how processes
+    exchange gradients, and have no effect.
     """
 
-    def __init__(self, module, *args, **kwargs):
-        raise errors.NotImplementedError(
-            "DistributedDataParallel: there are no groups of processes; train the module itself, or DataParallel of it"
-        )
+    def __init__(self, module, device_ids=None, output_device=None, dim=0, broadcast_buffers=True, **options):
+        from .. import distributed
+
+        super().__init__()
+        if not isinstance(module, Module):
+            raise TypeError(f"DistributedDataParallel: expected a module, got {type(module).__name__}")
+        if not any(p.requires_grad for p in module.parameters()):
+            raise RuntimeError(
+                "DistributedDataParallel: expected a parameter that requires a gradient, got none; call the module"
+            )
+        distributed.get_rank()
+        self.module, self.dim, self.device_ids, self.output_device = module, dim, device_ids, output_device
+        self.require_backward_grad_sync = True
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Gradients are only accumulated, as they always are."""
+        self.require_backward_grad_sync, before = False, self.require_backward_grad_sync
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):

@@ -31,11 +31,19 @@ def _weight(bits):
     )
 
 
-def get_default_qconfig(weight_bits=8):
-    """For prepare: activations uint8 by HistogramObserver, weights int8 (or fewer bits), symmetric, per channel."""
-    return QConfig(FakeQuantize.with_args(observer=HistogramObserver), _weight(weight_bits))
+def _bits(weight_bits):
+    """The names of PyTorch's back ends all mean 8 bits."""
+    return 8 if weight_bits in ("x86", "fbgemm", "qnnpack", "onednn") else weight_bits
 
 
-def get_default_qat_qconfig(weight_bits=8):
+def get_default_qconfig(weight_bits=8, version=0):
+    """For prepare: activations uint8 by HistogramObserver, weights int8 (or fewer bits), symmetric, per channel.
+
+    weight_bits: also the name of a back end of PyTorch, such as "x86" or "fbgemm", which means 8. version: no effect.
+    """
+    return QConfig(FakeQuantize.with_args(observer=HistogramObserver), _weight(_bits(weight_bits)))
+
+
+def get_default_qat_qconfig(weight_bits=8, version=1):
     """For prepare_qat: as get_default_qconfig, but activations by MovingAverageMinMaxObserver."""
-    return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver), _weight(weight_bits))
+    return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver), _weight(_bits(weight_bits)))

@@ -14,9 +14,14 @@ class DistributedSampler(Sampler[int]):
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "DistributedSampler: expected num_replicas and rank; there is no process group to ask for them"
-            )
+            from ... import distributed, errors
+
+            if not distributed.is_initialized():
+                raise errors.ValueError(
+                    "DistributedSampler: expected num_replicas and rank; there is no process group to ask for them"
+                )
+            num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+            rank = distributed.get_rank() if rank is None else rank
         self.dataset = dataset
         self.num_replicas = num_replicas
         self.rank = rank
