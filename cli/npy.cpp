@@ -14,10 +14,11 @@ struct Name {
   DType dtype;
   const char* descr;
 };
-constexpr Name kNames[] = {{DType::float16, "<f2"},   {DType::float32, "<f4"},    {DType::float64, "<f8"},
-                           {DType::int8, "|i1"},      {DType::int16, "<i2"},      {DType::int32, "<i4"},
-                           {DType::int64, "<i8"},     {DType::uint8, "|u1"},      {DType::boolean, "|b1"},
-                           {DType::complex64, "<c8"}, {DType::complex128, "<c16"}};
+constexpr Name kNames[] = {{DType::float16, "<f2"},   {DType::float32, "<f4"},     {DType::float64, "<f8"},
+                           {DType::int8, "|i1"},      {DType::int16, "<i2"},       {DType::int32, "<i4"},
+                           {DType::int64, "<i8"},     {DType::uint8, "|u1"},       {DType::boolean, "|b1"},
+                           {DType::complex64, "<c8"}, {DType::complex128, "<c16"}, {DType::uint16, "<u2"},
+                           {DType::uint32, "<u4"},    {DType::uint64, "<u8"}};
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr std::size_t kMagicSize = 6, kAlign = 64;
 

@@ -40,7 +40,10 @@ typedef enum neura_dtype {
   NEURA_COMPLEX64,
   NEURA_COMPLEX128,
   NEURA_FLOAT8_E4M3,
-  NEURA_FLOAT8_E5M2
+  NEURA_FLOAT8_E5M2,
+  NEURA_UINT16,
+  NEURA_UINT32,
+  NEURA_UINT64
 } neura_dtype;
 
 typedef struct neura_error {

@@ -24,7 +24,8 @@ static_assert(int(DType::boolean) == NEURA_BOOL && int(DType::uint8) == NEURA_UI
               int(DType::bfloat16) == NEURA_BFLOAT16 && int(DType::float32) == NEURA_FLOAT32 &&
               int(DType::float64) == NEURA_FLOAT64 && int(DType::complex64) == NEURA_COMPLEX64 &&
               int(DType::complex128) == NEURA_COMPLEX128 && int(DType::float8_e4m3) == NEURA_FLOAT8_E4M3 &&
-              int(DType::float8_e5m2) == NEURA_FLOAT8_E5M2);
+              int(DType::float8_e5m2) == NEURA_FLOAT8_E5M2 && int(DType::uint16) == NEURA_UINT16 &&
+              int(DType::uint32) == NEURA_UINT32 && int(DType::uint64) == NEURA_UINT64);
 
 // The views of one call, with memory for their strides.
 struct Views {

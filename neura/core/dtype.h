@@ -8,7 +8,8 @@ enum class DType : unsigned char {
 #include "neura/tables/dtypes.def"
 #undef DTYPE
 };
-// In order of promotion. `storage`: the 8-bit floats, which convert but take part in no arithmetic.
+// In order of promotion. `storage`: 8-bit floats and unsigned integers of 16 bits and more, which convert and take part
+// in no arithmetic.
 enum class Category : unsigned char { boolean, integer, floating, complex, storage };
 
 #define DTYPE(id, ...) inline constexpr DType id = DType::id;
@@ -35,6 +36,13 @@ constexpr Category category(DType d) { return info(d).category; }               
 constexpr bool is_floating(DType d) { return category(d) == Category::floating; }  // not complex
 constexpr bool is_complex(DType d) { return category(d) == Category::complex; }
 constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }  // with bool, as in torch
+constexpr bool is_unsigned_storage(DType d) { return d == DType::uint16 || d == DType::uint32 || d == DType::uint64; }
+constexpr bool is_float8(DType d) { return category(d) == Category::storage && !is_unsigned_storage(d); }
+// The dtype with arithmetic that holds every number of one without; of uint64 and others the dtype itself.
+constexpr DType comparable(DType d) {
+  if (is_float8(d)) return DType::float32;
+  return d == DType::uint16 ? DType::int32 : d == DType::uint32 ? DType::int64 : d;
+}
 constexpr bool differentiable(DType d) { return is_floating(d) || is_complex(d); }
 
 using DTypeSet = unsigned;

@@ -65,7 +65,7 @@ class Printer {
       std::vector<double> real, imag;
       visit(0, 0, [&](const Scalar& v) { real.push_back(v.real()), imag.push_back(v.imag()); });
       first_.emplace(real, o), second_.emplace(imag, o);
-    } else if (is_integral(s_.dtype)) {
+    } else if (is_integral(s_.dtype) || is_unsigned_storage(s_.dtype)) {
       visit(0, 0, [&](const Scalar& v) { width_ = std::max(width_, integer(v).size()); });
     } else {
       std::vector<double> values;
@@ -113,7 +113,7 @@ class Printer {
   }
   std::string integer(const Scalar& v) const {
     if (s_.dtype == DType::boolean) return v.integer() ? "True" : "False";
-    return std::to_string(v.integer());
+    return v.str();
   }
   std::string element(std::int64_t at) const {
     const Scalar v = load(at);

@@ -68,7 +68,8 @@ template <class T> T to_integer(const Scalar& s) {
   const double x = s.real(), end = double(std::numeric_limits<T>::max() / 2 + 1) * 2;
   if (x != x) return 0;
   if (x >= end) return std::numeric_limits<T>::max();
-  return x < double(std::numeric_limits<T>::min()) ? std::numeric_limits<T>::min() : T(std::int64_t(x));
+  if (x < double(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  return x >= 0x1p63 ? T(std::uint64_t(x)) : T(std::int64_t(x));
 }
 std::atomic<DType> default_float{DType::float32};
 
@@ -124,6 +125,12 @@ void Scalar::store(DType d, void* to) const {
       return put(to, std::uint8_t(encode(float(real()), kE4M3)));
     case DType::float8_e5m2:
       return put(to, std::uint8_t(encode(float(real()), kE5M2)));
+    case DType::uint16:
+      return put(to, to_integer<std::uint16_t>(*this));
+    case DType::uint32:
+      return put(to, to_integer<std::uint32_t>(*this));
+    case DType::uint64:
+      return put(to, to_integer<std::uint64_t>(*this));
   }
 }
 
@@ -157,6 +164,12 @@ Scalar Scalar::load(DType d, const void* from) {
       return decode(get<std::uint8_t>(from), kE4M3);
     case DType::float8_e5m2:
       return decode(get<std::uint8_t>(from), kE5M2);
+    case DType::uint16:
+      return get<std::uint16_t>(from);
+    case DType::uint32:
+      return get<std::uint32_t>(from);
+    case DType::uint64:
+      return of_uint64(get<std::uint64_t>(from));
   }
   return {};
 }
@@ -167,7 +180,7 @@ std::string Scalar::str() const {
     case Category::boolean:
       return integer_ ? "true" : "false";
     case Category::integer:
-      return std::to_string(integer_);
+      return beyond_ ? std::to_string(std::uint64_t(integer_)) : std::to_string(integer_);
     case Category::complex:
       std::snprintf(text, sizeof text, "(%g%+gj)", real_, imag_);
       return text;

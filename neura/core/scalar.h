@@ -22,17 +22,27 @@ class Scalar {
   constexpr Category category() const { return category_; }
   constexpr bool is_floating() const { return category_ == Category::floating; }
   constexpr bool is_complex() const { return category_ == Category::complex; }
-  constexpr double real() const { return category_ <= Category::integer ? double(integer_) : real_; }
+  constexpr double real() const {
+    return category_ > Category::integer ? real_ : beyond_int64() ? double(std::uint64_t(integer_)) : double(integer_);
+  }
   constexpr double imag() const { return category_ == Category::complex ? imag_ : 0; }
+  // A whole number of uint64 from 2^63 on; integer() has its bits.
+  constexpr bool beyond_int64() const { return category_ == Category::integer && beyond_; }
   constexpr std::int64_t integer() const { return category_ <= Category::integer ? integer_ : std::int64_t(real_); }
   // The dtype it has where nothing else gives one: bool, int64, the default float and its complex.
   DType dtype() const;
   void store(DType, void* to) const;  // as one element of that dtype
   static Scalar load(DType, const void* from);
+  static constexpr Scalar of_uint64(std::uint64_t v) {
+    Scalar s(v);
+    s.beyond_ = s.integer_ < 0;
+    return s;
+  }
   std::string str() const;
 
  private:
   Category category_;
+  bool beyond_ = false;
   union {
     std::int64_t integer_;
     double real_;

@@ -22,6 +22,12 @@ Ends ends_of(DType d) {
       return kEnds<std::int16_t>;
     case DType::int32:
       return kEnds<std::int32_t>;
+    case DType::uint16:
+      return kEnds<std::uint16_t>;
+    case DType::uint32:
+      return kEnds<std::uint32_t>;
+    case DType::uint64:  // from 2^63 on: Scalar::beyond_int64()
+      return {0, kEnds<std::int64_t>.high};
     default:
       return kEnds<std::int64_t>;
   }
@@ -43,12 +49,14 @@ Scalar saturated(const Scalar& value, DType dtype) {
 bool storable(const Scalar& value, DType dtype) {
   if (dtype == DType::boolean || is_complex(dtype)) return true;
   if (value.imag() != 0 || value.imag() != value.imag()) return false;
-  if (category(dtype) != Category::integer) return true;
+  if (category(dtype) != Category::integer && !is_unsigned_storage(dtype)) return true;
+  if (value.beyond_int64()) return dtype == DType::uint64;
   Ends e = ends_of(dtype);
   if (e.low == 0) e.low = -e.high;
   if (value.category() <= Category::integer) return value.integer() >= e.low && value.integer() <= e.high;
   // The greatest int64 is no double: the one above it is the first that does not fit.
   const double v = value.real();
+  if (dtype == DType::uint64) return v >= double(e.low) && v < 0x1p64;
   return v >= double(e.low) && (dtype == DType::int64 ? v < double(e.high) : v <= double(e.high));
 }
 

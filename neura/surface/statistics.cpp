@@ -55,7 +55,7 @@ void add_more(const List& s) {
       both,
       R"(The exclusive or of the elements' 64 bits along dim, or of all: a fingerprint that their order does not change.
 
-Floating elements are taken as float64, whole ones as int64. The bits come as int64, where torch has uint64.
+Floating elements are taken as float64, whole ones as int64. The bits come as uint64.
 DTypeError for complex numbers.
 
 >>> neura.hash_tensor(neura.tensor([5, 6])).item()

@@ -12,18 +12,21 @@ namespace {
 
 // NumPy's int64 is a long where that has 8 bytes: arrays of any other kind are shown with their dtype.
 constexpr const char* kLong = sizeof(long) == 8 ? "l" : "q";
+constexpr const char* kUnsignedLong = sizeof(long) == 8 ? "L" : "Q";
 
 const char* format_of(DType d) {  // of the buffer protocol; null where it has none
   constexpr std::pair<DType, const char*> formats[] = {
-      {DType::boolean, "?"}, {DType::uint8, "B"},      {DType::int8, "b"},       {DType::int16, "h"},
-      {DType::int32, "i"},   {DType::int64, kLong},    {DType::float16, "e"},    {DType::float32, "f"},
-      {DType::float64, "d"}, {DType::complex64, "Zf"}, {DType::complex128, "Zd"}};
+      {DType::boolean, "?"}, {DType::uint8, "B"},           {DType::int8, "b"},        {DType::int16, "h"},
+      {DType::int32, "i"},   {DType::int64, kLong},         {DType::float16, "e"},     {DType::float32, "f"},
+      {DType::float64, "d"}, {DType::complex64, "Zf"},      {DType::complex128, "Zd"}, {DType::uint16, "H"},
+      {DType::uint32, "I"},  {DType::uint64, kUnsignedLong}};
   for (const auto& [dtype, format] : formats)
     if (dtype == d) return format;
   return nullptr;
 }
 std::optional<DType> dtype_of_format(std::string_view f, Py_ssize_t size) {
   if (f == "l" || f == "q" || f == "n") return size == 8 ? DType::int64 : DType::int32;
+  if (f == "L" || f == "Q" || f == "N") return size == 8 ? DType::uint64 : DType::uint32;
   for (int i = 0; i < kDTypes; ++i)
     if (const char* own = format_of(DType(i)); own && f == own && size == size_of(DType(i))) return DType(i);
   return {};

@@ -22,7 +22,8 @@ struct Nested {  // the numbers of nested sequences
   Category category = Category::boolean;
   std::optional<DType> natural;
   Shape shape;
-  bool empty = true, of_arrays = false;  // the sequence begins with an array: to NumPy tensors are arrays, too
+  bool empty = true, beyond = false;  // beyond: of uint64 alone
+  bool of_arrays = false;             // the sequence begins with an array: to NumPy tensors are arrays, too
 
   void add(Scalar s, DType d) {
     empty = false;
@@ -30,6 +31,7 @@ struct Nested {  // the numbers of nested sequences
     natural = natural ? promote_types(*natural, d) : d;
     wide.push_back({s.real(), s.imag()});
     integers.push_back(s.is_floating() || s.is_complex() ? 0 : s.integer());
+    beyond |= s.beyond_int64();
   }
   void read(PyObject* o, int depth, std::optional<DType> of_whole = {}) {
     const std::optional<DType> own = of_whole ? of_whole : own_dtype(o);
@@ -42,7 +44,7 @@ struct Nested {  // the numbers of nested sequences
       check_one_value("tensor", tensor_in(o));
       return add(tensor_in(o).item(), *own);
     }
-    if (PyLong_Check(o)) throw nb::value_error("tensor: expected an integer that fits into 64 bits");
+    if (PyLong_Check(o)) return add(large(o, depth), DType::int64);
     if (own && !of_whole) {
       check<ValueError>(!is_tensor(o) || of_arrays || depth < shape.size(), [&] {
         return "tensor: expected tensors of one element in a sequence, got " + tensor_in(o).spec().str() +
@@ -66,6 +68,13 @@ struct Nested {  // the numbers of nested sequences
     check<ShapeError>(depth < shape.size() && shape[depth] == n, [&] { return ragged(depth); });
     for (Py_ssize_t i = 0; i < n; ++i) read(PyTuple_GET_ITEM(items.ptr(), i), depth + 1, of_whole);
   }
+  Scalar large(PyObject* o, int depth) const {  // an integer beyond int64
+    check<ShapeError>(depth == shape.size(), [&] { return ragged(depth); });
+    const std::uint64_t value = PyLong_AsUnsignedLongLong(o);
+    if (!PyErr_Occurred()) return Scalar::of_uint64(value);
+    PyErr_Clear();
+    throw nb::value_error("tensor: expected an integer that fits into 64 bits");
+  }
   std::string ragged(int depth) const {
     return "tensor: expected sequences of one length at depth " + std::to_string(depth) + ", got different ones";
   }
@@ -73,6 +82,11 @@ struct Nested {  // the numbers of nested sequences
     const Device here;  // whatever the scope
     if (empty) return zeros(shape, {.dtype = dtype.value_or(default_dtype()), .device = here});
     const DType wanted = dtype.value_or(*natural);
+    check<ValueError>(!beyond || wanted != DType::int64, [] {
+      return std::string("tensor: expected integers that int64 holds, got one beyond; give dtype=uint64");
+    });
+    if (beyond && category == Category::integer)
+      return tensor_of(integers.data(), DType::uint64, shape, {.dtype = wanted, .device = here});
     if (category <= Category::integer)
       return tensor_of(integers.data(), DType::int64, shape, {.dtype = wanted, .device = here});
     if (category == Category::complex)

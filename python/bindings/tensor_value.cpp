@@ -29,6 +29,7 @@ int truth(PyObject* self) {
 PyObject* to_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Scalar s = only_value(self, "int");
+    if (s.beyond_int64()) return from_scalar(s);
     return s.is_floating() ? PyLong_FromDouble(s.real()) : PyLong_FromLongLong(s.integer());
   });
 }
@@ -42,10 +43,11 @@ PyObject* to_float(PyObject* self) {
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
     const Tensor& t = tensor_in(self);
-    check<DTypeError>(is_integral(t.dtype()) && t.numel() == 1, [&] {  // a TypeError, by which Python knows no index
-      return "index: expected an integer tensor of one element, got " + t.spec().str();
-    });
-    return PyLong_FromLongLong(only_value(self, "index").integer());
+    check<DTypeError>((is_integral(t.dtype()) || is_unsigned_storage(t.dtype())) && t.numel() == 1,
+                      [&] {  // a TypeError, by which Python knows no index
+                        return "index: expected an integer tensor of one element, got " + t.spec().str();
+                      });
+    return from_scalar(only_value(self, "index"));
   });
 }
 

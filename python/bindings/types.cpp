@@ -101,10 +101,15 @@ template <class T> void dealloc(PyObject* o) {
 }
 
 PyGetSetDef dtype_properties[] = {
-    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
+    {"is_floating_point",
+     [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o)) || is_float8(dtype_in(o))); }, nullptr,
      "float16, bfloat16, float32, float64", nullptr},
     {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr, "", nullptr},
-    {"is_signed", [](PyObject* o, void*) { return PyBool_FromLong(dtype_in(o) > DType::uint8); }, nullptr, "", nullptr},
+    {"is_signed",
+     [](PyObject* o, void*) {
+       return PyBool_FromLong(dtype_in(o) > DType::uint8 && !is_unsigned_storage(dtype_in(o)));
+     },
+     nullptr, "", nullptr},
     {"itemsize", [](PyObject* o, void*) { return PyLong_FromLong(size_of(dtype_in(o))); }, nullptr, "bytes", nullptr},
     {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, ""}, {}};
@@ -247,7 +252,8 @@ PyObject* from_scalar(Scalar s) {
     case Category::boolean:
       return PyBool_FromLong(s.integer() != 0);
     case Category::integer:
-      return PyLong_FromLongLong(s.integer());
+      return s.beyond_int64() ? PyLong_FromUnsignedLongLong(std::uint64_t(s.integer()))
+                              : PyLong_FromLongLong(s.integer());
     case Category::complex:
       return PyComplex_FromDoubles(s.real(), s.imag());
     default:

@@ -35,7 +35,10 @@ TEST(DTypes, TableOfSizesNamesAndCategories) {
                       {complex64, "complex64", 8, Category::complex},
                       {complex128, "complex128", 16, Category::complex},
                       {float8_e4m3, "float8_e4m3fn", 1, Category::storage},
-                      {float8_e5m2, "float8_e5m2", 1, Category::storage}};
+                      {float8_e5m2, "float8_e5m2", 1, Category::storage},
+                      {uint16, "uint16", 2, Category::storage},
+                      {uint32, "uint32", 4, Category::storage},
+                      {uint64, "uint64", 8, Category::storage}};
   EXPECT_EQ(int(std::size(all)), kDTypes);
   for (const Want& w : all) {
     EXPECT_STREQ(name(w.dtype), w.name);

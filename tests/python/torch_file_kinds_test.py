@@ -118,7 +118,7 @@ def test_damaged_sparse_tensors_are_refused():
 
 def test_dtypes_and_tensors_that_are_not_there_are_named():
     storage = Storage("torch.storage.UntypedStorage", "0", 4)
-    for kind in ("uint16", "uint32", "uint64", "quint8", "complex32", "float8_e8m0fnu", "bits8"):
+    for kind in ("quint8", "complex32", "float8_e8m0fnu", "bits8"):
         v3 = "torch._utils._rebuild_tensor_v3"
         t = Call(v3, storage, 0, (2,), (1,), False, collections.OrderedDict(), Name(f"torch.{kind}"))
         with pytest.raises(FormatError, match=f"expected a dtype of Neura, got 'torch.{kind}'; convert the tensor"):

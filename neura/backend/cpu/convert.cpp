@@ -1,5 +1,5 @@
 // Every dtype from any stride into every other: how strided, broadcast, half and mixed operands become the contiguous
-// lines that kernels take. 196 pairs once per instruction set, instead of a factor in every kernel.
+// lines that kernels take. 289 pairs once per instruction set, instead of a factor in every kernel.
 #include <type_traits>
 
 #include "neura/backend/number/prelude.h"

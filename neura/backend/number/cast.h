@@ -20,6 +20,7 @@ template <DType> struct Element;  // the type a dtype is stored as
 ELEMENT(boolean, Bool) ELEMENT(uint8, uint8_t) ELEMENT(int8, int8_t) ELEMENT(int16, int16_t) ELEMENT(int32, int32_t)
 ELEMENT(int64, int64_t) ELEMENT(float16, Half) ELEMENT(bfloat16, BFloat16) ELEMENT(float32, float)
 ELEMENT(float64, double) ELEMENT(complex64, complex<float>) ELEMENT(complex128, complex<double>)
-ELEMENT(float8_e4m3, Float8E4M3) ELEMENT(float8_e5m2, Float8E5M2)
+ELEMENT(float8_e4m3, Float8E4M3) ELEMENT(float8_e5m2, Float8E5M2) ELEMENT(uint16, uint16_t) ELEMENT(uint32, uint32_t)
+ELEMENT(uint64, uint64_t)
 // clang-format on
 #undef ELEMENT

@@ -9,7 +9,10 @@ template <class To, class From> NEURA_HD To converted(From x) {
   } else if constexpr (is_complex<V> && !is_complex<To>) {
     return converted<To>(wide(x).re);
   } else if constexpr (BuiltIn<V> && !BuiltIn<decltype(wide(To()))> && !is_complex<To> && !is_same<To, Bool>) {
-    using Wide = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
+    constexpr bool is_signed = To(-1) < To(0);
+    using Wide8 = std::conditional_t<is_signed, std::int64_t, std::uint64_t>;
+    using Wide = std::conditional_t<sizeof(To) == 8, Wide8,
+                                    std::conditional_t<sizeof(To) == 4 && !is_signed, std::int64_t, std::int32_t>>;
     constexpr To least = Int<To>::lowest(), most = To(~least);
     constexpr V low = V(least), end = V(most / 2 + 1) * 2;  // the first above; exact in float
     const V v = wide(x);

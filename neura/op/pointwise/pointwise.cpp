@@ -81,7 +81,8 @@ DType promoted(const Call& call) {
   for (int i = first_operand(*call.row); i < call.inputs; ++i) {
     const Operand& o = call.in[i];
     if (o.kind == Operand::absent) continue;
-    const DType d = o.is_tensor() ? o.tensor->spec.dtype : o.scalar.dtype();
+    DType d = o.is_tensor() ? o.tensor->spec.dtype : o.scalar.dtype();
+    if (call.row->types.result_type == ResultType::as_bool) d = comparable(d);
     DType& b = best[o.is_scalar() ? 2 : o.tensor->spec.rank == 0 ? 1 : 0];
     if (category(d) == Category::storage)
       refuse<UnsupportedDTypeError>(

@@ -30,7 +30,10 @@ DType result_type(const Operand& a, const Operand& b) {
 }
 
 bool can_cast(DType from, DType to) {
-  const auto rank = [](DType d) { return category(d) == Category::storage ? Category::floating : category(d); };
+  const auto rank = [](DType d) {
+    if (is_unsigned_storage(d)) return Category::integer;
+    return category(d) == Category::storage ? Category::floating : category(d);
+  };
   return rank(from) <= rank(to);
 }
 

@@ -36,7 +36,7 @@ Tensor hash_tensor(const Tensor& input, const Dims& dim, const HashTensorOptions
   rows.push_back(reduced_count(sizes, dims));
   const Tensor bits = is_floating(input.dtype()) ? bits_of(input) : to(input.detach(), DType::int64);
   Tensor x = reshape(permute(bits, order), rows), odd;
-  if (!rows.back()) return zeros(reduced_sizes(sizes, dims, o.keepdim), {.dtype = DType::int64, .device = x.device()});
+  if (!rows.back()) return zeros(reduced_sizes(sizes, dims, o.keepdim), {.dtype = DType::uint64, .device = x.device()});
   while (x.size(-1) > 1) {  // halves against each other; what is left over waits
     const std::int64_t n = x.size(-1), half = n / 2;
     if (n % 2) {
@@ -45,8 +45,8 @@ Tensor hash_tensor(const Tensor& input, const Dims& dim, const HashTensorOptions
     }
     x = bitwise_xor(narrow(x, -1, 0, half), narrow(x, -1, half, half));
   }
-  x = odd ? bitwise_xor(x, odd) : rows.back() == 1 ? x.clone() : x;  // never the input's memory
-  return reshape(x, reduced_sizes(sizes, dims, o.keepdim));
+  if (odd) x = bitwise_xor(x, odd);
+  return reshape(x.to(DType::uint64), reduced_sizes(sizes, dims, o.keepdim));
 }
 
 }  // namespace neura

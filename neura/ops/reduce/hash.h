@@ -5,7 +5,7 @@
 namespace neura {
 
 // The exclusive or of the elements' 64 bits along `dim` (all if empty): floating ones as float64, whole ones as int64,
-// as torch does it. The bits come as int64, where torch has uint64. 0 of nothing; the order of elements plays no part.
+// as torch does it. The bits come as uint64. 0 of nothing; the order of elements plays no part.
 // DTypeError for complex numbers.
 struct HashTensorOptions {
   bool keepdim = false;
