@@ -1,11 +1,11 @@
 // The rule of each row under vmap. A table of its own: operations know no transforms.
-#include "neura/autograd/batch_rules.h"
+#include "neura/autograd/vmap_rules.h"
 
 #include <string>
 #include <unordered_map>
 
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/pointwise.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/shape/view.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "neura/graph/passes.h"
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/nn/norm_common.h"
 #include "neura/ops/shape/strided.h"
@@ -15,7 +15,7 @@ namespace {
 using Norm = BatchNormOperands::In;
 using Convolution = ConvolutionOp::In;
 
-// Writes a program anew, with calls between those it copies.
+// Writes a program again, with calls between those it copies.
 class Writer {
  public:
   explicit Writer(const Program& p) : to(p), from_(p), id_(p.values.size(), kNoValue) {

@@ -7,9 +7,9 @@ namespace neura::graph {
 namespace {
 
 // A call whose operands have specs and no memory.
-class Abstract {
+class SpecCall {
  public:
-  Abstract(const Program& p, const Node& n) : operands_(n.in.size()) {
+  SpecCall(const Program& p, const Node& n) : operands_(n.in.size()) {
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
       if (a.kind == Arg::number) operands_[i] = Operand(a.scalar);
@@ -53,7 +53,7 @@ std::vector<const Spec*> operand_specs(const Program& p, const Node& n) {
 }
 
 Dtypes dtypes_of(const Program& p, const Node& n) {
-  Abstract abstract(p, n);
+  SpecCall abstract(p, n);
   return neura::dtypes_of(abstract.call(n));
 }
 
@@ -61,9 +61,9 @@ std::vector<Spec> infer(const Program& p, const Node& n) {
   const Row& row = *n.row;
   Spec spec[kMaxOutputs];
   if (row.kind == Row::pointwise) {
-    infer_pointwise(Abstract(p, n).call(n), spec[0]);
+    infer_pointwise(SpecCall(p, n).call(n), spec[0]);
   } else if (row.kind == Row::slope) {
-    spec[0] = infer_slope(Abstract(p, n).call(n));
+    spec[0] = infer_slope(SpecCall(p, n).call(n));
   } else {
     row.infer(n.op->get(), operand_specs(p, n).data(), int(n.in.size()), spec);
     if (row.kind == Row::view) spec[0].finish();

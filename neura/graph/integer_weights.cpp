@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "neura/graph/names.h"
+#include "neura/graph/program_internal.h"
 #include "neura/graph/trace.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "neura/graph/program_internal.h"
-#include "neura/op/operations.h"
+#include "neura/op/struct_operations.h"
 
 namespace neura::graph {
 namespace {

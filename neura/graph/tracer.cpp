@@ -2,7 +2,7 @@
 
 #include "neura/backend/transfer.h"
 #include "neura/core/extension.h"
-#include "neura/op/operations.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/shape/strided.h"
 

@@ -2,7 +2,7 @@
 #include <unordered_set>
 
 #include "neura/graph/program.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/ops/shape/strided.h"
 
 namespace neura::graph {

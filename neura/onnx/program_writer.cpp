@@ -7,7 +7,7 @@
 #include "neura/graph/program_internal.h"
 #include "neura/graph/trace.h"
 #include "neura/onnx/program_state.h"
-#include "neura/op/operations.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "neura/onnx/row_call.h"
-#include "neura/op/operations.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::onnx {

@@ -3,7 +3,7 @@
 
 #include "layers.h"
 
-#include "packed.h"
+#include "packed_sequence.h"
 
 namespace neura::python {
 namespace {

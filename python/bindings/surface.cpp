@@ -50,7 +50,7 @@ class Calling : CallArguments {
   }
 
  private:
-  // An operand on another device: an error may then be that of a call before, which nobody waited for.
+  // An operand on another device: an error may then be that of an earlier call, which was not waited for.
   bool away(const Function& function) const {
     const auto elsewhere = [](PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); };
     for (std::size_t at = 0; at < function.parameters.size(); ++at) {
@@ -62,8 +62,8 @@ class Calling : CallArguments {
     }
     return elsewhere(out);
   }
-  // The result; nothing where an argument does not fit. An error bears the name of what was called, but for the parts
-  // of which Python makes sparse tensors.
+  // The result; nothing where an argument does not fit. An error bears the name of what was called, except for the
+  // parts of which Python makes sparse tensors.
   nb::object attempt(const Function& function) {
     try {
       return carry_out(function);

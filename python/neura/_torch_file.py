@@ -80,7 +80,7 @@ class _Archive(Source):
         self.prefix = pickles[0][: -len("data.pkl")]
 
     def place(self, record):
-        """Where the bytes of a record lie: (offset, size)."""
+        """The bytes of a record: (offset, size)."""
         entry = self.entries.get(self.prefix + record)
         if entry is None:
             self.fail(f"expected a record {record[:80]!r}, got none")

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "neura/core/print.h"
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/product/matmul_ops.h"

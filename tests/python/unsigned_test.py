@@ -19,7 +19,9 @@ def test_values_in_and_out(dtype):
     assert most == 2 ** (8 * dtype.itemsize) - 1 and neura.iinfo(dtype).min == 0 and not dtype.is_signed
     x = neura.tensor([0, 1, most], dtype=dtype)
     assert x.dtype is dtype and x.tolist() == [0, 1, most] and x[2].item() == most and int(x[2]) == most
-    assert repr(x) == f"tensor([{0:>{len(str(most))}}, {1:>{len(str(most))}}, {most}], dtype=torch.{name(dtype)})".replace(
+    assert repr(
+        x
+    ) == f"tensor([{0:>{len(str(most))}}, {1:>{len(str(most))}}, {most}], dtype=torch.{name(dtype)})".replace(
         "torch.", repr(neura.float32).split(".")[0] + "."
     )
     assert neura.tensor(most, dtype=dtype).item() == most and float(x[1]) == 1.0 and bool(x[1])
@@ -41,7 +43,19 @@ def test_numbers_beyond_int64_say_what_to_do():
 @pytest.mark.parametrize("dtype", KINDS, ids=name)
 def test_conversions_are_those_of_numpy(dtype):
     held = numpy.dtype(name(dtype))
-    for other in ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float32", "float64"):
+    for other in (
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+    ):
         values = numpy.array([0, 1, 2, 100, 127], other)
         there = neura.tensor(values).to(dtype)
         assert there.dtype is dtype and there.tolist() == values.astype(held).tolist(), other
@@ -89,7 +103,9 @@ def test_what_moves_elements(dtype):
 
 def test_comparisons_and_refusals():
     a, b = neura.tensor([1, 60000], dtype=neura.uint16), neura.tensor([1, 2], dtype=neura.uint16)
-    assert (a == b).tolist() == [True, False] and (a > b).tolist() == [False, True] and (a != 1).tolist() == [False, True]
+    assert (
+        (a == b).tolist() == [True, False] and (a > b).tolist() == [False, True] and (a != 1).tolist() == [False, True]
+    )
     assert neura.equal(a, a.clone()) and not neura.equal(a, b)
     c = neura.tensor([2**32 - 1], dtype=neura.uint32)
     assert (c > 0).item() and (c == 2**32 - 1).item()

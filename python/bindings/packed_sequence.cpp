@@ -1,5 +1,5 @@
 // neura.nn.utils.rnn: what its Python functions call. A packed sequence crosses as its four tensors.
-#include "packed.h"
+#include "packed_sequence.h"
 
 namespace neura::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "neura/op/message.h"
+#include "neura/op/call_error.h"
 
 namespace neura {
 namespace {
