@@ -30,7 +30,7 @@ const std::string& nonlinearity_of(const char* layer, const std::string& name) {
   return name;
 }
 void check_options(const std::string& layer, std::int64_t input_size, std::int64_t hidden_size, const RNNOptions& o) {
-  check<ValueError>(input_size > 0 && hidden_size > 0 && o.num_layers > 0, [&] {
+  check<ValueError>(input_size >= 0 && hidden_size > 0 && o.num_layers > 0, [&] {
     return layer + ": expected sizes and a number of layers above 0, got input_size " + number(input_size) +
            ", hidden_size " + number(hidden_size) + ", num_layers " + number(o.num_layers);
   });

@@ -45,8 +45,7 @@ BoundNode batch(const Node& n) {
     if (asked) return normalise_batch(x, eps, momentum);
     BatchNormOptions o;
     o.eps = eps, o.training = x.training(), o.momentum = 1 - momentum;  // training: the statistics are moved in place
-    // An epsilon of 0, which ONNX allows and batch_norm does not, takes the formula, too.
-    if (!(eps > 0) || x[0].dim() < 2 || x[0].dtype() != x[1].dtype() || x[1].dtype() != x[3].dtype()) {
+    if (x[0].dim() < 2 || x[0].dtype() != x[1].dtype() || x[1].dtype() != x[3].dtype()) {
       const Tensor t = x[0].to(accumulation(x[0].dtype())), scale = over_channels(x[1], t.dim());
       const Tensor y = mul(sub(t, over_channels(x[3], t.dim())), rsqrt(add(over_channels(x[4], t.dim()), eps)));
       return add(mul(y, scale), over_channels(x[2], t.dim())).to(x[0].dtype());

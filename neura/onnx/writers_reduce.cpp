@@ -40,11 +40,12 @@ void write_all(RowCall& c) { truth(c, "ReduceMin"); }
 void write_logsumexp(RowCall& c) { c.result(folded(c, "ReduceLogSumExp", c.out().dtype)); }
 void write_norm(RowCall& c) {
   const double ord = c.real("ord");
-  const Term x = call("Abs", c.in(0, c.out().dtype));
+  const Term given = c.in(0, c.out().dtype);
   const std::vector<std::int64_t> axes = c.bits("dims");
   const bool keep = c.integer("keepdim") != 0;
-  if (ord == 2) return c.result(reduced(c, "ReduceL2", x, axes, keep));
-  if (ord == 1) return c.result(reduced(c, "ReduceL1", x, axes, keep));
+  if (ord == 2) return c.result(reduced(c, "ReduceL2", given, axes, keep));
+  if (ord == 1) return c.result(reduced(c, "ReduceL1", given, axes, keep));
+  const Term x = call("Abs", given);
   if (ord == HUGE_VAL) return c.result(reduced(c, "ReduceMax", x, axes, keep));
   if (ord == -HUGE_VAL) return c.result(reduced(c, "ReduceMin", x, axes, keep));
   if (ord == 0) {

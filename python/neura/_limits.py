@@ -57,7 +57,7 @@ class iinfo(_Limits):
     _shown = ("min", "max", "dtype")
 
     def __init__(self, dtype):
-        if not isinstance(dtype, _neura.dtype) or dtype.is_floating_point or dtype.is_complex or dtype is _neura.bool:
+        if not isinstance(dtype, _neura.dtype) or dtype.is_complex or dtype is _neura.bool or _name(dtype) in _FLOATS:
             raise TypeError(f"iinfo: expected an integer dtype, got {dtype}; use finfo for floating numbers")
         self.bits, self.dtype = 8 * dtype.itemsize, _name(dtype)
         self.max = 2 ** (self.bits - dtype.is_signed) - 1

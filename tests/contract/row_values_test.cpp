@@ -74,6 +74,13 @@ TEST_P(RowContract, OtherDTypesAreTypedErrors) {
   for (int i = 0; i < kDTypes; ++i) {
     const DType d = DType(i);
     if (row.types.accepts(d)) continue;
+    if (row.types.result_type == ResultType::as_bool && comparable(d) != d) {  // computed in a dtype that holds it
+      std::vector<Tensor> in, held;
+      for (int k = 0; k < row.inputs; ++k)
+        in.push_back(sample({3}, float64, {.low = 0, .high = 4}).to(d)), held.push_back(in[k].to(comparable(d)));
+      expect_same(call(c, in), call(c, held));
+      continue;
+    }
     const std::string said = error_of<DTypeError>([&] {
       std::vector<Tensor> in;
       for (int k = 0; k < row.inputs; ++k) in.push_back(sample({3}, row.types.mask_first && k == 0 ? boolean : d));

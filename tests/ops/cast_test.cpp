@@ -21,7 +21,8 @@ namespace {
 Scalar converted_by_rule(Scalar v, DType to) {
   if (to == boolean) return v.real() != 0 || v.imag() != 0;
   if (is_complex(to)) return std::complex<double>(v.real(), v.imag());
-  if (category(to) == Category::integer) return v.category() <= Category::integer ? v : Scalar(std::trunc(v.real()));
+  if (category(to) == Category::integer || is_unsigned_storage(to))
+    return v.category() <= Category::integer ? v : Scalar(std::trunc(v.real()));
   return v.real();
 }
 
@@ -30,7 +31,8 @@ TEST(Cast, EveryPairOfDtypesInEveryLayout) {
     for (int j = 0; j < kDTypes; ++j) {
       const DType from = DType(i), to = DType(j);
       SCOPED_TRACE(std::string(name(from)) + " to " + name(to));
-      const bool has_sign = from != uint8 && from != boolean && to != uint8;
+      const auto is_unsigned = [](DType d) { return d == uint8 || is_unsigned_storage(d); };
+      const bool has_sign = !is_unsigned(from) && from != boolean && !is_unsigned(to);
       const Tensor x = sample({3, 37}, from, {.low = has_sign ? -100. : 0, .high = 100});
       const Tensor want =
           from_loop(x.shape(), to, [&](const Shape& at) { return converted_by_rule(scalar_at(x, at), to); });

@@ -133,7 +133,7 @@ def hostile(r):
 
 
 DTYPES = [neura.float32, neura.float64, neura.int64, neura.bool, neura.complex64, neura.bfloat16, neura.uint8]
-DTYPES += [neura.float16, neura.complex128, neura.int8, neura.int32, neura.float8_e5m2]
+DTYPES += [neura.float16, neura.complex128, neura.int8, neura.int32, neura.float8_e5m2, neura.uint16, neura.uint64]
 
 
 def tensor(r):
@@ -145,7 +145,7 @@ def tensor(r):
     kind = r.randrange(8)
     if kind == 0 and t.dim() > 1:
         return t.transpose(0, 1)
-    if kind in (1, 5, 6) and t.dtype.is_floating_point and t.dtype is not neura.float8_e5m2:
+    if kind in (1, 5, 6, 7) and t.dtype.is_floating_point:
         return t.requires_grad_() * (1 if r.random() < 0.5 else 2)
     if kind == 2:
         return t.unsqueeze(0).expand(3, *t.shape)

@@ -71,7 +71,7 @@ def test_antialias_averages_over_what_shrinks():
 
 def test_fingerprints():
     x = np.random.default_rng(1).standard_normal((4, 5))
-    bits = np.bitwise_xor.reduce(x.view(np.int64), axis=1)
+    bits = np.bitwise_xor.reduce(x.view(np.uint64), axis=1)
     assert neura.hash_tensor(neura.from_numpy(x), 1).tolist() == bits.tolist()
     assert neura.from_numpy(x).hash_tensor().item() == np.bitwise_xor.reduce(bits)
     assert neura.hash_tensor(neura.from_numpy(x), dim=(0, -1), keepdim=True).shape == (1, 1)

@@ -105,6 +105,8 @@ def test_comparisons_and_refusals():
     assert neura.equal(a, a.clone()) and not neura.equal(a, b)
     c = neura.tensor([2**32 - 1], dtype=neura.uint32)
     assert (c > 0).item() and (c == 2**32 - 1).item()
+    d = neura.tensor([2**64 - 1], dtype=neura.uint64)
+    assert neura.equal(d, d.clone()) and not neura.equal(d, neura.zeros(1, dtype=neura.uint64))
     for wrong in (lambda: a + b, lambda: a.sum(), lambda: a @ b):
         with pytest.raises(neura.errors.DTypeError, match=r"uint16"):
             wrong()

@@ -276,7 +276,6 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
   if (input.dim() == 1 && !input.numel()) return clone(input);  // (torch) no sample, no channel
   if (o.training && input.dim() >= 2 && input.shape()[1])
     check_enough("batch_norm", input, input.numel() / input.shape()[1]);
-  check<ValueError>(!(o.eps <= 0), [&] { return "batch_norm: expected eps > 0, got " + Scalar(o.eps).str(); });
   return std::move(batch_norm_of(input, running_mean, running_var, weight, bias, o)[0]);
 }
 std::array<Tensor, 3> native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,

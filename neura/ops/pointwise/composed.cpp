@@ -283,7 +283,12 @@ Tensor isclose(const Tensor& a, const Tensor& b, isclose_options o) {
 }
 
 bool allclose(const Tensor& a, const Tensor& b, isclose_options o) { return all(isclose(a, b, o)).item<bool>(); }
-bool equal(const Tensor& a, const Tensor& b) { return a.spec().same_shape(b.spec()) && all(eq(a, b)).item<bool>(); }
+bool equal(const Tensor& a, const Tensor& b) {
+  if (!a.spec().same_shape(b.spec())) return false;
+  if (a.dtype() == DType::uint64 && b.dtype() == DType::uint64)  // which eq does not take: their bits
+    return all(eq(a.to(DType::int64), b.to(DType::int64))).item<bool>();
+  return all(eq(a, b)).item<bool>();
+}
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
   check<DTypeError>(mask.dtype() == DType::boolean, [&] {
