@@ -1,6 +1,7 @@
 // Histograms with their edges, in any number of dimensions.
 #include <cmath>
 
+#include "neura/core/checked_int.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -34,6 +35,7 @@ std::vector<Tensor> equal_parts(const char* op, const Tensor& x, const std::vect
   for (std::size_t d = 0; d < dimensions; ++d) {
     check<ValueError>(bins[d] > 0,
                       [&] { return std::string(op) + ": expected bins above 0, got " + std::to_string(bins[d]); });
+    check_room(op, bins[d], size_of(x.dtype()));
     const Tensor column = select(x, 1, std::int64_t(d));
     double low = 0, high = 1;
     if (!range.empty()) low = range[2 * d], high = range[2 * d + 1];
