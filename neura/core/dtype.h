@@ -36,7 +36,9 @@ constexpr Category category(DType d) { return info(d).category; }               
 constexpr bool is_floating(DType d) { return category(d) == Category::floating; }  // not complex
 constexpr bool is_complex(DType d) { return category(d) == Category::complex; }
 constexpr bool is_integral(DType d) { return category(d) <= Category::integer; }  // with bool, as in torch
+// uint16, uint32, uint64, which hold numbers and convert.
 constexpr bool is_unsigned_storage(DType d) { return d == DType::uint16 || d == DType::uint32 || d == DType::uint64; }
+// float8_e4m3fn, float8_e5m2.
 constexpr bool is_float8(DType d) { return category(d) == Category::storage && !is_unsigned_storage(d); }
 // The dtype with arithmetic that holds every number of one without; of uint64 and others the dtype itself.
 constexpr DType comparable(DType d) {

@@ -120,7 +120,7 @@ BoundNode local_response(const Node& n) {
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     std::vector<std::int64_t> pads(std::size_t(2 * t.dim()), 0);
-    const auto at = std::size_t(2 * (t.dim() - 2));
+    const auto at = 2 * std::size_t(t.dim() - 2);
     pads[at] = (size - 1) / 2, pads[at + 1] = size - 1 - pads[at];
     const Tensor squares = sum(neura::unfold(constant_pad_nd(mul(t, t), pads), 1, size, 1), t.dim());
     return neura::div(t, pow(add(mul(squares, alpha / double(size)), bias), beta));

@@ -17,7 +17,7 @@ Term reduced(RowCall& c, const char* op, const Term& x, const std::vector<std::i
   return {&c.to, c.to.add(op, {x.name, c.to.integers(axes)}, a), x.dtype};
 }
 Term folded(RowCall& c, const char* op, DType d) {
-  const Term x = c.in(0, d);
+  Term x = c.in(0, d);
   const std::vector<std::int64_t> axes = c.bits("dims");
   if (axes.empty() && c.spec(0).rank) return x;  // of nothing
   return reduced(c, op, x, axes, c.integer("keepdim") != 0);
@@ -64,7 +64,7 @@ Term variance(RowCall& c, Term& mean) {
   const bool keep = c.integer("keepdim") != 0;
   const Term middle = reduced(c, "ReduceMean", x, axes, true), away = x - middle;
   mean = reduced(c, "ReduceMean", x, axes, keep);
-  const Term spread = reduced(c, "ReduceMean", away * away, axes, keep);
+  Term spread = reduced(c, "ReduceMean", away * away, axes, keep);
   const double correction = c.real("correction");
   if (correction == 0) return spread;
   std::int64_t n = 1;
@@ -91,7 +91,7 @@ Term index_of_extreme(RowCall& c, const Term& x, bool largest) {
   return {&c.to, c.to.add(largest ? "ArgMax" : "ArgMin", {x.name}, a), DType::int64};
 }
 Term with_dimension(RowCall& c) {  // a number is a vector of one
-  const Term x = c.in(0, through(c.spec(0).dtype));
+  Term x = c.in(0, through(c.spec(0).dtype));
   if (c.spec(0).rank) return x;
   return {&c.to, c.to.add("Reshape", {x.name, c.to.integers({1})}), x.dtype};
 }

@@ -89,7 +89,7 @@ PyObject* device_call(PyObject* o, PyObject* args, PyObject* keywords) {
           "device: expected one function to decorate; a device by its index is neura.device(\"cuda\", 1)");
     const nb::object device = nb::borrow(o), function = nb::borrow(PyTuple_GET_ITEM(args, 0));
     return nb::module_::import_("neura.autograd.grad_mode")
-        .attr("_decorated")(function, nb::cpp_function([device] { return device; }))
+        .attr("_decorated")(function, nb::cpp_function([kept = nb::object(device)] { return kept; }))
         .release()
         .ptr();
   });
@@ -101,8 +101,7 @@ template <class T> void dealloc(PyObject* o) {
 }
 
 PyGetSetDef dtype_properties[] = {
-    {"is_floating_point",
-     [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
+    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
      "float16, bfloat16, float32, float64", nullptr},
     {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr, "", nullptr},
     {"is_signed",

@@ -75,12 +75,13 @@ TEST(Cast, WhatIsNotFiniteIsNoCrashAndKeepsItsKindAmongFloats) {
 
 template <class T> void expect_nearest(const Tensor& x, const std::vector<double>& v) {
   using Limits = std::numeric_limits<T>;
+  constexpr T half = Limits::max() / 2 + 1;
   std::vector<T> want;
   for (const double e : v)
-    want.push_back(e != e                                   ? T(0)
-                   : e >= double(Limits::max() / 2 + 1) * 2 ? Limits::max()
-                   : e < double(Limits::min())              ? Limits::min()
-                                                            : T(e));
+    want.push_back(e != e                      ? T(0)
+                   : e >= double(half) * 2     ? Limits::max()
+                   : e < double(Limits::min()) ? Limits::min()
+                                               : T(e));
   for (const Tensor& laid : layouts(x)) EXPECT_EQ(laid.to(dtype_of<T>).template to_vector<T>(), want) << x.spec().str();
 }
 // On every processor and device the same; PyTorch's answer is what the processor does.

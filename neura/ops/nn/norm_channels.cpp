@@ -290,7 +290,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   if (!o.use_input_stats) return batch_norm(input, running_mean, running_var, weight, bias, {.eps = o.eps});
   check_channels("instance_norm", input, {{"running_mean", &running_mean}, {"running_var", &running_var}});
   const Shape sizes = input.shape();
-  const double n = sizes[0] && sizes[1] ? double(input.numel() / (sizes[0] * sizes[1])) : 0;
+  const std::int64_t spatial = sizes[0] && sizes[1] ? input.numel() / (sizes[0] * sizes[1]) : 0;
+  const double n = double(spatial);
   check<ValueError>(n != 1, [&] {
     return "instance_norm: expected more than 1 spatial element when training, got input size " + sizes.str();
   });

@@ -45,7 +45,8 @@ void check_bounds(const clamp_options& o) {
 }
 bool by_tanh(const char* approximate) {
   if (std::strcmp(approximate, "tanh") == 0) return true;
-  if (std::strcmp(approximate, "none")) wrong_word("gelu: expected approximate to be 'none' or 'tanh'", approximate);
+  if (std::strcmp(approximate, "none") != 0)
+    wrong_word("gelu: expected approximate to be 'none' or 'tanh'", approximate);
   return false;
 }
 const Row& division(const char* mode) {
