@@ -8,7 +8,7 @@
 namespace neura {
 namespace {
 
-constexpr Setting kSwitch = Setting::cudnn_benchmark;  // which no test of this program asks for otherwise
+constexpr Setting kSwitch = Setting::offline;  // which no test of this program asks for otherwise
 
 struct Variable {
   explicit Variable(const char* value) { setenv(variable_of(kSwitch), value, 1); }
@@ -17,7 +17,9 @@ struct Variable {
 
 TEST(Settings, NoVariableIsListedTwice) {
   std::set<std::string> seen;
-#define SETTING(name, ...) EXPECT_TRUE(seen.insert(variable_of(Setting::name)).second) << variable_of(Setting::name);
+#define SETTING(name, ...)                                                                    \
+  EXPECT_TRUE(!*variable_of(Setting::name) || seen.insert(variable_of(Setting::name)).second) \
+      << variable_of(Setting::name);  // those of CUDA have no name in a library for browsers
 #include "neura/tables/settings.def"
 #undef SETTING
   EXPECT_STREQ(variable_of(Setting::num_threads), "NEURA_NUM_THREADS");
