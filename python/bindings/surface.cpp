@@ -30,6 +30,17 @@ struct PyFunction {
 };
 PyTypeObject* function_type;
 
+// On another device: an error may then be that of an earlier call, which was not waited for.
+bool is_away(PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); }
+
+// Throws the error that is being handled again. It bears the name of what was called, except for the parts of which
+// Python makes sparse tensors, and where an operand is away.
+[[noreturn]] void rethrow_named(const std::string& called, const Function& function, bool away) {
+  const bool part = called.front() == '_' && function.space == "sparse";
+  if (part || away) throw;
+  rethrow_of(called.substr(called.find_first_not_of('_')), function.own_name);
+}
+
 class Calling : CallArguments {
  public:
   Calling(const PyFunction& f, PyObject* const* args, std::size_t n, PyObject* keywords)
@@ -50,28 +61,22 @@ class Calling : CallArguments {
   }
 
  private:
-  // An operand on another device: an error may then be that of an earlier call, which was not waited for.
   bool away(const Function& function) const {
-    const auto elsewhere = [](PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); };
     for (std::size_t at = 0; at < function.parameters.size(); ++at) {
       PyObject* o = reader.given_to[at];
-      if (elsewhere(o)) return true;
+      if (is_away(o)) return true;
       if (!o || !(PyList_Check(o) || PyTuple_Check(o))) continue;
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-        if (elsewhere(PySequence_Fast_GET_ITEM(o, i))) return true;
+        if (is_away(PySequence_Fast_GET_ITEM(o, i))) return true;
     }
-    return elsewhere(out);
+    return is_away(out);
   }
-  // The result; nothing where an argument does not fit. An error bears the name of what was called, except for the
-  // parts of which Python makes sparse tensors.
+  // The result; nothing where an argument does not fit.
   nb::object attempt(const Function& function) {
     try {
       return carry_out(function);
     } catch (const Error&) {
-      const std::string called = name();
-      const bool part = called.front() == '_' && function.space == "sparse";
-      if (part || away(function)) throw;
-      rethrow_of(called.substr(called.find_first_not_of('_')), function.own_name);
+      rethrow_named(name(), function, away(function));
     }
   }
   nb::object carry_out(const Function& function) {
@@ -104,8 +109,9 @@ class Calling : CallArguments {
   }
 };
 
-// A tensor alone, the shortest of calls; null where it must go the long way, which also says what is wrong.
-PyObject* call_with_one(const Overload& overload, PyObject* tensor) {
+// A tensor alone, the shortest of calls; null where it does not fit, of which the long way says why.
+PyObject* call_with_one(const PyFunction& f, PyObject* tensor) {
+  const Overload& overload = f.overloads->front();
   PyReader reader;
   std::fill_n(reader.given_to.begin(), overload.names.size(), nullptr);
   reader.given_to[0] = tensor;
@@ -113,7 +119,7 @@ PyObject* call_with_one(const Overload& overload, PyObject* tensor) {
   try {
     if (!overload.function->call(*overload.function, reader, value)) return nullptr;
   } catch (const Error&) {
-    return nullptr;
+    rethrow_named(PyUnicode_AsUTF8(f.name), *overload.function, is_away(tensor));
   }
   if (const auto* t = std::get_if<Tensor>(&value)) return wrap(*t);
   if (const auto* n = std::get_if<std::int64_t>(&value)) return PyLong_FromLongLong(*n);
@@ -128,7 +134,7 @@ PyObject* call_function(PyObject* self, PyObject* const* args, std::size_t flagg
   return guarded([&] {
     const auto& f = *reinterpret_cast<PyFunction*>(self);
     if (f.takes_one && PyVectorcall_NARGS(flagged) == 1 && !keywords && is_tensor(args[0]))
-      if (PyObject* made = call_with_one(f.overloads->front(), args[0])) return made;
+      if (PyObject* made = call_with_one(f, args[0])) return made;
     return Calling(f, args, std::size_t(PyVectorcall_NARGS(flagged)), keywords).run().release().ptr();
   });
 }
