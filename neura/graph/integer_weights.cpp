@@ -6,6 +6,7 @@
 #include "neura/graph/program_internal.h"
 #include "neura/graph/trace.h"
 #include "neura/op/pointwise/rows.h"
+#include "neura/op/struct_operations.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/pointwise/composed.h"
@@ -26,12 +27,13 @@ struct Weight {
 // The dimension along which each place gets a step of its own: that of the results, as far as the call tells. None
 // where the call is not one that reads weights.
 std::optional<int> axis_of(const Node& n, std::size_t operand, int dims) {
-  const std::string name = name_of(*n.row);
+  namespace o = operations;
   if (n.destination != Destination::fresh || n.row->written_inputs) return {};
-  if (name == "matmul" && operand == 1) return dims - 1;
-  if (name == "addmm" && operand == 2) return dims - 1;
-  for (const char* known : {"linear", "convolution", "convolution_backward_input", "matmul", "addmm", "permute"})
-    if (name == known) return 0;
+  if (n.row == &o::matmul() && operand == 1) return dims - 1;
+  if (n.row == &o::addmm() && operand == 2) return dims - 1;
+  for (const Row* known :
+       {&o::linear(), &o::convolution(), &o::convolution_backward_input(), &o::matmul(), &o::addmm(), &o::permute()})
+    if (n.row == known) return 0;
   return {};
 }
 
