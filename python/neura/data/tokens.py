@@ -8,14 +8,13 @@ from .._neura import errors
 from .._replaced import replaced
 from ..utils.data import Dataset
 
-_KINDS = {"uint16": (_neura.int16, 2, 0xFFFF), "uint32": (_neura.int32, 4, 0xFFFFFFFF)}
+_DTYPES = {"uint16": _neura.uint16, "uint32": _neura.uint32}
 
 
-def _kind(op, dtype):
-    kind = _KINDS.get(dtype)
-    if kind is None:
-        raise errors.ValueError(f'{op}: expected dtype "uint16" or "uint32", got {dtype!r}')
-    return kind
+def _dtype(op, name):
+    if name not in _DTYPES:
+        raise errors.ValueError(f'{op}: expected dtype "uint16" or "uint32", got {name!r}')
+    return _DTYPES[name]
 
 
 def write_tokens(path, texts, dtype="uint16"):
@@ -25,8 +24,8 @@ def write_tokens(path, texts, dtype="uint16"):
     texts: an iterable of the ids of each, lists or integer tensors. dtype: "uint16" for ids below 65,536, or "uint32".
     The file is complete or not there. ValueError for an id that does not fit.
     """
-    narrow, _, most = _kind("write_tokens", dtype)
-    count = 0
+    held = _dtype("write_tokens", dtype)
+    count, most = 0, 2 ** (8 * held.itemsize) - 1
     with replaced(path) as file:
         for ids in texts:
             ids = _neura.as_tensor(ids, dtype=_neura.int64).flatten()
@@ -37,8 +36,7 @@ def write_tokens(path, texts, dtype="uint16"):
                     f'write_tokens: expected ids from 0 to {most:,} for "{dtype}", got {int(ids.min())} to '
                     f"{int(ids.max())}" + ('; take "uint32"' if most == 0xFFFF and ids.min() >= 0 else "")
                 )
-            signed = _neura.where(ids > most // 2, ids - (most + 1), ids)
-            file.write(memoryview(signed.to(narrow).contiguous()))
+            file.write(memoryview(ids.to(held)))
             count += ids.numel()
     return count
 
@@ -64,7 +62,7 @@ class TokenFile(Dataset):
     def __init__(self, path, context, *, dtype="uint16", stride=None):
         self.path, self.context, self.dtype = os.fspath(path), context, dtype
         self.stride = context if stride is None else stride
-        _, width, _ = _kind("TokenFile", dtype)
+        width = _dtype("TokenFile", dtype).itemsize
         if context < 1 or self.stride < 1:
             raise errors.ValueError(
                 f"TokenFile: expected a context and a stride of 1 or more, got {context} and {self.stride}"
@@ -83,15 +81,15 @@ class TokenFile(Dataset):
 
     def _mapped(self):
         if self._ids is None:
-            narrow, width, _ = _KINDS[self.dtype]
+            held = _DTYPES[self.dtype]
             with open(self.path, "rb") as file:
-                pages = mmap.mmap(file.fileno(), self.count * width, access=mmap.ACCESS_COPY)
-            self._ids = _neura.frombuffer(pages, dtype=narrow)
+                pages = mmap.mmap(file.fileno(), self.count * held.itemsize, access=mmap.ACCESS_COPY)
+            self._ids = _neura.frombuffer(pages, dtype=held)
         return self._ids
 
     def tokens(self, begin=0, end=None):
         """The ids from `begin` to before `end`, int64."""
-        return self._mapped()[begin : self.count if end is None else end].to(_neura.int64) & _KINDS[self.dtype][2]
+        return self._mapped()[begin : self.count if end is None else end].to(_neura.int64)
 
     def __getitem__(self, index):
         index = range(len(self))[index]  # IndexError beyond the end, and places from there
@@ -104,7 +102,7 @@ class TokenFile(Dataset):
     def _collated(self, indices):
         begins = _neura.tensor([range(len(self))[i] * self.stride for i in indices])
         places = begins[:, None] + _neura.arange(self.context + 1)
-        ids = self._mapped()[places].to(_neura.int64) & _KINDS[self.dtype][2]
+        ids = self._mapped()[places].to(_neura.int64)
         return [ids[:, :-1].contiguous(), ids[:, 1:].contiguous()]
 
     def __getstate__(self):
