@@ -80,7 +80,7 @@ def _fashion(config, facts):
     )
 
 
-_SMALL_MOBILENET = [  # cli/images.cpp has the same
+_SMALL_MOBILENET = [  # cli/task_images.cpp has the same
     [1, 16, 1, 1],
     [6, 24, 2, 1],
     [6, 32, 3, 1],
