@@ -28,8 +28,10 @@ template <class N> __device__ N element(ElementLoss kind, N p, N x, N t) {
       return size <= p ? half * d * d : p * (size - half * p);
     case ElementLoss::bce:
       return (t - N(1)) * max(log1p(-x), N(-100)) - t * max(log(x), N(-100));
-    default:
-      return max(x, N(0)) - x * t + log1p(exp(-abs(x)));
+    default: {  // an infinite logit that is right costs nothing
+      const N far = abs(x), wrong = x > N(0) ? N(1) - t : t;
+      return (wrong == N(0) ? N(0) : far * wrong) + log1p(exp(-far));
+    }
   }
 }
 template <class N> __device__ N slope(ElementLoss kind, N p, N x, N t) {
@@ -40,9 +42,9 @@ template <class N> __device__ N slope(ElementLoss kind, N p, N x, N t) {
     case ElementLoss::l1:
       return sign;
     case ElementLoss::smooth_l1:
-      return size < p ? d / p : sign;
+      return size >= p ? sign : d / p;  // NaN for NaN
     case ElementLoss::huber:
-      return size <= p ? d : p * sign;
+      return size > p ? p * sign : d;
     case ElementLoss::bce:
       return d / max((N(1) - x) * x, N(1e-12));
     default: {
