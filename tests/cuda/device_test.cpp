@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "neura/autograd/autograd.h"
 #include "neura/cuda/memory.h"
@@ -57,6 +58,21 @@ TEST_F(CudaDevice, CopiesConvertAndKeepStrides) {
   Tensor leaf = ones({3}).requires_grad_();
   there(leaf).backward(there(tensor({1., 2., 3.}, {.dtype = float32})));
   expect_same(leaf.grad(), tensor({1., 2., 3.}, {.dtype = float32}));
+}
+TEST_F(CudaDevice, ConvertsBetweenAnyTwoDTypesAsTheCpuDoes) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const Tensor reals = tensor({0., 1., -1., 2.5, -2.5, 300., -300., 70000., 3e9, -3e9, 1.8e19, -1e19, nan, inf, -inf});
+  const Tensor whole =
+      tensor({std::int64_t{0}, std::int64_t{-1}, (std::int64_t{1} << 53) + 1, -(std::int64_t{1} << 62) - 3,
+              std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
+  for (int i = 0; i < kDTypes; ++i)
+    for (int j = 0; j < kDTypes; ++j) {
+      SCOPED_TRACE(std::string(name(DType(i))) + " to " + name(DType(j)));
+      for (const Tensor& x : {reals, whole}) {
+        const Tensor h = x.to(DType(i));
+        expect_same(back(there(h).to(DType(j))), h.to(DType(j)));
+      }
+    }
 }
 TEST_F(CudaDevice, CopiesAcrossKeepEveryBit) {
   for (const DType d : {boolean, bfloat16, float32, int64, complex128})

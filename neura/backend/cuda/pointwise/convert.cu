@@ -35,6 +35,16 @@ template <class N> struct Whole {
   __device__ explicit Whole(const double*) {}
   __device__ N operator()(double x) const { return number_from<N>(converted<memory_of<N>>(x)); }
 };
+// The same of an unsigned dtype in which nothing is computed: as the 64 bits that are stored.
+template <class To> struct WholeUnsigned {
+  using N = typename NumberOf<DType::int64>::type;
+  using R = N;
+  static constexpr int inputs = 1;
+  static constexpr unsigned reads = 1;
+  template <int> using In = double;
+  __device__ explicit WholeUnsigned(const double*) {}
+  __device__ N operator()(double x) const { return number_from<N>(std::int64_t(converted<To>(x))); }
+};
 struct Truth {  // of a complex number
   using R = Bool;
   static constexpr int inputs = 1;
@@ -51,9 +61,14 @@ LineFn* whole_number(DType d) {
     return &launch<Whole<typename NumberOf<DType::dtype>::type>>;
     // clang-format off
     TO(uint8) TO(int8) TO(int16) TO(int32) TO(int64)
+#undef TO
+#define TO(dtype)    \
+  case DType::dtype: \
+    return &launch<WholeUnsigned<std::dtype##_t>>;
+    TO(uint16) TO(uint32) TO(uint64)
     // clang-format on
 #undef TO
-        default : return nullptr;
+            default : return nullptr;
   }
 }
 
@@ -61,7 +76,7 @@ LineFn* whole_number(DType d) {
 
 LineFn* conversion_to(DType d, DType from) {
   if (neura::is_complex(from) && d == DType::boolean) return &launch<Truth>;
-  if (differentiable(from))
+  if (differentiable(from) || from == DType::float8_e4m3 || from == DType::float8_e5m2)
     if (LineFn* const fn = whole_number(d)) return fn;
   switch (d) {
 #define TO(dtype)    \
@@ -71,8 +86,10 @@ LineFn* conversion_to(DType d, DType from) {
       TO(boolean) TO(uint8) TO(int8) TO(int16) TO(int32) TO(int64) TO(float64) TO(complex64) TO(complex128)
     // clang-format on
 #undef TO
-        default :  // the narrow floats are stored from float32
-                   return &launch<Identity<float>>;
+        case DType::uint16 : case DType::uint32 : case DType::uint64
+        : return &launch<Identity<typename NumberOf<DType::int64>::type>>;  // stored by their low bits
+    default:                                                                // the narrow floats are stored from float32
+      return &launch<Identity<float>>;
   }
 }
 
