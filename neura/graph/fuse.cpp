@@ -53,6 +53,8 @@ class Fuser {
     if (is_integral(d.natural) && d.natural != d.result) return false;  // bounds that the result may not hold
     if (is_complex(d.computed) && (n.row->kind == Row::slope || !y.device.is_cpu())) return false;
     if (!y.device.is_cpu() && (!y.device.is_cuda() || formulas_of(*n.row).own)) return false;
+    // Long series, which two compilers may contract differently: they have nothing to gain but other bits.
+    if (!y.device.is_cpu() && formulas_of(*n.row).family == Family::special) return false;
     bool any = false;  // the slope of a step reads nothing
     for (std::size_t i = 0; i < n.in.size(); ++i) {
       const Arg& a = n.in[i];
