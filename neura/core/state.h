@@ -20,7 +20,8 @@ enum Active : std::uint32_t {
   kPacked = 16,
   kAnomalyTraceOnly = 32,
   kDeferred = 64,
-  kAutocast = 128
+  kAutocast = 128,
+  kUnobserved = 256  // op/launch.h
 };
 
 struct TensorImpl;

@@ -111,6 +111,11 @@ void Storage::destroy(Storage* s) {
   memory::release(s, sizeof(Storage));
 }
 
+void* Storage::expose() {
+  announce_access(this);
+  return own(), exposed = true, data;
+}
+
 void (*release_of_block(Device device))(Storage*) { return device.is_cpu() ? nullptr : &release_on_device; }
 bool has_block(const Storage* s) {
   return static_cast<void (*)(Storage*)>(s->release) == release_of_block(s->device) && s->data != s + 1;

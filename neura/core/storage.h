@@ -43,7 +43,7 @@ struct alignas(64) Storage {
     version = version + (unversioned ? kUnversioned : 1), writer = row;
   }
   std::uint32_t tracked() const { return version % kUnversioned; }
-  void* expose() { return own(), exposed = true, data; }
+  void* expose();
 
  private:
   static constexpr std::uint32_t kUnversioned = 1u << 22;

@@ -80,6 +80,7 @@ const void* Tensor::const_checked_data(DType wanted) const {
 }
 
 const void* Tensor::const_raw_data() const {
+  announce_access(there().storage);
   settled(&there());
   return p_->data();
 }

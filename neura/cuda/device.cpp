@@ -4,6 +4,7 @@
 #include "neura/core/interpreter.h"
 #include "neura/cuda/tables.h"
 #include "neura/op/defer.h"
+#include "neura/op/launch.h"
 
 namespace neura::cuda {
 namespace {
@@ -22,6 +23,7 @@ template <class Table> const Table& there(const Table* table, Device d, const ch
 // Calls of a compiled function belong on the stream that was current when they were made, before what is asked of it.
 void run_what_waits() {
   if (Deferral* d = deferral()) d->flush("a stream is asked");
+  flush_launches("a stream is asked");
 }
 
 }  // namespace

@@ -88,6 +88,12 @@ void Graph::replay() {
   }
   throw_failure(p.api().replay(p.handle, p.draws ? numbers : nullptr), "replay");
 }
+void Graph::replay_shifted(std::uint64_t offset, std::uint64_t seed) {
+  check<ValueError>(parts_->captured,
+                    [] { return "replay: expected a graph with a capture, got one without; capture first"; });
+  const std::uint64_t numbers[] = {offset, seed};
+  throw_failure(parts_->api().replay(parts_->handle, numbers), "replay");
+}
 void Graph::reset() {
   capture_abort();
   Parts& p = *parts_;

@@ -43,7 +43,10 @@ class Graph {
   void capture_abort();  // forgets what was recorded
 
   void replay();  // on the current stream; CudaError before a capture
-  void reset();   // gives the graph and its memory back; it can capture again
+  // The same with draws whose numbers were reserved before the capture: how far their offsets have moved since, and
+  // which bits of their seed are others.
+  void replay_shifted(std::uint64_t offset, std::uint64_t seed);
+  void reset();  // gives the graph and its memory back; it can capture again
   bool captured() const;
   GraphPool pool() const;
   Device device() const;

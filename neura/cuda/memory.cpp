@@ -7,6 +7,7 @@
 #include "neura/core/interpreter.h"
 #include "neura/core/size_text.h"
 #include "neura/cuda/tables.h"
+#include "neura/op/launch.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::cuda {
@@ -86,11 +87,13 @@ void set_per_process_memory_fraction(double fraction, Device d) {
   throw_failure(memory_of(d).limit(d.index, fraction), "set_per_process_memory_fraction");
 }
 void empty_cache(Device d) {
+  forget_launches();
   const GilRelease unlocked(true);
   throw_failure(memory_of(d).empty(d.index), "empty_cache");
 }
 void empty_cache() {
   if (!is_available()) return;
+  forget_launches();
   const GilRelease unlocked(true);
   throw_failure(device_api(DeviceType::cuda).empty_cache(), "empty_cache");
   if (ever.load(std::memory_order_relaxed)) throw_failure(pinned().empty(), "empty_cache");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/core/pending.h"
 #include "neura/nn/repr.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/pointwise/composed.h"
@@ -36,13 +37,12 @@ bool fit_together(const std::vector<Tensor>& tensors) {
   });
 }
 bool apart(const std::vector<Tensor>& tensors) {  // true if no two share memory
-  std::vector<std::pair<const char*, const char*>> ranges;
+  std::vector<MemoryRange> ranges;
   for (const Tensor& t : tensors)
-    if (const auto* data = static_cast<const char*>(t.const_raw_data()); t.numel())
-      ranges.push_back({data, data + t.nbytes()});
+    if (t.numel()) ranges.push_back(range_of(t.impl()));
   std::sort(ranges.begin(), ranges.end());
   for (std::size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].first < ranges[i - 1].second) return false;
+    if (ranges[i].overlaps(ranges[i - 1])) return false;
   return true;
 }
 

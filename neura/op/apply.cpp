@@ -17,6 +17,7 @@
 #include "neura/op/defer.h"
 #include "neura/op/destination.h"
 #include "neura/op/extension_call.h"
+#include "neura/op/launch.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/record.h"
 #include "neura/ops/create/copy.h"
@@ -80,29 +81,6 @@ Device device_of(const Call& call, const Spec* spec) {
   for (int i = 0; i < call.inputs; ++i)
     if (call.in[i].is_tensor() && !call.row->across_devices) return call.in[i].tensor->spec.device;
   return spec[0].device;
-}
-
-// Before a kernel that writes operands: refuses those that need a gradient, parts lazy clones, raises versions.
-void announce_writes(const Call& call) {
-  const bool recording = !kOnlyPrograms && !(state.active & kUnrecorded);
-  for (int i = 0; i < call.inputs; ++i) {
-    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
-    TensorImpl* t = call.in[i].tensor;
-    if (recording && needs_gradient(t))
-      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
-                                     ", which it writes, to need no gradient, got one that does; write under NoGrad");
-    if (recording && t->inference)
-      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
-                                     ", which it writes, to be made outside of inference mode, got one made inside; "
-                                     "clone() it");
-  }
-  for (int i = 0; i < call.inputs; ++i)  // lazily shared bytes may need memory
-    if (call.row->writes_input(i) && call.in[i].is_tensor()) call.in[i].tensor->storage->own();
-  for (int i = 0; i < call.inputs; ++i) {
-    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
-    TensorImpl* t = call.in[i].tensor;
-    t->written(call.row), t->id = ++state.id;
-  }
 }
 
 // Views of a call, which are constructed one by one: most calls have two of eight.
@@ -249,12 +227,19 @@ void record(const Call& call) {
   if (Ref<Record> r = kOnlyPrograms ? Ref<Record>() : begin_record(call)) finish_record(std::move(r), call);
 }
 
+// Of all but pointwise rows: the kernel is left to the observer of launches.
+bool starts_later(Call& call, const Spec* spec) {
+  if (!launches_observed(call, device_of(call, spec))) return false;
+  if (call.row->written_inputs) check_writes(call);
+  return detail::launch_observer().takes(call, spec);
+}
+
 void fresh(Call& call, bool recorded) {
   check_devices(call);
   Spec spec[kMaxOutputs];
   if (call.row->kind == Row::pointwise) {
     const Dtypes dtypes = infer_pointwise(call, spec[0]);
-    {
+    if (!launches_later(call, spec, spec[0].device)) {
       GilRelease unlocked(is_long(call, spec[0]));
       call.out[0] = Tensor::empty(spec[0]), run_pointwise(call, dtypes);
     }
@@ -267,6 +252,7 @@ void fresh(Call& call, bool recorded) {
   if (composed(call, in.get(), spec)) return;
   if (call.row->kind == Row::view) {
     call.out[0] = make_view(call, spec[0]);
+  } else if (starts_later(call, spec)) [[unlikely]] {
   } else if (call.row->kind == Row::lazy) [[unlikely]] {
     call.out[0] = make_lazy(call, spec[0]);
   } else {
@@ -305,6 +291,7 @@ template <bool may_wait = false> void write(Call& call, bool recorded, Flat* fla
   Ref<Record> r = !kOnlyPrograms && recorded ? begin_record(call) : Ref<Record>();
   bool waits = false;
   if constexpr (may_wait) waits = deferral()->rewrites(call, spec[0]);
+  else if (!flat) waits = launches_later(call, spec, spec[0].device);
   if (!waits && (flat || call.row->kind == Row::pointwise)) {
     const bool moved = out->written(call.row);  // a kernel that fails has written too
     if (moved && flat) [[unlikely]]

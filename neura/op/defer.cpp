@@ -1,6 +1,7 @@
 #include "neura/op/defer.h"
 
 #include "neura/core/pending.h"
+#include "neura/op/launch.h"
 
 namespace neura {
 
@@ -13,6 +14,7 @@ Interceptor::~Interceptor() {
 Deferral::Deferral(bool t) : traces(t), below_(state.reader), before_(state.active & kDeferred) {
   check<ValueError>(!is_traced(), [] { return "trace: expected no other trace on this thread, got one inside of it"; });
   if (Deferral* below = deferral()) below->flush("a trace");
+  flush_launches("a compiled or traced function");
   state.reader = this, state.active |= kDeferred;
 }
 Deferral::~Deferral() {
@@ -28,6 +30,9 @@ Recomputation::~Recomputation() {
   if (Deferral* d = deferral()) d->recomputes(false);
 }
 bool is_deferred() { return is_traced(); }
+void launch_boundary() {
+  if (launches_observed()) detail::launch_observer().boundary();
+}
 void notify_read(const Tensor& t) {
   if (t) settled(t.impl());
   if (Deferral* d = deferral()) d->reads(t.impl());

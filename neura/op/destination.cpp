@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "neura/core/state.h"
 #include "neura/op/call_error.h"
+#include "neura/op/record.h"
 
 namespace neura {
 
@@ -24,6 +26,32 @@ void check_destination(Call& call, const Spec& result) {
   Storage* storage = Storage::make(std::size_t(result.numel) * std::size_t(size_of(o.dtype)), o.device);
   out->spec = Spec::dense(o.dtype, result.sizes(), o.device);
   Ref<Storage>::drop(std::exchange(out->storage, storage));
+}
+
+void check_writes(const Call& call) {
+  const bool recording = !kOnlyPrograms && !(state.active & (kNoGrad | kInference));
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    if (recording && needs_gradient(t))
+      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
+                                     ", which it writes, to need no gradient, got one that does; write under NoGrad");
+    if (recording && t->inference)
+      refuse<InplaceError>(call, "expected " + operand_name(*call.row, i) +
+                                     ", which it writes, to be made outside of inference mode, got one made inside; "
+                                     "clone() it");
+  }
+}
+
+void announce_writes(const Call& call) {
+  check_writes(call);
+  for (int i = 0; i < call.inputs; ++i)  // lazily shared bytes may need memory
+    if (call.row->writes_input(i) && call.in[i].is_tensor()) call.in[i].tensor->storage->own();
+  for (int i = 0; i < call.inputs; ++i) {
+    if (!call.row->writes_input(i) || !call.in[i].is_tensor()) continue;
+    TensorImpl* t = call.in[i].tensor;
+    t->written(call.row), t->id = ++state.id;
+  }
 }
 
 }  // namespace neura

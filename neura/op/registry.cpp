@@ -1,9 +1,11 @@
 #include "neura/op/registry.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "neura/core/error.h"
@@ -69,6 +71,14 @@ const Row* find_operation(std::string_view name) {
   }
   const auto at = list.by_name.find(name);
   return at == list.by_name.end() ? nullptr : at->second;
+}
+
+bool is_of_the_library(const Row& row) {
+  static const std::unordered_set<const Row*> rows = [] {
+    const std::unique_ptr<const List> list(of_the_library());
+    return std::unordered_set<const Row*>(list->rows.begin(), list->rows.end());
+  }();
+  return rows.contains(&row);
 }
 
 void register_operation(const Row& row) {

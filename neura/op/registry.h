@@ -19,6 +19,7 @@ struct Row;
 std::span<const Row* const> all_operations();
 // By its name, which no other one has; null if there is none.
 const Row* find_operation(std::string_view name);
+bool is_of_the_library(const Row&);  // not a program's own, whose kernel may do what its attributes do not say
 // Adds one of a program's own, which must live as long as the process. Once more changes nothing; ValueError where
 // another operation has its name. Any thread may call it.
 void register_operation(const Row&);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/op/launch.h"
 #include "neura/ops/create/copy.h"
 #include "neura/optim/step_batch.h"
 
@@ -95,6 +96,7 @@ void Optimizer::step() {
     check_group(g);
     update(g);
   }
+  launch_boundary();
 }
 
 Tensor Optimizer::step(const std::function<Tensor()>& closure) {

@@ -195,19 +195,20 @@ bool Batch::apart() const {
   for (std::size_t i = 0; all && i < kept_.size(); ++i) all = is_grad(i) || alone(kept_[i]);
   if (all) return true;
   struct Range {
-    const char *begin, *end;
+    MemoryRange bytes;
     bool written;
   };
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < kept_.size(); ++i)
-    if (const Tensor& t = kept_[i])
-      settled(t.impl()), ranges.push_back({t.impl()->data(), t.impl()->data() + t.spec().bytes(), !is_grad(i)});
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  const char *end = nullptr, *written = nullptr;
+    if (const Tensor& t = kept_[i]) ranges.push_back({range_of(t.impl()), !is_grad(i)});
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.bytes < b.bytes; });
+  const Storage* within = nullptr;
+  std::uintptr_t end = 0, written = 0;
   for (const Range& r : ranges) {
-    if (r.begin < written || (r.written && r.begin < end)) return false;
-    end = std::max(end, r.end);
-    if (r.written) written = std::max(written, r.end);
+    if (r.bytes.promised != within) within = r.bytes.promised, end = written = 0;
+    if (r.bytes.begin < written || (r.written && r.bytes.begin < end)) return false;
+    end = std::max(end, r.bytes.end);
+    if (r.written) written = std::max(written, r.bytes.end);
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // Programs, as neura.graph has them.
 #include "common.h"
+#include "neura/graph/automatic_replay.h"
 #include "neura/graph/passes.h"
 #include "neura/graph/replay.h"
 #include "neura/graph/trace.h"
@@ -101,6 +102,15 @@ nb::dict explanation(bool reset) {
   d["flushes"] = flushes;
   return d;
 }
+nb::dict replay_counts(bool reset) {
+  const graph::ReplayCounts c = graph::replay_counts();
+  if (reset) graph::reset_replay_counts();
+  nb::dict apart, d;
+  for (const auto& [why, launches] : c.apart) apart[nb::str(why.c_str())] = launches;
+  d["stretches"] = c.stretches, d["captures"] = c.captures, d["replays"] = c.replays;
+  d["launches"] = c.launches, d["moved"] = c.moved, d["apart"] = apart;
+  return d;
+}
 
 }  // namespace
 
@@ -127,6 +137,9 @@ void bind_graph(nb::module_& parent) {
   m.def("is_compiling", &graph::is_compiling);
   m.def("forget_plans", &graph::forget_plans);
   m.def("explanation", &explanation);
+  m.def("automatic_replay", &graph::automatic_replay);
+  m.def("is_automatic_replay", &graph::is_automatic_replay);
+  m.def("replay_counts", &replay_counts);
   m.def("load", &load);
   m.def("parse", [](const std::string& text) { return graph::parse(text); });
 }

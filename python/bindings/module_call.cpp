@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "neura/op/launch.h"
+
 namespace neura::python {
 namespace {
 
@@ -184,7 +186,22 @@ struct HookedCall {
   nb::list family_;  // objects of the modules within, without which C++ would pass by the hooks of every module
 };
 
+// Launches that repeat may begin where a module is called that no other one calls.
+class OutermostCall {
+ public:
+  OutermostCall() {
+    if (!depth_++) launch_boundary();
+  }
+  OutermostCall(const OutermostCall&) = delete;
+  ~OutermostCall() { --depth_; }
+
+ private:
+  static thread_local int depth_;
+};
+thread_local int OutermostCall::depth_ = 0;
+
 PyObject* call_here(PyObject* self, PyObject* const* args, std::size_t flagged, PyObject* names) {
+  const OutermostCall call;
   nn::Module& m = module_in(self);
   if (!has_call_hooks(py_module(self)) && !m.hooked()) [[likely]]
     return call_forward(self, args, flagged, names);

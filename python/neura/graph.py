@@ -9,7 +9,8 @@ import os
 
 from . import _neura
 
-__all__ = ["Explanation", "Node", "Program", "Replay", "explain", "export", "load", "parse", "replay", "trace"]
+__all__ = ["Explanation", "Node", "Program", "Replay", "ReplayCounts", "automatic_replay", "explain", "export"]
+__all__ += ["is_automatic_replay", "load", "parse", "replay", "replay_counts", "trace"]
 
 Node = collections.namedtuple("Node", "name inputs outputs")
 Node.__doc__ = "A call of a program: the operation's name, its operands (numbers of values; Scalar, None) and results."
@@ -42,6 +43,51 @@ def explain(reset=False):
     3 calls waited, 2 of them unread; 1 ran, 1 of them fused
     """
     return Explanation(**_neura._graph.explanation(reset))
+
+
+def automatic_replay(on=True):
+    """Replays what a program launches on CUDA again and again as one CUDA graph, without a change to the program.
+
+    A *stretch* is what a thread launches from one boundary to the next: the end of an optimizer's step, the call of a
+    module that no other one calls, a value that is read, a question to a stream. One that came twice, and whose
+    launches cost the host more time than the device, waits from its third time on until its last launch has come, and
+    is captured then. Results are the same, bit for bit; `replay_counts` says what was replayed.
+
+    >>> import neura
+    >>> neura.graph.automatic_replay()
+    >>> neura.graph.is_automatic_replay()
+    True
+    >>> neura.graph.automatic_replay(False)
+    """
+    _neura._graph.automatic_replay(on)
+
+
+def is_automatic_replay():
+    """Whether launches that repeat are replayed: see `automatic_replay`."""
+    return _neura._graph.is_automatic_replay()
+
+
+class ReplayCounts(collections.namedtuple("ReplayCounts", "stretches captures replays launches moved apart")):
+    """Statistics of `automatic_replay`: how many `stretches` repeated, how often one was captured (`captures`) and
+    replayed (`replays`), how many `launches` replays took the place of, how many results of a replay had to be moved
+    before the next one (`moved`); and how many launches that waited ran one by one, by the reason, as a dict `apart`."""
+
+    def __str__(self):
+        lines = [
+            f"{self.stretches} stretches, {self.captures} captures",
+            f"{self.replays} replays in the place of {self.launches} launches, {self.moved} results moved",
+        ]
+        return "\n".join(lines + [f"apart for {why}: {launches}" for why, launches in sorted(self.apart.items())])
+
+
+def replay_counts(reset=False):
+    """What `automatic_replay` has done in this process, as `ReplayCounts`; reset: and counts from zero.
+
+    >>> import neura
+    >>> neura.graph.replay_counts().replays
+    0
+    """
+    return ReplayCounts(**_neura._graph.replay_counts(reset))
 
 
 class Program:

@@ -4,6 +4,7 @@
 #include "neura/core/pending.h"
 #include "neura/op/border.h"
 #include "neura/op/extension_call.h"
+#include "neura/op/launch.h"
 #include "neura/op/pointwise/pointwise.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
@@ -76,6 +77,7 @@ void run_slope(Call& call) {
   if (is_extended(call)) [[unlikely]]
     return apply_extended(call);
   const Spec spec = spec_of(operands, like);
+  if (launches_later(call, &spec, spec.device)) return;
   Tensor y = Tensor::empty(spec);
   View in[kMaxPlan - 1];
   for (int i = 0; i < operands.count; ++i)

@@ -12,6 +12,7 @@
 #include "neura/core/wrapped.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/defer.h"
+#include "neura/op/launch.h"
 #include "neura/op/overwrite.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/record.h"
@@ -195,6 +196,7 @@ bool may_overlap(const TensorImpl* a, const TensorImpl* b) {
 Tensor copy_of(const TensorImpl* t) {
   if (const Wrapped* w = wrapped(t)) return w->copy(t);
   Spec spec = Spec::dense(t->spec.dtype, t->spec.sizes(), t->spec.device);
+  if (spec.device.is_cuda()) flush_launches("an operand is copied");
   Tensor copy = Tensor::empty(spec);
   settled(t);
   assign({copy.impl()->data(), &copy.spec()}, {t->data(), &t->spec});

@@ -1,0 +1,156 @@
+#include "neura/graph/stretch.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "neura/core/precision.h"
+#include "neura/op/autocast.h"
+#include "neura/ops/training/optimizer_step.h"
+
+namespace neura::graph {
+namespace {
+
+constexpr double kBytesPerSecond = 3e12, kFlopsPerSecond = 3e14;  // of a device that is fast
+
+template <class T> std::uint64_t word_of(const T& v) {
+  static_assert(sizeof v <= 8);
+  std::uint64_t word = 0;
+  std::memcpy(&word, &v, sizeof v);
+  return word;
+}
+
+class Words final : public FieldVisitor {
+ public:
+  explicit Words(std::vector<std::uint64_t>& to) : to_(to) {}
+  void boolean(FieldName n, bool& v) override { put(n, v); }
+  void integer(FieldName n, std::int64_t& v) override { put(n, v); }
+  void real(FieldName n, double& v) override { put(n, v); }
+  void scalar(FieldName n, Scalar& v) override {
+    put(n, v.category()), put(n, v.integer()), put(n, v.real()), put(n, v.imag());
+  }
+  void dtype(FieldName n, DType& v) override { put(n, v); }
+  void device(FieldName n, Device& v) override { put(n, v); }
+  std::size_t begin(FieldName n, std::size_t size, bool) override {
+    put(n, size);
+    if (varying_ || n.varying) ++varying_;
+    return size;
+  }
+  void end() override {
+    if (varying_) --varying_;
+  }
+
+ private:
+  template <class T> void put(FieldName n, const T& v) {
+    if (!n.varying && !varying_) to_.push_back(word_of(v));
+  }
+  std::vector<std::uint64_t>& to_;
+  int varying_ = 0;  // depth within a field that varies
+};
+
+bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
+void write_scalar(const Scalar& s, std::vector<std::uint64_t>& to) {
+  to.push_back(word_of(s.category()));
+  to.push_back(word_of(s.real())), to.push_back(word_of(s.imag()));
+  to.push_back(s.category() >= Category::floating ? 0 : word_of(s.integer()));
+}
+bool same(const Scalar& a, const Scalar& b) {
+  return a.category() == b.category() && word_of(a.real()) == word_of(b.real()) &&
+         word_of(a.imag()) == word_of(b.imag()) && (a.category() >= Category::floating || a.integer() == b.integer());
+}
+std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
+  h = (h ^ word) * 0xff51afd7ed558ccd;
+  return h ^ h >> 32;
+}
+int results_of(const Call& c) { return c.destination == Destination::fresh ? c.row->outputs : 1; }
+const Spec& result_of(const Call& c, const Spec* results, int k) {
+  return c.destination == Destination::fresh ? results[k] : c.out[0].spec();
+}
+
+}  // namespace
+
+void write_words(const Row& row, const void* op, std::vector<std::uint64_t>& to) {
+  if (!op) return;
+  if (row.kind == Row::pointwise || row.kind == Row::slope) {
+    for (int i = 0; i < row.attributes.count; ++i) to.push_back(word_of(static_cast<const double*>(op)[i]));
+  } else if (row.visit) {
+    Words words(to);
+    row.visit(const_cast<void*>(op), words);  // writes the values that it has
+  }
+}
+
+std::uint64_t kernel_modes() {
+  const detail::Precision& p = detail::precision();
+  return std::uint64_t(p.matmul) << 2 | std::uint64_t(p.convolution_tf32) << 1 | std::uint64_t(p.deterministic);
+}
+
+std::uint64_t hash_of(const Call& c, std::vector<std::uint64_t>& scratch) {
+  scratch.clear();
+  write_words(*c.row, c.op, scratch);
+  std::uint64_t h = mixed(word_of(c.row), std::uint64_t(c.destination) << 32 | std::uint64_t(c.inputs));
+  for (int i = 0; i < c.inputs; ++i) {
+    if (c.in[i].is_scalar()) write_scalar(c.in[i].scalar, scratch);
+    if (!c.in[i].is_tensor()) continue;
+    const Spec& s = c.in[i].tensor->spec;
+    h = mixed(h, std::uint64_t(s.dtype) << 40 | std::uint64_t(s.rank) << 32 | std::uint64_t(i));
+    for (int d = 0; d < s.rank; ++d) h = mixed(h, std::uint64_t(s.shape[d])), h = mixed(h, std::uint64_t(s.strides[d]));
+  }
+  for (const std::uint64_t w : scratch) h = mixed(h, w);
+  return h;
+}
+
+void Stretch::add(const Call& c, const Spec* results, std::span<const MemoryId> operands,
+                  std::span<const MemoryId> made) {
+  Launch l{c.row, c.destination, c.op ? std::make_shared<OpMemory>(*c.row, c.op) : nullptr, {}, {}, {}};
+  write_words(*c.row, c.op, l.words);
+  l.step_bytes = bytes_of_steps(*c.row, c.op).size();
+  const auto uses = [&](MemoryId m) { memory[m].last = launches.size(); };
+  for (int i = 0; i < c.inputs; ++i) {
+    LaunchOperand o;
+    o.kind = c.in[i].kind;
+    if (c.in[i].is_scalar()) o.scalar = c.in[i].scalar;
+    if (c.in[i].is_tensor()) {
+      o.memory = operands[std::size_t(i)], o.spec = c.in[i].tensor->spec, uses(o.memory);
+      if (c.row->writes_input(i)) memory[o.memory].written = true;
+    }
+    l.in.push_back(o);
+  }
+  for (int k = 0; k < results_of(c); ++k)
+    l.out.emplace_back(made[std::size_t(k)], result_of(c, results, k)), uses(made[std::size_t(k)]);
+  if (c.destination != Destination::fresh) memory[made[0]].written = true;
+  launches.push_back(std::move(l));
+}
+
+bool Stretch::has(std::size_t at, const Call& c, const Spec* results, std::vector<std::uint64_t>& scratch) const {
+  const Launch& l = launches[at];
+  if (l.row != c.row || l.destination != c.destination || l.in.size() != std::size_t(c.inputs)) return false;
+  for (int i = 0; i < c.inputs; ++i) {
+    const LaunchOperand& o = l.in[std::size_t(i)];
+    if (o.kind != c.in[i].kind) return false;
+    if (c.in[i].is_scalar() && !same(o.scalar, c.in[i].scalar)) return false;
+    if (c.in[i].is_tensor() && !same(o.spec, c.in[i].tensor->spec)) return false;
+  }
+  for (int k = 0; k < results_of(c); ++k)
+    if (!same(l.out[std::size_t(k)].second, result_of(c, results, k))) return false;
+  if (l.step_bytes != bytes_of_steps(*c.row, c.op).size()) return false;
+  scratch.clear();
+  write_words(*c.row, c.op, scratch);
+  return scratch == l.words;
+}
+
+double device_time(const Call& c, const Spec* results) {
+  double bytes = 0, product = 1;
+  int factors = 0;
+  const auto take = [&](const Spec& s) {
+    bytes += double(s.bytes());
+    if (s.rank >= 2) product *= double(s.numel), ++factors;
+  };
+  for (int i = 0; i < c.inputs; ++i)
+    if (c.in[i].is_tensor()) take(c.in[i].tensor->spec);
+  for (int k = 0; k < results_of(c); ++k) take(result_of(c, results, k));
+  // (m k) (k n) (m n) is the square of the multiplications of a product.
+  const double flops =
+      amp::policy_of(*c.row, DeviceType::cuda) == amp::Policy::low && factors >= 3 ? 2 * std::sqrt(product) : 0;
+  return std::max(bytes / kBytesPerSecond, flops / kFlopsPerSecond);
+}
+
+}  // namespace neura::graph
