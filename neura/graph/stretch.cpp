@@ -140,17 +140,16 @@ bool Stretch::has(std::size_t at, const Call& c, const Spec* results, std::vecto
 double device_time(const Call& c, const Spec* results) {
   double bytes = 0, product = 1;
   int factors = 0;
-  const auto take = [&](const Spec& s) {
+  const auto take = [&](const Spec& s, int most) {
     bytes += double(s.bytes());
-    if (s.rank >= 2) product *= double(s.numel), ++factors;
+    if (s.rank >= 2 && factors < most) product *= double(s.numel), ++factors;
   };
   for (int i = 0; i < c.inputs; ++i)
-    if (c.in[i].is_tensor()) take(c.in[i].tensor->spec);
-  for (int k = 0; k < results_of(c); ++k) take(result_of(c, results, k));
+    if (c.in[i].is_tensor()) take(c.in[i].tensor->spec, 2);
+  for (int k = 0; k < results_of(c); ++k) take(result_of(c, results, k), 3);
   // (m k) (k n) (m n) is the square of the multiplications of a product.
-  const double flops =
-      amp::policy_of(*c.row, DeviceType::cuda) == amp::Policy::low && factors >= 3 ? 2 * std::sqrt(product) : 0;
-  return std::max(bytes / kBytesPerSecond, flops / kFlopsPerSecond);
+  const bool multiplies = factors == 3 && amp::policy_of(*c.row, DeviceType::cuda) == amp::Policy::low;
+  return std::max(bytes / kBytesPerSecond, multiplies ? 2 * std::sqrt(product) / kFlopsPerSecond : 0);
 }
 
 }  // namespace neura::graph
