@@ -307,7 +307,7 @@ std::vector<Tensor> PendingCalls::compute(const std::vector<std::size_t>& wanted
   const std::shared_ptr<const Plan> p = plan(wanted, now);
   const double middle = seconds();
   std::vector<Tensor> results = execute(*p);
-  for (const Node& n : p->program.nodes) ++now.ran, now.fused += n.row == &row_of<Fused>;
+  for (const Node& n : p->program.nodes) ++now.ran, now.fused += is_fused(*n.row);
   now.planning = middle - begin, now.running = seconds() - middle;
   return results;
 }
