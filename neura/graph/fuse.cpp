@@ -126,7 +126,7 @@ class Fuser {
     for (std::size_t k = 0; k < joining.size(); ++k) {
       const Node& n = p_.nodes[std::size_t(joining[k])];
       if (group_[std::size_t(joining[k])] >= 0 || joining.size() > kMostCalls || !can(n) || n.region != end.region ||
-          !p_.values[n.out[0]].same_shape(p_.values[end.out[0]]))
+          !p_.values[n.out[0]].same_shape(p_.values[end.out[0]]) || loses_operand(joining[k], last))
         return false;
       for (const int i : uses_[n.out[0]])
         if (i < last && !is_in(i, last) && std::find(joining.begin(), joining.end(), i) == joining.end())
@@ -140,6 +140,19 @@ class Fuser {
       return true;
     for (const int i : joining) group_[std::size_t(i)] = -1;
     group.resize(before);
+    return false;
+  }
+  // True if memory that the node reads is written before `last`: it would have to be copied, to be read there.
+  bool loses_operand(int node, int last) const {
+    const Node& n = p_.nodes[std::size_t(node)];
+    for (std::size_t k = 0; k < n.in.size(); ++k) {
+      if (!reads(n, k)) continue;
+      for (const int i : uses_[n.in[k].id]) {
+        if (i <= node || i >= last || !p_.nodes[std::size_t(i)].writes()) continue;
+        const std::vector<ValueId> written = written_by(p_.nodes[std::size_t(i)]);
+        if (std::find(written.begin(), written.end(), n.in[k].id) != written.end()) return true;
+      }
+    }
     return false;
   }
   std::vector<ValueId> operands(const std::vector<int>& group) const {

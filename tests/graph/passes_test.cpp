@@ -231,6 +231,16 @@ TEST(Passes, WhatOthersReadBeforeIsNotFused) {
   const Program p = graph::trace(f, in), q = fused(p);
   EXPECT_EQ(q.nodes.size(), p.nodes.size()) << str(q);
 }
+TEST(Passes, WhatIsOverwrittenMeanwhileIsReadBefore) {
+  const Program p =
+      parse(program("%0 = captured w : float32 [64]\n"
+                    "%1 = mul(%0, 2) : float32 [64]\n"
+                    "%2 = add(%0, 1) in %0 : float32 [64]\n"
+                    "%3 = exp(%1) : float32 [64]\n"
+                    "update %0 = %2\n"
+                    "return %3\n"));
+  EXPECT_EQ(str(fused(p)), str(p));
+}
 TEST(Passes, BranchesOfOneValueAreFused) {
   const auto f = [](auto in) {
     const Tensor g = tanh(in[0] * in[1]), a = g * in[0], b = g * in[1];  // b joins by g, which it reads first
