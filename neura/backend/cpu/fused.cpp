@@ -15,6 +15,7 @@ namespace neura {
 namespace {
 
 constexpr std::int64_t kBytes = 4096;  // of a line
+constexpr int kMostAhead = 6;          // operands whose next lines are fetched: more would push out the lines between
 
 class FusedWalk {
  public:
@@ -121,9 +122,16 @@ class FusedWalk {
       step(i, full, out && n == full && !streamed ? out : at(target_[i]));
       if (!out || at_[inputs + i] == out) continue;
       const auto bytes = std::size_t(n * size_of(s.result));
-      if (n == full && streamed) stream_copy(out, at_[inputs + i], bytes, nullptr, 0);
+      if (n == full && streamed) stream(out, at_[inputs + i], bytes, begin + n);
       else std::memcpy(out, at_[inputs + i], bytes);
     }
+  }
+  void stream(char* out, const char* from, std::size_t bytes, std::int64_t next) {
+    const char* ahead[kMostAhead];
+    int count = 0;
+    for (std::size_t i = 0; i < readers_.size() && count < kMostAhead; ++i)
+      if (const char* const there = readers_[i].ahead(next, block_)) ahead[count++] = there;
+    stream_copy(out, from, bytes, ahead, count);
   }
   void step(std::size_t i, std::int64_t full, char* target) {
     const FusedStep& s = p_.steps[i];

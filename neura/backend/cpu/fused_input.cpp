@@ -52,6 +52,10 @@ const char* FusedReader::line(std::int64_t begin, std::int64_t n, std::int64_t f
   return buffer_;
 }
 
+const char* FusedReader::ahead(std::int64_t begin, std::int64_t n) const {
+  return in_.repeat == 1 && begin + n <= in_.count ? in_.data + begin * size_ : nullptr;
+}
+
 void FusedReader::wrap(std::int64_t at, std::int64_t n) {
   for (std::int64_t done = 0, run; done < n; done += run, at = 0) {
     run = std::min(in_.count - at, n - done);

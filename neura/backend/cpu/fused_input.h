@@ -14,6 +14,8 @@ class FusedReader {
   FusedReader(const FusedInput&, std::int64_t numel, std::int64_t block, char* buffer);
   // Elements [begin, begin + n) of the whole, and zeros up to `full` unless memory goes on; at most a block.
   const char* line(std::int64_t begin, std::int64_t n, std::int64_t full);
+  // Where the next n elements lie, if they lie in memory as a line; else null.
+  const char* ahead(std::int64_t begin, std::int64_t n) const;
 
  private:
   void wrap(std::int64_t at, std::int64_t n);                         // of a row, from there on
