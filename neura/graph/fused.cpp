@@ -141,6 +141,7 @@ void Fused::run_all(Context& c, std::span<const View> operands, std::span<const 
     return;
   }
   std::vector<FusedInput> inputs;
+  inputs.reserve(operands.size() + numbers.size());
   for (const View& v : operands) {
     const Broadcast b = *broadcast_of(*v.spec, size);
     inputs.push_back({v.data, v.dtype(), b.repeat, b.count});
@@ -148,6 +149,7 @@ void Fused::run_all(Context& c, std::span<const View> operands, std::span<const 
   std::vector<std::array<char, 16>> stored(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back({stored[i].data(), DType::boolean, 1, 1});
   std::vector<FusedStep> steps;
+  steps.reserve(calls.size());
   FusedPlan plan{results[0].numel(), 0, {}, {}};
   for (const FusedCall& call : calls) {
     const Row& row = *row_of_call(call);

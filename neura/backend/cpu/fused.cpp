@@ -40,6 +40,7 @@ class FusedWalk {
   }
 
  private:
+  static constexpr std::size_t kMostUses = kMaxPlan - 1;
   struct Use {  // an operand of a step
     int slot = -1;
     ConvertFn* convert = nullptr;  // null: it is read unconverted
@@ -62,12 +63,12 @@ class FusedWalk {
     const int results = place_steps();
     std::size_t input_lines = 0, splats = 0;
     for (const FusedInput& i : p_.inputs) input_lines += std::size_t(FusedReader::lines(i, p_.numel, block_));
-    for (const std::vector<Use>& step : uses_)
-      splats += std::size_t(std::count_if(step.begin(), step.end(), [&](const Use& u) { return is_single(u.slot); }));
+    for (const Use& u : uses_) splats += is_single(u.slot);
     temporaries_ = results + int(input_lines);
     memory_.reset(new char[(std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64]);
     base_ = memory_.get() + (-reinterpret_cast<std::uintptr_t>(memory_.get()) & 63);
     int next = results;
+    readers_.reserve(p_.inputs.size());
     for (const FusedInput& i : p_.inputs) {
       readers_.emplace_back(i, p_.numel, block_, at(next));
       next += FusedReader::lines(i, p_.numel, block_);
@@ -82,7 +83,7 @@ class FusedWalk {
     for (std::size_t i = 0; i < p_.steps.size(); ++i)
       for (int k = 0; k < p_.steps[i].operands; ++k)
         if (const int s = p_.steps[i].in[k]; s >= 0) last[std::size_t(s)] = int(i);
-    uses_.resize(p_.steps.size()), target_.resize(p_.steps.size());
+    uses_.resize(p_.steps.size() * kMostUses), target_.resize(p_.steps.size());
     int lines = 0;
     for (std::size_t i = 0; i < p_.steps.size(); ++i) {
       const FusedStep& step = p_.steps[i];
@@ -90,24 +91,22 @@ class FusedWalk {
       target_[i] = free.back(), free.pop_back();
       for (int s = inputs; s < inputs + int(i); ++s)
         if (last[std::size_t(s)] == int(i)) free.push_back(target_[std::size_t(s - inputs)]);
-      uses_[i].resize(std::size_t(step.operands));
       for (int k = 0; k < step.operands; ++k)
-        uses_[i][std::size_t(k)] = {
+        uses_[i * kMostUses + std::size_t(k)] = {
             step.in[k], step.in[k] < 0 ? nullptr : converter(dtype_of(step.in[k]), step.wanted[k]), nullptr};
     }
     return lines;
   }
   void place_numbers() {
     char* next = at(temporaries_ + kMaxPlan);
-    for (std::size_t i = 0; i < p_.steps.size(); ++i)
-      for (std::size_t k = 0; k < uses_[i].size(); ++k) {
-        Use& use = uses_[i][k];
-        if (!is_single(use.slot)) continue;
-        const FusedInput& one = p_.inputs[std::size_t(use.slot)];
-        const DType wanted = p_.steps[i].wanted[k];
-        convert_.pair[int(one.dtype)][int(wanted)](one.data, 0, next, size_of(wanted), std::size_t(block_));
-        use.splat = next, next += line_;
-      }
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      Use& use = uses_[i];
+      if (!is_single(use.slot)) continue;
+      const FusedInput& one = p_.inputs[std::size_t(use.slot)];
+      const DType wanted = p_.steps[i / kMostUses].wanted[i % kMostUses];
+      convert_.pair[int(one.dtype)][int(wanted)](one.data, 0, next, size_of(wanted), std::size_t(block_));
+      use.splat = next, next += line_;
+    }
   }
   char* at(int line) const { return base_ + std::size_t(line) * line_; }
 
@@ -138,7 +137,7 @@ class FusedWalk {
     ConvertFn* const round = converter(s.natural, s.result);
     Line l{round ? at(temporaries_ + kMaxPlan - 1) : target, {}, std::size_t(full), s.attributes};
     for (int k = 0; k < s.operands; ++k) {
-      const Use& use = uses_[i][std::size_t(k)];
+      const Use& use = uses_[i * kMostUses + std::size_t(k)];
       if (use.slot < 0) continue;
       l.in[k] = use.splat ? use.splat : at_[std::size_t(use.slot)];
       if (use.splat || !use.convert) continue;
@@ -160,7 +159,7 @@ class FusedWalk {
   bool stream_ = false;   // any result
   int temporaries_ = 0;
   std::vector<FusedReader> readers_;
-  std::vector<std::vector<Use>> uses_;
+  std::vector<Use> uses_;  // so many of each step
   std::vector<int> target_;
   std::vector<const char*> at_;  // by slot, of this block
   std::unique_ptr<char[]> memory_;
