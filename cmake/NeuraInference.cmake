@@ -17,7 +17,7 @@ foreach(family IN ITEMS conv create index norm product recurrent reduce spatial)
 endforeach()
 file(GLOB sources CONFIGURE_DEPENDS ${patterns})
 set(unused  # of these folders
-  op/record core/task_graph backend/cpu/family backend/cpu/fused "backend/cpu/.*/(sparse_product|int8|grid_sample)[a-z_]*"
+  op/record core/task_graph backend/cpu/family "backend/cpu/fused[a-z_]*" "backend/cpu/.*/(sparse_product|int8|grid_sample)[a-z_]*"
   "ops/index/(index_advanced|index_reduce|segment)" "ops/product/(einsum|sparse_product)"
   "ops/nn/(bilinear|embedding_bag|multi_head_attention|random_activation|torch_internal)"
   "ops/reduce/(finite_difference|hash|statistics)" "ops/shape/(resize|window_write)"

@@ -7,24 +7,26 @@
 namespace neura {
 
 struct FusedInput {
-  const char* data;  // contiguous
+  const char* data;
   DType dtype;
-  bool one;  // a single element, which serves for all
+  // Element i of the whole reads element i / repeat % count: 1 and all of them for an operand of the whole's size, 1
+  // and a row's length for a row, a row's length and their number for one value a row, count 1 for a single element.
+  std::int64_t repeat, count;
 };
 struct FusedStep {
-  LineFn* fn;
+  LineFn* fn;  // null: the operand itself, converted from `natural` to `result`
   const double* attributes;
   int operands;
   int in[kMaxPlan - 1];        // slots: the inputs, then the results of the steps before; -1: not read
   DType wanted[kMaxPlan - 1];  // by the kernel
   DType natural, result;       // what it writes, and what that is rounded to
+  char* out;                   // contiguous memory of the result; null: only steps read it
 };
 struct FusedPlan {
   std::int64_t numel;
   int cost;  // of an element, all steps
   std::span<const FusedInput> inputs;
   std::span<const FusedStep> steps;
-  char* out;  // the last step's result, contiguous
 };
 // As the steps one after the other, bit for bit.
 void execute_fused(const FusedPlan&);

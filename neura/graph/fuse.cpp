@@ -42,8 +42,9 @@ class Fuser {
   }
 
  private:
-  // A row, or the slope of one, that checks none of its values, with a contiguous result.
+  // A row, or the slope of one, that checks none of its values, with a contiguous result; on the cpu a conversion, too.
   bool can(const Node& n) const {
+    if (is_conversion(*n.row)) return converts(n);
     if (n.row->kind != Row::pointwise && n.row->kind != Row::slope) return false;
     if (n.destination != Destination::fresh || find_operation(n.row->name) != n.row) return false;
     const Spec& y = p_.values[n.out[0]];
@@ -64,9 +65,18 @@ class Fuser {
     }
     return any;
   }
+  bool converts(const Node& n) const {
+    if (n.destination != Destination::fresh || !n.in[0].is_value()) return false;
+    const Spec &x = p_.values[n.in[0].id], &y = p_.values[n.out[0]];
+    return y.device.is_cpu() && y.contiguous && y.numel > 1 && x.dtype != y.dtype && can_read(x, y);
+  }
   // All of a call but its operands and attributes.
   FusedCall dtypes_of_call(const Node& n) const {
     const std::int64_t row = row_number(*n.row);
+    if (is_conversion(*n.row)) {
+      const DType from = p_.values[n.in[0].id].dtype;
+      return {row, from, from, p_.values[n.out[0]].dtype, {}, {}};
+    }
     if (n.row->kind == Row::slope) {
       const DType result = p_.values[n.out[0]].dtype, computed = accumulation(result);
       return {row, computed, computed, result, {}, {}};
@@ -80,18 +90,12 @@ class Fuser {
   }
   static bool can_read(const Spec& s, const Spec& y) {
     if (s.device != y.device) return false;
-    return y.device.is_cuda() || (s.contiguous && (s.same_shape(y) || (s.numel == 1 && s.rank <= y.rank)));
+    return y.device.is_cuda() || broadcast_of(s, y.sizes());
   }
   bool is_in(int node, int last) const { return node < int(group_.size()) && group_[std::size_t(node)] == last; }
   // All that reads v is in the group of `last`.
   bool is_inner(ValueId v, int last) const {
     return std::all_of(uses_[v].begin(), uses_[v].end(), [&](int i) { return is_in(i, last); });
-  }
-  // Or after it: then v is a result of the group. On the cpu a group has one.
-  bool may_join(ValueId v, int last) const {
-    if (is_inner(v, last)) return true;
-    if (!p_.values[v].device.is_cuda() || also(last).size() + 1 >= std::size_t(kMaxOutputs)) return false;
-    return std::all_of(uses_[v].begin(), uses_[v].end(), [&](int i) { return i > last || is_in(i, last); });
   }
   std::vector<int> also(int last) const {  // members whose values are read by others, but the last
     std::vector<int> all;
@@ -103,28 +107,53 @@ class Fuser {
     std::vector<int>& group = members_[std::size_t(last)];
     group = {last};
     group_[std::size_t(last)] = last;
-    const Node& end = p_.nodes[std::size_t(last)];
-    bool more = true;
-    while (more && group.size() < kMostCalls) {
+    for (bool more = true; more;) {
       more = false;
-      for (std::size_t k = 0; k < group.size() && group.size() < kMostCalls; ++k)
-        for (std::size_t i = 0; i < p_.nodes[std::size_t(group[k])].in.size(); ++i) {
-          const Arg& a = p_.nodes[std::size_t(group[k])].in[i];
-          const int m = reads(p_.nodes[std::size_t(group[k])], i) ? maker_[a.id] : -1;
-          if (m < 0 || group_[std::size_t(m)] >= 0 || !may_join(a.id, last)) continue;
-          const Node& n = p_.nodes[std::size_t(m)];
-          if (!can(n) || n.region != end.region || !p_.values[a.id].same_shape(p_.values[end.out[0]])) continue;
-          group.push_back(m), group_[std::size_t(m)] = last;
-          if (operands(group).size() > kMostOperands) {
-            group.pop_back(), group_[std::size_t(m)] = -1;
-            continue;
-          }
-          more = true;
-          break;
-        }
+      for (std::size_t k = 0; k < group.size(); ++k) {
+        const Node& n = p_.nodes[std::size_t(group[k])];
+        for (std::size_t i = 0; i < n.in.size(); ++i)
+          if (reads(n, i) && maker_[n.in[i].id] >= 0 && group_[std::size_t(maker_[n.in[i].id])] < 0)
+            more |= join(maker_[n.in[i].id], last);
+      }
     }
     std::sort(group.begin(), group.end());
     if (group.size() == 1) group_[std::size_t(last)] = -1;
+  }
+  // With what reads its value before `last` has run, if all of that can join.
+  bool join(int node, int last) {
+    const Node& end = p_.nodes[std::size_t(last)];
+    std::vector<int> joining{node};
+    for (std::size_t k = 0; k < joining.size(); ++k) {
+      const Node& n = p_.nodes[std::size_t(joining[k])];
+      if (group_[std::size_t(joining[k])] >= 0 || joining.size() > kMostCalls || !can(n) || n.region != end.region ||
+          !p_.values[n.out[0]].same_shape(p_.values[end.out[0]]) || loses_operand(joining[k], last))
+        return false;
+      for (const int i : uses_[n.out[0]])
+        if (i < last && !is_in(i, last) && std::find(joining.begin(), joining.end(), i) == joining.end())
+          joining.push_back(i);
+    }
+    std::vector<int>& group = members_[std::size_t(last)];
+    const std::size_t before = group.size();
+    group.insert(group.end(), joining.begin(), joining.end());
+    for (const int i : joining) group_[std::size_t(i)] = last;
+    if (group.size() <= kMostCalls && operands(group).size() <= kMostOperands && also(last).size() < kMaxOutputs)
+      return true;
+    for (const int i : joining) group_[std::size_t(i)] = -1;
+    group.resize(before);
+    return false;
+  }
+  // True if memory that the node reads is written before `last`: it would have to be copied, to be read there.
+  bool loses_operand(int node, int last) const {
+    const Node& n = p_.nodes[std::size_t(node)];
+    for (std::size_t k = 0; k < n.in.size(); ++k) {
+      if (!reads(n, k)) continue;
+      for (const int i : uses_[n.in[k].id]) {
+        if (i <= node || i >= last || !p_.nodes[std::size_t(i)].writes()) continue;
+        const std::vector<ValueId> written = written_by(p_.nodes[std::size_t(i)]);
+        if (std::find(written.begin(), written.end(), n.in[k].id) != written.end()) return true;
+      }
+    }
+    return false;
   }
   std::vector<ValueId> operands(const std::vector<int>& group) const {
     std::vector<ValueId> all;

@@ -5,6 +5,7 @@
 #include "neura/backend/fused.h"
 #include "neura/graph/fused_cuda.h"
 #include "neura/op/registry.h"
+#include "neura/op/struct_operations.h"
 
 namespace neura::graph {
 
@@ -25,11 +26,40 @@ const Row* row_of_number(std::int64_t number) {
   return nullptr;
 }
 
+bool is_conversion(const Row& row) { return &row == &operations::to(); }
+bool is_fused(const Row& row) {
+  return &row == &row_of<Fused> || &row == &row_of<FusedOf<2>> || &row == &row_of<FusedOf<3>> ||
+         &row == &row_of<FusedOf<4>>;
+}
+
+// From the innermost dimension outwards: some that repeat each element, some that lie one after another, and others
+// that repeat all of these.
+std::optional<Broadcast> broadcast_of(const Spec& s, std::span<const std::int64_t> size) {
+  const int before = int(size.size()) - s.rank;
+  if (before < 0) return {};
+  Broadcast b{1, 1};
+  bool varied = false, repeats = false;
+  for (int d = int(size.size()); d-- > 0;) {
+    const std::int64_t extent = size[std::size_t(d)], own = d < before ? 1 : s.shape[d - before];
+    if (own != extent && own != 1) return {};
+    if (extent == 1) continue;
+    if (own == 1 || s.strides[d - before] == 0) {
+      repeats = varied;
+      if (!varied) b.repeat *= extent;
+    } else if (repeats || s.strides[d - before] != b.count) {
+      return {};
+    } else {
+      varied = true, b.count *= extent;
+    }
+  }
+  return varied ? b : Broadcast{1, 1};
+}
+
 namespace {
 
 const Row* row_of_call(const FusedCall& c) {
   const Row* row = row_of_number(c.row);
-  return row && (row->kind == Row::pointwise || row->kind == Row::slope) ? row : nullptr;
+  return row && (row->kind == Row::pointwise || row->kind == Row::slope || is_conversion(*row)) ? row : nullptr;
 }
 bool may_be_unread(const Row& row, std::size_t i) {
   if (row.kind != Row::slope) return false;
@@ -52,14 +82,16 @@ void check_call(const FusedCall& c, std::size_t slots) {
   for (std::size_t i = 0; i < c.in.size(); ++i)
     need(c.in[i] < std::int64_t(slots) && (c.in[i] >= 0 || (c.in[i] == -1 && may_be_unread(*row, i))),
          "operands made before, got a later one");
-  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) && formulas.types.has_kernel(c.computed),
+  const bool converts = is_conversion(*row);
+  need(is_dtype(c.computed) && is_dtype(c.natural) && is_dtype(c.result) &&
+           (converts || formulas.types.has_kernel(c.computed)),
        "a dtype that the operation is computed in, got another");
   if (row->kind == Row::slope) {
     const Slope& s = row->of->slopes[row->operand];
     return need(s.exists && !s.passes && is_floating(c.computed) && c.natural == c.computed,
                 "slopes of real numbers that have a kernel, got another");
   }
-  const bool real = row->types.makes_real() && is_complex(c.computed);
+  const bool real = !converts && row->types.makes_real() && is_complex(c.computed);
   need(c.natural == (row->types.result_type == ResultType::as_bool ? DType::boolean
                      : real                                        ? to_real(c.computed)
                                                                    : c.computed),
@@ -76,8 +108,9 @@ void check_operand(const Spec& s, const Shape& size) {
       return "fused: expected real numbers on cuda, got " + std::string(name(s.dtype));
     });
   }
-  check<ShapeError>(s.contiguous && (s.numel == 1 || s.sizes() == size), [&] {
-    return "fused: expected contiguous operands of " + size.str() + " or of one element, got " + s.str();
+  check<ShapeError>(broadcast_of(s, size).has_value(), [&] {
+    return "fused: expected contiguous operands of " + size.str() + " or that broadcast to it in one way, got " +
+           s.str();
   });
 }
 
@@ -89,14 +122,17 @@ void Fused::infer_all(std::span<const Spec* const> operands, std::span<Spec> y) 
   for (const FusedCall& c : calls) check_call(c, slots++);
   for (const Spec* s : operands) check_operand(*s, size);
   if (operands[0]->device.is_cuda())
-    for (const FusedCall& c : calls)
+    for (const FusedCall& c : calls) {
       check<NotImplementedError>(!is_complex(c.computed), [&] {
         return std::string("fused: expected real numbers on cuda, got ") + name(c.computed);
       });
-  bool fits = y.size() == 1 + also.size() && (also.empty() || operands[0]->device.is_cuda());
+      check<NotImplementedError>(!is_conversion(*row_of_call(c)),
+                                 [] { return "fused: expected no conversions on cuda, got one"; });
+    }
+  bool fits = y.size() == 1 + also.size();
   for (std::size_t i = 0; i < also.size(); ++i)
     fits = fits && also[i] > (i ? also[i - 1] : -1) && also[i] + 1 < std::int64_t(calls.size());
-  check<ValueError>(fits, [] { return "fused: expected results of calls in order, several on cuda, got others"; });
+  check<ValueError>(fits, [] { return "fused: expected results of calls in order, got others"; });
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = Spec::dense(result_of(*this, i).result, size, operands[0]->device);
 }
 void Fused::run_all(Context& c, std::span<const View> operands, std::span<const View> results) const {
@@ -104,22 +140,27 @@ void Fused::run_all(Context& c, std::span<const View> operands, std::span<const 
     if (!run_compiled(*this, c, operands, results)) run_apart(*this, c, operands, results);
     return;
   }
-  const View& y = results[0];
   std::vector<FusedInput> inputs;
-  for (const View& v : operands) inputs.push_back({v.data, v.dtype(), v.numel() == 1});
+  inputs.reserve(operands.size() + numbers.size());
+  for (const View& v : operands) {
+    const Broadcast b = *broadcast_of(*v.spec, size);
+    inputs.push_back({v.data, v.dtype(), b.repeat, b.count});
+  }
   std::vector<std::array<char, 16>> stored(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back({stored[i].data(), DType::boolean, true});
+  for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back({stored[i].data(), DType::boolean, 1, 1});
   std::vector<FusedStep> steps;
-  FusedPlan plan{y.numel(), 0, {}, {}, y.data};
+  steps.reserve(calls.size());
+  FusedPlan plan{results[0].numel(), 0, {}, {}};
   for (const FusedCall& call : calls) {
     const Row& row = *row_of_call(call);
-    FusedStep s{kernel_of(row, c.backend, call.computed),
+    FusedStep s{is_conversion(row) ? nullptr : kernel_of(row, c.backend, call.computed),
                 call.attributes.data(),
                 int(call.in.size()),
                 {},
                 {},
                 call.natural,
-                call.result};
+                call.result,
+                nullptr};
     for (int k = 0; k < s.operands; ++k) {
       s.in[k] = int(call.in[std::size_t(k)]);
       s.wanted[k] = wanted(row, k, call.computed);
@@ -128,10 +169,12 @@ void Fused::run_all(Context& c, std::span<const View> operands, std::span<const 
       numbers[std::size_t(number)].store(s.wanted[k], stored[std::size_t(number)].data());
       inputs[std::size_t(s.in[k])].dtype = s.wanted[k];
     }
-    NEURA_ASSERT(s.fn);
+    NEURA_ASSERT(s.fn || is_conversion(row));
     plan.cost += formulas_of(row).cost;
     steps.push_back(s);
   }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    steps[std::size_t(&result_of(*this, i) - calls.data())].out = results[i].data;
   plan.inputs = inputs, plan.steps = steps;
   execute_fused(plan);
 }

@@ -1,5 +1,7 @@
 // Several pointwise calls as one operation: on the cpu line by line, on CUDA by a kernel that is compiled for them.
 #pragma once
+#include <optional>
+
 #include "neura/op/apply.h"
 
 namespace neura::graph {
@@ -11,8 +13,8 @@ struct FusedCall {
   std::vector<double> attributes;
   NEURA_FIELDS(row, computed, natural, result, in, attributes)
 };
-// Operands are contiguous, of this size or of one element; on CUDA they are real and broadcast to it. The result is the
-// last call's; FusedOf<n>, on CUDA, has n: the last call's and those of `also`.
+// Operands broadcast to this size: on the cpu as broadcast_of() says, on CUDA those of real numbers in any way. The
+// result is the last call's; FusedOf<n> has n: the last call's and those of `also`.
 struct Fused {
   static constexpr Operation op = operation("fused").list(1);
   Shape size;
@@ -44,7 +46,19 @@ inline const FusedCall& result_of(const Fused& f, std::size_t i) {
   return i ? f.calls[std::size_t(f.also[i - 1])] : f.calls.back();
 }
 
-// Calls are of rows and of their slopes. The row whose formulas it has; what its kernel reads as operand i.
+// Element i of a whole of some size reads element i / repeat % count of an operand's memory.
+struct Broadcast {
+  std::int64_t repeat, count;
+};
+// None where strides or sizes need more than that, as those of a transposed operand do.
+std::optional<Broadcast> broadcast_of(const Spec&, std::span<const std::int64_t> size);
+
+// A conversion of dtypes, which a fused call has on the cpu: it has no kernel, and its `natural` is the operand's
+// dtype.
+bool is_conversion(const Row&);
+bool is_fused(const Row&);  // one of Fused and FusedOf
+
+// Other calls are of rows and of their slopes. The row whose formulas it has; what its kernel reads as operand i.
 inline const Row& formulas_of(const Row& row) { return row.kind == Row::slope ? *row.of : row; }
 inline bool is_condition(const Row& row, int i) {
   return formulas_of(row).types.mask_first && i == int(row.kind == Row::slope);

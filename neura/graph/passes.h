@@ -13,9 +13,9 @@ Program without_checks(const Program&);
 Program without_repeats(const Program&);
 // What depends on constants alone is computed now, up to 64 KiB a value; views of constants stay.
 Program folded(const Program&);
-// Pointwise calls, and their slopes, with contiguous results of one size become one call that goes over memory once
-// (fused.h), where no other call reads the values between. On the cpu operands are contiguous, too; on CUDA numbers are
-// real, and values that others read later are further results.
+// Pointwise calls, their slopes and, on the cpu, conversions, with contiguous results of one size, become one call that
+// goes over memory once (fused.h). Up to four of their values, which others read later, are its results. Operands
+// broadcast; on the cpu as broadcast_of() says. On CUDA numbers are real.
 Program fused(const Program&);
 // All of these, in a good order; the bits stay.
 Program optimized(const Program&);

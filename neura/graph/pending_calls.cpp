@@ -160,6 +160,10 @@ void PendingCalls::push(const Call& c, const Spec& result, Ref<DelayedResult> pr
   const auto* attributes = static_cast<const double*>(c.op);
   calls_.push_back({c.row, {}, args_.size() - std::size_t(c.inputs), c.inputs, result, std::move(promise)});
   for (int i = 0; i < c.row->attributes.count; ++i) calls_.back().attributes[i] = attributes[i];
+  if (is_conversion(*c.row)) {
+    NEURA_ASSERT(c.row->op_bytes <= sizeof calls_.back().attributes);
+    std::memcpy(calls_.back().attributes, c.op, c.row->op_bytes);
+  }
   some_ = true;
 }
 
@@ -222,7 +226,7 @@ void PendingCalls::write_key(const std::vector<std::size_t>& wanted) {
   }
   for (const DelayedCall& w : calls_) {
     bits(w.row), key_.push_back(std::uint64_t(w.result.dtype));
-    for (int i = 0; i < w.row->attributes.count; ++i) bits(w.attributes[i]);
+    for (int i = 0; i < w.row->attributes.count || (i == 0 && is_conversion(*w.row)); ++i) bits(w.attributes[i]);
     for (int i = 0; i < w.inputs; ++i) {
       const Arg& a = args_[w.first + std::size_t(i)];
       key_.push_back(std::uint64_t(a.kind) << 32 | a.id);
@@ -307,7 +311,7 @@ std::vector<Tensor> PendingCalls::compute(const std::vector<std::size_t>& wanted
   const std::shared_ptr<const Plan> p = plan(wanted, now);
   const double middle = seconds();
   std::vector<Tensor> results = execute(*p);
-  for (const Node& n : p->program.nodes) ++now.ran, now.fused += n.row == &row_of<Fused>;
+  for (const Node& n : p->program.nodes) ++now.ran, now.fused += is_fused(*n.row);
   now.planning = middle - begin, now.running = seconds() - middle;
   return results;
 }

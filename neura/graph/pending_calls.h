@@ -52,8 +52,8 @@ class PendingCalls : public std::enable_shared_from_this<PendingCalls> {
   };
   struct DelayedCall {
     const Row* row;
-    double attributes[5];
-    std::size_t first;  // its operands in args_
+    double attributes[5];  // or the bytes of a conversion
+    std::size_t first;     // its operands in args_
     int inputs;
     Spec result;
     Ref<DelayedResult> promise;  // null once its memory is written again

@@ -50,18 +50,19 @@ void Window::reads(const TensorImpl* t) {
   settled(t);  // of another window
 }
 
-// May be read by a call that has the size of `largest`: single values and, on CUDA, what broadcasts to it.
+// May be read by a call that has the size of `largest`: what broadcasts to it as the device's fused calls can read.
 static bool fits(const Spec& s, const Spec& largest) {
   if (s.device != largest.device || s.rank > largest.rank) return false;
+  if (s.device.is_cpu()) return broadcast_of(s, largest.sizes()).has_value();
   if (s.numel == 1 || s.same_shape(largest)) return true;
-  if (!s.device.is_cuda()) return false;
   for (int d = 0; d < s.rank; ++d)
     if (s.shape[d] != 1 && s.shape[d] != largest.shape[d + largest.rank - s.rank]) return false;
   return true;
 }
 
-// Contiguous values, the largest of which has the result's size, of dtypes in which no row refuses a value.
+// The largest operand has the result's size, and dtypes are those in which no row refuses a value.
 bool Window::waits(const Call& c) const {
+  if (is_conversion(*c.row)) return waits_to_convert(c);
   const bool slope = c.row->kind == Row::slope;
   if ((c.row->kind != Row::pointwise && !slope) || state.active & kAnomaly) return false;
   const Spec* largest = nullptr;
@@ -71,7 +72,7 @@ bool Window::waits(const Call& c) const {
     if (!c.in[i].is_tensor()) continue;
     const Spec& s = c.in[i].tensor->spec;
     const bool condition = is_condition(*c.row, i);
-    if (!(s.device.is_cpu() || s.device.is_cuda()) || !s.contiguous ||
+    if (!(s.device.is_cpu() || (s.device.is_cuda() && s.contiguous)) ||
         !(bit(s.dtype) & (condition ? bit(DType::boolean) : kTaken)) || wrapped(c.in[i].tensor))
       return false;
     if (!largest || s.numel > largest->numel || (s.numel == largest->numel && s.rank > largest->rank)) largest = &s;
@@ -82,6 +83,13 @@ bool Window::waits(const Call& c) const {
   for (int i = 0; i < c.inputs; ++i)
     if (c.in[i].is_tensor() && !fits(c.in[i].tensor->spec, *largest)) return false;
   return true;
+}
+
+bool Window::waits_to_convert(const Call& c) const {
+  if (!c.in[0].is_tensor() || state.active & kAnomaly) return false;
+  const Spec& s = c.in[0].tensor->spec;
+  return s.device.is_cpu() && s.contiguous && s.numel >= std::max<std::int64_t>(options_.least, 2) &&
+         !wrapped(c.in[0].tensor);
 }
 
 void Window::run_before(const Call& c) {
@@ -97,6 +105,7 @@ void Window::run_before(const Call& c) {
 bool Window::defer(Call& c) {
   bool recorded = false;
   const Spec spec = prepare(c, recorded);
+  if (is_conversion(*c.row) && spec.dtype == c.in[0].tensor->spec.dtype) return false;  // a copy
   {
     const PendingCalls::Lock lock = stream_->lock();
     if (!stream_->operands(c)) return false;

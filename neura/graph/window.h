@@ -1,5 +1,6 @@
-// A window delays pointwise calls until their values are read, and then fuses them into calls that go over memory once
-// (passes.h). A program sees what it would see without: the same bits, errors, versions, records.
+// A window delays pointwise calls and, on the cpu, conversions until their values are read, and then fuses them into
+// calls that go over memory once (passes.h). A program sees what it would see without: the same bits, errors, versions,
+// records.
 //
 //   const auto step = graph::compile([&](const Tensor& x) { return gelu(x * w + b) * sigmoid(x); });
 //   Tensor y = step(x);
@@ -35,6 +36,7 @@ class Window final : public Deferral {
 
  private:
   bool waits(const Call&) const;
+  bool waits_to_convert(const Call&) const;
   bool defer(Call&);
   bool is_whole(const TensorImpl*) const;
   void run_before(const Call&);  // what the call reads or writes

@@ -369,7 +369,7 @@ Spec prepare(Call& call, bool& recorded) {
     recorded = needs_record(call);
     check_devices(call);
     Spec spec;
-    infer_pointwise(call, spec);
+    infer(call, Specs(call).get(), &spec);
     return spec;
   });
 }

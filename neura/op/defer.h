@@ -33,9 +33,9 @@ struct Deferral : ReadObserver {
 };
 void proceed(Call&);  // runs it; if it runs by its definition, take() gets the calls of that
 
-// The parts of apply() around the kernel of a pointwise call or a slope with a fresh result. prepare() checks, infers
-// the result and says whether the call is recorded; conclude() records it once call.out[0] exists, whose bytes may be
-// computed later.
+// The parts of apply() around the kernel of a pointwise call, a slope or a conversion, with a fresh result. prepare()
+// checks, infers the result and says whether the call is recorded; conclude() records it once call.out[0] exists, whose
+// bytes may be computed later.
 Spec prepare(Call&, bool& recorded);
 void conclude(Call&, bool recorded);
 void write_later(Call&);  // proceed() for a pointwise call in place, whose kernel may be delayed

@@ -1,8 +1,9 @@
-// Random programs: rows of all tables on views, in place, broadcast, halves, sizes 0, 1 and odd. A program runs as
-// eager does, and every pass leaves its bits.
+// Random programs: rows of all tables on views, in place, broadcast, halves, sizes 0, 1 and odd, and some of several
+// blocks of a fused call. A program runs as eager does, and every pass leaves its bits.
 #include <algorithm>
 #include <cmath>
 
+#include "neura/graph/fused.h"
 #include "neura/graph/passes.h"
 #include "neura/graph/trace.h"
 #include "neura/graph/window.h"
@@ -17,11 +18,15 @@ using Tensors = std::vector<Tensor>;
 using graph::Program;
 
 constexpr DType kDtypes[] = {float32, float32, float32, float16, bfloat16, float64, int64, int32, boolean, complex64};
+constexpr DType kFloats[] = {float32, float32, float16, bfloat16, float64};
+constexpr int kFusibleFrom = 300;  // parameters
 constexpr std::int64_t kSizes[] = {0, 1, 1, 3, 4, 7, 33};
+constexpr std::int64_t kLargeSizes[] = {2, 3, 20, 60, 700, 1100};  // of which three are several blocks
 
-class Author {  // of one function: the same for the same seed
+class Author {  // of one function: the same for the same seed. fusible: mainly of calls that are fused
  public:
-  Author(std::uint64_t seed, const Tensors& memory, std::span<const Tensor> inputs) : dice_{seed} {
+  Author(std::uint64_t seed, bool fusible, const Tensors& memory, std::span<const Tensor> inputs)
+      : dice_{seed}, fusible_(fusible) {
     pool_ = memory;
     if (seed % 2) pool_.push_back(tensor({1.5f, -0.5f, 2.0f})), pool_.push_back(exp(pool_.back()));
     pool_.insert(pool_.end(), inputs.begin(), inputs.end());
@@ -43,7 +48,11 @@ class Author {  // of one function: the same for the same seed
   }
 
  private:
-  Tensor pick() { return pool_[std::size_t(dice_.below(std::int64_t(pool_.size())))]; }
+  Tensor pick() {
+    const auto all = std::int64_t(pool_.size());
+    return pool_[std::size_t(fusible_ && dice_.below(3) ? all - 1 - dice_.below(std::min<std::int64_t>(all, 3))
+                                                        : dice_.below(all))];
+  }
   Tensor own() {
     return std::size_t(dice_.below(3)) ? pick() : pool_[std::size_t(dice_.below(std::int64_t(written_)))];
   }
@@ -51,6 +60,7 @@ class Author {  // of one function: the same for the same seed
     const auto rows = all_rows();
     for (;;) {
       const Row& r = *rows[std::size_t(dice_.below(std::int64_t(rows.size())))];
+      if (fusible_ && !r.types.accepts(float32)) continue;
       if (!r.types.divides) return r;  // division by zero reads values
     }
   }
@@ -83,7 +93,7 @@ class Author {  // of one function: the same for the same seed
   void step() {
     pinned_.clear();
     pinned_.reserve(3);
-    switch (dice_.below(10)) {
+    switch (fusible_ ? 6 + dice_.below(9) : dice_.below(10)) {
       case 0:
       case 1:
         return pool_.push_back(view(pick()));
@@ -106,7 +116,12 @@ class Author {  // of one function: the same for the same seed
       case 5:
         return pool_.push_back(cat({pick(), pick()}, 0));
       case 6:
-        return pool_.push_back(to(pick(), kDtypes[dice_.below(10)]));
+        return pool_.push_back(to(pick(), fusible_ ? kFloats[dice_.below(5)] : kDtypes[dice_.below(10)]));
+      case 14: {
+        const Tensor x = pick();
+        if (x.dim() == 0) return;
+        return pool_.push_back(sum(x, {dice_.below(x.dim())}, true));
+      }
       default: {
         const Row& r = row();
         Operand in[] = {operand(), operand(), operand()};
@@ -118,18 +133,25 @@ class Author {  // of one function: the same for the same seed
   }
 
   Dice dice_;
+  const bool fusible_;
   Tensors pool_, pinned_;
   std::size_t written_;
 };
 
-Tensors drawn(Dice& dice, int count) {
+Shape large_shape(Dice& dice) {
+  Shape s{kLargeSizes[dice.below(6)]};
+  while (s.size() < 3 && s.numel() < 2000) s.insert(0, kLargeSizes[dice.below(4)]);
+  return s;
+}
+Tensors drawn(Dice& dice, int count, bool fusible) {
   Tensors all;
-  const std::int64_t rows = kSizes[dice.below(7)], columns = kSizes[dice.below(7)];
+  Shape whole{kSizes[dice.below(7)], kSizes[dice.below(7)]};
+  if (fusible && dice.below(3) == 0) whole = large_shape(dice);
   for (int i = 0; i < count; ++i) {
-    Shape s{rows, columns};
-    for (int d = 0; d < 2; ++d)
+    Shape s = whole;
+    for (int d = 0; d < s.size() && !(fusible && i % 2); ++d)
       if (dice.below(4) == 0) s[d] = 1;
-    all.push_back(sample(s, kDtypes[dice.below(10)], {.seed = dice.bits()}));
+    all.push_back(sample(s, fusible ? kFloats[dice.below(5)] : kDtypes[dice.below(10)], {.seed = dice.bits()}));
   }
   return all;
 }
@@ -148,8 +170,36 @@ const std::vector<std::pair<const char*, Program (*)(const Program&)>> kPasses =
     {"optimized", graph::optimized},
 };
 
-class RandomProgram : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomProgram, testing::Range(0, 300));
+struct Fusions {  // fused calls, and those of them that ...
+  int all = 0, several_results = 0, rows = 0, columns = 0, conversions = 0, blocks = 0;
+  void add(const Program& p, const graph::Node& n) {
+    ++all, several_results += n.out.size() > 1, blocks += p.values[n.out[0]].numel > 1024;
+    bool row = false, column = false, converts = false;
+    for (const graph::Arg& a : n.in) {
+      const auto b = graph::broadcast_of(p.values[a.id], p.values[n.out[0]].sizes());
+      row |= b->repeat == 1 && b->count > 1 && b->count<p.values[n.out[0]].numel, column |= b->repeat> 1;
+    }
+    for (const graph::FusedCall& c : static_cast<const graph::Fused*>(n.op->get())->calls)
+      converts |= graph::is_conversion(*graph::row_of_number(c.row));
+    rows += row, columns += column, conversions += converts;
+  }
+};
+
+class RandomProgram : public testing::TestWithParam<int> {
+ protected:
+  static void TearDownTestSuite() {
+    if (programs < kFusibleFrom) return;  // by a filter
+    EXPECT_GT(fusions.all, 150);
+    EXPECT_GT(fusions.several_results, 60);
+    EXPECT_GT(fusions.rows, 5);
+    EXPECT_GT(fusions.columns, 5);
+    EXPECT_GT(fusions.conversions, 40);
+    EXPECT_GT(fusions.blocks, 20);
+  }
+  static inline Fusions fusions;
+  static inline int programs = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomProgram, testing::Range(0, kFusibleFrom + 200));
 
 // By plain counting: at each node, all that is read there or later and was made before lies apart.
 void expect_apart(const Program& p) {
@@ -181,9 +231,10 @@ void expect_apart(const Program& p) {
 
 TEST_P(RandomProgram, RunsAsEagerDoes) {
   const auto seed = std::uint64_t(GetParam());
+  const bool fusible = GetParam() >= kFusibleFrom;
   Dice dice{seed * 977 + 5};
-  const Tensors memory = drawn(dice, 2), inputs = drawn(dice, 3), traced = copies(memory);
-  const auto f = [&](const Tensors& m, std::span<const Tensor> in) { return Author(seed, m, in).write(14); };
+  const Tensors memory = drawn(dice, 2, fusible), inputs = drawn(dice, 3, fusible), traced = copies(memory);
+  const auto f = [&](const Tensors& m, std::span<const Tensor> in) { return Author(seed, fusible, m, in).write(14); };
   Program p;
   try {
     p = graph::trace([&](auto in) { return f(traced, in); }, copies(inputs));
@@ -193,6 +244,10 @@ TEST_P(RandomProgram, RunsAsEagerDoes) {
   }
   EXPECT_EQ(str(graph::parse(str(p, true)), true), str(p, true));
   expect_apart(p), expect_apart(optimized(p));
+  ++programs;
+  const Program fast = optimized(p);
+  for (const graph::Node& n : fast.nodes)
+    if (graph::is_fused(*n.row)) fusions.add(fast, n);
   for (const auto& [name, pass] : kPasses) {
     SCOPED_TRACE(std::string(name) + "\n" + str(p));
     const Program q = pass(p);
@@ -214,9 +269,10 @@ TEST_P(RandomProgram, RunsAsEagerDoes) {
 TEST_P(RandomProgram, RunsAsEagerDoesWhenCompiled) {
   for (int part = 0; part < 10; ++part) {
     const auto seed = std::uint64_t(GetParam() * 10 + part);
+    const bool fusible = GetParam() >= kFusibleFrom;
     SCOPED_TRACE(seed);
     Dice dice{seed * 677 + 5};
-    const Tensors memory = drawn(dice, 2), inputs = drawn(dice, 3);
+    const Tensors memory = drawn(dice, 2, fusible), inputs = drawn(dice, 3, fusible);
     const bool records = dice.below(2);
     struct Outcome {
       Tensors results, memory, grads;
@@ -228,7 +284,7 @@ TEST_P(RandomProgram, RunsAsEagerDoesWhenCompiled) {
       Tensors in = given;
       for (Tensor& x : in)
         if (records && is_floating(x.dtype())) x.requires_grad_(), o.grads.push_back(x);
-      Author author(seed, m, in);
+      Author author(seed, fusible, m, in);
       author.write(8);
       o.value = author.read();
       author.write(8);

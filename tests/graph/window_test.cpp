@@ -37,6 +37,68 @@ TEST_F(Window, MakesOneCallOfAChain) {
   EXPECT_EQ(seen().found, 1);
 }
 
+TEST_F(Window, MakesOneCallOfRowsAndColumns) {
+  const Tensor x = ramp(60).view({3, 4, 5}), bias = ramp(5), column = ramp(4).view({4, 1}),
+               each = ramp(3).view({3, 1, 1});
+  const auto f = [&] { return relu((x * each + bias) * column) - x.slice(0, 1, 2).expand({3, 4, 5}); };
+  expect_same(graph::compile(f, kAll)(), f());
+  EXPECT_EQ(seen().waited, 5);
+  EXPECT_EQ(seen().ran, 1);
+}
+
+TEST_F(Window, MakesOneCallWithItsConversions) {
+  const Tensor x = to(ramp(), bfloat16), w = ramp();
+  const auto f = [&] {
+    const Tensor y = to(x, float32) * w;
+    return to(tanh(y), bfloat16) * x;
+  };
+  expect_same(graph::compile(f, kAll)(), f());
+  EXPECT_EQ(seen().waited, 5);
+  EXPECT_EQ(seen().ran, 1);
+  const auto g = [&] { return to(x, float16) + 1; };  // of another dtype by the same calls
+  const auto h = [&] { return to(x, float64) + 1; };
+  expect_same(graph::compile(g, kAll)(), g());
+  expect_same(graph::compile(h, kAll)(), h());
+  EXPECT_EQ(seen().plans, 3);
+}
+
+TEST_F(Window, MakesOneCallOfForwardAndBackward) {
+  const auto f = [](const Tensor& w) {
+    const Tensor a = w.clone().requires_grad_(), b = (w + 0.25).requires_grad_();
+    const Tensor y = tanh(a * b) * sigmoid(b);
+    y.backward(ones(w.shape()));
+    return std::vector{y, a.grad(), b.grad()};
+  };
+  const Tensor w = ramp(40).view({4, 10});
+  const std::vector<Tensor> want = f(w), got = graph::compile(f, kAll)(w);
+  for (std::size_t i = 0; i < want.size(); ++i) expect_same(got[i], want[i]);
+  EXPECT_EQ(seen().ran, 1);
+}
+
+TEST_F(Window, MakesWhatBackwardReadsInTheSamePass) {
+  const auto f = [](const Tensor& a, const Tensor& b) { return tanh(a * b) * sigmoid(b); };
+  const Tensor w = ramp(40), a = w.clone().requires_grad_(), b = (w + 0.25).requires_grad_();
+  const Tensor y = graph::compile(f, kAll)(a, b);
+  EXPECT_EQ(seen().waited, 4);
+  EXPECT_EQ(seen().unread, 1);  // the product
+  EXPECT_EQ(seen().ran, 1);
+  y.backward(ones({40}));
+  const Tensor ga = a.grad().clone(), gb = b.grad().clone();
+  Tensor(a).set_grad({}), Tensor(b).set_grad({});
+  f(a, b).backward(ones({40}));
+  expect_same(ga, a.grad()), expect_same(gb, b.grad());
+}
+
+TEST_F(Window, GivesConvertedLeavesTheirGradients) {
+  const auto f = [](const Tensor& w) {
+    Tensor a = w.clone().requires_grad_();
+    const Tensor y = tanh(to(a, float16) * to(w, float16));
+    y.backward(ones(w.shape(), {.dtype = float16}));
+    return a.grad();
+  };
+  expect_same(graph::compile(f, kAll)(ramp()), f(ramp()));
+}
+
 TEST_F(Window, WaitsUntilAValueIsRead) {
   const Tensor x = ramp();
   graph::compile(

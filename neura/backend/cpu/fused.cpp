@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "neura/backend/backend.h"
+#include "neura/backend/cpu/fused_input.h"
 #include "neura/backend/cpu/streaming_store.h"
 #include "neura/core/parallel.h"
 
@@ -14,9 +15,7 @@ namespace neura {
 namespace {
 
 constexpr std::int64_t kBytes = 4096;  // of a line
-constexpr std::int64_t kGrain = 64;    // elements: whole vectors of every dtype
-
-std::int64_t padded(std::int64_t n) { return (n + kGrain - 1) & -kGrain; }
+constexpr int kMostAhead = 6;          // operands whose next lines are fetched: more would push out the lines between
 
 class FusedWalk {
  public:
@@ -27,10 +26,10 @@ class FusedWalk {
       widest = std::max({widest, std::int64_t(size_of(s.natural)), std::int64_t(size_of(s.result))});
       for (int k = 0; k < s.operands; ++k)
         if (s.in[k] >= 0) widest = std::max(widest, std::int64_t(size_of(s.wanted[k])));
+      stream_ = stream_ || streams(s);
     }
-    block_ = std::min(std::max(kBytes / widest & -kGrain, kGrain), padded(p.numel));
+    block_ = std::min(std::max(kBytes / widest & -kFusedGrain, kFusedGrain), fused_padded(p.numel));
     line_ = std::size_t(block_ * widest);
-    stream_ = p.numel * size_of(p.steps.back().result) >= kStreamFrom;
     lay_out();
   }
 
@@ -41,6 +40,7 @@ class FusedWalk {
   }
 
  private:
+  static constexpr std::size_t kMostUses = kMaxPlan - 1;
   struct Use {  // an operand of a step
     int slot = -1;
     ConvertFn* convert = nullptr;  // null: it is read unconverted
@@ -53,17 +53,37 @@ class FusedWalk {
     return slot < inputs ? p_.inputs[std::size_t(slot)].dtype : p_.steps[std::size_t(slot - inputs)].result;
   }
   ConvertFn* converter(DType from, DType to) const { return from == to ? nullptr : convert_.pair[int(from)][int(to)]; }
+  bool streams(const FusedStep& s) const { return s.out && p_.numel * size_of(s.result) >= kStreamFrom; }
+  bool is_single(int slot) const {
+    return slot >= 0 && slot < int(p_.inputs.size()) && p_.inputs[std::size_t(slot)].count == 1;
+  }
 
-  // Which line each step writes, and the lines that hold one number.
+  // Lines: results of steps, inputs, converted operands, a result before it is rounded, numbers.
   void lay_out() {
+    const int results = place_steps();
+    std::size_t input_lines = 0, splats = 0;
+    for (const FusedInput& i : p_.inputs) input_lines += std::size_t(FusedReader::lines(i, p_.numel, block_));
+    for (const Use& u : uses_) splats += is_single(u.slot);
+    temporaries_ = results + int(input_lines);
+    memory_.reset(new char[(std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64]);
+    base_ = memory_.get() + (-reinterpret_cast<std::uintptr_t>(memory_.get()) & 63);
+    int next = results;
+    readers_.reserve(p_.inputs.size());
+    for (const FusedInput& i : p_.inputs) {
+      readers_.emplace_back(i, p_.numel, block_, at(next));
+      next += FusedReader::lines(i, p_.numel, block_);
+    }
+    place_numbers();
+    at_.resize(std::size_t(slots()));
+  }
+  // Which line each step writes, and how it reads its operands. Returns the number of lines.
+  int place_steps() {
     const int inputs = int(p_.inputs.size());
     std::vector<int> last(std::size_t(slots()), -1), free;
-    uses_.resize(p_.steps.size()), target_.resize(p_.steps.size());
-    std::size_t splats = 0;
     for (std::size_t i = 0; i < p_.steps.size(); ++i)
       for (int k = 0; k < p_.steps[i].operands; ++k)
-        if (const int s = p_.steps[i].in[k]; s >= 0)
-          last[std::size_t(s)] = int(i), splats += s < inputs && p_.inputs[std::size_t(s)].one;
+        if (const int s = p_.steps[i].in[k]; s >= 0) last[std::size_t(s)] = int(i);
+    uses_.resize(p_.steps.size() * kMostUses), target_.resize(p_.steps.size());
     int lines = 0;
     for (std::size_t i = 0; i < p_.steps.size(); ++i) {
       const FusedStep& step = p_.steps[i];
@@ -71,61 +91,53 @@ class FusedWalk {
       target_[i] = free.back(), free.pop_back();
       for (int s = inputs; s < inputs + int(i); ++s)
         if (last[std::size_t(s)] == int(i)) free.push_back(target_[std::size_t(s - inputs)]);
-      uses_[i].resize(std::size_t(step.operands));
       for (int k = 0; k < step.operands; ++k)
-        uses_[i][std::size_t(k)] = {
+        uses_[i * kMostUses + std::size_t(k)] = {
             step.in[k], step.in[k] < 0 ? nullptr : converter(dtype_of(step.in[k]), step.wanted[k]), nullptr};
     }
-    // Results of steps, ends of inputs, converted operands, a result before it is rounded, numbers.
-    tails_ = lines, temporaries_ = tails_ + inputs;
-    memory_.reset(new char[(std::size_t(temporaries_ + kMaxPlan) + splats) * line_ + 64]);
-    base_ = memory_.get() + (-reinterpret_cast<std::uintptr_t>(memory_.get()) & 63);
-    place_numbers();
-    at_.resize(std::size_t(slots()));
+    return lines;
   }
   void place_numbers() {
     char* next = at(temporaries_ + kMaxPlan);
-    for (std::size_t i = 0; i < p_.steps.size(); ++i)
-      for (std::size_t k = 0; k < uses_[i].size(); ++k) {
-        Use& use = uses_[i][k];
-        if (use.slot < 0 || use.slot >= int(p_.inputs.size()) || !p_.inputs[std::size_t(use.slot)].one) continue;
-        const FusedInput& one = p_.inputs[std::size_t(use.slot)];
-        const DType wanted = p_.steps[i].wanted[k];
-        convert_.pair[int(one.dtype)][int(wanted)](one.data, 0, next, size_of(wanted), std::size_t(block_));
-        use.splat = next, next += line_;
-      }
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      Use& use = uses_[i];
+      if (!is_single(use.slot)) continue;
+      const FusedInput& one = p_.inputs[std::size_t(use.slot)];
+      const DType wanted = p_.steps[i / kMostUses].wanted[i % kMostUses];
+      convert_.pair[int(one.dtype)][int(wanted)](one.data, 0, next, size_of(wanted), std::size_t(block_));
+      use.splat = next, next += line_;
+    }
   }
   char* at(int line) const { return base_ + std::size_t(line) * line_; }
 
   void block(std::int64_t begin, std::int64_t n) {
-    const std::int64_t full = padded(n);
-    const int inputs = int(p_.inputs.size());
-    for (int i = 0; i < inputs; ++i) {
-      const FusedInput& in = p_.inputs[std::size_t(i)];
-      const std::int64_t size = size_of(in.dtype);
-      at_[std::size_t(i)] = in.data + begin * size;
-      if (in.one || n == full) continue;
-      std::memcpy(at(tails_ + i), at_[std::size_t(i)], std::size_t(n * size));
-      std::memset(at(tails_ + i) + n * size, 0, std::size_t((full - n) * size));
-      at_[std::size_t(i)] = at(tails_ + i);
-    }
-    char* const out = p_.out + begin * size_of(p_.steps.back().result);
+    const std::int64_t full = fused_padded(n);
+    const std::size_t inputs = p_.inputs.size();
+    for (std::size_t i = 0; i < inputs; ++i) at_[i] = readers_[i].line(begin, n, full);
     for (std::size_t i = 0; i < p_.steps.size(); ++i) {
-      const bool direct = i + 1 == p_.steps.size() && n == full && !stream_;
-      step(i, full, direct ? out : at(target_[i]));
+      const FusedStep& s = p_.steps[i];
+      char* const out = s.out ? s.out + begin * size_of(s.result) : nullptr;
+      const bool streamed = streams(s);
+      step(i, full, out && n == full && !streamed ? out : at(target_[i]));
+      if (!out || at_[inputs + i] == out) continue;
+      const auto bytes = std::size_t(n * size_of(s.result));
+      if (n == full && streamed) stream(out, at_[inputs + i], bytes, begin + n);
+      else std::memcpy(out, at_[inputs + i], bytes);
     }
-    const char* result = at_.back();
-    if (result == out) return;
-    const auto bytes = std::size_t(n * size_of(p_.steps.back().result));
-    if (n == full) stream_copy(out, result, bytes, nullptr, 0);
-    else std::memcpy(out, result, bytes);
+  }
+  void stream(char* out, const char* from, std::size_t bytes, std::int64_t next) {
+    const char* ahead[kMostAhead];
+    int count = 0;
+    for (std::size_t i = 0; i < readers_.size() && count < kMostAhead; ++i)
+      if (const char* const there = readers_[i].ahead(next, block_)) ahead[count++] = there;
+    stream_copy(out, from, bytes, ahead, count);
   }
   void step(std::size_t i, std::int64_t full, char* target) {
     const FusedStep& s = p_.steps[i];
     ConvertFn* const round = converter(s.natural, s.result);
     Line l{round ? at(temporaries_ + kMaxPlan - 1) : target, {}, std::size_t(full), s.attributes};
     for (int k = 0; k < s.operands; ++k) {
-      const Use& use = uses_[i][std::size_t(k)];
+      const Use& use = uses_[i * kMostUses + std::size_t(k)];
       if (use.slot < 0) continue;
       l.in[k] = use.splat ? use.splat : at_[std::size_t(use.slot)];
       if (use.splat || !use.convert) continue;
@@ -133,8 +145,10 @@ class FusedWalk {
       use.convert(at_[std::size_t(use.slot)], size_of(dtype_of(use.slot)), to, size_of(s.wanted[k]), std::size_t(full));
       l.in[k] = to;
     }
-    s.fn(l);
-    if (round) round(static_cast<const char*>(l.out), size_of(s.natural), target, size_of(s.result), std::size_t(full));
+    if (s.fn) s.fn(l);
+    const auto* natural = static_cast<const char*>(s.fn ? l.out : l.in[0]);
+    if (round) round(natural, size_of(s.natural), target, size_of(s.result), std::size_t(full));
+    else if (!s.fn) std::memcpy(target, natural, std::size_t(full * size_of(s.result)));
     at_[p_.inputs.size() + i] = target;
   }
 
@@ -142,9 +156,10 @@ class FusedWalk {
   const ConvertTable& convert_;
   std::int64_t block_ = 0;
   std::size_t line_ = 0;  // bytes
-  bool stream_ = false;
-  int tails_ = 0, temporaries_ = 0;
-  std::vector<std::vector<Use>> uses_;
+  bool stream_ = false;   // any result
+  int temporaries_ = 0;
+  std::vector<FusedReader> readers_;
+  std::vector<Use> uses_;  // so many of each step
   std::vector<int> target_;
   std::vector<const char*> at_;  // by slot, of this block
   std::unique_ptr<char[]> memory_;
