@@ -30,7 +30,6 @@ struct PromisedStorage : Promise {
   Ref<Storage> hold();  // null if it is destroyed or about to be
   void forgotten() override;
   void promises(Storage* s) { storage_ = s; }
-  bool is_of(const Storage* s) const { return storage_.load(std::memory_order_relaxed) == s; }
   bool is_wanted() const { return storage_.load(std::memory_order_acquire); }
 
  private:

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kLeast = 4, kMost = 8192;  // launches of a stretch
 constexpr int kSightings = 2, kFailures = 3, kPause = 32;
 constexpr std::size_t kMostPrograms = 32, kMostSeen = 512;
-constexpr double kLaunchSeconds = 4e-6;  // of the host
+constexpr double kLaunchSeconds = 4e-6;                   // of the host
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of a stretch's results, which a graph may have to keep
 
 struct Counts {
   std::mutex mutex;
@@ -60,7 +61,7 @@ class LaunchReplay final : public LaunchObserver {
   void complete();
   void leave(const char* why);
   void failed();
-  void begin_log(bool at_boundary) { log_.clear(), seconds_ = 0, aligned_ = at_boundary; }
+  void begin_log(bool at_boundary) { log_.clear(), seconds_ = 0, bytes_ = 0, aligned_ = at_boundary; }
   void learn();
 
   Programs programs_;  // the one that was replayed last is the first
@@ -70,8 +71,9 @@ class LaunchReplay final : public LaunchObserver {
   std::vector<std::uint64_t> log_;   // hashes of launches since the last boundary
   Device device_;
   std::uint64_t modes_ = 0;
-  double seconds_ = 0;   // that a device needs for them
-  bool aligned_ = true;  // the log began at a boundary
+  double seconds_ = 0;     // that a device needs for them
+  std::size_t bytes_ = 0;  // of their results
+  bool aligned_ = true;    // the log began at a boundary
   std::vector<std::uint64_t> scratch_;
 };
 
@@ -156,7 +158,8 @@ bool LaunchReplay::takes(Call& c, const Spec* results) {
   const std::uint64_t modes = kernel_modes();
   if (!log_.empty() && (device != device_ || modes != modes_)) return begin_log(false), false;
   device_ = device, modes_ = modes;
-  if (log_.size() < kMost) log_.push_back(hash), seconds_ += device_time(c, results);
+  for (int k = 0; c.destination == Destination::fresh && k < c.row->outputs; ++k) bytes_ += results[k].bytes();
+  if (log_.size() < kMost && bytes_ <= kMostBytes) log_.push_back(hash), seconds_ += device_time(c, results);
   else begin_log(false);
   return false;
 }
@@ -255,7 +258,7 @@ void flush_from_outside() { flush_launches("an address is asked for"); }
 
 [[maybe_unused]] const bool is_set_up = [] {
   detail::launch_observer = &observer, detail::before_access = &flush_from_outside;
-  if (setting_on(Setting::replay, false)) automatic_replay(true);
+  if (setting_on(Setting::replay, true)) automatic_replay(true);
   return true;
 }();
 

@@ -1,7 +1,5 @@
 #include "neura/graph/pending_calls.h"
 
-#include <sched.h>
-
 #include <chrono>
 #include <cstring>
 #include <unordered_map>
@@ -65,24 +63,6 @@ void DelayedResult::keep() {
   const PendingCalls::Lock lock = s->lock();
   s->run("a value is read");
 }
-void DelayedResult::forgotten() {
-  while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  storage = nullptr;
-  busy.clear(std::memory_order_release);
-}
-Ref<Storage> DelayedResult::hold() {
-  while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  Ref<Storage> held;
-  if (storage) {
-    std::uint32_t count = storage->count.load(std::memory_order_relaxed);
-    while (count && !storage->count.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) {
-    }
-    if (count) held = Ref<Storage>::adopt(storage);
-  }
-  busy.clear(std::memory_order_release);
-  return held;
-}
-
 std::shared_ptr<PendingCalls> PendingCalls::make() {
   const std::lock_guard hold(shared().mutex);
   auto& idle = shared().idle;
@@ -170,7 +150,7 @@ void PendingCalls::push(const Call& c, const Spec& result, Ref<DelayedResult> pr
 Tensor PendingCalls::add(const Call& c, const Spec& result) {
   const Ref<DelayedResult> promise = Ref<DelayedResult>::adopt(new DelayedResult(shared_from_this(), calls_.size()));
   Storage* s = promise_bytes(result.bytes(), result.device, Ref<Promise>(promise));
-  promise->storage = s;
+  promise->promises(s);
   Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(result, s)));
   t.impl()->spec.offset = 0;
   t.impl()->inference = state.active & kInference;

@@ -10,16 +10,12 @@ namespace neura::graph {
 
 // The promise of the storage of a delayed call's result. It outlives the window where its values could not be
 // computed.
-struct DelayedResult final : Promise {
+struct DelayedResult final : PromisedStorage {
   std::shared_ptr<PendingCalls> stream;
   std::size_t call;
-  Storage* storage = nullptr;  // null once it is destroyed
-  std::atomic_flag busy;       // while another thread destroys or retains it
 
   DelayedResult(std::shared_ptr<PendingCalls> s, std::size_t c) : stream(std::move(s)), call(c) {}
   void keep() override;
-  void forgotten() override;
-  Ref<Storage> hold();  // null if it is destroyed or about to be
 };
 
 struct Plan {

@@ -46,7 +46,8 @@ def explain(reset=False):
 
 
 def automatic_replay(on=True):
-    """Replays what a program launches on CUDA again and again as one CUDA graph, without a change to the program.
+    """Replays what a program launches on CUDA again and again as one CUDA graph, without a change to the program. On at
+    first, unless `NEURA_REPLAY=0`.
 
     A *stretch* is what a thread launches from one boundary to the next: the end of an optimizer's step, the call of a
     module that no other one calls, a value that is read, a question to a stream. One that came twice, and whose
@@ -54,10 +55,10 @@ def automatic_replay(on=True):
     is captured then. Results are the same, bit for bit; `replay_counts` says what was replayed.
 
     >>> import neura
-    >>> neura.graph.automatic_replay()
-    >>> neura.graph.is_automatic_replay()
-    True
     >>> neura.graph.automatic_replay(False)
+    >>> neura.graph.is_automatic_replay()
+    False
+    >>> neura.graph.automatic_replay()
     """
     _neura._graph.automatic_replay(on)
 

@@ -20,7 +20,7 @@ class Replayed {  // turns it on or off while it lives
  public:
   explicit Replayed(bool on = true) { graph::automatic_replay(on), graph::reset_replay_counts(); }
   Replayed(const Replayed&) = delete;
-  ~Replayed() { graph::automatic_replay(false); }
+  ~Replayed() { graph::automatic_replay(true); }
 };
 
 inline void expect_training_repeats(Device device) {

@@ -1,4 +1,4 @@
-// An operand of fused calls, a line at a time: from where it lies if the line does, or from a buffer.
+// An operand of fused calls, a line at a time: its own memory where that is contiguous, else a buffer.
 #pragma once
 #include "neura/backend/fused.h"
 
@@ -14,7 +14,7 @@ class FusedReader {
   FusedReader(const FusedInput&, std::int64_t numel, std::int64_t block, char* buffer);
   // Elements [begin, begin + n) of the whole, and zeros up to `full` unless memory goes on; at most a block.
   const char* line(std::int64_t begin, std::int64_t n, std::int64_t full);
-  // Where the next n elements lie, if they lie in memory as a line; else null.
+  // The address of the next n elements if they are contiguous, else null.
   const char* ahead(std::int64_t begin, std::int64_t n) const;
 
  private:
