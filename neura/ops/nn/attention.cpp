@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "neura/backend/kernels/softmax.h"
+#include "neura/backend/kernels/attention.h"
 #include "neura/op/apply.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
@@ -153,9 +153,9 @@ struct ScaledDotProductAttentionBackward {
     gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
   }
   void run(Context& c, View g, View q, View k, View v, View mask, View y, View sums, View gq, View gk, View gv) const {
-    if (c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) != AttentionUse::kept)
+    if (c.backend.attention->supports(*q.spec, *k.spec, *v.spec, bool(mask), shape) != AttentionSupport::with_sums)
       y = sums = View();
-    c.backend.softmax->attention_backward(c, g, q, k, v, mask, y, sums, shape, gq, gk, gv);
+    c.backend.attention->backward(c, g, q, k, v, mask, y, sums, shape, gq, gk, gv);
   }
 };
 
@@ -168,8 +168,8 @@ bool is_safe_mask(const Spec& mask, const Spec& q, const Spec& k) {
   return !mask.rank || mask.shape[mask.rank - 1] == 1 || mask.strides[mask.rank - 1] == 1;
 }
 
-// The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
-// AttentionUse::kept.
+// The fused operation, of operands as attention_kernels takes them. The mask has no gradient. `sums`: see
+// AttentionSupport::with_sums.
 struct ScaledDotProductAttention {
   NEURA_OPERANDS(query, key, value, attn_mask)
   NEURA_RESULTS(y, sums)
@@ -193,11 +193,12 @@ struct ScaledDotProductAttention {
     return !safe::is_given(mask) || is_safe_mask(mask, q, k);
   }
   bool accepts(const Backend& b, const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
-    return b.softmax->attends(q, k, v, mask.rank != kAbsent, shape) != AttentionUse::composed;
+    return b.attention->supports(q, k, v, mask.rank != kAbsent, shape) != AttentionSupport::none;
   }
   void run(Context& c, View q, View k, View v, View mask, View y, View sums) const {
-    const bool kept = c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) == AttentionUse::kept;
-    c.backend.softmax->attention(c, q, k, v, mask, shape, y, kept ? sums : View());
+    const bool kept =
+        c.backend.attention->supports(*q.spec, *k.spec, *v.spec, bool(mask), shape) == AttentionSupport::with_sums;
+    c.backend.attention->forward(c, q, k, v, mask, shape, y, kept ? sums : View());
   }
   std::array<Tensor, 2> define(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) const {
     return {compose(q, k, v, shape, {.attn_mask = mask, .is_causal = shape.causal}), Tensor()};
