@@ -14,7 +14,7 @@
 #include "neura/backend/kernels/fft.h"
 #include "neura/backend/kernels/grid_sample.h"
 #include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
