@@ -9,12 +9,12 @@
 
 #include "neura/backend/kernels/attention.h"
 #include "neura/backend/kernels/conv.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/fft.h"
 #include "neura/backend/kernels/grid_sample.h"
 #include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/create.h"
 #include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
