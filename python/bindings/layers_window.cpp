@@ -17,7 +17,7 @@ groups: divides both numbers of channels (ValueError)
 padding_mode: 'zeros', 'reflect', 'replicate' or 'circular')";
   const LayerType t = bind_layer<M>(n, doc.c_str());
   t.def(
-      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias again.");
   property(t, "output_padding", [](M& m) { return Shape::filled(m.kernel_size.size(), 0); });
 }
 
@@ -28,7 +28,7 @@ weight [in_channels, out_channels / groups, kernel_size..] and bias [out_channel
 result, and forward(input, output_size) chooses it so that the result has that size.)";
   const LayerType t = bind_layer<M>(n, doc.c_str());
   t.def(
-      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias again.");
   property(t, "padding_mode", [](M&) { return "zeros"; });
 }
 
