@@ -57,21 +57,15 @@ void bind_average_pools(nb::module_& n) {
   bind_layer<nn::AvgPool3d>(n, kAveragePool);
 }
 
-PerDim result_sizes(const std::optional<PerDim>& given) {
-  if (!given) return kKeepSize;
-  check<ValueError>(!given->empty(),
-                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
-  return *given;
-}
 template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
   bind_layer<Mean>(n, "Adaptive average pooling to output_size; None keeps the input's size.", "output_size?",
-                   [](const std::optional<PerDim>& size) { return nn::make<Mean>(result_sizes(size)); });
+                   [](const std::optional<PerDim>& size) { return nn::make<Mean>(adaptive_sizes(size)); });
   bind_layer<Max>(
       n,
       "Adaptive max pooling to output_size; None keeps the input's size.\n\nreturn_indices: the result is (values, "
       "indices).",
       "output_size?, return_indices=False",
-      [](const std::optional<PerDim>& size, bool indices) { return nn::make<Max>(result_sizes(size), indices); });
+      [](const std::optional<PerDim>& size, bool indices) { return nn::make<Max>(adaptive_sizes(size), indices); });
 }
 
 template <class Lp, class Unpool> void bind_more(nb::module_& n) {
