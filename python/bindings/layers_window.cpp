@@ -58,14 +58,16 @@ void bind_average_pools(nb::module_& n) {
 }
 
 template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
-  bind_layer<Mean>(n, "Adaptive average pooling to output_size; None keeps the input's size.", "output_size?",
-                   [](const std::optional<PerDim>& size) { return nn::make<Mean>(adaptive_sizes(size)); });
+  bind_layer<Mean>(
+      n, "Adaptive average pooling to output_size; None keeps the input's size.", "output_size?",
+      [](const std::optional<PerDim>& size) { return nn::make<Mean>(neura::detail::adaptive_sizes(size)); });
   bind_layer<Max>(
       n,
       "Adaptive max pooling to output_size; None keeps the input's size.\n\nreturn_indices: the result is (values, "
       "indices).",
-      "output_size?, return_indices=False",
-      [](const std::optional<PerDim>& size, bool indices) { return nn::make<Max>(adaptive_sizes(size), indices); });
+      "output_size?, return_indices=False", [](const std::optional<PerDim>& size, bool indices) {
+        return nn::make<Max>(neura::detail::adaptive_sizes(size), indices);
+      });
 }
 
 template <class Lp, class Unpool> void bind_more(nb::module_& n) {

@@ -18,7 +18,7 @@ namespace {
 std::string name_of(int rank) { return "fractional_max_pool" + std::to_string(rank) + "d"; }
 
 Shape result_size(int rank, const Shape& input, const FractionalPoolOptions& o) {
-  const std::vector<double> ratios = output_ratios(name_of(rank), rank, o.output_size, o.output_ratio);
+  const std::vector<double> ratios = detail::output_ratios(name_of(rank), rank, o.output_size, o.output_ratio);
   if (ratios.empty()) return per_dim(name_of(rank).c_str(), "output_size", o.output_size, rank, 1);
   Shape s;
   for (int d = 0; d < rank; ++d) s.push_back(std::int64_t(double(input[d]) * ratios[std::size_t(d)]));
@@ -109,8 +109,8 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
 
 }  // namespace
 
-std::vector<double> output_ratios(const std::string& op, int rank, const PerDim& output_size,
-                                  const std::vector<double>& output_ratio) {
+std::vector<double> detail::output_ratios(const std::string& op, int rank, const PerDim& output_size,
+                                          const std::vector<double>& output_ratio) {
   check<ValueError>(output_size.empty() != output_ratio.empty(),
                     [&] { return op + ": expected either output_size or output_ratio"; });
   const std::size_t given = output_ratio.size(), all = std::size_t(rank);

@@ -231,7 +231,7 @@ std::array<Tensor, 2> adaptive_max(const char* op, int dims, const Tensor& x, co
 
 }  // namespace
 
-PerDim adaptive_sizes(const std::optional<PerDim>& output_size) {
+PerDim detail::adaptive_sizes(const std::optional<PerDim>& output_size) {
   check<ValueError>(!output_size || !output_size->empty(),
                     [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
   return output_size.value_or(kKeepSize);
