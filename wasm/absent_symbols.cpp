@@ -25,16 +25,27 @@ Tensor dropout(const Tensor&, double, bool) {
 #endif
 }
 
-const sort_kernels* cpu_sort() { return nullptr; }
-const random_kernels* cpu_random() { return nullptr; }
-const loss_kernels* cpu_loss() { return nullptr; }
-const dropout_kernels* cpu_dropout() { return nullptr; }
-const optim_kernels* cpu_optim() { return nullptr; }
-const fft_kernels* cpu_fft() { return nullptr; }
-const linalg_kernels* cpu_linalg() { return nullptr; }
 #ifdef NEURA_INFERENCE_SMALL
-const scan_kernels* cpu_scan() { return nullptr; }
 const void* cpu_rows_special() { return nullptr; }
+#endif
+#define ABSENT(family) \
+  const family##_kernels* cpu_##family() { return nullptr; }
+ABSENT(sort)
+ABSENT(random)
+ABSENT(loss)
+ABSENT(dropout)
+ABSENT(optim)
+ABSENT(fft)
+ABSENT(linalg)
+ABSENT(sparse)
+ABSENT(grid_sample)
+#ifdef NEURA_WANTED
+NEURA_ABSENT  // what the one model does not call, of families whose sources are then left out (cmake/NeuraSmall.cmake)
+#else
+ABSENT(quant)
+#endif
+#ifdef NEURA_INFERENCE_SMALL
+ABSENT(scan) ABSENT(attention) ABSENT(recurrent)
 #endif
 
 }  // namespace neura

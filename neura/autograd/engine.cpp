@@ -161,7 +161,7 @@ void start(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> gr
 
 template <int most> void run_record(Record& r, Run& run, unsigned wanted, Tensor* g) {
   Tensor result[most];
-  const Meta* meta[most];
+  const GradientSpec* meta[most];
   Gradient c;
   c.meta = meta;
   evaluate(c, r, run, wanted, g, result, &r);
@@ -200,7 +200,7 @@ void CopySlices::backward(Run& run, Tensor* g) {
     // A result that the inner record saved is what the view showed then: a window on this node, not the inner record
     // itself, which would be run twice.
     Ref<Record> window = run.create_graph ? window_on(*this, base, view, 0) : Ref<Record>();
-    const Meta* meta[kMaxInputs];
+    const GradientSpec* meta[kMaxInputs];
     Gradient c;
     c.meta = meta;
     evaluate(c, r, run, inside, &part, result, window.get());

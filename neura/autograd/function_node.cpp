@@ -36,7 +36,7 @@ bool CustomNode::take(std::span<const Tensor> inputs) {
   sequence = state.sequence;
   for (const Tensor& t : inputs) {
     edge.push_back(t && is_grad_enabled() && differentiable(t.dtype()) ? edge_of(t.impl()) : Edge());
-    input_metas.push_back(t ? Meta(t.spec()) : Meta());
+    input_metas.push_back(t ? GradientSpec(t.spec()) : GradientSpec());
     if (const Edge& e = edge.back(); e.node) recorded = true, sequence = std::max(sequence, e.node->sequence);
   }
   this->inputs = std::uint16_t(inputs.size()), edges = edge.data();
@@ -53,7 +53,7 @@ void CustomNode::give(Results& r, std::span<const Tensor> inputs) {
   check<ValueError>(r.values.size() <= 65535, [&] { return std::string(name()) + ": expected at most 65535 results"; });
   sequence = state.sequence = std::max(sequence, state.sequence) + 1;
   wide = r.values.size() > std::size_t(kMaxOutputs);
-  for (const Tensor& t : r.values) metas.push_back(t ? Meta(t.spec()) : Meta());
+  for (const Tensor& t : r.values) metas.push_back(t ? GradientSpec(t.spec()) : GradientSpec());
   for (std::size_t i = 0; i < r.values.size(); ++i)
     if (r.values[i]) give_one(r, i, inputs);
 }
@@ -94,7 +94,7 @@ void CustomNode::backward(Run& run, Tensor* g) {
     if (!edge[i].node || !run.wants(edge[i])) result[i] = {};
     if (!result[i]) continue;
     const Spec& s = result[i].spec();
-    const Meta& want = input_metas[i];
+    const GradientSpec& want = input_metas[i];
     bool fits = s.rank >= want.rank;
     for (int d = 0; fits && d < want.rank; ++d)
       fits = want.shape[d] == 1 || s.shape[d + s.rank - want.rank] == want.shape[d];

@@ -27,10 +27,10 @@ class SavedValue {
 
 struct CustomNode : Node {
   std::vector<Edge> edge;
-  std::vector<Meta> metas, input_metas;  // of results, of inputs
-  std::string made_at;                   // anomaly mode
+  std::vector<GradientSpec> metas, input_metas;  // of results, of inputs
+  std::string made_at;                           // anomaly mode
 
-  const Meta& meta(unsigned output) const override { return metas[output]; }
+  const GradientSpec& meta(unsigned output) const override { return metas[output]; }
   unsigned outputs() const override { return unsigned(metas.size()); }
   const char* trace() const override { return made_at.empty() ? nullptr : made_at.c_str(); }
   void dispose() override { delete this; }

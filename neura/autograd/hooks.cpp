@@ -75,7 +75,8 @@ Tensor& Tensor::requires_grad_(bool on) {
   check<InplaceError>(!impl()->inference, [] {
     return "requires_grad_: expected a tensor made outside of inference mode; clone() it first";
   });
-  if (Leaf* leaf = frozen_leaf(impl())) leaf->frozen = false, leaf->shape = Meta(spec());  // resized since, perhaps
+  if (Leaf* leaf = frozen_leaf(impl()))
+    leaf->frozen = false, leaf->shape = GradientSpec(spec());  // resized since, perhaps
   else if (on) new_leaf(impl());
   else leaf_of(*this, "requires_grad_").frozen = true;
   return *this;

@@ -1,23 +1,28 @@
 // A hash of the layouts that a back end and the library must agree on.
 #pragma once
 #include "neura/backend/backend.h"
+#include "neura/backend/kernels/attention.h"
 #include "neura/backend/kernels/conv.h"
 #include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/fft.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/norm.h"
 #include "neura/backend/kernels/optim.h"
 #include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/quant.h"
 #include "neura/backend/kernels/random.h"
+#include "neura/backend/kernels/recurrent.h"
 #include "neura/backend/kernels/reduce.h"
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
+#include "neura/backend/kernels/sparse.h"
 
 namespace neura {
 

@@ -38,7 +38,7 @@ void set_data(const Tensor& self, const Tensor& data) {
   std::swap(to.id, from.id);
   to.spec = from.spec;
   if (History* h = to.history)  // gradients must have the new shape and dtype from now on
-    if (auto* node = static_cast<Node*>(h); node->leaf) static_cast<Leaf*>(node)->shape = Meta(to.spec);
+    if (auto* node = static_cast<Node*>(h); node->leaf) static_cast<Leaf*>(node)->shape = GradientSpec(to.spec);
 }
 
 namespace utils {

@@ -105,14 +105,8 @@ static Shape for_each_dimension(int rank, const PerDim& sizes) {
 FractionalMaxPoolNd::FractionalMaxPoolNd(int rank, const PerDim& kernel_size, const FractionalMaxPoolOptions& o)
     : kernel_size(for_each_dimension(rank, kernel_size)), return_indices(o.return_indices), rank_(rank) {
   const std::string name = "FractionalMaxPool" + std::to_string(rank) + "d";
-  check<ValueError>(o.output_size.empty() != o.output_ratio.empty(),
-                    [&] { return name + ": expected either output_size or output_ratio"; });
+  output_ratio = neura::detail::output_ratios(name, rank, o.output_size, o.output_ratio);
   if (!o.output_size.empty()) output_size = for_each_dimension(rank, o.output_size);
-  else output_ratio = std::vector<double>(std::size_t(rank), o.output_ratio[0]);
-  if (o.output_ratio.size() > 1) output_ratio = o.output_ratio;
-  for (const double ratio : o.output_ratio)
-    check<ValueError>(ratio > 0 && ratio < 1,
-                      [&] { return name + ": expected an output_ratio between 0 and 1, got " + python_text(ratio); });
   if (o._random_samples) _random_samples = Buffer(o._random_samples);
 }
 std::tuple<Tensor, Tensor> FractionalMaxPoolNd::forward_with_indices(const Tensor& x) const {

@@ -52,7 +52,7 @@ Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) 
   for (unsigned m = mask; m; m &= m - 1) ++kept;
   const std::size_t at_saved = sizeof(Record) + std::size_t(inputs) * sizeof(Edge),
                     at_meta = at_saved + std::size_t(kept) * sizeof(Saved),
-                    at_op = (at_meta + row.outputs * sizeof(Meta) + 15) & ~std::size_t{15},
+                    at_op = (at_meta + row.outputs * sizeof(GradientSpec) + 15) & ~std::size_t{15},
                     bytes = at_op + row.op_bytes;
   char* p = static_cast<char*>(memory::allocate(bytes));
   Record* r = new (p) Record;
@@ -60,7 +60,7 @@ Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) 
   r->edges = new (p + sizeof(Record)) Edge[inputs];
   r->saved = new (p + at_saved) Saved[kept];
   for (Saved* s = r->saved; mask; mask &= mask - 1) (s++)->bit = __builtin_ctz(mask);
-  r->metas = new (p + at_meta) Meta[row.outputs];
+  r->metas = new (p + at_meta) GradientSpec[row.outputs];
   r->op = p + at_op;
   if (row.copy) row.copy(r->op, op);
   else if (row.op_bytes) std::memcpy(r->op, op, row.op_bytes);
@@ -70,7 +70,7 @@ Record* Record::make(const Row& row, const void* op, int inputs, unsigned mask) 
 // A record of a view of what `source` gives.
 static Ref<Record> view_record(const Row& row, const void* op, Edge source, const Spec& result) {
   Record* r = Record::make(row, op, 1, 0);
-  r->metas[0] = Meta(result);
+  r->metas[0] = GradientSpec(result);
   r->sequence = state.sequence = 1 + std::max(state.sequence, source.node->sequence);
   r->edges[0] = std::move(source);
   return Ref<Record>::adopt(r);
@@ -224,7 +224,7 @@ void adopt_history(TensorImpl* t, Ref<Node> n, int output) {
 }
 
 void finish_record(Ref<Record> r, const Call& call) {
-  for (int i = 0; i < call.row->outputs; ++i) r->metas[i] = Meta(call.out[i].spec());
+  for (int i = 0; i < call.row->outputs; ++i) r->metas[i] = GradientSpec(call.out[i].spec());
   for (int k = 0; k < r->kept; ++k) {
     Saved& saved = r->saved[k];
     if (saved.bit < 8) continue;
@@ -244,7 +244,8 @@ void finish_record(Ref<Record> r, const Call& call) {
     adopt_history(self, Ref<Node>::adopt(r.leave()), 0);
   } else {
     CopySlices* c = new (memory::allocate(sizeof(CopySlices))) CopySlices;
-    c->edges = c->edge, c->inputs = r->inputs, c->base = root->spec, c->view = self->spec, c->shape = Meta(root->spec);
+    c->edges = c->edge, c->inputs = r->inputs, c->base = root->spec, c->view = self->spec,
+    c->shape = GradientSpec(root->spec);
     c->edge[0] = {Ref<Node>::share(wanted(root->history)), root->output};
     for (int i = 1; i < r->inputs; ++i) c->edge[i] = r->edges[i];
     c->sequence = state.sequence = r->sequence + 1;
@@ -261,7 +262,7 @@ const char* Tensor::grad_fn() const { return is_leaf() ? nullptr : node_name(*ed
 const char* node_name(const Node& n) {
   const char* const name = n.name();
   if (std::strcmp(name, "to") != 0 || n.inputs != 1 || !n.edges[0].node) return name;
-  const Meta &from = n.edges[0].node->meta(n.edges[0].output), &to = n.meta(0);
+  const GradientSpec &from = n.edges[0].node->meta(n.edges[0].output), &to = n.meta(0);
   return from.dtype == to.dtype && from.device == to.device ? "clone" : name;
 }
 

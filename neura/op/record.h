@@ -57,7 +57,7 @@ struct Node : History {
 
   ~Node() override { delete hooks; }
   virtual const char* name() const = 0;
-  virtual const Meta& meta(unsigned output) const = 0;
+  virtual const GradientSpec& meta(unsigned output) const = 0;
   virtual void backward(Run&, Tensor* g) = 0;
   virtual void dispose() = 0;  // destructor and memory
   virtual unsigned outputs() const { return 1; }
@@ -67,13 +67,13 @@ struct Node : History {
 };
 
 struct Leaf final : Node {
-  Meta shape;
+  GradientSpec shape;
   std::mutex mutex;  // of grad: several threads may run backward at once
   Tensor grad;
   const TensorImpl* tensor = nullptr;  // the first tensor it belonged to; may dangle: compare it, never dereference it
   explicit Leaf(const Spec& s) : shape(s) { leaf = true; }
   const char* name() const override { return "leaf"; }
-  const Meta& meta(unsigned) const override { return shape; }
+  const GradientSpec& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor*) override {}
   void dispose() override;
   void accumulate(Tensor&& g, bool create_graph, const Gradient* windowed = nullptr);
@@ -82,7 +82,7 @@ struct Leaf final : Node {
 struct Record final : Node {  // one block: Record, edges, saved values, metas, the operation's attributes
   const Row* row;
   Saved* saved;
-  Meta* metas;
+  GradientSpec* metas;
   void* op;
   std::uint32_t bytes;
   std::uint8_t kept;  // number of saved values
@@ -91,7 +91,7 @@ struct Record final : Node {  // one block: Record, edges, saved values, metas, 
 
   static Record* make(const Row&, const void* op, int inputs, unsigned mask);  // mask: bits of what is saved
   const char* name() const override { return row->name; }
-  const Meta& meta(unsigned output) const override { return metas[output]; }
+  const GradientSpec& meta(unsigned output) const override { return metas[output]; }
   unsigned outputs() const override { return row->outputs; }
   const char* trace() const override {
     return debug_info && !debug_info->trace.empty() ? debug_info->trace.c_str() : nullptr;
@@ -106,10 +106,10 @@ struct CopySlices final : Node {
   Ref<Node> inner;
   Spec base, view;
   Edge edge[kMaxInputs];
-  Meta shape;
+  GradientSpec shape;
   const char* name() const override { return "copy_slices"; }
   const char* trace() const override { return inner->trace(); }
-  const Meta& meta(unsigned) const override { return shape; }
+  const GradientSpec& meta(unsigned) const override { return shape; }
   void backward(Run&, Tensor* g) override;
   void dispose() override;
 };

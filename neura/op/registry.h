@@ -4,8 +4,8 @@
 //
 //   NEURA_DEFINE_OPERATION(layer_norm, LayerNorm);   // outside of every namespace
 //
-// The name is the row's, and the struct has it in CamelCase: `Op` behind it where another type is called so (ViewOp). A
-// template that serves several rows has a name of its own (Full<Filled::zeros>).
+// The name is the row's, and the struct has it in CamelCase, with `Op` after it where another type is called so
+// (ViewOp). A template that serves several rows has a name of its own (Full<Filled::zeros>).
 // A name without such a line does not link; a struct without one is found by tools/check_floors.py.
 #pragma once
 #include <span>

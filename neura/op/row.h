@@ -12,13 +12,13 @@
 
 namespace neura {
 
-struct Meta {  // what a gradient must look like
+struct GradientSpec {  // dtype, sizes and device that a gradient must have
   DType dtype = DType::float32;
   std::uint8_t rank = 0;
   Device device;
   std::int64_t shape[kMaxRank];
-  Meta() {}
-  explicit Meta(const Spec& s) : dtype(s.dtype), rank(s.rank), device(s.device) {
+  GradientSpec() {}
+  explicit GradientSpec(const Spec& s) : dtype(s.dtype), rank(s.rank), device(s.device) {
     std::copy(s.shape, s.shape + s.rank, shape);
   }
   Shape sizes() const { return {shape, rank}; }
@@ -32,9 +32,9 @@ struct Gradient {  // arguments and results of a derivative: pointers into the e
   const Row* row;
   bool create_graph;
   unsigned wanted;
-  Tensor* g;          // incoming; undefined where nothing arrived
-  Tensor* result;     // one per operand
-  const Meta** meta;  // of the operands whose gradient is wanted
+  Tensor* g;                  // incoming; undefined where nothing arrived
+  Tensor* result;             // one per operand
+  const GradientSpec** meta;  // what the gradients must look like, of the operands for which one is wanted
   const Tensor* saved[kMaxInputs + kMaxOutputs];
   // result[0] is only the part of the gradient that a window shows; the rest is zero and need not be written.
   bool windowed = false;

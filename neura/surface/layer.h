@@ -1,5 +1,5 @@
 // Layers as other languages make them. The arguments of a constructor are those of its declaration (NEURA_INIT) and
-// behind them the fields of the options that it takes (NEURA_ARGUMENTS); or those of a function that makes the layer,
+// after them the fields of the options that it takes (NEURA_ARGUMENTS); or those of a function that makes the layer,
 // with their names in the form of function.h. Names, order and defaults are written nowhere else.
 #pragma once
 #include "neura/core/arguments.h"

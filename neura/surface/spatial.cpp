@@ -61,28 +61,22 @@ template <Tensor (*f)(T, P, const AvgPoolOptions&)>
 Tensor average_pool(T x, P kernel, P stride, P padding, bool ceil, bool include, std::optional<std::int64_t> divisor) {
   return f(x, kernel, {stride, padding, ceil, include, divisor});
 }
-// output_size: None keeps all sizes of the input.
-PerDim sizes(const std::optional<PerDim>& given) {
-  check<ValueError>(!given || !given->empty(),
-                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
-  return given.value_or(kKeepSize);
-}
 template <Tensor (*f)(T, P), Two (*g)(T, P), Tensor (*average)(T, P)> void add_adaptive(const List& s, int rank) {
   s.add(
       with_rank("adaptive_max_pool", rank, "(input, output_size, return_indices=False)").c_str(),
       [](T x, const std::optional<PerDim>& size, bool indices) -> Value {
-        if (!indices) return f(x, sizes(size));
-        const Two r = g(x, sizes(size));
+        if (!indices) return f(x, neura::detail::adaptive_sizes(size));
+        const Two r = g(x, neura::detail::adaptive_sizes(size));
         return Tensors(r.begin(), r.end());
       },
       function, "Adaptive max pooling to output_size; None keeps the input's size.");
   s.add(
       with_rank("adaptive_max_pool", rank, "_with_indices(input, output_size, return_indices=False)").c_str(),
-      [](T x, const std::optional<PerDim>& size, bool) { return g(x, sizes(size)); }, function,
+      [](T x, const std::optional<PerDim>& size, bool) { return g(x, neura::detail::adaptive_sizes(size)); }, function,
       "Max pooling with indices: (values, indices).");
   s.add(
       with_rank("adaptive_avg_pool", rank, "(input, output_size)").c_str(),
-      [](T x, const std::optional<PerDim>& size) { return average(x, sizes(size)); }, function,
+      [](T x, const std::optional<PerDim>& size) { return average(x, neura::detail::adaptive_sizes(size)); }, function,
       "Adaptive average pooling to output_size; None keeps the input's size.");
   if (rank == 1) s.also("neura");
 }

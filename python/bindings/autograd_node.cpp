@@ -228,7 +228,7 @@ Tensor at_edge(nb::handle h) {
     return "GradientEdge: expected an output_nr below " + std::to_string(n.outputs()) + ", got " +
            std::to_string(output);
   });
-  const Meta& m = n.meta(unsigned(output));
+  const GradientSpec& m = n.meta(unsigned(output));
   const Tensor whole = expand(zeros({}, {.dtype = m.dtype, .device = m.device}), m.sizes());
   Tensor t(whole.impl()->alias());
   adopt_history(t.impl(), Ref<Node>::share(&n), int(output));

@@ -56,14 +56,14 @@ std::int64_t number_of(void* stream) {
   return stream ? std::int64_t(reinterpret_cast<std::intptr_t>(stream)) : kDefaultStream;
 }
 void* stream_of(std::int64_t number) { return reinterpret_cast<void*>(std::intptr_t(number)); }
-// What `behind` is given from now on waits for what `ahead` has been given so far. The host does not wait.
-Failed order(Device d, void* ahead, void* behind) {
+// Work queued on stream `later` from now on waits for what stream `earlier` has been given so far; the host does not.
+Failed order(Device d, void* earlier, void* later) {
   const StreamApi* s = device_api(d).streams;
-  if (!s || number_of(ahead) == number_of(behind)) return nullptr;
+  if (!s || number_of(earlier) == number_of(later)) return nullptr;
   void* mark = nullptr;
   if (Failed f = s->make_event(d.index, false, false, &mark)) return f;
-  Failed f = s->record(d.index, mark, ahead);
-  if (!f) f = s->wait(d.index, behind, mark);
+  Failed f = s->record(d.index, mark, earlier);
+  if (!f) f = s->wait(d.index, later, mark);
   s->destroy_event(d.index, mark);
   return f;
 }

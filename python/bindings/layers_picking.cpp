@@ -31,7 +31,7 @@ IndexError for a number outside the table.
 neura.Size([2, 3]))")
       .def(
           "reset_parameters", [](nn::EmbeddingBag& m) { m.reset_parameters(); },
-          "Initializes the embeddings anew; the row of padding_idx is zero.");
+          "Draws the embeddings again; the row of padding_idx is zero.");
 }
 
 template <class M> void bind_fractional(nb::module_& n, const char* samples) {
@@ -74,7 +74,7 @@ neura.Size([3]))")
           "The most probable class of each row of input [N, in_features]: log_prob(input).argmax(1), with less work.")
       .def(
           "reset_parameters", [](nn::AdaptiveLogSoftmaxWithLoss& m) { m.reset_parameters(); },
-          "Draws the parameters anew.");
+          "Draws the parameters again.");
 }
 
 }  // namespace

@@ -16,14 +16,14 @@ uniform within 1 / sqrt(in_features) at first.
 >>> neura.nn.Linear(20, 30)(neura.randn(128, 20)).shape
 neura.Size([128, 30]))")
       .def(
-          "reset_parameters", [](nn::Linear& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+          "reset_parameters", [](nn::Linear& m) { m.reset_parameters(); }, "Draws weight and bias again.");
   bind_layer<nn::NonDynamicallyQuantizableLinear, nn::Linear>(
       n, "Linear under the name that the projection of MultiheadAttention, out_proj, has in PyTorch.");
   bind_layer<nn::Bilinear>(n, R"(y = x1ᵀ weight x2 + bias.
 
 Inputs [..., in1_features] and [..., in2_features], output [..., out_features]; weight [out, in1, in2], bias [out].)")
       .def(
-          "reset_parameters", [](nn::Bilinear& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+          "reset_parameters", [](nn::Bilinear& m) { m.reset_parameters(); }, "Draws weight and bias again.");
 }
 
 void bind_shapes(nb::module_& n) {
@@ -65,7 +65,7 @@ IndexError for a number outside the table.
 >>> neura.nn.Embedding(10, 3)(neura.tensor([[1, 2], [4, 5]])).shape
 neura.Size([2, 2, 3]))")
       .def(
-          "reset_parameters", [](nn::Embedding& m) { m.reset_parameters(); }, "Initializes the embeddings anew.");
+          "reset_parameters", [](nn::Embedding& m) { m.reset_parameters(); }, "Draws the embeddings again.");
 }
 
 void bind_attention(nb::module_& n) {
@@ -79,7 +79,7 @@ Masks are bool (True is hidden) or floating (added to the scores): key_padding_m
 
 add_bias_kv, add_zero_attn: one key and value more, learned or zero. ValueError unless num_heads divides embed_dim.)");
   t.def(
-      "_reset_parameters", [](nn::MultiheadAttention& m) { m.reset_parameters(); }, "Draws the parameters anew.");
+      "_reset_parameters", [](nn::MultiheadAttention& m) { m.reset_parameters(); }, "Draws the parameters again.");
   property(t, "head_dim", [](nn::MultiheadAttention& m) { return m.embed_dim / m.num_heads; });
   property(t, "kdim",
            [](nn::MultiheadAttention& m) { return m.k_proj_weight ? m.k_proj_weight.size(1) : m.embed_dim; });

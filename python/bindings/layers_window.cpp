@@ -17,7 +17,7 @@ groups: divides both numbers of channels (ValueError)
 padding_mode: 'zeros', 'reflect', 'replicate' or 'circular')";
   const LayerType t = bind_layer<M>(n, doc.c_str());
   t.def(
-      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias again.");
   property(t, "output_padding", [](M& m) { return Shape::filled(m.kernel_size.size(), 0); });
 }
 
@@ -28,7 +28,7 @@ weight [in_channels, out_channels / groups, kernel_size..] and bias [out_channel
 result, and forward(input, output_size) chooses it so that the result has that size.)";
   const LayerType t = bind_layer<M>(n, doc.c_str());
   t.def(
-      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias anew.");
+      "reset_parameters", [](M& m) { m.reset_parameters(); }, "Draws weight and bias again.");
   property(t, "padding_mode", [](M&) { return "zeros"; });
 }
 
@@ -57,21 +57,17 @@ void bind_average_pools(nb::module_& n) {
   bind_layer<nn::AvgPool3d>(n, kAveragePool);
 }
 
-PerDim result_sizes(const std::optional<PerDim>& given) {
-  if (!given) return kKeepSize;
-  check<ValueError>(!given->empty(),
-                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
-  return *given;
-}
 template <class Mean, class Max> void bind_adaptive(nb::module_& n) {
-  bind_layer<Mean>(n, "Adaptive average pooling to output_size; None keeps the input's size.", "output_size?",
-                   [](const std::optional<PerDim>& size) { return nn::make<Mean>(result_sizes(size)); });
+  bind_layer<Mean>(
+      n, "Adaptive average pooling to output_size; None keeps the input's size.", "output_size?",
+      [](const std::optional<PerDim>& size) { return nn::make<Mean>(neura::detail::adaptive_sizes(size)); });
   bind_layer<Max>(
       n,
       "Adaptive max pooling to output_size; None keeps the input's size.\n\nreturn_indices: the result is (values, "
       "indices).",
-      "output_size?, return_indices=False",
-      [](const std::optional<PerDim>& size, bool indices) { return nn::make<Max>(result_sizes(size), indices); });
+      "output_size?, return_indices=False", [](const std::optional<PerDim>& size, bool indices) {
+        return nn::make<Max>(neura::detail::adaptive_sizes(size), indices);
+      });
 }
 
 template <class Lp, class Unpool> void bind_more(nb::module_& n) {

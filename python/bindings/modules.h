@@ -99,7 +99,7 @@ template <class M> std::string forward_text() {
   else return "";
 }
 
-template <class M> const Maker* maker;  // behind M's __init__
+template <class M> const Maker* maker;  // what M's __init__ calls
 template <class M> int init(PyObject* self, PyObject* args, PyObject* keywords) {
   return run_init(maker<M>, self, args, keywords);
 }

@@ -48,7 +48,7 @@ Tensor at_edge(nb::handle);              // stands for that result: of its sizes
 PyObject* object_at(const TensorImpl*);  // borrowed; null if no object shows a tensor that is there (tensor.cpp)
 nb::object tuple_from(const Tensor* tensors, int n);
 Tensor tensor_or_none(nb::handle, const char* what);  // TypeError
-void track_history(PyObject* tensor);                 // the garbage collector shall look at it
+void track_history(PyObject* tensor);                 // the garbage collector is to look at it
 // Visits the Python objects that this tensor alone holds, through its history.
 int visit_history(const Tensor&, visitproc, void* arg);
 int visit_node(const Node&, visitproc, void* arg, int depth = 0);

@@ -33,7 +33,7 @@ PyTypeObject* function_type;
 // On another device: an error may then be that of an earlier call, which was not waited for.
 bool is_away(PyObject* o) { return o && is_tensor(o) && !tensor_in(o).device().is_cpu(); }
 
-// Throws the error that is being handled again. It bears the name of what was called, except for the parts of which
+// Throws the error that is being handled again. It has the name of what was called, except for the parts of which
 // Python makes sparse tensors, and where an operand is away.
 [[noreturn]] void rethrow_named(const std::string& called, const Function& function, bool away) {
   const bool part = called.front() == '_' && function.space == "sparse";

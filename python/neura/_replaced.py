@@ -21,8 +21,8 @@ def naming(path):
 
 @contextlib.contextmanager
 def replaced(path, mode="wb"):
-    """A file to write: behind the block `path` holds it, or where anything went wrong what it held before. It is
-    written under another name, synced and renamed. IoError, with the path, where the system refuses."""
+    """A file to write. After the block, `path` holds what was written or, if anything went wrong, what it held before:
+    the file is written under another name, synced and renamed. IoError, with the path, where the system refuses."""
     temporary = f"{os.fspath(path)}.tmp-{os.getpid()}"
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     with naming(path):

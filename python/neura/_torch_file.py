@@ -53,7 +53,7 @@ class Source:
 
 
 class _Archive(Source):
-    """Where the records of a zip file lie."""
+    """Where the records of a zip file are."""
 
     def __init__(self, source, name, location, mmap):
         super().__init__(source, name, location, mmap)

@@ -29,7 +29,7 @@ class _Kinds(Interpreter):
 
 
 class _Stream(Source):
-    """Where the storages of an old file lie."""
+    """Where the storages of an old file are."""
 
     def __init__(self, source, name, location, mmap):
         super().__init__(source, name, location, mmap)
@@ -40,7 +40,7 @@ class _Stream(Source):
             self.data = bytes(source)
 
     def pickle_end(self, at):
-        """The place behind the pickle that begins here."""
+        """The place after the pickle that begins here."""
         stream = io.BytesIO(self.data) if isinstance(self.data, bytes) else self.data
         stream.seek(at)
         try:
@@ -51,7 +51,7 @@ class _Stream(Source):
         return stream.tell()
 
     def value(self, at):
-        """(a plain value, the place behind it)"""
+        """(a plain value, the place after it)"""
         reader = Interpreter(self.data, self, at)
         return reader.run(), reader.at
 
@@ -71,9 +71,9 @@ class _Stream(Source):
         return Interpreter(self.data, self, begin).run()
 
     def find(self, keys, at, dtypes):
-        """Notes where each storage lies."""
+        """Notes where each storage is."""
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            self.fail("expected the keys of the storages behind the value, got another value")
+            self.fail("expected the keys of the storages after the value, got another value")
         for key in keys:
             if key not in dtypes or key in self.places:
                 self.fail(f"expected each storage of the value once, got {key[:80]!r}")

@@ -171,7 +171,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def reset():
-    """Forgets all plans; they are made anew.
+    """Forgets all plans; they are made again when needed.
 
     >>> import neura
     >>> neura.compiler.reset()

@@ -274,7 +274,7 @@ def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unu
 
     callables: a function of tensors or a module, or a tuple of them. sample_args: a tuple of tensors for each, like
     those that it will be called with; they become its inputs' memory. What it returns, a tensor or a tuple of tensors,
-    lies in memory that the next call writes again. A module is changed and returned: it uses its graphs in the mode it
+    is in memory that the next call overwrites. A module is changed and returned: it uses its graphs in the mode it
     is in now (train or eval), and computes as before in the other. pool: one that a single callable shares with other
     graphs; by default each has its own.
     """

@@ -241,7 +241,7 @@ def parse(text):
 def load(path, mmap=True, trusted=False):
     """What `Program.save` wrote.
 
-    Of a `.neura` file the weights lie in the file's own pages (`mmap=False`: in memory, compared with their hash), and
+    Of a `.neura` file the weights are in the file's own pages (`mmap=False`: in memory, compared with their hash), and
     everything is checked before it runs: such a file may be untrusted. FormatError if it is damaged;
     NotImplementedError for operations that are not checked in files, unless it is `trusted`. A text is for your own
     only, see `parse`.

@@ -283,7 +283,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     `f` is a path, bytes, or a file opened for reading bytes. Nothing is ever executed, whatever `weights_only` and
     `pickle_module` say: of a .pt file, tensors and plain containers are read, anything else is refused by its name.
     `map_location`: a device, a dict from saved to new devices, or PyTorch's function of (storage, location). `mmap`,
-    with a path: the tensors lie in the file's own pages, which are read when they are first used; writing to them
+    with a path: the tensors are in the file's own pages, which are read when they are first used; writing to them
     changes no file, and the file must not be shortened meanwhile.
     FormatError for a damaged or unknown file, IoError if the system refuses, DeviceError where a device is not there.
     """

@@ -6,8 +6,11 @@
 namespace neura::test {
 namespace {
 
-const testing::TestSuite* suite_of(std::string family) {
-  family[0] = char(std::toupper(static_cast<unsigned char>(family[0])));
+const testing::TestSuite* suite_of(const std::string& table) {  // grid_sample: GridSampleKernels
+  std::string family;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table[i] != '_')
+      family += char(!i || table[i - 1] == '_' ? std::toupper(static_cast<unsigned char>(table[i])) : table[i]);
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i)
     if (all.GetTestSuite(i)->name() == family + "Kernels") return all.GetTestSuite(i);

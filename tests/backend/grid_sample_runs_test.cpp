@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "neura/backend/cpu/instruction_sets.h"
-#include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {
 namespace {
 
-using PoolKernels = Kernels<pool_kernels>;
+using GridSampleKernels = Kernels<grid_sample_kernels>;
 
 struct EveryTarget {
   template <class F> explicit EveryTarget(const F& f) {
@@ -51,7 +51,7 @@ double slope_of(double coordinate, std::int64_t i, double n, const GridSampling&
   return (weight_of(coordinate + step, i, n, s) - weight_of(coordinate - step, i, n, s)) / (2 * step);
 }
 
-template <class T> struct Case : PoolKernels {
+template <class T> struct Case : GridSampleKernels {
   void TestBody() override {}
   static constexpr std::int64_t kImages = 2;
   Array<T> x, grid, g;
@@ -95,8 +95,8 @@ template <class T> struct Case : PoolKernels {
     constexpr double close = sizeof(T) == 8 ? 1e-12 : 2e-5, slope = sizeof(T) == 8 ? 1e-6 : 1e-3;
     Array<T> image = x, places = grid, in = g;
     Array<T> out(g.spec().sizes()), of_image(x.spec().sizes()), of_grid(grid.spec().sizes());
-    run(&pool_kernels::sample, image, places, out, s);
-    run(&pool_kernels::sample_gradient, in, image, places, of_image, of_grid, s);
+    run(&grid_sample_kernels::forward, image, places, out, s);
+    run(&grid_sample_kernels::backward, in, image, places, of_image, of_grid, s);
     expect_near(out, y, close), expect_near(of_image, gx, close), expect_near(of_grid, ggrid, slope);
   }
 };
@@ -115,14 +115,14 @@ template <class T> void equals_loops(const Shape& image) {
 }
 const Shape kImages[] = {{1, 1}, {1, 5}, {6, 1}, {2, 3}, {4, 4}, {7, 9}};
 
-TEST_F(PoolKernels, EqualPlainLoopsInFloat) {
+TEST_F(GridSampleKernels, EqualPlainLoopsInFloat) {
   for (const Shape& image : kImages) equals_loops<float>(image);
 }
-TEST_F(PoolKernels, EqualPlainLoopsInDouble) {
+TEST_F(GridSampleKernels, EqualPlainLoopsInDouble) {
   for (const Shape& image : kImages) equals_loops<double>(image);
 }
 // A run beside the border holds elements that are not of the point.
-TEST_F(PoolKernels, WhatIsNotOfAPointDoesNotCount) {
+TEST_F(GridSampleKernels, WhatIsNotOfAPointDoesNotCount) {
   const float infinity = std::numeric_limits<float>::infinity();
   EveryTarget([&] {
     for (const std::int64_t channels : {1, 3}) {
@@ -132,17 +132,17 @@ TEST_F(PoolKernels, WhatIsNotOfAPointDoesNotCount) {
         if (i % 5 == 3 || i / 5 % 5 == 1) x.at(i) = infinity;
       for (std::int64_t i = 0; i < 20; ++i) grid.at(2 * i) = 0.9f, grid.at(2 * i + 1) = -0.9f;  // 4.25, -0.25
       Array<float> g = filled<float>({1, channels, 1, 20}, 1), gx = x;
-      run(&pool_kernels::sample, x, grid, y, GridSampling());
+      run(&grid_sample_kernels::forward, x, grid, y, GridSampling());
       expect_near(y, std::vector<double>(std::size_t(y.numel()), 2 * 0.75 * 0.75), 1e-5);
-      run(&pool_kernels::sample_gradient, g, x, grid, gx, ggrid, GridSampling());
+      run(&grid_sample_kernels::backward, g, x, grid, gx, ggrid, GridSampling());
       for (const float slope : ggrid.values()) EXPECT_TRUE(std::isfinite(slope));
       for (std::int64_t i = 0; i < g.numel(); ++i) g.at(i) = infinity;
-      run(&pool_kernels::sample_gradient, g, x, grid, gx, View(), GridSampling());
+      run(&grid_sample_kernels::backward, g, x, grid, gx, View(), GridSampling());
       for (std::int64_t i = 0; i < gx.numel(); ++i) EXPECT_EQ(gx.at(i), i % 25 == 4 ? infinity : 0) << i;
     }
   });
 }
-TEST_F(PoolKernels, SumsOfOneImageAreTheSameOnAnyNumberOfThreads) {
+TEST_F(GridSampleKernels, SumsOfOneImageAreTheSameOnAnyNumberOfThreads) {
   for (const std::int64_t channels : {2, 3, 5, 17, 70})
     for (const Sampling mode : {Sampling::linear, Sampling::cubic}) {
       Array<float> x = eighths<float>({1, channels, 21, 30}), grid = eighths<float>({1, 40, 33, 2}, 2);
@@ -153,7 +153,7 @@ TEST_F(PoolKernels, SumsOfOneImageAreTheSameOnAnyNumberOfThreads) {
       EveryTarget([&] {
         expect_same_on_any_threads([&] {
           Array<float> gx(x.spec().sizes());
-          run(&pool_kernels::sample_gradient, g, View(), grid, gx, View(), {mode, SamplePadding::zeros, false});
+          run(&grid_sample_kernels::backward, g, View(), grid, gx, View(), {mode, SamplePadding::zeros, false});
           return gx.bytes();
         });
       });

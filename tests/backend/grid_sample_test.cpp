@@ -2,13 +2,13 @@
 #include <limits>
 
 #include "neura/backend/cpu/instruction_sets.h"
-#include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {
 namespace {
 
-using PoolKernels = Kernels<pool_kernels>;
+using GridSampleKernels = Kernels<grid_sample_kernels>;
 
 constexpr std::int64_t kN = 2, kChannels = 3, kHeight = 4, kWidth = 8, kRows = 5, kColumns = 30;
 const Shape kImage{kN, kChannels, kHeight, kWidth}, kGrid{kN, kRows, kColumns, 2},
@@ -34,7 +34,7 @@ std::int64_t point(std::int64_t n, std::int64_t c, std::int64_t p) {
   return (n * kChannels + c) * kRows * kColumns + p;
 }
 
-TEST_F(PoolKernels, SamplesAndTheGradientOfTheImage) {
+TEST_F(GridSampleKernels, SamplesAndTheGradientOfTheImage) {
   Array<float> x = eighths(kImage), grid = eighths(kGrid, 2), y(kResult), g = eighths(kResult, 3), gx(kImage);
   for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) /= 3;  // from -1.3 to 1.3
   std::vector<double> want(std::size_t(y.numel())), want_gx(std::size_t(x.numel()));
@@ -44,15 +44,15 @@ TEST_F(PoolKernels, SamplesAndTheGradientOfTheImage) {
       want_gx[std::size_t(pixel(n, c, at))] += w * g.at(point(n, c, p));
     }
   });
-  run(&pool_kernels::sample, x, grid, y, GridSampling());
+  run(&grid_sample_kernels::forward, x, grid, y, GridSampling());
   expect_near(y, want, 1e-5);
-  run(&pool_kernels::sample_gradient, g, View(), grid, gx, View(), GridSampling());
+  run(&grid_sample_kernels::backward, g, View(), grid, gx, View(), GridSampling());
   expect_near(gx, want_gx, 1e-5);
 }
-TEST_F(PoolKernels, TheGradientOfTheGridIsASlope) {
+TEST_F(GridSampleKernels, TheGradientOfTheGridIsASlope) {
   const auto sum_of = [](Array<double>& x, Array<double>& grid, const Array<double>& g, const GridSampling& s) {
     Array<double> y(kResult);
-    run(&pool_kernels::sample, x, grid, y, s);
+    run(&grid_sample_kernels::forward, x, grid, y, s);
     double sum = 0;
     for (std::int64_t i = 0; i < y.numel(); ++i) sum += y.at(i) * g.at(i);
     return sum;
@@ -63,7 +63,7 @@ TEST_F(PoolKernels, TheGradientOfTheGridIsASlope) {
       Array<double> x = eighths<double>(kImage), grid = eighths<double>(kGrid, 2), g = eighths<double>(kResult, 3);
       for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) = grid.at(i) / 3 + 0.0137;  // away from kinks
       Array<double> slope(kGrid);
-      run(&pool_kernels::sample_gradient, g, x, grid, View(), slope, s);
+      run(&grid_sample_kernels::backward, g, x, grid, View(), slope, s);
       for (const std::int64_t i : {0, 1, 17, 170, 599}) {
         constexpr double step = 1e-6;
         const double before = grid.at(i);
@@ -76,19 +76,22 @@ TEST_F(PoolKernels, TheGradientOfTheGridIsASlope) {
       }
     }
 }
-TEST_F(PoolKernels, SamplesOfNothingAndOfOneElement) {
+TEST_F(GridSampleKernels, OfNothing) {
   Array<float> nothing(Shape{2, 0, 3, 3}), grid(Shape{2, 1, 1, 2}), y(Shape{2, 0, 1, 1}), ggrid(Shape{2, 1, 1, 2});
-  run(&pool_kernels::sample, nothing, grid, y, GridSampling());
-  run(&pool_kernels::sample_gradient, y, nothing, grid, nothing, ggrid, GridSampling());
+  run(&grid_sample_kernels::forward, nothing, grid, y, GridSampling());
+  run(&grid_sample_kernels::backward, y, nothing, grid, nothing, ggrid, GridSampling());
   EXPECT_EQ(ggrid.values(), std::vector<float>(4));
+}
+TEST_F(GridSampleKernels, OfOneElement) {
   Array<float> one(Shape{1, 1, 1, 1}, {5}), far(Shape{1, 1, 1, 2}, {3, -7}), value(Shape{1, 1, 1, 1});
   for (const bool corners : {false, true}) {
-    run(&pool_kernels::sample, one, far, value, GridSampling{Sampling::linear, SamplePadding::reflection, corners});
+    run(&grid_sample_kernels::forward, one, far, value,
+        GridSampling{Sampling::linear, SamplePadding::reflection, corners});
     EXPECT_EQ(value.at(0), 5);
   }
 }
 // Registers of points where all are near, one point at a time where one is not: the others' answers stay.
-template <class T> struct Neighbours : PoolKernels {
+template <class T> struct Neighbours : GridSampleKernels {
   static void left_alone(std::int64_t channels, const GridSampling& s) {
     constexpr std::int64_t kFar = 70, kNever = 9;
     const T infinity = std::numeric_limits<T>::infinity();
@@ -99,10 +102,10 @@ template <class T> struct Neighbours : PoolKernels {
     far.at(2 * kFar) = infinity, far.at(2 * kNever + 1) = std::numeric_limits<T>::quiet_NaN();
     near.at(2 * kNever + 1) = -1;  // what such a coordinate means
     Array<T> y(g.spec().sizes()), other(g.spec().sizes()), slope(near.spec().sizes()), other_slope(near.spec().sizes());
-    run(&pool_kernels::sample, x, near, y, s);
-    run(&pool_kernels::sample, x, far, other, s);
-    run(&pool_kernels::sample_gradient, g, x, near, View(), slope, s);
-    run(&pool_kernels::sample_gradient, g, x, far, View(), other_slope, s);
+    run(&grid_sample_kernels::forward, x, near, y, s);
+    run(&grid_sample_kernels::forward, x, far, other, s);
+    run(&grid_sample_kernels::backward, g, x, near, View(), slope, s);
+    run(&grid_sample_kernels::backward, g, x, far, View(), other_slope, s);
     for (std::int64_t i = 0; i < y.numel(); ++i) {
       if (i % 130 == kFar) continue;
       ASSERT_NEAR(other.at(i), y.at(i), 1e-5) << i;
@@ -115,7 +118,7 @@ template <class T> struct Neighbours : PoolKernels {
       EXPECT_EQ(other.at(c * 130 + kFar), 0);
   }
 };
-TEST_F(PoolKernels, PointsThatAreNotFiniteLeaveTheOthersAlone) {
+TEST_F(GridSampleKernels, PointsThatAreNotFiniteLeaveTheOthersAlone) {
   struct Best {
     ~Best() { use_cpu_target(-1); }
   } best;
@@ -130,24 +133,24 @@ TEST_F(PoolKernels, PointsThatAreNotFiniteLeaveTheOthersAlone) {
           }
   }
 }
-TEST_F(PoolKernels, TheNearestElementIsTheEvenOneBetweenTwo) {
+TEST_F(GridSampleKernels, TheNearestElementIsTheEvenOneBetweenTwo) {
   Array<float> x({1, 1, 1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}), grid({1, 1, 20, 2}), y({1, 1, 1, 20});
   for (std::int64_t i = 0; i < 20; ++i) grid.at(2 * i) = float(i) / 8 - 1;  // halves of an element
-  run(&pool_kernels::sample, x, grid, y, {Sampling::nearest, SamplePadding::zeros, false});
+  run(&grid_sample_kernels::forward, x, grid, y, {Sampling::nearest, SamplePadding::zeros, false});
   for (std::int64_t i = 0; i < 20; ++i) {
     const double at = std::nearbyint(double(i) / 2 - 0.5);
     EXPECT_EQ(y.at(i), at < 8 ? at : 0) << i;
   }
 }
-TEST_F(PoolKernels, SamplesSameOnAnyNumberOfThreads) {
+TEST_F(GridSampleKernels, SameOnAnyNumberOfThreads) {
   Array<float> x = eighths(Shape{2, 5, 40, 30}), grid = eighths(Shape{2, 50, 60, 2}, 2);
   Array<float> g = eighths(Shape{2, 5, 50, 60}, 3);
   for (std::int64_t i = 0; i < grid.numel(); ++i) grid.at(i) /= 3.1f;
   expect_same_on_any_threads([&] {
     Array<float> y(g.spec().sizes()), gx(x.spec().sizes()), ggrid(grid.spec().sizes());
     const GridSampling s{Sampling::cubic, SamplePadding::border, true};
-    run(&pool_kernels::sample, x, grid, y, s);
-    run(&pool_kernels::sample_gradient, g, x, grid, gx, ggrid, s);
+    run(&grid_sample_kernels::forward, x, grid, y, s);
+    run(&grid_sample_kernels::backward, g, x, grid, gx, ggrid, s);
     return y.bytes() + gx.bytes() + ggrid.bytes();
   });
 }

@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "neura/backend/cpu/instruction_sets.h"
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/quant.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {
 namespace {
 
-using MatmulKernels = Kernels<matmul_kernels>;
+using QuantKernels = Kernels<quant_kernels>;
 
 template <class F> void on_every_target(F f) {
   for (int i = 0; i < cpu_targets(); ++i) {
@@ -47,7 +47,7 @@ constexpr Sizes kSizes[] = {{1, 1, 1},    {1, 3, 17},    {2, 4, 16},   {3, 5, 15
                             {14, 64, 32}, {15, 63, 31},  {29, 65, 48}, {13, 130, 1}, {1, 257, 65},
                             {43, 9, 100}, {120, 3, 300}, {6, 0, 5}};
 
-TEST_F(MatmulKernels, IntegerProductsAreExact) {
+TEST_F(QuantKernels, IntegerProductsAreExact) {
   const auto compare = [&]<class A, class B>(A, B) {
     for (const auto [m, k, n] : kSizes) {
       SCOPED_TRACE(testing::Message() << m << ", " << k << ", " << n);
@@ -55,21 +55,21 @@ TEST_F(MatmulKernels, IntegerProductsAreExact) {
       Array<B> b = bytes<B>({k, n}, std::uint64_t(n + 7));
       const std::vector<std::int32_t> want = product(a, b);
       Array<std::int32_t> y({m, n}), z({m, n});
-      run(&matmul_kernels::integer_product, a, b, View(), y);
+      run(&quant_kernels::integer_product, a, b, View(), y);
       ASSERT_EQ(y.values(), want);
       Array<A> far_a = a.spread();
       Array<B> far_b = b.spread();
-      run(&matmul_kernels::integer_product, far_a, far_b, View(), z);
+      run(&quant_kernels::integer_product, far_a, far_b, View(), z);
       ASSERT_EQ(z.values(), want);
       Array<B> turned = b.laid_out({1, std::max<std::int64_t>(k, 1)}, 0, k * n + 8);
-      run(&matmul_kernels::integer_product, a, turned, View(), z);
+      run(&quant_kernels::integer_product, a, turned, View(), z);
       ASSERT_EQ(z.values(), want);
       if constexpr (std::is_same_v<B, std::int8_t>) {
         Array<std::uint8_t> packed(Shape{packed_bytes(k, n)});
         if (!k) continue;
-        run(&matmul_kernels::integer_pack, turned, packed);
+        run(&quant_kernels::integer_pack, turned, packed);
         Array<std::int32_t> w({m, n});
-        run(&matmul_kernels::integer_product, a, b, packed, w);
+        run(&quant_kernels::integer_product, a, b, packed, w);
         ASSERT_EQ(w.values(), want);
       }
     }
@@ -79,22 +79,22 @@ TEST_F(MatmulKernels, IntegerProductsAreExact) {
     compare(std::int8_t(), std::uint8_t()), compare(std::uint8_t(), std::uint8_t());
   });
 }
-TEST_F(MatmulKernels, IntegerProductsHoldTheLargestSums) {  // and none is cut off on the way, as by 16 bits
+TEST_F(QuantKernels, IntegerProductsHoldTheLargestSums) {  // and none is cut off on the way, as by 16 bits
   on_every_target([&] {
     Array<std::uint8_t> a = filled<std::uint8_t>({3, 4096}, 255);
     Array<std::int8_t> b = filled<std::int8_t>({4096, 5}, -128), s = filled<std::int8_t>({3, 4096}, -128);
     Array<std::int32_t> y({3, 5});
-    run(&matmul_kernels::integer_product, a, b, View(), y);
+    run(&quant_kernels::integer_product, a, b, View(), y);
     EXPECT_EQ(y.values(), std::vector<std::int32_t>(15, 255 * -128 * 4096));
-    run(&matmul_kernels::integer_product, s, b, View(), y);
+    run(&quant_kernels::integer_product, s, b, View(), y);
     EXPECT_EQ(y.values(), std::vector<std::int32_t>(15, 128 * 128 * 4096));
   });
 }
-TEST_F(MatmulKernels, IntegerProductsOfBatchesBroadcast) {
+TEST_F(QuantKernels, IntegerProductsOfBatchesBroadcast) {
   Array<std::int8_t> a = bytes<std::int8_t>({3, 5}, 2);
   Array<std::uint8_t> b = bytes<std::uint8_t>({4, 5, 18}, 3);
   Array<std::int32_t> y({4, 3, 18});
-  run(&matmul_kernels::integer_product, a, b, View(), y);
+  run(&quant_kernels::integer_product, a, b, View(), y);
   for (std::int64_t i = 0; i < 4; ++i) {
     Array<std::uint8_t> one({5, 18});
     for (std::int64_t e = 0; e < one.numel(); ++e) one.at(e) = b.at(i * one.numel() + e);
@@ -102,14 +102,36 @@ TEST_F(MatmulKernels, IntegerProductsOfBatchesBroadcast) {
     for (std::int64_t e = 0; e < 54; ++e) ASSERT_EQ(y.at(i * 54 + e), want[std::size_t(e)]);
   }
 }
-TEST_F(MatmulKernels, IntegerProductsAreTheSameOnAnyThreads) {
+TEST_F(QuantKernels, SameOnAnyNumberOfThreads) {
   Array<std::uint8_t> a = bytes<std::uint8_t>({150, 300}, 2);
   Array<std::int8_t> b = bytes<std::int8_t>({300, 260}, 3);
+  Array<float> scale(Shape{260});
+  Array<std::int32_t> zero(Shape{260});
+  for (int i = 0; i < 260; ++i) scale.at(i) = 1e-5F * float(i + 1), zero.at(i) = i % 7;
+  const Quantization q{0, 255, 1};
   expect_same_on_any_threads([&] {
     Array<std::int32_t> y({150, 260});
-    run(&matmul_kernels::integer_product, a, b, View(), y);
-    return y.bytes();
+    run(&quant_kernels::integer_product, a, b, View(), y);
+    Array<std::uint8_t> small({150, 260});
+    run(&quant_kernels::requantize, y, scale, zero, q, small);
+    Array<float> wide({150, 260}), faked({150, 260});
+    run(&quant_kernels::dequantize, small, scale, zero, q, wide);
+    run(&quant_kernels::fake_quantize, View(), wide, scale, zero, q, faked);
+    return y.bytes() + small.bytes() + wide.bytes() + faked.bytes();
   });
+}
+TEST_F(QuantKernels, OfNothing) {
+  Array<std::uint8_t> a({2, 0}), none({0, 3});
+  Array<std::int8_t> b({0, 4});
+  Array<std::int32_t> y = filled<std::int32_t>({2, 4}, 9), zero({1}, {5}), sums({0, 3});
+  run(&quant_kernels::integer_product, a, b, View(), y);
+  EXPECT_EQ(y.values(), std::vector<std::int32_t>(8, 0));  // a sum of nothing
+  Array<float> x({0, 3}), scale({1}, {0.5F});
+  const Quantization q{0, 255};
+  run(&quant_kernels::quantize, x, scale, zero, q, none);
+  run(&quant_kernels::requantize, sums, scale, zero, q, none);
+  run(&quant_kernels::dequantize, none, scale, zero, q, x);
+  run(&quant_kernels::fake_quantize, View(), x, scale, zero, q, x);
 }
 
 const float kOdd[] = {0,     0.5F,      1.5F,     -0.5F, -2.5F, 3.49F,   1e9F, -1e9F,
@@ -120,7 +142,7 @@ double steps(float x, double scale, int zero, double low, double high) {
   return std::min(std::max(std::nearbyint(double(x) / scale) + zero, low), high);
 }
 
-TEST_F(MatmulKernels, QuantisingFollowsOneRule) {
+TEST_F(QuantKernels, QuantisingFollowsOneRule) {
   Array<float> x({2, 3, 16}), scale({3}, {0.25F, 2, 0.5F}), one({1}, {0.5F});
   Array<std::int32_t> zero({3}, {0, -3, 7}), none({1}, {5});
   for (std::int64_t i = 0; i < x.numel(); ++i) x.at(i) = kOdd[i % 16] * float(1 + i / 16);
@@ -128,12 +150,12 @@ TEST_F(MatmulKernels, QuantisingFollowsOneRule) {
     Array<float> y(x.spec().sizes()), back(x.spec().sizes()), g = eighths(x.spec().sizes()), gx(x.spec().sizes());
     Array<std::int8_t> bytes(x.spec().sizes());
     Array<std::uint8_t> words(x.spec().sizes());
-    run(&matmul_kernels::fake_quantize, View(), x, s, z, q, y);
-    run(&matmul_kernels::fake_quantize, g, x, s, z, q, gx);
-    run(&matmul_kernels::quantize, x, s, z, q, bytes);
-    run(&matmul_kernels::dequantize, bytes, s, z, q, back);
+    run(&quant_kernels::fake_quantize, View(), x, s, z, q, y);
+    run(&quant_kernels::fake_quantize, g, x, s, z, q, gx);
+    run(&quant_kernels::quantize, x, s, z, q, bytes);
+    run(&quant_kernels::dequantize, bytes, s, z, q, back);
     const Quantization up{q.low + 20, q.high + 20, q.axis};
-    run(&matmul_kernels::quantize, x, s, z, up, words);
+    run(&quant_kernels::quantize, x, s, z, up, words);
     for (std::int64_t i = 0; i < x.numel(); ++i) {
       const std::int64_t place = s.numel() == 1 ? 0 : q.axis == 1 ? i / 16 % 3 : i % 16;
       const double want = steps(x.at(i), s.at(place), z.at(place), double(q.low), double(q.high));
@@ -153,7 +175,7 @@ TEST_F(MatmulKernels, QuantisingFollowsOneRule) {
     check(last, zeros, {-16, 15, 2});
   });
 }
-TEST_F(MatmulKernels, SumsAreRequantisedByOneFloatProduct) {
+TEST_F(QuantKernels, SumsAreRequantisedByOneFloatProduct) {
   Array<std::int32_t> sums({4, 37}), zero({37});
   Array<float> scale(Shape{37});
   std::uint32_t seed = 1;
@@ -162,8 +184,8 @@ TEST_F(MatmulKernels, SumsAreRequantisedByOneFloatProduct) {
   on_every_target([&] {
     Array<std::uint8_t> q({4, 37});
     Array<std::int8_t> p({4, 37});
-    run(&matmul_kernels::requantize, sums, scale, zero, Quantization{0, 255, 1}, q);
-    run(&matmul_kernels::requantize, sums, scale, zero, Quantization{-128, 127, 1}, p);
+    run(&quant_kernels::requantize, sums, scale, zero, Quantization{0, 255, 1}, q);
+    run(&quant_kernels::requantize, sums, scale, zero, Quantization{-128, 127, 1}, p);
     for (std::int64_t i = 0; i < sums.numel(); ++i) {
       const volatile float product = float(sums.at(i)) * scale.at(i % 37);
       const int all = int(std::nearbyint(product)) + zero.at(i % 37);
@@ -171,7 +193,7 @@ TEST_F(MatmulKernels, SumsAreRequantisedByOneFloatProduct) {
       ASSERT_EQ(p.at(i), std::min(std::max(all, -128), 127));
     }
     Array<float> y({4, 37});
-    run(&matmul_kernels::dequantize, sums, scale, zero, Quantization{0, 0, 1}, y);
+    run(&quant_kernels::dequantize, sums, scale, zero, Quantization{0, 0, 1}, y);
     for (std::int64_t i = 0; i < sums.numel(); ++i)
       ASSERT_EQ(y.at(i), float(sums.at(i) - zero.at(i % 37)) * scale.at(i % 37));
   });

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "neura/backend/cpu/instruction_sets.h"
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/recurrent.h"
 #include "tests/backend/kernels.h"
 
 namespace neura::test {
 namespace {
 
-using MatmulKernels = Kernels<matmul_kernels>;
+using RecurrentKernels = Kernels<recurrent_kernels>;
 using Sizes = std::vector<std::int64_t>;
 constexpr RecurrentCell kCells[] = {RecurrentCell::tanh, RecurrentCell::relu, RecurrentCell::gru, RecurrentCell::lstm};
 
@@ -94,14 +94,13 @@ template <class T> std::pair<std::vector<double>, std::vector<double>> plain(Lay
   return {y, h};
 }
 
-class RecurrenceOf : public MatmulKernels {
+class RecurrenceOf : public RecurrentKernels {
  public:
   template <class T> static void forward(Layer<T>& l) {
-    run(&matmul_kernels::recurrence, l.x, l.h0, l.c0, l.w, l.b, l.form(), l.y, l.last, l.kept);
+    run(&recurrent_kernels::forward, l.x, l.h0, l.c0, l.w, l.b, l.form(), l.y, l.last, l.kept);
   }
   template <class T> static void backward(Layer<T>& l) {
-    run(&matmul_kernels::recurrence_backward, l.gy, l.glast, l.h0, l.c0, l.w, l.y, l.kept, l.form(), l.gx, l.gh,
-        l.gfirst);
+    run(&recurrent_kernels::backward, l.gy, l.glast, l.h0, l.c0, l.w, l.y, l.kept, l.form(), l.gx, l.gh, l.gfirst);
   }
 };
 
@@ -116,7 +115,7 @@ template <class T> void expect_formula(RecurrentCell cell, bool reverse, const S
   EXPECT_EQ(forgets.y.bytes(), l.y.bytes());  // what is kept for a gradient changes nothing
   EXPECT_EQ(forgets.last.bytes(), l.last.bytes());
 }
-TEST_F(MatmulKernels, RecurrencesAreTheirFormulas) {
+TEST_F(RecurrentKernels, EqualTheirFormulas) {
   for (const RecurrentCell cell : kCells)
     for (const bool reverse : {false, true}) {
       for (const auto& [sizes, hidden] : std::vector<std::pair<Sizes, std::int64_t>>{{{1}, 1},
@@ -131,7 +130,7 @@ TEST_F(MatmulKernels, RecurrencesAreTheirFormulas) {
       expect_formula<double>(cell, reverse, {30, 30}, 9);
     }
 }
-TEST_F(MatmulKernels, RecurrencesOnEveryInstructionSet) {
+TEST_F(RecurrentKernels, OnEveryInstructionSet) {
   struct Best {
     ~Best() { use_cpu_target(-1); }
   } best;
@@ -164,7 +163,7 @@ template <class G> void expect_slope(const Layer<double>& l, Array<double> Layer
   EXPECT_NE(slope, 0);
   EXPECT_NEAR(slope, (weighed(up) - weighed(down)) / (2 * step), 1e-7 * (1 + std::abs(slope)));
 }
-TEST_F(MatmulKernels, GradientsOfRecurrencesAreTheirSlopes) {
+TEST_F(RecurrentKernels, GradientsAreSlopes) {
   for (const RecurrentCell cell : kCells)
     for (const bool reverse : {false, true})
       for (const auto& [sizes, hidden] :
@@ -186,7 +185,7 @@ TEST_F(MatmulKernels, GradientsOfRecurrencesAreTheirSlopes) {
           });
       }
 }
-TEST_F(MatmulKernels, GradientsOfRecurrencesWhereSomeDoNotArrive) {
+TEST_F(RecurrentKernels, GradientsWhereSomeDoNotArrive) {
   for (const RecurrentCell cell : kCells) {
     Layer<double> zero(cell, false, {4, 2, 1}, 6), absent = zero;
     RecurrenceOf::forward(zero), RecurrenceOf::forward(absent);
@@ -199,7 +198,7 @@ TEST_F(MatmulKernels, GradientsOfRecurrencesWhereSomeDoNotArrive) {
     EXPECT_EQ(absent.bytes(), zero.bytes());
   }
 }
-TEST_F(MatmulKernels, RecurrencesOfNothing) {
+TEST_F(RecurrentKernels, OfNothing) {
   for (const RecurrentCell cell : kCells) {
     Layer<float> rows(cell, false, {0, 0}, 5), units(cell, true, {3, 2}, 0), times(cell, false, {}, 4);
     for (Layer<float>* l : {&rows, &units, &times}) RecurrenceOf::forward(*l), RecurrenceOf::backward(*l);
@@ -212,7 +211,7 @@ TEST_F(MatmulKernels, RecurrencesOfNothing) {
     EXPECT_EQ(none.gfirst.values(), none.glast.values());
   }
 }
-TEST_F(MatmulKernels, RecurrencesTheSameOnAnyNumberOfThreads) {
+TEST_F(RecurrentKernels, SameOnAnyNumberOfThreads) {
   for (const RecurrentCell cell : kCells)
     for (const auto& each : std::vector<std::pair<Sizes, std::int64_t>>{
              {{61, 61, 40}, 70}, {{5, 5, 5, 4}, 200}, {{1, 1}, 1100}, {{3, 2}, 640}})

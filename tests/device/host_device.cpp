@@ -7,23 +7,28 @@
 #include <map>
 #include <mutex>
 
+#include "neura/backend/kernels/attention.h"
 #include "neura/backend/kernels/conv.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/kernels/dropout.h"
 #include "neura/backend/kernels/embedding.h"
 #include "neura/backend/kernels/fft.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/join.h"
 #include "neura/backend/kernels/linalg.h"
 #include "neura/backend/kernels/loss.h"
 #include "neura/backend/kernels/matmul.h"
 #include "neura/backend/kernels/norm.h"
 #include "neura/backend/kernels/optim.h"
 #include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/quant.h"
 #include "neura/backend/kernels/random.h"
+#include "neura/backend/kernels/recurrent.h"
 #include "neura/backend/kernels/reduce.h"
 #include "neura/backend/kernels/scan.h"
 #include "neura/backend/kernels/softmax.h"
 #include "neura/backend/kernels/sort.h"
+#include "neura/backend/kernels/sparse.h"
 #include "neura/backend/layout.h"
 #include "neura/backend/plugin.h"
 #include "neura/core/version.h"
@@ -197,11 +202,7 @@ template <class Kernels> constexpr Kernels guarded() {
 #include "neura/backend/kernels.def"
 #undef KERNELS
 // It lacks these, so that definitions run in their place.
-constexpr pool_kernels few_of_pool = [] {
-  pool_kernels k = pool;
-  k.sample = nullptr, k.sample_gradient = nullptr;
-  return k;
-}();
+constexpr grid_sample_kernels no_grid_sample{.forward = nullptr, .backward = nullptr};
 constexpr loss_kernels few_of_loss = [] {
   loss_kernels k = loss;
   k.ctc_loss = nullptr, k.ctc_loss_backward = nullptr;
@@ -215,7 +216,7 @@ const Backend& backend() {
 #define KERNELS(name) b.name = &test::name;
 #include "neura/backend/kernels.def"
 #undef KERNELS
-    b.pool = &few_of_pool, b.loss = &few_of_loss;
+    b.grid_sample = &no_grid_sample, b.loss = &few_of_loss;
     return b;
   }();
   return table;

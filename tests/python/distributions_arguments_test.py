@@ -71,7 +71,7 @@ def test_an_error_says_which_parameter_and_what_to_do():
     assert text.startswith(
         "Normal: expected parameter scale within GreaterThan(lower_bound=0.0), got\n" "tensor([ 1., -2.]"
     )
-    assert text.endswith("mend it, or give validate_args=False")
+    assert text.endswith("correct it, or give validate_args=False")
 
 
 @pytest.mark.parametrize("call", [row["call"] for row in STORED["calls"] if "t(" in row["call"]])

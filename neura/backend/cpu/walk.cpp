@@ -6,7 +6,7 @@
 #include "neura/backend/backend.h"
 #include "neura/backend/cpu/line_packing.h"
 #include "neura/backend/cpu/streaming_store.h"
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/plan.h"
 #include "neura/core/parallel.h"
 
@@ -152,7 +152,7 @@ void assign_on_cpu(const View& to, const View& from) {
       wide.strides[d] = j < 0 || from.spec->shape[j] == 1 ? 0 : from.spec->strides[j];
     }
     Context context(cpu_backend(), Device(), "convert");
-    return cpu_backend().join->copy(context, View{from.data, &wide}, to);
+    return cpu_backend().create->copy(context, View{from.data, &wide}, to);
   }
   const Plan p = make_plan(to, wanted, &from, &wanted, 1);
   if (!p.numel) return;

@@ -1,9 +1,8 @@
-// Pooling over three spatial dimensions (fewer: leading sizes of 1), and sampling of images at points.
+// Pooling over three spatial dimensions (fewer: leading sizes of 1).
 #pragma once
 #include <algorithm>
 
 #include "neura/backend/backend.h"
-#include "neura/backend/kernels/grid_sample.h"
 
 namespace neura {
 
@@ -38,12 +37,6 @@ struct pool_kernels {
   NEURA_KERNEL(pool, gather, void(Context&, View x, View places, View y, const PoolShape&));  // y = x at the places
   NEURA_KERNEL(pool, mean, void(Context&, View x, View y, const PoolShape&));
   NEURA_KERNEL(pool, mean_gradient, void(Context&, View g, View x, const PoolShape&));
-  // x [n, channels, in..], grid [n, out.., d] of d = 2 or 3 spatial dimensions, the last one first; y [n, channels,
-  // out..]. All contiguous and of one floating dtype. A back end may lack both (null): it composes them.
-  NEURA_KERNEL(pool, sample, void(Context&, View x, View grid, View y, const GridSampling&));
-  // x is read for the grid's gradient alone; gx or ggrid may be absent.
-  NEURA_KERNEL(pool, sample_gradient,
-               void(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&));
 };
 
 }  // namespace neura

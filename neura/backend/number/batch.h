@@ -1,6 +1,7 @@
 // clang-format off: macros
 // A register of floats as a number: Highway's vectors with operators, and the functions of functions.def.
-// Polynomials: Cephes (Moshier); erf: the rational fit that Eigen and XLA use. Ranges beyond Highway's are mended here.
+// Polynomials: Cephes (Moshier); erf: the rational fit that Eigen and XLA use.
+// Arguments beyond the ranges of Highway's functions are handled here.
 template <class T> using Tag = hn::ScalableTag<T>;
 
 template <class T> struct Mask { hn::Mask<Tag<T>> raw; };

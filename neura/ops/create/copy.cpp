@@ -204,9 +204,9 @@ Tensor copy_of(const TensorImpl* t) {
   return copy;
 }
 
-Tensor zero_gradient(const Meta& like) { return expand(number_of(0, like.dtype, like.device), like.sizes()); }
+Tensor zero_gradient(const GradientSpec& like) { return expand(number_of(0, like.dtype, like.device), like.sizes()); }
 
-Tensor fit_gradient(Tensor g, const Meta& want) {
+Tensor fit_gradient(Tensor g, const GradientSpec& want) {
   const Spec& s = g.spec();
   if (s.dtype == want.dtype && s.rank == want.rank && std::equal(want.shape, want.shape + want.rank, s.shape)) return g;
   if (is_complex(s.dtype) && !is_complex(want.dtype)) g = real(g);  // the gradient of a real operand is real

@@ -4,7 +4,7 @@
 
 namespace neura {
 
-struct Meta;
+struct GradientSpec;
 
 // A new tensor with the same values; differentiable. Keeps the order of dimensions where the tensor is dense.
 Tensor clone(const Tensor& input);
@@ -26,7 +26,7 @@ Tensor conj(const Tensor& input);
 bool may_overlap(const TensorImpl* a, const TensorImpl* b);  // by their first and last bytes
 Tensor number_of(Scalar value, DType, Device);               // without dimensions
 Tensor copy_of(const TensorImpl*);                           // dense, no history
-Tensor zero_gradient(const Meta& like);                      // zeros of that shape, one element expanded
-Tensor fit_gradient(Tensor g, const Meta& to);               // undoes broadcasting and promotion of an operand
+Tensor zero_gradient(const GradientSpec& like);              // zeros of that shape, one element expanded
+Tensor fit_gradient(Tensor g, const GradientSpec& to);       // undoes broadcasting and promotion of an operand
 
 }  // namespace neura

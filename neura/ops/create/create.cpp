@@ -4,7 +4,7 @@
 #include <complex>
 #include <cstring>
 
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/transfer.h"
 #include "neura/core/error_details.h"
 #include "neura/core/extension.h"

@@ -4,7 +4,7 @@
 #include <complex>
 
 #include "neura/backend/host_values.h"
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/core/parallel.h"
 #include "neura/op/registry.h"
 #include "neura/ops/create/create_common.h"
@@ -57,7 +57,7 @@ struct Arange {
     EvenlySpaced p;
     if (is_integral(dtype)) p.kind = EvenlySpaced::integers, p.first = start.integer(), p.by = step.integer();
     else p.start[0] = start.real(), p.step[0] = step.real();
-    c.backend.join->arange(c, p, y);
+    c.backend.create->arange(c, p, y);
   }
 };
 void Arange::infer(Spec& y) const {
@@ -93,7 +93,7 @@ struct Linspace {
     y = Spec::dense(dtype, Shape{steps}, device);
   }
   void run(Context& c, View y) const {
-    if (category(dtype) != Category::integer) return c.backend.join->arange(c, spaced(start, end, steps, dtype), y);
+    if (category(dtype) != Category::integer) return c.backend.create->arange(c, spaced(start, end, steps, dtype), y);
     made_on_cpu(c, y, [&](Context&, View out) { fill_integer_linspace(start.integer(), end.integer(), out); });
   }
 };
@@ -120,7 +120,7 @@ struct Logspace {
   template <class N> void powers(Context& c, View out) const {
     const Spec wide = Spec::dense(dtype_of<N>, Shape{steps});
     N* const exponent = c.scratch_of<N>(steps);
-    c.backend.join->arange(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
+    c.backend.create->arange(c, spaced(start, end, steps, dtype), {reinterpret_cast<char*>(exponent), &wide});
     parallel_for(steps, kSerial, [&](std::int64_t b, std::int64_t e) {
       for (std::int64_t i = b; i < e; ++i)
         Scalar(std::pow(N(base), exponent[i])).store(dtype, out.data + i * size_of(dtype));

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/backend/transfer.h"
 #include "neura/core/scalar_range.h"
 #include "neura/op/cast_scope.h"
@@ -152,7 +152,7 @@ void WriteAttributes::check(const char* op, const Spec& x, const Spec& index, co
 }
 
 void WriteAttributes::write(Context& c, View x, View index, View source, View out) const {
-  const auto copy = c.backend.join->copy;
+  const auto copy = c.backend.create->copy;
   Spec dense, own;
   View to = out;
   if (!out.spec->contiguous) {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
@@ -69,7 +69,7 @@ struct Pinv {
   void infer(const Spec&, const Spec& found, Spec& p) const {
     p = Spec::dense(found.dtype, found.sizes(), found.device);
   }
-  void run(Context& c, View, View found, View p) const { c.backend.join->copy(c, found, p); }
+  void run(Context& c, View, View found, View p) const { c.backend.create->copy(c, found, p); }
   void gradient(Gradient& g) const {
     const Tensor &a = g.input(0), &p = g.output(), ph = adjoint(p), gh = adjoint(g.g[0]);
     if (p.size(-2) >= p.size(-1)) {

@@ -1,5 +1,5 @@
 // Symmetric and Hermitian matrices: Cholesky, LDL.
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/registry.h"
 #include "neura/ops/linalg/linalg_common.h"
@@ -30,7 +30,7 @@ struct CholeskySolve {
   bool upper;
   NEURA_FIELDS(upper)
   void infer(const Spec& b, const Spec&, const Spec&, Spec& x) const { x = Spec::dense(b.dtype, b.sizes(), b.device); }
-  void run(Context& c, View, View, View found, View x) const { c.backend.join->copy(c, found, x); }
+  void run(Context& c, View, View, View found, View x) const { c.backend.create->copy(c, found, x); }
   void gradient(Gradient& g) const {
     const Tensor &l = g.input(1), gb = cholesky_solve(g.g[0], l, upper);
     if (g.needs(0)) g.result[0] = gb;

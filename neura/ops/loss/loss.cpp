@@ -175,7 +175,7 @@ struct NllLoss {
   }
   void gradient(Gradient& g) const {
     if (!g.needs(In::input)) return;
-    const Meta& x = *g.meta[In::input];
+    const GradientSpec& x = *g.meta[In::input];
     g.result[In::input] = apply(NllLossBackward{o, x.sizes(), x.dtype}, contiguous(g.g[Out::loss]), g.input(In::target),
                                 g.input(In::weight), g.output(Out::total));
   }

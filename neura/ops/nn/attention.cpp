@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "neura/backend/kernels/softmax.h"
+#include "neura/backend/kernels/attention.h"
 #include "neura/op/apply.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
@@ -28,7 +28,7 @@ NEURA_FIELDS_OF(AttentionShape, scale, causal)
 
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 void check_operands(const Spec& q, const Spec& k, const Spec& v) {
   const auto sizes = [&] { return q.str() + ", " + k.str() + " and " + v.str(); };
@@ -54,8 +54,8 @@ void check_mask(const AttentionOptions& o) {
   });
 }
 
-// Repeats each head of key or value for the heads of query that share it.
-Tensor spread_heads(const Tensor& x, std::int64_t heads) {
+// Grouped queries: each head of key or value is repeated for the heads of query that share it.
+Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
   const Shape sizes = x.shape();
   const int dim = x.dim() - 3;
   const std::int64_t have = sizes[dim];
@@ -76,16 +76,16 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, const Attentio
   if (o.is_causal) {
     const TensorOptions there{.device = q.device()};
     const Tensor rows = unsqueeze(arange(first, first + q.size(-2), there), 1), columns = arange(0, k.size(-2), there);
-    scores = masked_fill(scores, columns > rows, kNothing);
+    scores = masked_fill(scores, columns > rows, kMinusInfinity);
   }
   if (o.attn_mask)
-    scores = o.attn_mask.dtype() == DType::boolean ? where(o.attn_mask, scores, kNothing)
+    scores = o.attn_mask.dtype() == DType::boolean ? where(o.attn_mask, scores, kMinusInfinity)
                                                    : scores + to(o.attn_mask, scores.dtype());
   return o.attn_mask || o.is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
 }
 
 // Whether a has sizes that broadcast to those of the scores.
-bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
+bool broadcasts_to_scores(const Tensor& a, const Tensor& q, const Tensor& k) {
   if (a.dim() > q.dim()) return false;
   for (int d = 1; d <= a.dim(); ++d) {
     const std::int64_t full = d == 1 ? k.size(-2) : q.size(-d);
@@ -94,20 +94,21 @@ bool is_mask_of(const Tensor& a, const Tensor& q, const Tensor& k) {
   return true;
 }
 // True if the sizes suit a fused kernel; `accepts` asks the back end whether it has one.
-bool lies_alike(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
+bool suits_kernel(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
   if (k.device() != q.device() || v.device() != q.device()) return false;
   if (o.dropout_p != 0 || !q.numel() || !k.numel() || !v.numel()) return false;
   if (q.dim() != k.dim() || q.dim() != v.dim()) return false;
   for (int d = 0; d + 2 < q.dim(); ++d)
     if (q.size(d) != k.size(d) || q.size(d) != v.size(d)) return false;
   const Tensor& mask = o.attn_mask;
-  return !mask || (!mask.requires_grad() && mask.device() == q.device() && mask.numel() && is_mask_of(mask, q, k));
+  return !mask ||
+         (!mask.requires_grad() && mask.device() == q.device() && mask.numel() && broadcasts_to_scores(mask, q, k));
 }
 // A mask to add to the scores, its columns side by side or all the same; not rounded to a half.
 Tensor added_mask(const Tensor& mask, DType dtype) {
   if (!mask) return {};
   const bool exact = mask.dtype() == DType::boolean || mask.dtype() == dtype;
-  const Tensor numbers = mask.dtype() == DType::boolean ? where(mask, 0.0, kNothing) : mask;
+  const Tensor numbers = mask.dtype() == DType::boolean ? where(mask, 0.0, kMinusInfinity) : mask;
   const Tensor x = to(numbers, exact ? dtype : accumulation(dtype));
   return !x.dim() || x.size(-1) == 1 || x.spec().strides[x.dim() - 1] == 1 ? x : contiguous(x);
 }
@@ -153,9 +154,9 @@ struct ScaledDotProductAttentionBackward {
     gk = Spec::dense(k.dtype, k.sizes(), k.device), gv = Spec::dense(v.dtype, v.sizes(), v.device);
   }
   void run(Context& c, View g, View q, View k, View v, View mask, View y, View sums, View gq, View gk, View gv) const {
-    if (c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) != AttentionUse::kept)
+    if (c.backend.attention->supports(*q.spec, *k.spec, *v.spec, bool(mask), shape) != AttentionSupport::with_sums)
       y = sums = View();
-    c.backend.softmax->attention_backward(c, g, q, k, v, mask, y, sums, shape, gq, gk, gv);
+    c.backend.attention->backward(c, g, q, k, v, mask, y, sums, shape, gq, gk, gv);
   }
 };
 
@@ -168,8 +169,8 @@ bool is_safe_mask(const Spec& mask, const Spec& q, const Spec& k) {
   return !mask.rank || mask.shape[mask.rank - 1] == 1 || mask.strides[mask.rank - 1] == 1;
 }
 
-// The fused operation, of operands as softmax_kernels takes them. The mask has no gradient. `sums`: see
-// AttentionUse::kept.
+// The fused operation, of operands as attention_kernels takes them. The mask has no gradient. `sums`: see
+// AttentionSupport::with_sums.
 struct ScaledDotProductAttention {
   NEURA_OPERANDS(query, key, value, attn_mask)
   NEURA_RESULTS(y, sums)
@@ -193,11 +194,12 @@ struct ScaledDotProductAttention {
     return !safe::is_given(mask) || is_safe_mask(mask, q, k);
   }
   bool accepts(const Backend& b, const Spec& q, const Spec& k, const Spec& v, const Spec& mask) const {
-    return b.softmax->attends(q, k, v, mask.rank != kAbsent, shape) != AttentionUse::composed;
+    return b.attention->supports(q, k, v, mask.rank != kAbsent, shape) != AttentionSupport::none;
   }
   void run(Context& c, View q, View k, View v, View mask, View y, View sums) const {
-    const bool kept = c.backend.softmax->attends(*q.spec, *k.spec, *v.spec, bool(mask), shape) == AttentionUse::kept;
-    c.backend.softmax->attention(c, q, k, v, mask, shape, y, kept ? sums : View());
+    const bool kept =
+        c.backend.attention->supports(*q.spec, *k.spec, *v.spec, bool(mask), shape) == AttentionSupport::with_sums;
+    c.backend.attention->forward(c, q, k, v, mask, shape, y, kept ? sums : View());
   }
   std::array<Tensor, 2> define(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) const {
     return {compose(q, k, v, shape, {.attn_mask = mask, .is_causal = shape.causal}), Tensor()};
@@ -211,7 +213,7 @@ struct ScaledDotProductAttention {
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionShape& shape,
                     const AttentionOptions& o) {
-  if (!lies_alike(q, k, v, o)) return compose(q, k, v, shape, o);
+  if (!suits_kernel(q, k, v, o)) return compose(q, k, v, shape, o);
   return std::move(apply(ScaledDotProductAttention{shape}, q, k, v, added_mask(o.attn_mask, q.dtype()))[0]);
 }
 
@@ -229,7 +231,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
              query.shape().str();
     });
     const std::int64_t heads = query.shape()[query.dim() - 3];
-    k = spread_heads(k, heads), v = spread_heads(v, heads);
+    k = repeat_heads(k, heads), v = repeat_heads(v, heads);
   }
   const std::int64_t width = query.shape().back();
   const AttentionShape shape{o.scale ? *o.scale : width ? 1 / std::sqrt(double(width)) : 1, o.is_causal};

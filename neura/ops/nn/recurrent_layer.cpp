@@ -32,7 +32,7 @@ struct RecurrentLayerBackward {
   }
   void run(Context& c, View gy, View glast, View h, View cell, View w, View y, View kept, View gx, View gh,
            View gfirst) const {
-    c.backend.matmul->recurrence_backward(c, gy, glast, h, cell, w, y, kept, kernel_form(way), gx, gh, gfirst);
+    c.backend.recurrent->backward(c, gy, glast, h, cell, w, y, kept, kernel_form(way), gx, gh, gfirst);
   }
 };
 
@@ -87,11 +87,11 @@ struct RecurrentLayer {
         Spec::dense(accumulation(x.dtype), Shape{training ? kept_of(way.cell) : 0, x.shape[0], h.shape[1]}, x.device);
   }
   void run(Context& c, View x, View h, View cell, View w, View b, View y, View last, View kept) const {
-    c.backend.matmul->recurrence(c, x, h, cell, w, b, kernel_form(way), y, last, kept);
+    c.backend.recurrent->forward(c, x, h, cell, w, b, kernel_form(way), y, last, kept);
   }
   bool accepts(const Backend& backend, const Spec& x, const Spec& h, const Spec& cell, const Spec& w,
                const Spec& b) const {
-    if (!backend.matmul->recurrence.fn || !x.numel || !is_floating(x.dtype)) return false;
+    if (!backend.recurrent->forward.fn || !x.numel || !is_floating(x.dtype)) return false;
     for (const Spec* s : {&h, &cell, &w, &b})
       if (s->rank != kAbsent && s->dtype != x.dtype) return false;
     return true;

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/recurrent.h"
 #include "neura/core/fields.h"
 #include "neura/core/tensor.h"
 

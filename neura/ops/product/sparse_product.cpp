@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/sparse.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -62,10 +62,10 @@ struct SparseProduct {
     y = Spec::dense(b.dtype, Shape{starts.shape[0] - 1, b.shape[1]}, b.device);
   }
   bool accepts(const Backend& backend, const Spec&, const Spec&, const Spec& values, const Spec&) const {
-    return backend.matmul->sparse_product.fn && has_kernel(values.dtype);
+    return backend.sparse->product.fn && has_kernel(values.dtype);
   }
   void run(Context& c, View starts, View columns, View values, View b, View y) const {
-    c.backend.matmul->sparse_product(c, starts, columns, values, b, y);
+    c.backend.sparse->product(c, starts, columns, values, b, y);
   }
   Tensor define(const Tensor& starts, const Tensor& columns, const Tensor& values, const Tensor& b) const {
     const Tensor parts = unsqueeze(values, 1) * index_select(b, 0, columns);
@@ -98,10 +98,10 @@ struct SparseSample {
     y = Spec::dense(a.dtype, Shape{columns.shape[0]}, a.device);
   }
   bool accepts(const Backend& backend, const Spec&, const Spec&, const Spec& a, const Spec&) const {
-    return backend.matmul->sparse_sample.fn && has_kernel(a.dtype);
+    return backend.sparse->sample.fn && has_kernel(a.dtype);
   }
   void run(Context& c, View starts, View columns, View a, View b, View y) const {
-    c.backend.matmul->sparse_sample(c, starts, columns, a, b, y);
+    c.backend.sparse->sample(c, starts, columns, a, b, y);
   }
   Tensor define(const Tensor& starts, const Tensor& columns, const Tensor& a, const Tensor& b) const {
     return to(sum(index_select(a, 0, rows_of(starts, columns)) * index_select(b, 0, columns), Dims{1}), a.dtype());

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/quant.h"
 #include "neura/core/error_details.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
@@ -43,10 +43,10 @@ struct IntegerMatmul {
     });
   }
   bool accepts(const Backend& backend, const Spec&, const Spec&, const Spec&) const {
-    return backend.matmul->integer_product.fn;
+    return backend.quant->integer_product.fn;
   }
   void run(Context& c, View a, View b, View packed, View y) const {
-    c.backend.matmul->integer_product(c, a, b, packed, y);
+    c.backend.quant->integer_product(c, a, b, packed, y);
   }
   // Sums of float64 are exact, and int64 wraps around to int32.
   Tensor define(const Tensor& a, const Tensor& b, const Tensor&) const {
@@ -64,8 +64,8 @@ struct IntegerPack {
     check<ShapeError>(b.rank == 2, [&] { return std::string(op.name) + ": expected a matrix, got " + b.str(); });
     packed = Spec::dense(DType::uint8, Shape{packed_bytes(b.shape[0], b.shape[1])}, b.device);
   }
-  bool accepts(const Backend& backend, const Spec&) const { return backend.matmul->integer_pack.fn; }
-  void run(Context& c, View b, View packed) const { c.backend.matmul->integer_pack(c, b, packed); }
+  bool accepts(const Backend& backend, const Spec&) const { return backend.quant->integer_pack.fn; }
+  void run(Context& c, View b, View packed) const { c.backend.quant->integer_pack(c, b, packed); }
   // The definition does not read the packed operand, whose layout only the kernel knows.
   Tensor define(const Tensor& b) const {
     return zeros({packed_bytes(b.size(0), b.size(1))}, {.dtype = DType::uint8, .device = b.device()});

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/quant.h"
 #include "neura/core/error_details.h"
 #include "neura/core/wrapped.h"
 #include "neura/op/apply.h"
@@ -80,10 +80,10 @@ struct FakeQuantizeBackward {
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
   bool accepts(const Backend& b, const Spec& g, const Spec& x, const Spec&, const Spec&) const {
-    return b.matmul->fake_quantize.fn && x.dtype == DType::float32 && x.contiguous && g.contiguous;
+    return b.quant->fake_quantize.fn && x.dtype == DType::float32 && x.contiguous && g.contiguous;
   }
   void run(Context& c, View g, View x, View scale, View zero, View y) const {
-    c.backend.matmul->fake_quantize(c, g, x, scale, zero, s, y);
+    c.backend.quant->fake_quantize(c, g, x, scale, zero, s, y);
   }
   Tensor define(const Tensor& g, const Tensor& x, const Tensor& scale, const Tensor& zero) const {
     return where(Steps(x, scale, zero, s).inside(), g, Scalar(0));
@@ -107,10 +107,10 @@ struct FakeQuantize {
     y = Spec::dense(x.dtype, x.sizes(), x.device);
   }
   bool accepts(const Backend& b, const Spec& x, const Spec&, const Spec&) const {
-    return b.matmul->fake_quantize.fn && x.dtype == DType::float32 && x.contiguous;
+    return b.quant->fake_quantize.fn && x.dtype == DType::float32 && x.contiguous;
   }
   void run(Context& c, View x, View scale, View zero, View y) const {
-    c.backend.matmul->fake_quantize(c, View(), x, scale, zero, s, y);
+    c.backend.quant->fake_quantize(c, View(), x, scale, zero, s, y);
   }
   // The second and third terms cancel in value; they give the straight-through gradient where nothing was clamped.
   Tensor define(const Tensor& x, const Tensor& scale, const Tensor& zero) const {
@@ -136,10 +136,10 @@ struct QuantizeAffine {
     q = Spec::dense(dtype, x.sizes(), x.device);
   }
   bool accepts(const Backend& b, const Spec& x, const Spec&, const Spec&) const {
-    return b.matmul->quantize.fn && x.dtype == DType::float32 && x.contiguous;
+    return b.quant->quantize.fn && x.dtype == DType::float32 && x.contiguous;
   }
   void run(Context& c, View x, View scale, View zero, View q) const {
-    c.backend.matmul->quantize(c, x, scale, zero, s, q);
+    c.backend.quant->quantize(c, x, scale, zero, s, q);
   }
   Tensor define(const Tensor& x, const Tensor& scale, const Tensor& zero) const {
     const Steps steps(x, scale, zero, s);
@@ -161,10 +161,10 @@ struct RequantizeAffine {
     q = Spec::dense(dtype, x.sizes(), x.device);
   }
   bool accepts(const Backend& b, const Spec& x, const Spec&, const Spec&) const {
-    return b.matmul->requantize.fn && x.contiguous;
+    return b.quant->requantize.fn && x.contiguous;
   }
   void run(Context& c, View x, View scale, View zero, View q) const {
-    c.backend.matmul->requantize(c, x, scale, zero, s, q);
+    c.backend.quant->requantize(c, x, scale, zero, s, q);
   }
   Tensor define(const Tensor& x, const Tensor& scale, const Tensor& zero) const {
     const Steps steps(x, scale, zero, s, true);
@@ -185,10 +185,10 @@ struct DequantizeAffine {
     y = Spec::dense(DType::float32, q.sizes(), q.device);
   }
   bool accepts(const Backend& b, const Spec& q, const Spec&, const Spec&) const {
-    return b.matmul->dequantize.fn && q.contiguous;
+    return b.quant->dequantize.fn && q.contiguous;
   }
   void run(Context& c, View q, View scale, View zero, View y) const {
-    c.backend.matmul->dequantize(c, q, scale, zero, s, y);
+    c.backend.quant->dequantize(c, q, scale, zero, s, y);
   }
   Tensor define(const Tensor& q, const Tensor& scale, const Tensor& zero) const {
     return mul((q.to(DType::int32) - along(zero, q, s)).to(DType::float32), along(scale, q, s));

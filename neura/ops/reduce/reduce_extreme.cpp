@@ -32,7 +32,7 @@ struct MaxOp : ExtremeBase {
     c.backend.reduce->extreme(c, largest, dim, x, values, indices);
   }
   void gradient(Gradient& g) const {
-    const Meta& m = *g.meta[0];
+    const GradientSpec& m = *g.meta[0];
     const unsigned mask = m.rank ? 1u << dim : 0;
     const Tensor to = zeros(m.sizes(), {.dtype = g.g[0].dtype(), .device = m.device});
     g.result[0] = scatter_add(to, dim, restore(g.output(1), m.sizes(), mask), restore(g.g[0], m.sizes(), mask));

@@ -1,6 +1,6 @@
 #include "neura/ops/shape/join.h"
 
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/core/checked_int.h"
 #include "neura/core/state.h"
 #include "neura/op/apply.h"
@@ -47,7 +47,7 @@ struct Cat {
       Spec window = *out.spec;
       window.shape[dim] = sizes[i];
       window.finish();
-      c.backend.join->copy(c, parts[i], View{out.data + at * out.stride(dim) * size_of(out.dtype()), &window});
+      c.backend.create->copy(c, parts[i], View{out.data + at * out.stride(dim) * size_of(out.dtype()), &window});
     }
   }
   void gradient(Gradient& g) const {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 #include "neura/core/checked_int.h"
 #include "neura/op/apply.h"
 #include "neura/op/pointwise/rows.h"
@@ -30,7 +30,7 @@ struct Flip {
       back.strides[d] = -back.strides[d];
     }
     back.finish();
-    c.backend.join->copy(c, View{x.data, &back}, out);
+    c.backend.create->copy(c, View{x.data, &back}, out);
   }
   void gradient(Gradient& g) const { g.result[0] = apply(*this, g.g[0]); }
 };
@@ -60,7 +60,7 @@ struct Roll {
       }
       from.finish(), to.finish();
       f.spec = &from, t.spec = &to;
-      c.backend.join->copy(c, f, t);
+      c.backend.create->copy(c, f, t);
     }
   }
   void gradient(Gradient& g) const {
@@ -87,7 +87,7 @@ struct Triangle {
   }
   void run(Context& c, View x, View out) const {
     const std::int64_t most = x.size(x.rank() - 2) + x.size(x.rank() - 1);  // beyond it a diagonal changes nothing
-    c.backend.join->triangle(c, x, out, std::clamp(diagonal, -most, most), upper);
+    c.backend.create->triangle(c, x, out, std::clamp(diagonal, -most, most), upper);
   }
 };
 struct Tril : Triangle {

@@ -35,7 +35,7 @@ struct SelectionOp {  // an operation adds its name
     c.backend.sort->select(c, selection, dim, k, x, values, indices);
   }
   void gradient(Gradient& g) const {
-    const Meta& m = *g.meta[0];
+    const GradientSpec& m = *g.meta[0];
     if (!m.rank) return void(g.result[0] = g.g[0]);
     const Tensor to = zeros(m.sizes(), {.dtype = g.g[0].dtype(), .device = m.device});
     g.result[0] = keepdim ? scatter_add(to, dim, g.output(1), g.g[0])

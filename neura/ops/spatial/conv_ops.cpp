@@ -45,7 +45,7 @@ void check_dtypes(const char* op, const Spec& a, const Spec& b, const Spec* bias
            (biased ? " and " + bias->str() : "") + "; convert with .to()";
   });
 }
-Shape spatial(const Meta& m) { return {m.shape + 2, std::size_t(m.rank - 2)}; }
+Shape spatial(const GradientSpec& m) { return {m.shape + 2, std::size_t(m.rank - 2)}; }
 
 // f(op(a), op(b)) is linear in both; the derivative with respect to a is that of f at the conjugate of op(b), itself
 // conjugated where op(a) conjugates. In the order (gradient, b).

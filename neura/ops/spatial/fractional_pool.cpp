@@ -1,5 +1,6 @@
 #include "neura/ops/spatial/fractional_pool.h"
 
+#include "neura/core/number_text.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
@@ -17,21 +18,10 @@ namespace {
 std::string name_of(int rank) { return "fractional_max_pool" + std::to_string(rank) + "d"; }
 
 Shape result_size(int rank, const Shape& input, const FractionalPoolOptions& o) {
-  check<ValueError>(o.output_size.empty() != o.output_ratio.empty(),
-                    [&] { return name_of(rank) + ": expected either output_size or output_ratio"; });
-  if (!o.output_size.empty()) return per_dim(name_of(rank).c_str(), "output_size", o.output_size, rank, 1);
-  check<ValueError>(o.output_ratio.size() == 1 || o.output_ratio.size() == std::size_t(rank), [&] {
-    return name_of(rank) + ": expected one output_ratio or " + std::to_string(rank) + ", got " +
-           std::to_string(o.output_ratio.size());
-  });
+  const std::vector<double> ratios = detail::output_ratios(name_of(rank), rank, o.output_size, o.output_ratio);
+  if (ratios.empty()) return per_dim(name_of(rank).c_str(), "output_size", o.output_size, rank, 1);
   Shape s;
-  for (int d = 0; d < rank; ++d) {
-    const double ratio = o.output_ratio[o.output_ratio.size() == 1 ? 0 : std::size_t(d)];
-    check<ValueError>(ratio > 0 && ratio < 1, [&] {
-      return name_of(rank) + ": expected an output_ratio between 0 and 1, got " + std::to_string(ratio);
-    });
-    s.push_back(std::int64_t(double(input[d]) * ratio));
-  }
+  for (int d = 0; d < rank; ++d) s.push_back(std::int64_t(double(input[d]) * ratios[std::size_t(d)]));
   return s;
 }
 
@@ -118,6 +108,20 @@ std::pair<Tensor, Tensor> pool(int rank, const Tensor& input, const PerDim& kern
 }
 
 }  // namespace
+
+std::vector<double> detail::output_ratios(const std::string& op, int rank, const PerDim& output_size,
+                                          const std::vector<double>& output_ratio) {
+  check<ValueError>(output_size.empty() != output_ratio.empty(),
+                    [&] { return op + ": expected either output_size or output_ratio"; });
+  const std::size_t given = output_ratio.size(), all = std::size_t(rank);
+  check<ValueError>(given <= 1 || given == all, [&] {
+    return op + ": expected one output_ratio or " + std::to_string(rank) + ", got " + std::to_string(given);
+  });
+  for (const double ratio : output_ratio)
+    check<ValueError>(ratio > 0 && ratio < 1,
+                      [&] { return op + ": expected an output_ratio between 0 and 1, got " + number_text(ratio); });
+  return given == 1 ? std::vector<double>(all, output_ratio[0]) : output_ratio;
+}
 
 std::pair<Tensor, Tensor> fractional_max_pool2d_with_indices(const Tensor& input, const PerDim& kernel_size,
                                                              const FractionalPoolOptions& options) {

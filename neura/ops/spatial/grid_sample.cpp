@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "neura/backend/kernels/pool.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "neura/core/checked_int.h"
 #include "neura/op/call_error.h"
 #include "neura/op/pointwise/rows.h"
@@ -111,7 +111,7 @@ struct GridSampleBackward {
     ggrid = Spec::dense(g.dtype, needs_grid ? grid.sizes() : Shape{0}, g.device);
   }
   void run(Context& c, View g, View x, View grid, View gx, View ggrid) const {
-    c.backend.pool->sample_gradient(c, g, x, grid, needs_x ? gx : View(), needs_grid ? ggrid : View(), s);
+    c.backend.grid_sample->backward(c, g, x, grid, needs_x ? gx : View(), needs_grid ? ggrid : View(), s);
   }
 };
 
@@ -143,9 +143,9 @@ struct GridSample {
     y = Spec::dense(x.dtype, result_of(x, grid), x.device);
   }
   bool accepts(const Backend& b, const Spec&, const Spec&) const {
-    return b.pool->sample.fn && b.pool->sample_gradient.fn;
+    return b.grid_sample->forward.fn && b.grid_sample->backward.fn;
   }
-  void run(Context& c, View x, View grid, View y) const { c.backend.pool->sample(c, x, grid, y, s); }
+  void run(Context& c, View x, View grid, View y) const { c.backend.grid_sample->forward(c, x, grid, y, s); }
   Tensor define(const Tensor& x, const Tensor& grid) const {
     const DType wide = accumulation(x.dtype());
     const Tensor image = flatten(to(x, wide), 2), points = to(grid, wide);

@@ -231,6 +231,12 @@ std::array<Tensor, 2> adaptive_max(const char* op, int dims, const Tensor& x, co
 
 }  // namespace
 
+PerDim detail::adaptive_sizes(const std::optional<PerDim>& output_size) {
+  check<ValueError>(!output_size || !output_size->empty(),
+                    [] { return std::string("output_size: expected one number or more, got an empty tuple"); });
+  return output_size.value_or(kKeepSize);
+}
+
 #define NEURA_POOL(n)                                                                                      \
   Tensor max_pool##n##d(const Tensor& x, const PerDim& kernel_size, const MaxPoolOptions& o) {             \
     return max_pool("max_pool" #n "d", n, x, kernel_size, o, false)[0];                                    \

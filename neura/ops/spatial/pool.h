@@ -38,6 +38,9 @@ Tensor avg_pool2d(const Tensor& input, const PerDim& kernel_size, const AvgPoolO
 Tensor avg_pool3d(const Tensor& input, const PerDim& kernel_size, const AvgPoolOptions& options = {});
 
 inline constexpr std::int64_t kKeepSize = INT64_MIN;  // an output size that is the input's (torch: None)
+namespace detail {
+PerDim adaptive_sizes(const std::optional<PerDim>& output_size);  // none: all are the input's. ValueError for ().
+}
 
 // Windows of such sizes that the result has `output_size`, a number for all dimensions or one each.
 Tensor adaptive_avg_pool1d(const Tensor& input, const PerDim& output_size);

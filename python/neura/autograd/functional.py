@@ -18,7 +18,7 @@ def _tuple(value, what, op):
 
 
 def _fresh(inputs, create_graph):
-    """Inputs of our own: joined to the caller's graph if what we compute shall be differentiable."""
+    """Inputs of our own: joined to the caller's graph if the result is to be differentiable."""
     if create_graph:
         return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
     return tuple(x.detach().requires_grad_() for x in inputs)

@@ -43,7 +43,7 @@ def host_fallbacks():
 
 
 def reset_host_fallbacks():
-    """Counts from nought again; see :func:`host_fallbacks`."""
+    """Counts from zero again; see :func:`host_fallbacks`."""
     _neura._border.reset_fallbacks()
 
 

@@ -171,7 +171,7 @@ def from_arrow(data, columns=None, *, copy=True):
     the next wider integer.
 
     ``data``: an object with ``__arrow_c_stream__``: a table of pyarrow, a frame of polars or pandas, a relation of
-    duckdb. ``columns``: the names that are wanted. ``copy=False``: columns that lie in one piece are tensors over the
+    duckdb. ``columns``: the names that are wanted. ``copy=False``: columns in one piece are tensors over the
     table's own memory, which must not be written. ValueError for a column that is not there, DTypeError for other
     types.
 

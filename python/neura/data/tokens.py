@@ -1,4 +1,4 @@
-"""Files of tokens: ids one after the other, read where they lie."""
+"""Files of tokens: ids one after the other, mapped and not copied."""
 
 import mmap
 import os

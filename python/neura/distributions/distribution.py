@@ -62,7 +62,7 @@ class Distribution:
         if not constraint.check(value).all():
             raise _n.errors.ValueError(
                 f"{type(self).__name__}: expected parameter {name} within {constraint!r}, got\n{value}\n"
-                "mend it, or give validate_args=False"
+                "correct it, or give validate_args=False"
             )
 
     @property

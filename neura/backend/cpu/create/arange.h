@@ -1,6 +1,6 @@
-// arange, an entry of the table in index/join.cpp.
+// arange, an entry of the table in copy.cpp.
 #pragma once
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 
 namespace neura {
 

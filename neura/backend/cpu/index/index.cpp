@@ -41,8 +41,8 @@ void select(Context& c, View x, View index, View out, int dim) {
                           from.shape[dim] = to.shape[dim] = 1;
                           from.finish(), to.finish();
                           for (; i < e; ++i)
-                            c.backend.join->copy(c, View{x.data + at[i] * step * width, &from},
-                                                 View{out.data + i * b.inner * width, &to});
+                            c.backend.create->copy(c, View{x.data + at[i] * step * width, &from},
+                                                   View{out.data + i * b.inner * width, &to});
                         });
   }
   StridedIterator<1> outer;
@@ -107,7 +107,7 @@ void write(Context& c, View out, View index, View source, int dim, ScatterReduce
   if (!one && !source.spec->contiguous) {
     dense = Spec::dense(source.dtype(), source.spec->sizes());
     View copy{static_cast<char*>(c.scratch(dense.bytes())), &dense};
-    c.backend.join->copy(c, source, copy);
+    c.backend.create->copy(c, source, copy);
     source = copy;
   }
   const std::int64_t stride = one ? 0 : 1;

@@ -3,9 +3,9 @@
 #include <complex>
 #include <limits>
 
-#include "neura/backend/cpu/index/join_walk.h"
+#include "neura/backend/cpu/visit_width.h"
 #include "neura/backend/kernels/index.h"
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 
 namespace neura {
 

@@ -7,7 +7,7 @@ namespace neura {
 
 template <class T> struct SmallLanes {
   std::int64_t lanes;
-  // P L U = a of `count` <= lanes matrices [n, n], n <= small::kMost, one behind the other; of each n pivots, which
+  // P L U = a of `count` <= lanes matrices [n, n], n <= small::kMost, one after the other; of each n pivots, which
   // count from 1, and LAPACK's info.
   void (*factorise)(const T* a, std::int64_t n, std::int64_t count, T* lu, std::int32_t* pivots);
   // And x of a x = b, both [n, columns].

@@ -151,7 +151,7 @@ template <class N, bool logarithm, class T> void columns_backward(const T* g, co
 
 using in_build::kept;
 constexpr bool kPlain = in_build::operation("softmax"), kLog = in_build::operation("log_softmax"),
-               kSafe = in_build::operation("_safe_softmax") || in_build::kernel("softmax", "attention"),
+               kSafe = in_build::operation("_safe_softmax") || in_build::kernel("attention", "forward"),
                kBackward = in_build::kernel("softmax", "softmax_backward");
 template <class N, class T> constexpr SoftmaxLines<T> lines{
     {kept<kPlain>(&row<N, SoftmaxKind::softmax, T>), kept<kLog>(&row<N, SoftmaxKind::log_softmax, T>),
@@ -254,11 +254,7 @@ void softmax_backward(Context& c, View g, View y, int dim, bool logarithm, View 
 }  // namespace
 
 const softmax_kernels* cpu_softmax() {
-  static constexpr softmax_kernels table{.softmax = &softmax,
-                                         .softmax_backward = &softmax_backward,
-                                         .attends = &cpu_attends,
-                                         .attention = &cpu_attention,
-                                         .attention_backward = &cpu_attention_backward};
+  static constexpr softmax_kernels table{.softmax = &softmax, .softmax_backward = &softmax_backward};
   return &table;
 }
 

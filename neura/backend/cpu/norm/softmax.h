@@ -16,10 +16,4 @@ template <class T> struct SoftmaxLines {  // [SoftmaxKind]
 };
 template <class T> const SoftmaxLines<T>& softmax_lines();
 
-// attention.cpp
-AttentionUse cpu_attends(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&);
-void cpu_attention(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums);
-void cpu_attention_backward(Context&, View g, View q, View k, View v, View mask, View y, View sums,
-                            const AttentionShape&, View gq, View gk, View gv);
-
 }  // namespace neura

@@ -5,6 +5,7 @@
 #include "neura/backend/cpu/norm/softmax.h"
 #include "neura/backend/cpu/product/gemm_batched.h"
 #include "neura/backend/cpu/parallel_units.h"
+#include "neura/backend/kernels/attention.h"
 
 namespace neura {
 namespace {
@@ -190,20 +191,25 @@ template <class T> class Attention {
   int64_t block_, blocks_, pitch_, parts_;
 };
 
-}  // namespace
-
-AttentionUse cpu_attends(const Spec& q, const Spec&, const Spec&, bool, const AttentionShape&) {
-  return bit(q.dtype) & dtypes::halves ? AttentionUse::composed : AttentionUse::plain;
+AttentionSupport supports(const Spec& q, const Spec&, const Spec&, bool, const AttentionShape&) {
+  return bit(q.dtype) & dtypes::halves ? AttentionSupport::none : AttentionSupport::plain;
 }
-void cpu_attention(Context& c, View q, View k, View v, View mask, const AttentionShape& shape, View y, View) {
+void forward(Context& c, View q, View k, View v, View mask, const AttentionShape& shape, View y, View) {
   if (y.dtype() == DType::float64) return Attention<double>(q, k, v, mask, shape).forward(c, y.as<double>());
   Attention<float>(q, k, v, mask, shape).forward(c, y.as<float>());
 }
-void cpu_attention_backward(Context& c, View g, View q, View k, View v, View mask, View, View,
-                            const AttentionShape& shape, View gq, View gk, View gv) {
+void backward(Context& c, View g, View q, View k, View v, View mask, View, View, const AttentionShape& shape, View gq,
+              View gk, View gv) {
   if (gq.dtype() == DType::float64)
     return Attention<double>(q, k, v, mask, shape).backward(c, g, gq.as<double>(), gk.as<double>(), gv.as<double>());
   Attention<float>(q, k, v, mask, shape).backward(c, g, gq.as<float>(), gk.as<float>(), gv.as<float>());
+}
+
+}  // namespace
+
+const attention_kernels* cpu_attention() {
+  static constexpr attention_kernels kernels = {.supports = &supports, .forward = &forward, .backward = &backward};
+  return &kernels;
 }
 
 }  // namespace neura

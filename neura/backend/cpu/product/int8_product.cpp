@@ -1,6 +1,4 @@
 // How a product of 8-bit integers is packed, cut into tiles and shared among threads.
-#include "neura/backend/cpu/product/int8_product.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +6,7 @@
 #include "neura/backend/cpu/product/int8_lines.h"
 #include "neura/backend/cpu/product/int8_tile.h"
 #include "neura/backend/cpu/product/gemm_batched.h"
+#include "neura/backend/kernels/quant.h"
 
 namespace neura {
 namespace {
@@ -144,9 +143,7 @@ MatrixBatch<const Bytes> operand(View v, int rank) {
   return x;
 }
 
-}  // namespace
-
-void cpu_integer_product(Context& c, View a, View b, View packed, View y) {
+void integer_product(Context& c, View a, View b, View packed, View y) {
   const int rank = y.rank();
   BatchSizes sizes;
   sizes.rank = rank - 2;
@@ -170,7 +167,7 @@ void cpu_integer_product(Context& c, View a, View b, View packed, View y) {
   }
 }
 
-void cpu_integer_pack(Context&, View b, View packed) {
+void integer_pack(Context&, View b, View packed) {
   const Item p{0,
                b.size(1),
                b.size(0),
@@ -181,8 +178,6 @@ void cpu_integer_pack(Context&, View b, View packed) {
                Sides(DType::uint8, DType::int8)};
   pack_panels(p, false, true, packed.as<Bytes>());
 }
-
-namespace {
 
 // f(line, first element) for pieces of lines whose elements share a scale, or have one each.
 template <class F> void each_line(View x, View scale, View zero, const Quantization& q, F f) {
@@ -204,23 +199,21 @@ template <class F> void each_line(View x, View scale, View zero, const Quantizat
   });
 }
 
-}  // namespace
-
-void cpu_fake_quantize(Context&, View g, View x, View scale, View zero, const Quantization& q, View y) {
+void fake_quantize(Context&, View g, View x, View scale, View zero, const Quantization& q, View y) {
   const IntegerLines& lines = integer_lines();
   each_line(x, scale, zero, q, [&](const QuantizedLine& l, int64_t i) {
     if (g) lines.fake_gradient(l, g.as<const float>() + i, x.as<const float>() + i, y.as<float>() + i);
     else lines.fake(l, x.as<const float>() + i, y.as<float>() + i);
   });
 }
-void cpu_quantize(Context&, View x, View scale, View zero, const Quantization& q, View y) {
+void quantize(Context&, View x, View scale, View zero, const Quantization& q, View y) {
   const IntegerLines& lines = integer_lines();
   each_line(x, scale, zero, q, [&](const QuantizedLine& l, int64_t i) {
     if (y.dtype() == DType::int8) lines.quantize_signed(l, x.as<const float>() + i, y.as<std::int8_t>() + i);
     else lines.quantize_unsigned(l, x.as<const float>() + i, y.as<std::uint8_t>() + i);
   });
 }
-void cpu_requantize(Context&, View sums, View scale, View zero, const Quantization& q, View y) {
+void requantize(Context&, View sums, View scale, View zero, const Quantization& q, View y) {
   const IntegerLines& lines = integer_lines();
   each_line(sums, scale, zero, q, [&](const QuantizedLine& l, int64_t i) {
     const auto* from = sums.as<const std::int32_t>() + i;
@@ -228,7 +221,7 @@ void cpu_requantize(Context&, View sums, View scale, View zero, const Quantizati
     else lines.requantize_unsigned(l, from, y.as<std::uint8_t>() + i);
   });
 }
-void cpu_dequantize(Context&, View q, View scale, View zero, const Quantization& s, View y) {
+void dequantize(Context&, View q, View scale, View zero, const Quantization& s, View y) {
   const IntegerLines& lines = integer_lines();
   each_line(q, scale, zero, s, [&](const QuantizedLine& l, int64_t i) {
     float* const to = y.as<float>() + i;
@@ -236,6 +229,18 @@ void cpu_dequantize(Context&, View q, View scale, View zero, const Quantization&
     else if (q.dtype() == DType::uint8) lines.dequantize_unsigned(l, q.as<const std::uint8_t>() + i, to);
     else lines.dequantize_sums(l, q.as<const std::int32_t>() + i, to);
   });
+}
+
+}  // namespace
+
+const quant_kernels* cpu_quant() {
+  static constexpr quant_kernels kernels = {.integer_product = &integer_product,
+                                            .integer_pack = &integer_pack,
+                                            .fake_quantize = &fake_quantize,
+                                            .quantize = &quantize,
+                                            .requantize = &requantize,
+                                            .dequantize = &dequantize};
+  return &kernels;
 }
 
 }  // namespace neura

@@ -5,10 +5,7 @@
 #include <type_traits>
 
 #include "neura/backend/cpu/split_complex.h"
-#include "neura/backend/cpu/product/int8_product.h"
 #include "neura/backend/cpu/product/gemm_batched.h"
-#include "neura/backend/cpu/product/sparse_product.h"
-#include "neura/backend/cpu/recurrent/recurrent.h"
 
 namespace neura {
 namespace {
@@ -97,17 +94,7 @@ void cpu_product(Context& c, View a, View b, View init, View y, const Product& o
 }  // namespace
 
 const matmul_kernels* cpu_matmul() {
-  static constexpr matmul_kernels kernels = {.matmul = &cpu_product,
-                                             .recurrence = &cpu_recurrence,
-                                             .recurrence_backward = &cpu_recurrence_backward,
-                                             .sparse_product = &cpu_sparse_product,
-                                             .sparse_sample = &cpu_sparse_sample,
-                                             .integer_product = &cpu_integer_product,
-                                             .integer_pack = &cpu_integer_pack,
-                                             .fake_quantize = &cpu_fake_quantize,
-                                             .quantize = &cpu_quantize,
-                                             .requantize = &cpu_requantize,
-                                             .dequantize = &cpu_dequantize};
+  static constexpr matmul_kernels kernels = {.matmul = &cpu_product};
   return &kernels;
 }
 

@@ -76,20 +76,25 @@ void sample(Context& c, const Rows& m, const T* a, const T* b, std::int64_t rows
   });
 }
 
-}  // namespace
-
-void cpu_sparse_product(Context& c, View starts, View columns, View values, View b, View y) {
+void product(Context& c, View starts, View columns, View values, View b, View y) {
   const Rows m(starts, columns);
   if (y.dtype() == DType::float64)
     return product(c, m, values.as<double>(), b.as<double>(), b.size(0), b.size(1), y.as<double>());
   product(c, m, values.as<float>(), b.as<float>(), b.size(0), b.size(1), y.as<float>());
 }
-void cpu_sparse_sample(Context& c, View starts, View columns, View a, View b, View y) {
+void sample(Context& c, View starts, View columns, View a, View b, View y) {
   const Rows m(starts, columns);
   std::fill_n(y.data, y.numel() * size_of(y.dtype()), char(0));  // of elements that no row has
   if (y.dtype() == DType::float64)
     return sample(c, m, a.as<double>(), b.as<double>(), b.size(0), b.size(1), y.as<double>());
   sample(c, m, a.as<float>(), b.as<float>(), b.size(0), b.size(1), y.as<float>());
+}
+
+}  // namespace
+
+const sparse_kernels* cpu_sparse() {
+  static constexpr sparse_kernels kernels = {.product = &product, .sample = &sample};
+  return &kernels;
 }
 
 }  // namespace neura

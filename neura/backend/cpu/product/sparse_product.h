@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/sparse.h"
 
 namespace neura {
 
@@ -17,7 +17,5 @@ struct SparseTable {
   SparseLines<double> doubles;
 };
 const SparseTable& sparse_table();
-void cpu_sparse_product(Context&, View starts, View columns, View values, View b, View y);
-void cpu_sparse_sample(Context&, View starts, View columns, View a, View b, View y);
 
 }  // namespace neura

@@ -224,10 +224,8 @@ template <class T> void backward(Context& context, View gy, View glast, View h0,
   take_steps(places, batch, weights.slivers, width * hidden, prepare, unit);
 }
 
-}  // namespace
-
-void cpu_recurrence(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
-                    View kept) {
+void forward(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
+             View kept) {
   if (y.dtype() == DType::float64) return forward<double>(c, x, h0, c0, w, b, r, y, last, kept);
   if (y.dtype() == DType::float32) return forward<float>(c, x, h0, c0, w, b, r, y, last, kept);
   const FloatCopy fx(c, x), fh(c, h0), fc(c, c0), fw(c, w), fb(c, b), fy(c, y, false), flast(c, last, false);
@@ -235,8 +233,8 @@ void cpu_recurrence(Context& c, View x, View h0, View c0, View w, View b, const 
   fy.store(y), flast.store(last);
 }
 
-void cpu_recurrence_backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                             const RecurrentShape& r, View gx, View gh, View gfirst) {
+void backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape& r,
+              View gx, View gh, View gfirst) {
   if (y.dtype() == DType::float64) return backward<double>(c, gy, glast, h0, c0, w, y, kept, r, gx, gh, gfirst);
   if (y.dtype() == DType::float32) return backward<float>(c, gy, glast, h0, c0, w, y, kept, r, gx, gh, gfirst);
   const FloatCopy fgy(c, gy), fglast(c, glast), fh(c, h0), fc(c, c0), fw(c, w), fy(c, y);
@@ -244,6 +242,13 @@ void cpu_recurrence_backward(Context& c, View gy, View glast, View h0, View c0, 
   backward<float>(c, fgy.view(), fglast.view(), fh.view(), fc.view(), fw.view(), fy.view(), kept, r, fgx.view(),
                   fgh.view(), ffirst.view());
   fgx.store(gx), fgh.store(gh), ffirst.store(gfirst);
+}
+
+}  // namespace
+
+const recurrent_kernels* cpu_recurrent() {
+  static constexpr recurrent_kernels kernels = {.forward = &forward, .backward = &backward};
+  return &kernels;
 }
 
 }  // namespace neura

@@ -1,13 +1,8 @@
-// Recurrent layers on the cpu: the entries of the table, and the steps that each instruction set compiles.
+// Recurrent layers on the cpu: the steps that each instruction set compiles.
 #pragma once
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/recurrent.h"
 
 namespace neura {
-
-void cpu_recurrence(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last,
-                    View kept);
-void cpu_recurrence_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                             const RecurrentShape&, View gx, View gh, View gfirst);
 
 // One time step for a block of rows and units, after its matrix products. All pointers are at the block's first row and
 // unit. Row strides: x gates * hidden, sums as given by sums_row, all others hidden.

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "neura/backend/cpu/split_complex.h"
-#include "neura/backend/cpu/spatial/pool.h"
 #include "neura/backend/cpu/spatial/grid_sample_narrow.h"
 #include "neura/backend/number/prelude.h"
 
@@ -327,9 +326,7 @@ template <class T> void grid_gradient(Context& c, View g, View x, View grid, Vie
 
 bool is_half(const View& v) { return bit(v.dtype()) & dtypes::halves; }
 
-}  // namespace
-
-void sample(Context& c, View x, View grid, View y, const GridSampling& s) {
+void forward(Context& c, View x, View grid, View y, const GridSampling& s) {
   if (!y.numel()) return;
   if (is_half(x)) {
     const FloatCopy fx(c, x), fgrid(c, grid), fy(c, y, false);
@@ -340,11 +337,11 @@ void sample(Context& c, View x, View grid, View y, const GridSampling& s) {
   else sample_of<float>(c, x, grid, y, s);
 }
 
-void sample_gradient(Context& c, View g, View x, View grid, View gx, View ggrid, const GridSampling& s) {
+void backward(Context& c, View g, View x, View grid, View gx, View ggrid, const GridSampling& s) {
   if (is_half(grid)) {
     const FloatCopy fg(c, g), fx(c, x), fgrid(c, grid), fgx(c, gx, false), fggrid(c, ggrid, false);
     const auto seen = [](const View& v, const FloatCopy& copy) { return v ? copy.view() : View(); };
-    sample_gradient(c, fg.view(), seen(x, fx), fgrid.view(), seen(gx, fgx), seen(ggrid, fggrid), s);
+    backward(c, fg.view(), seen(x, fx), fgrid.view(), seen(gx, fgx), seen(ggrid, fggrid), s);
     if (gx) fgx.store(gx);
     if (ggrid) fggrid.store(ggrid);
     return;
@@ -353,6 +350,13 @@ void sample_gradient(Context& c, View g, View x, View grid, View gx, View ggrid,
   if (gx && gx.numel()) wide ? image_gradient<double>(c, g, grid, gx, s) : image_gradient<float>(c, g, grid, gx, s);
   if (ggrid && ggrid.numel())
     wide ? grid_gradient<double>(c, g, x, grid, ggrid, s) : grid_gradient<float>(c, g, x, grid, ggrid, s);
+}
+
+}  // namespace
+
+const grid_sample_kernels* cpu_grid_sample() {
+  static constexpr grid_sample_kernels kernels = {.forward = &forward, .backward = &backward};
+  return &kernels;
 }
 
 }  // namespace neura

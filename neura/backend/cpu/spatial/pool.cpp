@@ -218,13 +218,8 @@ void mean_gradient(Context& c, View g, View x, const PoolShape& s) {
 }  // namespace
 
 const pool_kernels* cpu_pool() {
-  static constexpr pool_kernels kernels = {.max = &max,
-                                           .scatter = &scatter,
-                                           .gather = &gather,
-                                           .mean = &mean,
-                                           .mean_gradient = &mean_gradient,
-                                           .sample = &sample,
-                                           .sample_gradient = &sample_gradient};
+  static constexpr pool_kernels kernels = {
+      .max = &max, .scatter = &scatter, .gather = &gather, .mean = &mean, .mean_gradient = &mean_gradient};
   return &kernels;
 }
 

@@ -1,5 +1,4 @@
-// Pooling's fast paths: windows that are inside a float image, with consecutive results in a vector. And the other
-// entries of the family's table.
+// Pooling's fast paths: windows that are inside a float image, with consecutive results in a vector.
 #pragma once
 #include "neura/backend/kernels/pool.h"
 
@@ -13,9 +12,5 @@ struct PoolTile {  // of one instruction set; one image
   void (*scatter_2x2)(const float* g, const std::uint8_t* places, float* x, const PoolShape&);
 };
 const PoolTile& pool_tile();
-
-// grid_sample.cpp
-void sample(Context&, View x, View grid, View y, const GridSampling&);
-void sample_gradient(Context&, View g, View x, View grid, View gx, View ggrid, const GridSampling&);
 
 }  // namespace neura

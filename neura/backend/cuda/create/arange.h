@@ -1,6 +1,6 @@
-// arange, an entry of the table in index/join.cu.
+// arange, an entry of the table in copy.cu.
 #pragma once
-#include "neura/backend/kernels/join.h"
+#include "neura/backend/kernels/create.h"
 
 namespace neura::cuda {
 

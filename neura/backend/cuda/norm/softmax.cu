@@ -1,8 +1,6 @@
 // Softmax, log_softmax and their gradients.
 #include "neura/backend/cuda/norm/softmax.cuh"
 
-#include "neura/backend/cuda/product/attention.h"
-
 namespace neura::cuda {
 namespace {
 
@@ -52,11 +50,7 @@ void backward(Context& c, View g, View y, int dim, bool logarithm, View gx) {
 }  // namespace
 
 const softmax_kernels* softmax() {
-  static constexpr softmax_kernels table{.softmax = forward,
-                                         .softmax_backward = backward,
-                                         .attends = attends,
-                                         .attention = attention,
-                                         .attention_backward = attention_backward};
+  static constexpr softmax_kernels table{.softmax = forward, .softmax_backward = backward};
   return &table;
 }
 

@@ -1,14 +1,9 @@
-// Entries of the table of softmax that are defined in files of their own.
+// The ways to compute an attention.
 #pragma once
 #include "neura/backend/cuda/runtime/failure.h"
-#include "neura/backend/kernels/softmax.h"
+#include "neura/backend/kernels/attention.h"
 
 namespace neura::cuda {
-
-AttentionUse attends(const Spec& q, const Spec& k, const Spec& v, bool masked, const AttentionShape&);
-void attention(Context&, View q, View k, View v, View mask, const AttentionShape&, View y, View sums);
-void attention_backward(Context&, View g, View q, View k, View v, View mask, View y, View sums, const AttentionShape&,
-                        View gq, View gk, View gv);
 
 struct AttentionCall {  // of a forward pass q to sums, of a gradient all
   View q, k, v, mask, y, sums, g, gq, gk, gv;

@@ -3,7 +3,6 @@
 
 #include "neura/backend/cuda/pointwise/execute.h"
 #include "neura/backend/cuda/product/matmul_lt.h"
-#include "neura/backend/cuda/recurrent/recurrent.h"
 
 namespace neura::cuda {
 namespace {
@@ -157,17 +156,7 @@ void product(Context& c, View a, View b, View init, View y, const Product& p) {
 }  // namespace
 
 const matmul_kernels* matmul() {
-  static constexpr matmul_kernels table{.matmul = product,
-                                        .recurrence = recur,
-                                        .recurrence_backward = recur_backward,
-                                        .sparse_product = nullptr,
-                                        .sparse_sample = nullptr,
-                                        .integer_product = nullptr,
-                                        .integer_pack = nullptr,
-                                        .fake_quantize = nullptr,
-                                        .quantize = nullptr,
-                                        .requantize = nullptr,
-                                        .dequantize = nullptr};
+  static constexpr matmul_kernels table{.matmul = product};
   return &table;
 }
 

@@ -6,6 +6,7 @@
 #include "neura/backend/cuda/pointwise/execute.h"
 #include "neura/backend/cuda/rowwise/rowwise_launch.cuh"
 #include "neura/backend/cuda/runtime/scratch.h"
+#include "neura/backend/kernels/matmul.h"
 
 namespace neura::cuda {
 
@@ -233,10 +234,8 @@ void run(Context& c, const RecurrentShape& r, const RecurrenceSizes& n, const Re
   }));
 }
 
-}  // namespace
-
-void recur(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
-           View kept) {
+void forward(Context& c, View x, View h0, View c0, View w, View b, const RecurrentShape& r, View y, View last,
+             View kept) {
   const RecurrenceSizes n{y.dtype(), h0.size(0), w.size(1), y.size(0)};
   const RecurrenceData d{.x = x.data,
                          .h0 = h0.data,
@@ -253,8 +252,8 @@ void recur(Context& c, View x, View h0, View c0, View w, View b, const Recurrent
                          .gfirst = nullptr};
   run(c, r, n, d, false);
 }
-void recur_backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept,
-                    const RecurrentShape& r, View gx, View gh, View gfirst) {
+void backward(Context& c, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape& r,
+              View gx, View gh, View gfirst) {
   const RecurrenceSizes n{y.dtype(), h0.size(0), w.size(1), y.size(0)};
   const RecurrenceData d{.x = nullptr,
                          .h0 = h0.data,
@@ -270,6 +269,13 @@ void recur_backward(Context& c, View gy, View glast, View h0, View c0, View w, V
                          .gh = gh.data,
                          .gfirst = gfirst.data};
   run(c, r, n, d, true);
+}
+
+}  // namespace
+
+const recurrent_kernels* recurrent() {
+  static constexpr recurrent_kernels table{.forward = forward, .backward = backward};
+  return &table;
 }
 
 }  // namespace neura::cuda

@@ -1,14 +1,9 @@
-// The entries of recurrences, and their ways.
+// The operands of recurrent layers, and their two ways.
 #pragma once
 #include "neura/backend/cuda/runtime/failure.h"
-#include "neura/backend/kernels/matmul.h"
+#include "neura/backend/kernels/recurrent.h"
 
 namespace neura::cuda {
-
-// recurrent.cu: a product and a kernel for each time.
-void recur(Context&, View x, View h0, View c0, View w, View b, const RecurrentShape&, View y, View last, View kept);
-void recur_backward(Context&, View gy, View glast, View h0, View c0, View w, View y, View kept, const RecurrentShape&,
-                    View gx, View gh, View gfirst);
 
 struct RecurrenceData {  // operands and results; null where one is absent. Forward: x to kept; backward: all but x, b
   const char *x, *h0, *c0, *w, *b;

@@ -3,7 +3,7 @@
 #include "neura/backend/cuda/runtime/launch.h"
 #include "neura/backend/cuda/runtime/precision.h"
 #include "neura/backend/cuda/runtime/scratch.h"
-#include "neura/backend/cuda/spatial/pool.h"
+#include "neura/backend/kernels/grid_sample.h"
 #include "neura/backend/number/prelude.h"
 
 namespace neura::cuda {
@@ -211,15 +211,20 @@ Failed gradients_of(int index, const View& g, const View& x, const View& grid, c
   return wggrid.store(ggrid);
 }
 
-}  // namespace
-
-void sample(Context& c, View x, View grid, View y, const GridSampling& s) {
+void forward(Context& c, View x, View grid, View y, const GridSampling& s) {
   const OnDevice on(c.device.index);
   if (y.numel()) c.fail(sample_of(c.device.index, x, grid, y, s));
 }
-void sample_gradient(Context& c, View g, View x, View grid, View gx, View ggrid, const GridSampling& s) {
+void backward(Context& c, View g, View x, View grid, View gx, View ggrid, const GridSampling& s) {
   const OnDevice on(c.device.index);
   c.fail(gradients_of(c.device.index, g, x, grid, gx, ggrid, s));
+}
+
+}  // namespace
+
+const grid_sample_kernels* grid_sample() {
+  static constexpr grid_sample_kernels table{.forward = forward, .backward = backward};
+  return &table;
 }
 
 }  // namespace neura::cuda

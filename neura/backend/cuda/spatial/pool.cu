@@ -1,6 +1,5 @@
 // Pooling. A thread makes one result; of a large window a warp or a block does.
 #include "neura/backend/cuda/spatial/pool.cuh"
-#include "neura/backend/cuda/spatial/pool.h"
 
 namespace neura::cuda {
 namespace pooling {
@@ -246,13 +245,8 @@ void mean(Context& c, View x, View y, const PoolShape& s) {
 
 const pool_kernels* pool() {
   using namespace pooling;
-  static constexpr pool_kernels table{.max = largest_of,
-                                      .scatter = scatter,
-                                      .gather = gather,
-                                      .mean = mean,
-                                      .mean_gradient = mean_gradient,
-                                      .sample = &cuda::sample,
-                                      .sample_gradient = &cuda::sample_gradient};
+  static constexpr pool_kernels table{
+      .max = largest_of, .scatter = scatter, .gather = gather, .mean = mean, .mean_gradient = mean_gradient};
   return &table;
 }
 

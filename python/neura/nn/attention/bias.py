@@ -8,7 +8,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """The corner in which the triangle lies."""
+    """The corner of the triangle."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2

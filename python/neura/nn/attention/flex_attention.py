@@ -145,7 +145,7 @@ def flex_attention(
 ):  # fmt: skip
     """softmax(score_mod(query keyᵀ · scale)) value, of [batch, heads, length, size]; rows without a score give 0.
 
-    score_mod(score, batch, head, query, key): the scores anew, from tensors that broadcast.
+    score_mod(score, batch, head, query, key): the new scores, from tensors that broadcast.
     block_mask: of create_block_mask. scale: by default 1 / sqrt(size). enable_gqa: heads of query share those of key.
     return_lse: also the logarithm of the sums of exponentials, [batch, heads, length], float32 for half dtypes.
     kernel_options: has no effect.

@@ -1,4 +1,4 @@
-// Elements as plain bytes, and loops over all dimensions but the innermost.
+// Elements as plain bytes.
 #pragma once
 #include <cstring>
 

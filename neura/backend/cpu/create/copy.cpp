@@ -1,9 +1,8 @@
 // Copies between layouts, and triangles.
-#include "neura/backend/cpu/create/arange.h"
-
 #include <utility>
 
-#include "neura/backend/cpu/index/join_walk.h"
+#include "neura/backend/cpu/create/arange.h"
+#include "neura/backend/cpu/visit_width.h"
 #include "neura/backend/cpu/streaming_store.h"
 #include "neura/core/parallel.h"
 
@@ -171,8 +170,8 @@ void triangle(Context&, View x, View out, std::int64_t diagonal, bool upper) {
 
 }  // namespace
 
-const join_kernels* cpu_join() {
-  static constexpr join_kernels table{copy, triangle, arange};
+const create_kernels* cpu_create() {
+  static constexpr create_kernels table{copy, triangle, arange};
   return &table;
 }
 

@@ -1,4 +1,4 @@
-// Copies between layouts of one dtype, triangles (tril, triu), and arange and linspace.
+// What fills new memory: copies between layouts of one dtype, triangles (tril, triu), arange and linspace.
 #pragma once
 #include "neura/backend/backend.h"
 
@@ -13,12 +13,12 @@ struct EvenlySpaced {
   std::int64_t back = INT64_MAX;
 };
 
-struct join_kernels {
+struct create_kernels {
   // to = from, of the same shape and dtype; any strides, negative ones as well. They do not overlap.
-  NEURA_KERNEL(join, copy, void(Context&, View from, View to));
+  NEURA_KERNEL(create, copy, void(Context&, View from, View to));
   // out = x where column - row <= diagonal (upper: >=), else 0; out contiguous, x of any strides.
-  NEURA_KERNEL(join, triangle, void(Context&, View x, View out, std::int64_t diagonal, bool upper));
-  NEURA_KERNEL(join, arange, void(Context&, const EvenlySpaced&, View out));  // out: contiguous, of any dtype
+  NEURA_KERNEL(create, triangle, void(Context&, View x, View out, std::int64_t diagonal, bool upper));
+  NEURA_KERNEL(create, arange, void(Context&, const EvenlySpaced&, View out));  // out: contiguous, of any dtype
 };
 
 }  // namespace neura

@@ -101,8 +101,8 @@ void triangle(Context& c, View x, View out, std::int64_t diagonal, bool upper) {
 
 }  // namespace
 
-const join_kernels* join() {
-  static constexpr join_kernels table{.copy = copy, .triangle = triangle, .arange = arange};
+const create_kernels* create() {
+  static constexpr create_kernels table{.copy = copy, .triangle = triangle, .arange = arange};
   return &table;
 }
 
