@@ -4,6 +4,7 @@
 #include <set>
 
 #include "neura/onnx/operators.h"
+#include "neura/onnx/regex.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -70,6 +71,18 @@ BoundNode split_up(const Node& n) {
       out.items.insert(out.items.end(), row.begin(), row.end());
     }
     return {Value(std::move(out)), Value(reshape(integers(counts), t.shape))};
+  };
+}
+
+BoundNode full_match(const Node& n) {
+  if (!n.has("pattern")) refuse(n.op, "a pattern", "none");
+  const auto regex = std::make_shared<const Regex>(n.text("pattern", ""));
+  return [regex](const Operands& x) -> Results {
+    const Text& t = x.text(0);
+    Tensor out = Tensor::empty(Spec::dense(boolean, t.shape));
+    bool* to = out.data<bool>();
+    for (const std::string& s : t.items) *to++ = regex->matches(s);
+    return out;
   };
 }
 
@@ -228,6 +241,7 @@ std::span<const Operator> text_operators() {
   static const Operator rows[] = {
       {"StringConcat", 20, kNewest, concatenated, any, never},
       {"StringSplit", 20, kNewest, split_up, any, never},
+      {"RegexFullMatch", 20, kNewest, full_match, any, never},
       {"StringNormalizer", 10, kNewest, normalised, any, never},
       {"TfIdfVectorizer", 9, kNewest, grams, plain, never},
       {"LabelEncoder", 2, kNewest, looked_up, plain, never, ml},

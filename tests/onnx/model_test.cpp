@@ -224,6 +224,18 @@ TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
   EXPECT_TRUE(refused("away/passwd", "0"));
 }
 
+TEST(Model, EmptyTextsHaveTheDeclaredSizes) {  // [] says nothing of the sizes within
+  ModelProto m = model(graph({node("Shape", {"x"}, {"y"})}, {"x"}, {"y"}));
+  TensorTypeProto t;
+  t.elem_type = int(Type::string);
+  t.shape.emplace().dim.resize(3);
+  t.shape->dim[0].dim_param = "N", t.shape->dim[1].dim_value = 2;
+  m.graph.input[0].type.emplace().tensor_type = t;
+  nn::Args args;
+  args.positional.emplace_back(nn::List{{}, false});
+  expect_close(*load(m)->forward_boxed(args).get<Tensor>(), std::vector<double>{0, 2, 0});
+}
+
 TEST(Model, TensorsThatClaimMoreThanTheyHoldAreRefused) {
   GraphProto g = graph({node("Relu", {"w"}, {"y"})}, {}, {"y"});
   TensorProto t;

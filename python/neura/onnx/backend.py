@@ -5,7 +5,14 @@ arrays go in and come out, of every element type that ONNX has.
 import neura as _neura
 
 # Types that Neura has no dtype for: what holds their numbers instead.
-_HELD = {"uint16": "int64", "uint32": "int64", "uint64": "int64", "int4": "int8", "int2": "int8", "uint4": "uint8"}
+_HELD = {
+    "uint16": "int64",
+    "uint32": "int64",
+    "uint64": "int64",
+    "int4": "int8",
+    "int2": "int8",
+    "uint4": "uint8",
+}
 _HELD["uint2"] = "uint8"
 
 
@@ -42,7 +49,10 @@ def _dtype(name):
 
     if name == "string":
         return numpy.dtype(object)
-    number = getattr(onnx.TensorProto, {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper()))
+    number = getattr(
+        onnx.TensorProto,
+        {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper()),
+    )
     return onnx.helper.tensor_dtype_to_np_dtype(number)
 
 
@@ -50,7 +60,7 @@ def _out_of(value, declared):
     """And back, as the model declares it."""
     import numpy
 
-    kind, of, _ = declared
+    kind, of, sizes = declared
     if value is None:
         return None
     if kind == "optional":
@@ -58,7 +68,10 @@ def _out_of(value, declared):
     if kind == "sequence":
         return [_out_of(v, of) for v in value]
     if of == "string":
-        return numpy.array(value, dtype=object)
+        array = numpy.array(value, dtype=object)
+        if array.size == 0 and sizes:  # an empty list does not say the sizes within: the declared ones, or 0
+            array = array.reshape(array.shape + tuple(s if isinstance(s, int) else 0 for s in sizes[array.ndim :]))
+        return array
     value = value.detach()
     if of == "bfloat16":
         value = value.to(_neura.float32)
