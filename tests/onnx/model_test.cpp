@@ -212,9 +212,9 @@ TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
   const auto refused = [&](const char* location, const char* offset) {
     t.external_data = {{"location", location}, {"offset", offset}, {"length", "80"}};
     io::write_file(folder / "m.onnx", onnx::write(m));
-    return error_of<FormatError>([&] {
-             onnx::load(folder / "m.onnx");
-           }).rfind("onnx.load: expected the tensor \"w.0\" in a file next to the model, got ", 0) == 0;
+    return error_of<FormatError>([&] { onnx::load(folder / "m.onnx"); })
+               .rfind(folder / "m.onnx" + ": onnx.load: expected the tensor \"w.0\" in a file next to the model, got ",
+                      0) == 0;
   };
   EXPECT_TRUE(refused("w.bin", "5"));
   EXPECT_TRUE(refused("/etc/passwd", "0"));
@@ -234,6 +234,24 @@ TEST(Model, EmptyTextsHaveTheDeclaredSizes) {  // [] says nothing of the sizes w
   nn::Args args;
   args.positional.emplace_back(nn::List{{}, false});
   expect_close(*load(m)->forward_boxed(args).get<Tensor>(), std::vector<double>{0, 2, 0});
+}
+
+TEST(Model, ErrorsNameTheFile) {
+  const Folder folder;
+  const std::string path = folder / "m.onnx";
+  const auto error = [&](const std::string& bytes) {
+    io::write_file(path, bytes);
+    return error_of<Error>([&] { onnx::load(path); });
+  };
+  EXPECT_EQ(error(""), path + ": onnx.load: expected an ONNX file, got an empty one");
+  EXPECT_EQ(error("\x08").rfind(path + ": onnx.load: expected a protocol buffer of ONNX, got ", 0), 0u);
+  EXPECT_EQ(error(onnx::write(model(graph({node("Frobnicate", {"x"}, {"y"})}, {"x"}, {"y"}))))
+                .rfind(path + ": onnx.load: expected operators of docs/onnx.md, got Frobnicate", 0),
+            0u);
+  const auto pattern = std::vector<AttributeProto>{attribute("pattern", "(")};
+  EXPECT_EQ(error(onnx::write(model(graph({node("RegexFullMatch", {"x"}, {"y"}, pattern)}, {"x"}, {"y"}))))
+                .rfind(path + ": node \"RegexFullMatch_of_y\" (RegexFullMatch): ", 0),
+            0u);
 }
 
 TEST(Model, TensorsThatClaimMoreThanTheyHoldAreRefused) {

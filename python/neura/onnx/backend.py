@@ -5,14 +5,7 @@ arrays go in and come out, of every element type that ONNX has.
 import neura as _neura
 
 # Types that Neura has no dtype for: what holds their numbers instead.
-_HELD = {
-    "uint16": "int64",
-    "uint32": "int64",
-    "uint64": "int64",
-    "int4": "int8",
-    "int2": "int8",
-    "uint4": "uint8",
-}
+_HELD = {"uint16": "int64", "uint32": "int64", "uint64": "int64", "int4": "int8", "int2": "int8", "uint4": "uint8"}
 _HELD["uint2"] = "uint8"
 
 
@@ -49,10 +42,7 @@ def _dtype(name):
 
     if name == "string":
         return numpy.dtype(object)
-    number = getattr(
-        onnx.TensorProto,
-        {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper()),
-    )
+    number = getattr(onnx.TensorProto, {"float32": "FLOAT", "float64": "DOUBLE"}.get(name, name.upper()))
     return onnx.helper.tensor_dtype_to_np_dtype(number)
 
 
