@@ -83,7 +83,7 @@ int onnx_info(const FileOptions& o) {
   const io::Source file(o.file, true);
   check<FormatError>(file.size() > 0, [&] { return o.file + ": expected an ONNX file, got an empty one"; });
   const std::string_view bytes(reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size()));
-  const onnx::ModelProto m = onnx::located(o.file, [&] { return onnx::read_model(bytes); });
+  const onnx::ModelProto m = onnx::of_file(o.file, [&] { return onnx::read_model(bytes); });
   line("file", o.file + ", ONNX, " + bytes_text(file.size()));
   std::string sets;
   for (const onnx::OpsetProto& s : m.opset_import)

@@ -105,12 +105,13 @@ nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unbo
 
 Ref<Model> load(const std::string& path) {
   const io::Source file(path, true);
-  check<FormatError>(file.size() > 0, [&] { return path + ": onnx.load: expected an ONNX file, got an empty one"; });
+  check<FormatError>(file.size() > 0,
+                     [&] { return "onnx.load: " + path + ": expected an ONNX file, got an empty one"; });
   return load_bytes({reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size())}, path);
 }
 Ref<Model> load_bytes(std::string_view bytes) { return nn::make<Model>(compile(read_model(bytes))); }
 Ref<Model> load_bytes(std::string_view bytes, const std::string& path) {
-  return located(path, [&] {
+  return of_file(path, [&] {
     ModelProto model = read_model(bytes);
     ExternalData external(path);
     external.attach(model);

@@ -38,7 +38,7 @@ class Model final : public nn::Module {
 };
 
 // IoError, FormatError for what is no ONNX file, NotImplementedError that lists all operators that are missing; they
-// begin with the path, where there is one. Weights in other files are read from the folder of the model and from
+// name the file, where there is one. Weights in other files are read from the folder of the model and from
 // nowhere else. The model is in evaluation mode.
 Ref<Model> load(const std::string& path);
 Ref<Model> load_bytes(std::string_view bytes);

@@ -227,10 +227,14 @@ BoundNode unique_of(const Node& n) {
   };
 }
 
-BoundNode depth_to_space(const Node& n) {
+std::int64_t block_of(const Node& n) {  // whose square can be counted
   const std::int64_t b = n.integer("blocksize");
+  if (b < 1 || b > 32767) refuse(n.op, "a blocksize of 1 to 32767", std::to_string(b));
+  return b;
+}
+BoundNode depth_to_space(const Node& n) {
+  const std::int64_t b = block_of(n);
   const bool columns_first = n.text("mode", "DCR") == "CRD";
-  if (b <= 0) refuse("DepthToSpace", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     if (t.dim() != 4 || t.size(1) % (b * b))
@@ -242,9 +246,8 @@ BoundNode depth_to_space(const Node& n) {
   };
 }
 BoundNode space_to_depth(const Node& n) {
-  const std::int64_t b = n.integer("blocksize");
+  const std::int64_t b = block_of(n);
   const bool columns_first = n.text("mode", "DCR") == "CRD";
-  if (b <= 0) refuse("SpaceToDepth", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     if (t.dim() != 4 || t.size(2) % b || t.size(3) % b)

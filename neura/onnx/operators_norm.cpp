@@ -152,6 +152,7 @@ BoundNode skip_layer(const Node& n) {
   return [eps](const Operands& x) -> Results {
     Tensor s = add(x[0], x[1]);
     if (x.has(4)) s = add(s, x[4]);
+    if (s.dim() < 1) throw ShapeError("SkipLayerNormalization: expected a dimension to normalise, got []");
     const Tensor y = layer_norm(s, Shape{s.shape().back()}, x[2], x.maybe(3), {eps});
     return {Value(y), Value(), Value(), Value(s)};
   };

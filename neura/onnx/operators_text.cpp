@@ -136,7 +136,8 @@ struct Grams {
       const std::int64_t end = k + 1 < starts.size() ? starts[k + 1] : std::int64_t(pool.size()),
                          size = std::int64_t(k) + 1;
       for (std::int64_t i = starts[k]; i >= 0 && i + size <= std::min(end, std::int64_t(pool.size())); i += size, ++id)
-        columns[Texts(pool.begin() + i, pool.begin() + i + size)] = places.at(id);
+        if (id < places.size()) columns[Texts(pool.begin() + i, pool.begin() + i + size)] = places[id];
+        else refuse(n.op, "a column for each n-gram", std::to_string(places.size()) + " columns");
     }
     for (std::int64_t p : places) width = std::max(width, p + 1);
     if (shortest < 1 || longest < shortest || skips < 0 || width < 1 || width > 1 << 24 ||
@@ -199,8 +200,9 @@ BoundNode looked_up(const Node& n) {
   Texts missing_text{n.text("default_string", "_Unused")};
   if (n.has("default_tensor")) {
     const Value v = n.tensor("default_tensor");
+    if (v.shape().numel() != 1) refuse(n.op, "a default_tensor of one element", v.str());
     if (v.text) missing_text = v.text->items;
-    else missing = reals_of(v.tensor).at(0);
+    else missing = reals_of(v.tensor)[0];
   }
   const std::size_t count = std::max(keys.size(), text_keys.size());
   if (count == 0 || count != std::max(values.size(), text_values.size()))
@@ -216,7 +218,7 @@ BoundNode looked_up(const Node& n) {
       while (k < count && !(by_text ? text_keys[k] == x.text(0).items[i]
                                     : keys[k] == given[i] || (std::isnan(keys[k]) && std::isnan(given[i]))))
         ++k;
-      if (!text_values.empty()) texts.items.push_back(k < count ? text_values[k] : missing_text.at(0));
+      if (!text_values.empty()) texts.items.push_back(k < count ? text_values[k] : missing_text[0]);
       else numbers.push_back(k < count ? values[k] : missing);
     }
     if (!text_values.empty()) return Value(std::move(texts));
