@@ -26,6 +26,8 @@ TEST(Damaged, OperandsWithoutDimensionsAreRefused) {
        [&] {
          one("Attention", {q, q, q, number}, {}, 23);
        }},
+      {"node \"LRN_of_y0\" (LRN): LRN: expected [N, C, ...], got [5]",
+       [&] { one("LRN", {ones({5})}, {attribute("size", std::int64_t{3})}); }},
       {"node \"SkipLayerNormalization_of_y0\" (SkipLayerNormalization): SkipLayerNormalization: expected a dimension "
        "to "
        "normalise, got []",
