@@ -270,6 +270,7 @@ BoundNode centred(const Node& n) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given[i], t.dim());
       const std::int64_t have = t.size(dim), want = sizes[i];
+      if (want < 0) refuse("CenterCropPad", "sizes from 0 on", std::to_string(want));
       if (want < have) t = narrow(t, dim, (have - want) / 2, want);
       if (want <= have) continue;
       Integers pads(std::size_t(2 * t.dim()), 0);

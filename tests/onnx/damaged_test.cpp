@@ -65,6 +65,25 @@ TEST(Damaged, ListsThatAreTooShortAreRefused) {
   EXPECT_THROW(load(model(range))->forward({}), ValueError);
 }
 
+TEST(Damaged, SizesThatCannotBeCountedAreRefused) {
+  const Tensor least = integers(Integers{INT64_MIN, 5}), sizes = integers(Integers{5, 5});
+  expect_refusals<ValueError>({
+      {"node \"CenterCropPad_of_y0\" (CenterCropPad): CenterCropPad: expected sizes from 0 on, got "
+       "-9223372036854775808",
+       [&] {
+         one("CenterCropPad", {ones({2, 2}), least});
+       }},
+      {"node \"Col2Im_of_y0\" (Col2Im): Col2Im: expected sizes of 31 bits, got -9223372036854775808",
+       [&] {
+         one("Col2Im", {ones({1, 5, 5}), least, sizes});
+       }},
+      {"node \"Col2Im_of_y0\" (Col2Im): Col2Im: expected sizes of 31 bits, got -9223372036854775808",
+       [&] {
+         one("Col2Im", {ones({1, 5, 5}), sizes, least});
+       }},
+  });
+}
+
 TEST(Damaged, GraphsThatReturnTooLittleAreRefused) {
   const Tensor q = sample({1, 1, 2, 4});
   const GraphProto nothing = graph({}, {"s"}, {}),
