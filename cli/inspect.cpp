@@ -11,6 +11,7 @@
 #include "neura/io/program.h"
 #ifdef NEURA_ONNX
 #include "neura/onnx/external.h"
+#include "neura/onnx/located.h"
 #include "neura/onnx/operators.h"
 #endif
 
@@ -81,8 +82,8 @@ std::int64_t version_of(const onnx::ModelProto& m, const std::string& domain) {
 int onnx_info(const FileOptions& o) {
   const io::Source file(o.file, true);
   check<FormatError>(file.size() > 0, [&] { return o.file + ": expected an ONNX file, got an empty one"; });
-  const onnx::ModelProto m =
-      onnx::read_model({reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size())});
+  const std::string_view bytes(reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size()));
+  const onnx::ModelProto m = onnx::of_file(o.file, [&] { return onnx::read_model(bytes); });
   line("file", o.file + ", ONNX, " + bytes_text(file.size()));
   std::string sets;
   for (const onnx::OpsetProto& s : m.opset_import)

@@ -1,5 +1,6 @@
-// Pictures of any of the formats: PNG, JPEG, PPM and PGM.
+// Pictures of any of the formats: PNG, JPEG, BMP, PPM, PGM and PBM.
 #pragma once
+#include "neura/data/bmp.h"
 #include "neura/data/jpeg.h"
 #include "neura/data/png.h"
 
@@ -12,9 +13,12 @@ Tensor decode_image(std::span<const std::byte> bytes, ImageMode mode = ImageMode
                     bool apply_exif_orientation = false, const std::string& name = "image");
 Tensor read_image(const std::string& path, ImageMode mode = ImageMode::unchanged, bool apply_exif_orientation = false);
 
-// Binary PPM and PGM ("P6", "P5") of up to 16 bits, which become 8.
+// PPM, PGM and PBM, binary and plain ("P1" to "P6"), of up to 16 bits, which become 8.
 Tensor decode_ppm(std::span<const std::byte> bytes, ImageMode mode = ImageMode::unchanged,
                   const std::string& name = "ppm");
+// A picture of 1 to 4 channels with as many as the mode says. What was transparent becomes black where it has no alpha;
+// gray is JPEG's luma.
+Tensor in_mode(const Tensor& image, ImageMode mode);
 // PPM of uint8 [3, height, width], PGM of [height, width] or [1, height, width]. DTypeError, ShapeError.
 std::string encode_ppm(const Tensor& image);
 

@@ -29,7 +29,7 @@ struct ImagePipeline {
   Tensor read(const std::string& path) const;  // [3, height, width]
 };
 
-// root/CLASS/NAME.jpg, .jpeg, .png, .ppm, .pgm, through a pipeline: items are a tensor and the number of the class;
+// root/CLASS/NAME of a picture (.jpg, .png, .bmp, …) through a pipeline: items are a tensor and the class's number;
 // a loader asks for whole batches. IoError where there is no picture.
 class ImageFolderPipeline {
  public:

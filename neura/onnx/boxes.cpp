@@ -1,5 +1,7 @@
 #include "neura/onnx/boxes.h"
 
+#include <algorithm>
+
 #include "neura/ops/create/copy.h"
 
 namespace neura::onnx {
@@ -42,6 +44,11 @@ Value unbox(const std::string& input, const std::optional<TypeProto>& type, cons
   if (declared == Type::string) {
     Text t;
     collect_text(input, v, 0, t);
+    // An empty list does not say the sizes within: the declared ones, or 0.
+    const auto& sizes = type->tensor_type->shape;
+    if (t.shape.numel() == 0 && sizes)
+      for (std::size_t i = std::size_t(t.shape.size()); i < sizes->dim.size(); ++i)
+        t.shape.push_back(std::max<std::int64_t>(sizes->dim[i].dim_value.value_or(0), 0));
     if (t.shape.numel() != std::int64_t(t.items.size())) refuse_input(input, "lists of equal length", "others");
     return Value(std::move(t));
   }

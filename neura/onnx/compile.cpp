@@ -4,6 +4,7 @@
 #include <set>
 
 #include "neura/autograd/grad_mode.h"
+#include "neura/core/utf8.h"
 #include "neura/onnx/graph.h"
 #include "neura/ops/create/create.h"
 
@@ -33,7 +34,11 @@ double filled(std::string_view op, std::span<const Value> x) {
   const auto numbers = [&](std::size_t i) {
     return i < x.size() && x[i].tensor ? reals_of(x[i].tensor) : std::vector<double>{NAN};
   };
-  if (op == "Range") return (numbers(1).at(0) - numbers(0).at(0)) / numbers(2).at(0);
+  const auto number = [&](std::size_t i) {
+    const std::vector<double> all = numbers(i);
+    return all.empty() ? NAN : all[0];
+  };
+  if (op == "Range") return (number(1) - number(0)) / number(2);
   double n = op == "ConstantOfShape" ? 1 : double(x[0].tensor.numel());
   if (op != "EyeLike")
     for (const double size : numbers(op == "ConstantOfShape" ? 0 : 1)) n *= std::max(1.0, size);
@@ -344,12 +349,27 @@ class Compiler {
   int steps_ = 0;
 };
 
+void check_names(const GraphProto& g) {
+  const auto checked = [](std::string_view name) {
+    check<FormatError>(utf8_prefix(name) == name.size(),
+                       [] { return "onnx.load: expected names in UTF-8, got other bytes; the file is damaged"; });
+  };
+  for (const TensorProto& t : g.initializer) checked(t.name);
+  for (const auto* values : {&g.input, &g.output})
+    for (const ValueInfoProto& v : *values) {
+      checked(v.name);
+      if (!v.type || !v.type->tensor_type || !v.type->tensor_type->shape) continue;
+      for (const DimensionProto& d : v.type->tensor_type->shape->dim) checked(d.dim_param.value_or(""));
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<const CompiledModel> compile(const ModelProto& model) {
   check<FormatError>(model.ir_version > 0 && !model.opset_import.empty(), [] {
     return "onnx.load: expected a model with an IR version and operators' sets, got neither; is this an ONNX file?";
   });
+  check_names(model.graph);
   auto compiled = std::make_shared<CompiledModel>();
   Compiler(model, *compiled).compile();
   return compiled;

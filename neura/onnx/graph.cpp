@@ -2,33 +2,13 @@
 
 #include <algorithm>
 
+#include "neura/onnx/located.h"
 #include "neura/op/defer.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/reduce/reduce.h"
 
 namespace neura::onnx {
 namespace {
-
-template <class E> [[noreturn]] void again(const std::string& where, const E& e) { throw E(where + ": " + e.what()); }
-
-// What went wrong, and in which node.
-template <class F> Results located(const std::string& where, F run) {
-  try {
-    return run();
-  } catch (const ShapeError& e) {
-    again(where, e);
-  } catch (const DTypeError& e) {
-    again(where, e);
-  } catch (const IndexError& e) {
-    again(where, e);
-  } catch (const ValueError& e) {
-    again(where, e);
-  } catch (const NotImplementedError& e) {
-    again(where, e);
-  } catch (const FormatError& e) {
-    again(where, e);
-  }
-}
 
 void check_types(const Operator& op, std::span<const Value> given) {
   for (const Value& v : given) {

@@ -2,6 +2,7 @@
 
 #include "neura/onnx/boxes.h"
 #include "neura/onnx/external.h"
+#include "neura/onnx/located.h"
 
 namespace neura::onnx {
 namespace {
@@ -104,15 +105,18 @@ nn::Value Model::forward_boxed(const nn::Args& args) { return boxed(forward(unbo
 
 Ref<Model> load(const std::string& path) {
   const io::Source file(path, true);
-  check<FormatError>(file.size() > 0, [&] { return "onnx.load: expected an ONNX file, got an empty one: " + path; });
+  check<FormatError>(file.size() > 0,
+                     [&] { return "onnx.load: " + path + ": expected an ONNX file, got an empty one"; });
   return load_bytes({reinterpret_cast<const char*>(file.mapping()->data), std::size_t(file.size())}, path);
 }
 Ref<Model> load_bytes(std::string_view bytes) { return nn::make<Model>(compile(read_model(bytes))); }
 Ref<Model> load_bytes(std::string_view bytes, const std::string& path) {
-  ModelProto model = read_model(bytes);
-  ExternalData external(path);
-  external.attach(model);
-  return nn::make<Model>(compile(model));
+  return of_file(path, [&] {
+    ModelProto model = read_model(bytes);
+    ExternalData external(path);
+    external.attach(model);
+    return nn::make<Model>(compile(model));
+  });
 }
 
 }  // namespace neura::onnx

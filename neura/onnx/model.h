@@ -37,8 +37,9 @@ class Model final : public nn::Module {
   std::shared_ptr<const CompiledModel> compiled_;
 };
 
-// IoError, FormatError for what is no ONNX file, NotImplementedError that lists all operators that are missing. Weights
-// in other files are read from the folder of the model and from nowhere else. The model is in evaluation mode.
+// IoError, FormatError for what is no ONNX file, NotImplementedError that lists all operators that are missing; they
+// name the file, where there is one. Weights in other files are read from the folder of the model and from
+// nowhere else. The model is in evaluation mode.
 Ref<Model> load(const std::string& path);
 Ref<Model> load_bytes(std::string_view bytes);
 // The same of bytes that came from the file `path`, in whose folder weights may be.

@@ -145,12 +145,13 @@ BoundNode Operator::bound(const Node& n) const {
 namespace {
 using Families = std::vector<std::span<const Operator>>;
 const Families& families() {
-  static const Families all = {
-      elementwise_operators(), activation_operators(), cast_operators(),     shape_operators(),
-      index_operators(),       reduce_operators(),     product_operators(),  quantised_operators(),
-      window_operators(),      norm_operators(),       control_operators(),  attention_operators(),
-      resize_operators(),      recurrent_operators(),  sequence_operators(), loss_operators(),
-      signal_operators(),      region_operators(),     text_operators(),     tree_operators()};
+  static const Families all = {elementwise_operators(), activation_operators(), cast_operators(),
+                               shape_operators(),       index_operators(),      reduce_operators(),
+                               product_operators(),     quantised_operators(),  window_operators(),
+                               norm_operators(),        control_operators(),    attention_operators(),
+                               resize_operators(),      recurrent_operators(),  sequence_operators(),
+                               loss_operators(),        signal_operators(),     region_operators(),
+                               image_operators(),       text_operators(),       tree_operators()};
   return all;
 }
 }  // namespace

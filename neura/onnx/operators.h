@@ -150,6 +150,7 @@ std::span<const Operator> sequence_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> region_operators();
+std::span<const Operator> image_operators();
 std::span<const Operator> text_operators();
 std::span<const Operator> tree_operators();
 

@@ -75,6 +75,7 @@ struct Attention {
     Tensor out = zeros({rows, length}, {q.dtype(), q.device(), false});
     if (x.has(3)) {
       Tensor mask = x[3];
+      if (mask.dim() < 1) throw ShapeError("Attention: expected a mask of keys in its last dimension, got []");
       const std::int64_t lacks = length - mask.shape().back();
       if (mask.dtype() == boolean) mask = bias_of(mask, q.dtype());
       out = add(out, lacks > 0 ? constant_pad_nd(mask, {0, lacks}, -kInfinity) : mask);
@@ -118,6 +119,12 @@ struct Attention {
 BoundNode attention(const Node& n) { return Attention(n); }
 
 // Graphs may change scores and probabilities.
+Tensor changed(const Branch& graph, const Tensor& x, const Operands& node) {
+  const Results made = graph(x, node);
+  if (made.empty() || !made[0].tensor)
+    refuse("FlexAttention", "graphs that return a tensor", made.empty() ? "nothing" : made[0].str());
+  return made[0].tensor;
+}
 BoundNode flexible(const Node& n) {
   std::optional<Branch> scores_graph, probabilities_graph;
   if (n.has("score_mod")) scores_graph = n.graph("score_mod");
@@ -131,9 +138,9 @@ BoundNode flexible(const Node& n) {
     if (q.dim() != 4) throw ShapeError("FlexAttention: expected four dimensions, got " + q.shape().str());
     const DType wide = precise ? precision : accumulation(q.dtype());
     Tensor s = scaled_products(q, k, given ? scale : 1 / std::sqrt(double(q.size(3)))).to(wide);
-    if (scores_graph) s = (*scores_graph)(s, x).at(0).tensor.to(wide);
+    if (scores_graph) s = changed(*scores_graph, s, x).to(wide);
     Tensor p = softmax(s, -1);
-    if (probabilities_graph) p = (*probabilities_graph)(p, x).at(0).tensor.to(wide);
+    if (probabilities_graph) p = changed(*probabilities_graph, p, x).to(wide);
     return matmul(p, v.to(wide)).to(v.dtype());
   };
 }

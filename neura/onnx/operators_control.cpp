@@ -142,7 +142,7 @@ BoundNode scanned(const Node& n) {
 BoundNode scanned_in_batches(const Node& n) {
   Scanned s{n.graph("body"), std::size_t(n.integer("num_scan_inputs")), {}, n.integers("directions"), {}, {}};
   const std::size_t total = n.inputs - 1;
-  if (n.inputs < 2 || s.inputs > total || s.inputs < 1)
+  if (n.inputs < 2 || s.inputs > total || s.inputs < 1 || s.body.inputs != total || s.body.outputs < total - s.inputs)
     refuse("Scan", "a body of the states and the scanned inputs", "another");
   return [s, total](const Operands& x) {
     if (x.has(0)) throw NotImplementedError("Scan of version 8 with lengths of sequences is not implemented");

@@ -227,10 +227,14 @@ BoundNode unique_of(const Node& n) {
   };
 }
 
-BoundNode depth_to_space(const Node& n) {
+std::int64_t block_of(const Node& n) {  // whose square can be counted
   const std::int64_t b = n.integer("blocksize");
+  if (b < 1 || b > 32767) refuse(n.op, "a blocksize of 1 to 32767", std::to_string(b));
+  return b;
+}
+BoundNode depth_to_space(const Node& n) {
+  const std::int64_t b = block_of(n);
   const bool columns_first = n.text("mode", "DCR") == "CRD";
-  if (b <= 0) refuse("DepthToSpace", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     if (t.dim() != 4 || t.size(1) % (b * b))
@@ -242,9 +246,8 @@ BoundNode depth_to_space(const Node& n) {
   };
 }
 BoundNode space_to_depth(const Node& n) {
-  const std::int64_t b = n.integer("blocksize");
+  const std::int64_t b = block_of(n);
   const bool columns_first = n.text("mode", "DCR") == "CRD";
-  if (b <= 0) refuse("SpaceToDepth", "a positive blocksize", std::to_string(b));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
     if (t.dim() != 4 || t.size(2) % b || t.size(3) % b)
@@ -267,6 +270,7 @@ BoundNode centred(const Node& n) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const int dim = axis_of("CenterCropPad", given.empty() ? std::int64_t(i) : given[i], t.dim());
       const std::int64_t have = t.size(dim), want = sizes[i];
+      if (want < 0) refuse("CenterCropPad", "sizes from 0 on", std::to_string(want));
       if (want < have) t = narrow(t, dim, (have - want) / 2, want);
       if (want <= have) continue;
       Integers pads(std::size_t(2 * t.dim()), 0);

@@ -119,6 +119,7 @@ BoundNode local_response(const Node& n) {
   if (size < 1) refuse("LRN", "a positive size", std::to_string(size));
   return [=](const Operands& x) -> Results {
     const Tensor t = x[0];
+    if (t.dim() < 2) throw ShapeError("LRN: expected [N, C, ...], got " + t.shape().str());
     std::vector<std::int64_t> pads(std::size_t(2 * t.dim()), 0);
     const auto at = 2 * std::size_t(t.dim() - 2);
     pads[at] = (size - 1) / 2, pads[at + 1] = size - 1 - pads[at];
@@ -152,6 +153,7 @@ BoundNode skip_layer(const Node& n) {
   return [eps](const Operands& x) -> Results {
     Tensor s = add(x[0], x[1]);
     if (x.has(4)) s = add(s, x[4]);
+    if (s.dim() < 1) throw ShapeError("SkipLayerNormalization: expected a dimension to normalise, got []");
     const Tensor y = layer_norm(s, Shape{s.shape().back()}, x[2], x.maybe(3), {eps});
     return {Value(y), Value(), Value(), Value(s)};
   };

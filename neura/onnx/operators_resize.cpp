@@ -123,8 +123,10 @@ struct Resizer {
     if (!has_axes)
       for (int i = 0; i < x.dim(); ++i) dims.push_back(i);
     const std::size_t n = dims.size();
-    if (scales.size() != n && sizes.size() != n)
-      refuse("Resize", "one scale or size per axis", std::to_string(std::max(scales.size(), sizes.size())));
+    const std::size_t given = sizes.empty() ? scales.size() : sizes.size();
+    if (given != n) refuse("Resize", "one scale or size per axis", std::to_string(given));
+    for (const double r : roi)
+      if (!(std::abs(r) < 1e6)) refuse("Resize", "a region about as large as the image", std::to_string(r));
     std::vector<Axis> plan;
     for (std::size_t i = 0; i < n; ++i) {
       dims[i] = axis_of("Resize", dims[i], x.dim());
@@ -134,7 +136,7 @@ struct Resizer {
       plan.push_back({in, sizes.empty() ? std::int64_t(std::floor(scale * double(in))) : sizes[i], scale});
       if (roi.size() == 2 * n) plan[i].start = roi[i], plan[i].end = roi[n + i];
     }
-    if (!sizes.empty() && policy != "stretch") keep_aspect(plan);
+    if (!sizes.empty() && policy != "stretch") keep_aspect(plan);  // with sizes, there is an axis
     const bool real = is_floating(x.dtype());
     Tensor y = real || mode == "nearest" ? x : x.to(float32);
     for (std::size_t i = 0; i < n; ++i)

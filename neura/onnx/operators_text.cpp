@@ -4,6 +4,7 @@
 #include <set>
 
 #include "neura/onnx/operators.h"
+#include "neura/onnx/regex.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
@@ -73,6 +74,18 @@ BoundNode split_up(const Node& n) {
   };
 }
 
+BoundNode full_match(const Node& n) {
+  if (!n.has("pattern")) refuse(n.op, "a pattern", "none");
+  const auto regex = std::make_shared<const Regex>(n.text("pattern", ""));
+  return [regex](const Operands& x) -> Results {
+    const Text& t = x.text(0);
+    Tensor out = Tensor::empty(Spec::dense(boolean, t.shape));
+    bool* to = out.data<bool>();
+    for (const std::string& s : t.items) *to++ = regex->matches(s);
+    return out;
+  };
+}
+
 // Letters of ASCII alone change their case.
 std::string with_case(std::string s, const std::string& action) {
   for (char& c : s) {
@@ -123,7 +136,8 @@ struct Grams {
       const std::int64_t end = k + 1 < starts.size() ? starts[k + 1] : std::int64_t(pool.size()),
                          size = std::int64_t(k) + 1;
       for (std::int64_t i = starts[k]; i >= 0 && i + size <= std::min(end, std::int64_t(pool.size())); i += size, ++id)
-        columns[Texts(pool.begin() + i, pool.begin() + i + size)] = places.at(id);
+        if (id < places.size()) columns[Texts(pool.begin() + i, pool.begin() + i + size)] = places[id];
+        else refuse(n.op, "a column for each n-gram", std::to_string(places.size()) + " columns");
     }
     for (std::int64_t p : places) width = std::max(width, p + 1);
     if (shortest < 1 || longest < shortest || skips < 0 || width < 1 || width > 1 << 24 ||
@@ -186,8 +200,9 @@ BoundNode looked_up(const Node& n) {
   Texts missing_text{n.text("default_string", "_Unused")};
   if (n.has("default_tensor")) {
     const Value v = n.tensor("default_tensor");
+    if (v.shape().numel() != 1) refuse(n.op, "a default_tensor of one element", v.str());
     if (v.text) missing_text = v.text->items;
-    else missing = reals_of(v.tensor).at(0);
+    else missing = reals_of(v.tensor)[0];
   }
   const std::size_t count = std::max(keys.size(), text_keys.size());
   if (count == 0 || count != std::max(values.size(), text_values.size()))
@@ -203,7 +218,7 @@ BoundNode looked_up(const Node& n) {
       while (k < count && !(by_text ? text_keys[k] == x.text(0).items[i]
                                     : keys[k] == given[i] || (std::isnan(keys[k]) && std::isnan(given[i]))))
         ++k;
-      if (!text_values.empty()) texts.items.push_back(k < count ? text_values[k] : missing_text.at(0));
+      if (!text_values.empty()) texts.items.push_back(k < count ? text_values[k] : missing_text[0]);
       else numbers.push_back(k < count ? values[k] : missing);
     }
     if (!text_values.empty()) return Value(std::move(texts));
@@ -228,6 +243,7 @@ std::span<const Operator> text_operators() {
   static const Operator rows[] = {
       {"StringConcat", 20, kNewest, concatenated, any, never},
       {"StringSplit", 20, kNewest, split_up, any, never},
+      {"RegexFullMatch", 20, kNewest, full_match, any, never},
       {"StringNormalizer", 10, kNewest, normalised, any, never},
       {"TfIdfVectorizer", 9, kNewest, grams, plain, never},
       {"LabelEncoder", 2, kNewest, looked_up, plain, never, ml},

@@ -301,6 +301,9 @@ BoundNode folded(const Node& n) {
     if (block.size() != d)
       throw ShapeError("Col2Im: expected a size of the block per dimension, got " + block.str() + " for " +
                        image.str());
+    for (const Shape* all : {&image, &block})
+      for (std::int64_t v : *all)
+        if (v < 0 || v > INT32_MAX) refuse("Col2Im", "sizes of 31 bits", std::to_string(v));
     Window own = w;
     own.kernel.clear();
     Shape sizes{1, 1};

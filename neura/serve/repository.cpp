@@ -112,6 +112,9 @@ void Repository::look() {
   for (const std::string& name : names)
     if (!all.count(name)) miss(name);
   for (const auto& [name, candidates] : all) look_at(name, candidates, !looked_);
+  const bool none = std::all_of(all.begin(), all.end(), [](const auto& item) { return item.second.empty(); });
+  if (!looked_ && none)
+    log_("no models in " + options_.path + ": expected NAME/model.neura, NAME/model.onnx or NAME/1/… of them");
   looked_ = true;
 }
 

@@ -1,6 +1,6 @@
 // The extension module neura._neura: errors, and the families in order.
-#include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <typeinfo>
 
 #include "arguments.h"
@@ -73,12 +73,14 @@ void raise(const Error& e) {
   PyObject* type = types[kind_of(e)];
   if (dynamic_cast<const Asserted*>(&e) && asserted[kind_of(e)]) type = asserted[kind_of(e)];
   try {
-    // A file's bytes may stand in the sentence.
-    const nb::object text = nb::steal(PyUnicode_DecodeUTF8(e.what(), Py_ssize_t(std::strlen(e.what())), "replace"));
-    if (!text.is_valid()) throw nb::python_error();
-    nb::object error = nb::handle(type)(text);
+    const auto text = [](std::string_view s) {  // a file's bytes may stand in the sentence, and before its colon
+      nb::object made = nb::steal(PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "replace"));
+      if (!made.is_valid()) throw nb::python_error();
+      return made;
+    };
+    nb::object error = nb::handle(type)(text(e.what()));
     const ErrorDetails details = details_of(e);
-    error.attr("op") = details.op;
+    error.attr("op") = text(details.op);
     nb::list operands;
     for (const Spec& s : details.operands) operands.append(nb::make_tuple(s.dtype, s.sizes(), s.device));
     error.attr("operands") = nb::tuple(operands);

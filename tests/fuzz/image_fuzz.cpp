@@ -1,4 +1,4 @@
-// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError: JPEG, PPM, PGM, PNG.
+// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError: JPEG, BMP, PPM, PNG.
 #include <cstdint>
 
 #include "neura/data/image.h"

@@ -212,9 +212,10 @@ TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
   const auto refused = [&](const char* location, const char* offset) {
     t.external_data = {{"location", location}, {"offset", offset}, {"length", "80"}};
     io::write_file(folder / "m.onnx", onnx::write(m));
-    return error_of<FormatError>([&] {
-             onnx::load(folder / "m.onnx");
-           }).rfind("onnx.load: expected the tensor \"w.0\" in a file next to the model, got ", 0) == 0;
+    return error_of<FormatError>([&] { onnx::load(folder / "m.onnx"); })
+               .rfind("onnx.load: " + folder / "m.onnx" +
+                          ": expected the tensor \"w.0\" in a file next to the model, got ",
+                      0) == 0;
   };
   EXPECT_TRUE(refused("w.bin", "5"));
   EXPECT_TRUE(refused("/etc/passwd", "0"));
@@ -222,6 +223,46 @@ TEST(Model, WeightsInOtherFilesAreReadFromTheFolder) {
   EXPECT_TRUE(refused("w.bin", "-1"));
   std::filesystem::create_symlink("/etc", folder / "away");
   EXPECT_TRUE(refused("away/passwd", "0"));
+}
+
+TEST(Model, EmptyTextsHaveTheDeclaredSizes) {  // [] says nothing of the sizes within
+  ModelProto m = model(graph({node("Shape", {"x"}, {"y"})}, {"x"}, {"y"}));
+  TensorTypeProto t;
+  t.elem_type = int(Type::string);
+  t.shape.emplace().dim.resize(3);
+  t.shape->dim[0].dim_param = "N", t.shape->dim[1].dim_value = 2;
+  m.graph.input[0].type.emplace().tensor_type = t;
+  nn::Args args;
+  args.positional.emplace_back(nn::List{{}, false});
+  expect_close(*load(m)->forward_boxed(args).get<Tensor>(), std::vector<double>{0, 2, 0});
+}
+
+TEST(Model, NamesAreUtf8) {  // Python, and files of weights, have no others
+  const std::string expected = "onnx.load: expected names in UTF-8, got other bytes; the file is damaged";
+  const auto error = [](const ModelProto& m) { return error_of<FormatError>([&] { load(m); }); };
+  EXPECT_EQ(error(model(graph({node("Relu", {"\xff"}, {"y"})}, {"\xff"}, {"y"}))), expected);
+  EXPECT_EQ(error(model(graph({node("Relu", {"x"}, {"\x80y"})}, {"x"}, {"\x80y"}))), expected);
+  GraphProto g = graph({node("Add", {"x", "w\xc3"}, {"y"})}, {"x"}, {"y"});
+  const Initial w(g, "w\xc3", ones({20}));
+  EXPECT_EQ(error(model(g)), expected);
+}
+
+TEST(Model, ErrorsNameTheFile) {
+  const Folder folder;
+  const std::string path = folder / "m.onnx";
+  const auto error = [&](const std::string& bytes) {
+    io::write_file(path, bytes);
+    return error_of<Error>([&] { onnx::load(path); });
+  };
+  EXPECT_EQ(error(""), "onnx.load: " + path + ": expected an ONNX file, got an empty one");
+  EXPECT_EQ(error("\x08").rfind("onnx.load: " + path + ": expected a protocol buffer of ONNX, got ", 0), 0u);
+  EXPECT_EQ(error(onnx::write(model(graph({node("Frobnicate", {"x"}, {"y"})}, {"x"}, {"y"}))))
+                .rfind("onnx.load: " + path + ": expected operators of docs/onnx.md, got Frobnicate", 0),
+            0u);
+  const auto pattern = std::vector<AttributeProto>{attribute("pattern", "(")};
+  EXPECT_EQ(error(onnx::write(model(graph({node("RegexFullMatch", {"x"}, {"y"}, pattern)}, {"x"}, {"y"}))))
+                .rfind("onnx.load: " + path + ": node \"RegexFullMatch_of_y\" (RegexFullMatch): ", 0),
+            0u);
 }
 
 TEST(Model, TensorsThatClaimMoreThanTheyHoldAreRefused) {

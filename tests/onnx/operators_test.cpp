@@ -2,6 +2,7 @@
 #include "neura/onnx/operators.h"
 
 #include <cmath>
+#include <limits>
 
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/pointwise/composed.h"
@@ -269,6 +270,34 @@ TEST(Operators, AttributesThatDoNotFitAreRefused) {
          one("RoiAlign", {x, huge * tensor({0., 0., 1., 1.}).to(float32), first});
        }},
   });
+}
+
+TEST(Operators, ResizeRefusesWhatItCannotWalk) {
+  const Tensor x = ones({1, 1, 2, 4}), none;
+  const std::vector<AttributeProto> no_axes = {attribute("axes", Integers{}), attribute("mode", "nearest"),
+                                               attribute("keep_aspect_ratio_policy", "not_smaller")};
+  EXPECT_EQ(error_of<ValueError>([&] {
+              one("Resize", {x, none, none, integers(Integers{1, 3})}, no_axes, 19);
+            }),
+            "node \"Resize_of_y0\" (Resize): Resize: expected one scale or size per axis, got 2; the model is not what "
+            "this operator takes");
+  const std::vector<AttributeProto> crop = {attribute("mode", "linear"),
+                                            attribute("coordinate_transformation_mode", "tf_crop_and_resize")};
+  for (const double end : {std::numeric_limits<double>::infinity(), std::nan(""), 1e30}) {
+    const Tensor region = numbers({0, 0, 0, 0, 1, 1, 1, end}, {8});
+    EXPECT_THROW(one("Resize", {x, region, numbers({1, 1, 1, 2}, {4})}, crop, 19), ValueError) << end;
+  }
+}
+
+TEST(Operators, BlocksWhoseSquareCannotBeCountedAreRefused) {  // 2^64 is 0, and nothing is divided by it
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"})
+    for (const std::int64_t size : {std::int64_t{0}, std::int64_t{1} << 32, INT64_MAX})
+      EXPECT_EQ(error_of<ValueError>([&] {
+                  one(op, {ones({1, 4, 2, 2})}, {attribute("blocksize", size)});
+                }),
+                std::string("node \"") + op + "_of_y0\" (" + op + "): " + op +
+                    ": expected a blocksize of 1 to 32767, got " + std::to_string(size) +
+                    "; the model is not what this operator takes");
 }
 
 TEST(Operators, TheFirstOfEqualsIsOnTop) {

@@ -44,6 +44,22 @@ def test_inputs_go_by_position_by_name_or_in_a_dictionary():
         model(neura.ones(5))
 
 
+def test_errors_may_hold_bytes_that_are_no_text(tmp_path):
+    def field(number, payload):
+        return bytes([number << 3 | 2, len(payload)]) + payload
+
+    node = field(1, b"x") + field(2, b"y") + field(3, b"\xff") + field(4, b"RegexFullMatch")
+    graph = field(1, node) + field(11, field(1, b"x")) + field(12, field(1, b"y"))
+    (tmp_path / "m.onnx").write_bytes(bytes([8, 8]) + field(7, graph) + field(8, bytes([16, 20])))
+    for source, op in ((tmp_path / "m.onnx", "onnx.load"), ((tmp_path / "m.onnx").read_bytes(), 'node "\ufffd"')):
+        with pytest.raises(ValueError, match='node "\ufffd" .RegexFullMatch.: .*expected a pattern, got none') as e:
+            neura.onnx.load(source)
+        assert not isinstance(e.value, UnicodeDecodeError) and e.value.op.startswith(op)
+    with pytest.raises(neura.errors.FormatError, match=f"onnx.load: {tmp_path}.*: expected a protocol buffer"):
+        (tmp_path / "m.onnx").write_bytes(b"no model")
+        neura.onnx.load(tmp_path / "m.onnx")
+
+
 def test_parameters_are_trained_and_copied():
     model = neura.onnx.load(DATA / "linear.onnx")
     twin = copy.deepcopy(model)

@@ -92,6 +92,21 @@ TEST(Reload, AnswersFromAnOlderVersionWhereTheNewestIsBrokenAtTheStart) {
   EXPECT_EQ(log.text(), before);
 }
 
+TEST(Reload, AFolderWithoutModelsIsSaidToBeOneOnce) {
+  Models models;
+  Lines log;
+  Running server(options_of(models, &log));
+  const std::string said = "no models in " + models.path() + ": expected NAME/model.neura, NAME/model.onnx";
+  EXPECT_TRUE(has(log.text(), said)) << log.text();
+  const std::string before = log.text();
+  server.look();
+  EXPECT_EQ(log.text(), before);
+  models.put("net", "1", test::rows_model("Mul", 2));  // and it is served as soon as it is there
+  server.look(), server.look();
+  Client client(server.port());
+  EXPECT_EQ(version_of(client), "1");
+}
+
 // A model of fixed sizes that cannot run is not taken, whatever its file looks like.
 TEST(Reload, RefusesAModelThatFailsOnASample) {
   Models models;

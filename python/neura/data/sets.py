@@ -121,8 +121,8 @@ def _pipeline(transform, scaled_decoding):
 
 
 class ImageFolder(Dataset):
-    """root/CLASS/NAME with the endings .jpg, .jpeg, .png, .ppm and .pgm: classes and pictures in the order of their
-    names. Pictures are read on demand: uint8 [channels, height, width], with as many channels as ``mode``
+    """root/CLASS/NAME with the endings .jpg, .jpeg, .png, .bmp, .ppm, .pgm and .pbm: classes and pictures in the order
+    of their names. Pictures are read on demand: uint8 [channels, height, width], with as many channels as ``mode``
     says (see read_image). ``samples`` are the pairs of path and class. IoError where there is no picture.
 
     Where ``transform`` begins with RandomResizedCrop, with Resize and CenterCrop, or with Resize to two sizes, and goes

@@ -50,7 +50,7 @@ def _out_of(value, declared):
     """And back, as the model declares it."""
     import numpy
 
-    kind, of, _ = declared
+    kind, of, sizes = declared
     if value is None:
         return None
     if kind == "optional":
@@ -58,7 +58,10 @@ def _out_of(value, declared):
     if kind == "sequence":
         return [_out_of(v, of) for v in value]
     if of == "string":
-        return numpy.array(value, dtype=object)
+        array = numpy.array(value, dtype=object)
+        if array.size == 0 and sizes:  # an empty list does not say the sizes within: the declared ones, or 0
+            array = array.reshape(array.shape + tuple(s if isinstance(s, int) else 0 for s in sizes[array.ndim :]))
+        return array
     value = value.detach()
     if of == "bfloat16":
         value = value.to(_neura.float32)

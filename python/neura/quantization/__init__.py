@@ -14,6 +14,7 @@ neura.int8
 from ._layers import Conv2d, DynamicLinear, Linear, WeightOnlyLinear
 from ._parameters import per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric
 from ._prepared import freeze_bn_stats
+from .checkpoints import load_quantized
 from .fake_quantize import FakeQuantize, disable_fake_quant, disable_observer, enable_fake_quant, enable_observer
 from .observer import (
     HistogramObserver,
@@ -51,6 +52,7 @@ __all__ = [
     "fuse_modules",
     "get_default_qat_qconfig",
     "get_default_qconfig",
+    "load_quantized",
     "per_channel_affine",
     "per_channel_symmetric",
     "per_tensor_affine",

@@ -194,31 +194,57 @@ class WeightOnlyLinear(Module):
             raise errors.ValueError(
                 f"quantize_weights: expected an even number of features for 4 bits, got {width}; take 8 bits"
             )
-        self.bits, self.group, self.in_features, self.out_features = bits, group, width, out
         q, scale = rows_quantized(layer.weight.detach().float().reshape(-1, group), bits)
-        q = q.reshape(out, width)
+        bias = None if layer.bias is None else layer.bias.detach().clone()
+        self._keep(q.reshape(out, width), scale.reshape(out, -1), bias, bits, group)
+
+    @classmethod
+    def from_integers(cls, weight, scale, bias=None, zero=None, order=None, bits=4):
+        """A layer of weights that are integers already.
+
+        Args:
+            weight (Tensor): int8 [out, in], of 4 bits from -8 to 7.
+            scale (Tensor): float32 [out, groups]; a row's weights are in so many groups of equal size.
+            bias (Tensor): [out], or None.
+            zero (Tensor): int8 [out, groups], which integers stand for 0; None: all of them are 0.
+            order (Tensor): int64 [in], which feature of the input each column of the weight is for; None: in order.
+            bits (int): 8 or 4.
+        """
+        layer = cls.__new__(cls)
+        Module.__init__(layer)
+        layer._keep(weight, scale, bias, bits, weight.shape[1] // scale.shape[1], zero, order)
+        return layer
+
+    def _keep(self, q, scale, bias, bits, group, zero=None, order=None):
+        self.out_features, self.in_features = q.shape
+        self.bits, self.group = bits, group
         if bits == 4:
             nibbles = (q.to(_neura.int32) & 15).to(_neura.uint8)
             q = nibbles[:, ::2] | (nibbles[:, 1::2] << 4)
         self.register_buffer("weight", q.contiguous())
-        self.register_buffer("weight_scale", scale.reshape(out, -1))
-        self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().clone())
+        self.register_buffer("weight_scale", scale)
+        self.register_buffer("bias", bias)
+        self.register_buffer("weight_zero", zero)
+        self.register_buffer("order", order)
 
     def _rows(self, first, last):
+        """Rows of the weight, float32, columns as they are kept."""
         q = self.weight[first:last]
         if self.bits == 4:
             pairs = _neura.stack((q & 15, q >> 4), 2).to(_neura.int32)
             q = ((pairs ^ 8) - 8).to(_neura.int8)
-        rows = q.reshape(-1, self.group)
-        y = _neura.dequantize_affine(rows, self.weight_scale[first:last].reshape(-1), axis=0)
-        return y.reshape(-1, self.in_features)
+        zero = None if self.weight_zero is None else self.weight_zero[first:last].reshape(-1).to(_neura.int32)
+        scale = self.weight_scale[first:last].reshape(-1)
+        return _neura.dequantize_affine(q.reshape(-1, self.group), scale, zero, axis=0).reshape(-1, self.in_features)
 
     def float_weight(self):
         """The weight that the integers stand for, float32 [out, in]."""
-        return self._rows(0, self.out_features)
+        y = self._rows(0, self.out_features)
+        return y if self.order is None else y.index_select(1, self.order.argsort())
 
     def forward(self, x):
         """x [.., in] -> [.., out]; gradients pass to x."""
+        x = x if self.order is None else x.index_select(-1, self.order)
         parts = [
             functional.linear(x, self._rows(i, i + self._ROWS).to(x.dtype))
             for i in range(0, self.out_features, self._ROWS)
