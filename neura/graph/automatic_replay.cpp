@@ -1,5 +1,6 @@
 #include "neura/graph/automatic_replay.h"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -57,6 +58,7 @@ class LaunchReplay final : public LaunchObserver {
   static bool only_sends(const Call&);
   bool start(Call&, const Spec* results, std::uint64_t hash, Device);
   bool go_on(Call&, const Spec* results, std::uint64_t hash);
+  bool change(Call&, const Spec* results, std::uint64_t hash);
   bool is_waiting();  // no thread has needed a value of the run
   void complete();
   void leave(const char* why);
@@ -149,7 +151,7 @@ bool LaunchReplay::takes(Call& c, const Spec* results) {
   }
   const std::uint64_t hash = hash_of(c, scratch_);
   if (run_) {
-    if (device == run_->stretch->device && go_on(c, results, hash)) return true;
+    if (device == run_->stretch->device && (go_on(c, results, hash) || change(c, results, hash))) return true;
     if (is_waiting()) leave("another launch than before"), failed();
     run_.reset();
     return begin_log(false), false;
@@ -190,6 +192,28 @@ bool LaunchReplay::go_on(Call& c, const Spec* results, std::uint64_t hash) {
   }
   if (++waited_ == run_->stretch->hashes.size()) complete();
   return true;
+}
+
+// Another stretch that begins with the same launches.
+bool LaunchReplay::change(Call& c, const Spec* results, std::uint64_t hash) {
+  for (std::size_t i = 1; i < programs_.size() && is_waiting(); ++i) {
+    const std::shared_ptr<Stretch> now = run_->stretch;
+    std::shared_ptr<Stretch>& s = programs_[i]->stretch;
+    if (s->device != now->device || s->modes != now->modes || s->hashes.size() <= waited_ ||
+        s->hashes[waited_] != hash ||
+        !std::equal(s->hashes.begin(), s->hashes.begin() + std::ptrdiff_t(waited_), now->hashes.begin()))
+      continue;
+    if (!s->is_complete()) s = unwritten(*s), s->begin_as(*now, waited_);
+    if (!s->begins_as(*now, waited_)) continue;
+    {
+      const StretchRun::Lock lock = run_->lock();
+      if (run_->waiting() != waited_) return false;
+      run_->change_to(s);
+    }
+    std::swap(programs_[0], programs_[i]);
+    if (go_on(c, results, hash)) return true;
+  }
+  return false;
 }
 
 void LaunchReplay::complete() {

@@ -120,6 +120,40 @@ void Stretch::add(const Call& c, const Spec* results, std::span<const MemoryId> 
   launches.push_back(std::move(l));
 }
 
+bool Stretch::begins_as(const Stretch& o, std::size_t n) const {
+  const auto same_launch = [](const Launch& a, const Launch& b) {
+    if (a.row != b.row || a.destination != b.destination || a.words != b.words || a.step_bytes != b.step_bytes ||
+        a.in.size() != b.in.size() || a.out.size() != b.out.size())
+      return false;
+    for (std::size_t i = 0; i < a.in.size(); ++i) {
+      const LaunchOperand &x = a.in[i], &y = b.in[i];
+      if (x.kind != y.kind || x.memory != y.memory) return false;
+      if (x.kind == Operand::is_a_scalar ? !same(x.scalar, y.scalar) : x.memory != kNoMemory && !same(x.spec, y.spec))
+        return false;
+    }
+    for (std::size_t k = 0; k < a.out.size(); ++k)
+      if (a.out[k].first != b.out[k].first || !same(a.out[k].second, b.out[k].second)) return false;
+    return true;
+  };
+  return n <= launches.size() && n <= o.launches.size() &&
+         std::equal(launches.begin(), launches.begin() + std::ptrdiff_t(n), o.launches.begin(), same_launch);
+}
+
+// Memory is numbered in the order of its first use.
+void Stretch::begin_as(const Stretch& o, std::size_t n) {
+  launches.assign(o.launches.begin(), o.launches.begin() + std::ptrdiff_t(n)), memory.clear();
+  for (std::size_t at = 0; at < n; ++at) {
+    const Launch& l = launches[at];
+    const auto uses = [&](MemoryId m, bool writes) {
+      if (m == kNoMemory) return;
+      if (m >= memory.size()) memory.resize(m + 1);
+      memory[m] = {o.memory[m].external, memory[m].written || writes, at};
+    };
+    for (std::size_t i = 0; i < l.in.size(); ++i) uses(l.in[i].memory, l.row->writes_input(int(i)));
+    for (const auto& [m, spec] : l.out) uses(m, l.destination != Destination::fresh);
+  }
+}
+
 bool Stretch::has(std::size_t at, const Call& c, const Spec* results, std::vector<std::uint64_t>& scratch) const {
   const Launch& l = launches[at];
   if (l.row != c.row || l.destination != c.destination || l.in.size() != std::size_t(c.inputs)) return false;

@@ -45,6 +45,9 @@ struct Stretch {
   bool is_complete() const { return launches.size() == hashes.size(); }
 
   void add(const Call&, const Spec* results, std::span<const MemoryId> operands, std::span<const MemoryId> made);
+  // The same first n launches, on the same memory; to be written down from there on as if they had been its own.
+  bool begins_as(const Stretch&, std::size_t n) const;
+  void begin_as(const Stretch&, std::size_t n);
   // Is the call launch `at`? Its operands' memory is compared by the caller.
   bool has(std::size_t at, const Call&, const Spec* results, std::vector<std::uint64_t>& scratch) const;
 };

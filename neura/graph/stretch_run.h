@@ -34,6 +34,8 @@ class StretchRun : public std::enable_shared_from_this<StretchRun> {
   // Takes the call as the next launch: false if the stretch has another one there. A stretch that is not complete yet
   // is written down.
   bool take(Call&, const Spec* results, std::uint64_t hash);
+  // From here on as another stretch, which begins with the launches that wait.
+  void change_to(std::shared_ptr<Stretch> s) { memory_.resize((stretch = std::move(s))->memory.size()); }
   void run_apart(const char* why);  // the launches that wait, one by one
   void done() { next_ = 0, memory_.clear(); }
   bool is_wanted(MemoryId m) const { return memory_[m].result && memory_[m].result->is_wanted(); }
@@ -45,7 +47,7 @@ class StretchRun : public std::enable_shared_from_this<StretchRun> {
   // when their calls were made.
   void execute(MemoryOfRun& memory, const std::vector<bool>& kept, std::span<const Tensor> steps);
 
-  const std::shared_ptr<Stretch> stretch;
+  std::shared_ptr<Stretch> stretch;
   std::size_t waiting() const { return next_; }
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);

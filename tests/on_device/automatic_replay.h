@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "neura/graph/window.h"
+#include "neura/op/launch.h"
 #include "tests/on_device/repeated_training.h"
 
 namespace neura::test::repeats {
@@ -78,6 +79,35 @@ inline void expect_addresses_early(Device device) {
   };
   const double want = chain(false);
   for (int i = 0; i < 12; ++i) EXPECT_EQ(chain(i % 4 == 1), want);
+}
+
+// Gradients are made in the first of three batches and added to in the others.
+inline void expect_beginnings_are_shared(Device device) {
+  const auto run = [&](bool replayed) {
+    graph::automatic_replay(false);
+    manual_seed(4);
+    Net net(device);
+    graph::automatic_replay(replayed);
+    manual_seed(2);
+    const Batches batches{device};
+    std::vector<Tensor> all;
+    for (int i = 0; i < 60; ++i) {
+      if (i % 3 == 0) net.optimizer.zero_grad();
+      const Tensor loss = cross_entropy(net.layers.forward(batches.x(i)), batches.labels(i));
+      loss.backward();
+      if (i % 3 == 2) net.optimizer.step();
+      launch_boundary();
+      if (i == 44) graph::reset_replay_counts();
+      all.push_back(loss.detach());
+    }
+    for (const Tensor& p : net.layers.parameters()) all.push_back(p.detach());
+    for (Tensor& t : all) t = t.to(Device());
+    return all;
+  };
+  const auto got = run(true);
+  EXPECT_GT(complete(), 15 * 9);
+  for (const auto& [why, launches] : graph::replay_counts().apart) EXPECT_EQ(why, "the device has no graphs");
+  expect_equal(got, run(false));
 }
 
 inline void expect_other_threads_read(Device device) {
