@@ -5,7 +5,7 @@ import math
 import neura
 import pytest
 from neura import nn
-from neura.train import AUROC, F1, Accuracy, Mean, Perplexity, Precision, Recall, Run
+from neura.train import AUROC, F1, Accuracy, ConfusionMatrix, Mean, Perplexity, Precision, Recall, Run
 
 F = nn.functional
 
@@ -26,6 +26,45 @@ def test_metrics_of_two_and_more_classes_over_batches():
     m = Recall(3, "macro")
     m.update(neura.tensor([0, 1, 1]), neura.tensor([0, 0, 1]))  # class 2 does not occur
     assert m.compute() == 0.75
+
+
+def test_a_table_of_confusion():
+    m = ConfusionMatrix(3, ["ant", "bee", "centipede"])
+    m.update(neura.tensor([0, 2]), neura.tensor([0, 1]))
+    m.update(F.one_hot(neura.tensor([1, 1, 2, 0]), 3).float(), neura.tensor([1, 2, 2, 0]))
+    table = m.compute()
+    assert table.dtype == neura.int64 and table.tolist() == [[2, 0, 0], [0, 1, 1], [0, 1, 1]]
+    assert str(m).splitlines() == [
+        "           ant  bee  centipede",
+        "ant          2    0          0",
+        "bee          0    1          1",
+        "centipede    0    1          1",
+    ]
+    m.reset()
+    assert m.compute().tolist() == [[0] * 3] * 3
+    of_two = ConfusionMatrix()
+    of_two.update(neura.tensor([0.9, 0.2, 0.6]), neura.tensor([1, 1, 0]))
+    assert of_two.compute().tolist() == [[0, 1], [1, 1]] and str(of_two) == "   0  1\n0  0  1\n1  1  1"
+    with pytest.raises(neura.errors.ValueError, match="ConfusionMatrix: expected 3 classes, got 2 names"):
+        ConfusionMatrix(3, ["a", "b"])
+    with pytest.raises(neura.errors.ValueError, match="ConfusionMatrix: expected num_classes of 2 or more, got 1"):
+        ConfusionMatrix(1)
+    with pytest.raises(neura.errors.IndexError, match=r"ConfusionMatrix: expected labels in \[0, 2\), got 0 to 2"):
+        ConfusionMatrix().update(neura.tensor([0, 1]), neura.tensor([0, 2]))
+
+
+def test_a_run_returns_tables_and_logs_numbers():
+    model = nn.Linear(2, 2)
+    run = Run(model, neura.optim.SGD(model.parameters(), lr=0.1))
+    batch = (neura.randn(6, 2), neura.tensor([0, 1, 0, 1, 0, 1]))
+    result = run.evaluate(
+        "val",
+        [batch, batch],
+        lambda b: {"metrics": (model(b[0]), b[1])},
+        {"accuracy": Accuracy(), "confusion": ConfusionMatrix()},
+    )
+    assert result["confusion"].sum() == 12 and set(run.values) == {"val/accuracy"}
+    assert math.isclose(result["confusion"].diagonal().sum().item() / 12, result["accuracy"])
 
 
 def test_accuracy_of_the_largest_k():

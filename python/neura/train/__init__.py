@@ -14,7 +14,7 @@
 from .callbacks import Callback, CSVLog, EarlyStopping, JSONLog, Progress, TensorBoardLog
 from .distillation import Distiller, distillation_loss
 from .finders import LearningRates, find_batch_size, find_lr
-from .metrics import Accuracy, F1, Mean, Metric, Precision, Recall
+from .metrics import Accuracy, ConfusionMatrix, F1, Mean, Metric, Precision, Recall
 from .run import Run
 from .scores import AUROC, Perplexity
 from .trainer import Trainer
@@ -24,6 +24,7 @@ __all__ = [
     "Accuracy",
     "CSVLog",
     "Callback",
+    "ConfusionMatrix",
     "Distiller",
     "EarlyStopping",
     "F1",

@@ -4,7 +4,7 @@ from .. import _neura
 from .._neura import Tensor, errors
 from ..autograd.grad_mode import no_grad
 
-__all__ = ["Accuracy", "F1", "Mean", "Metric", "Precision", "Recall"]
+__all__ = ["Accuracy", "ConfusionMatrix", "F1", "Mean", "Metric", "Precision", "Recall"]
 
 
 class Metric:
@@ -109,16 +109,13 @@ class Accuracy(Metric):
         return int(self._right) / self._count if self._count else float("nan")
 
 
-class _Counted(Metric):
-    def __init__(self, num_classes=2, average=None, threshold=0.5):
+class _Table(Metric):
+    """How often each label is predicted as each."""
+
+    def __init__(self, num_classes, threshold):
         if num_classes < 2:
             raise errors.ValueError(f"{type(self).__name__}: expected num_classes of 2 or more, got {num_classes}")
-        average = average or ("binary" if num_classes == 2 else "macro")
-        if average not in ("binary", "macro", "micro") or (average == "binary" and num_classes != 2):
-            raise errors.ValueError(
-                f'{type(self).__name__}: expected average "macro", "micro" or, of two, "binary", got {average!r}'
-            )
-        self.num_classes, self.average, self.threshold = num_classes, average, threshold
+        self.num_classes, self.threshold = num_classes, threshold
         self.reset()
 
     def reset(self):
@@ -149,14 +146,64 @@ class _Counted(Metric):
                     f"{int(labels.max())}"
                 )
 
-    def compute(self):
-        """The value over all batches since `reset`. IndexError where labels on a device were out of range."""
+    def _counts(self):
+        """The table as one list, row by row. IndexError where labels on a device were out of range."""
         n = self.num_classes
         flat = self._table.tolist() if isinstance(self._table, Tensor) else [0] * (n * n + 1)
         if wrong := flat.pop():
             raise errors.IndexError(
                 f"{type(self).__name__}: expected labels in [0, {n}), got others in {wrong} of the items"
             )
+        return flat
+
+
+class ConfusionMatrix(_Table):
+    """How often items of each class are taken for each: `compute()` gives int64 [num_classes, num_classes], a row for
+    what they are and a column for what was predicted. Printing shows it, with the names of `classes`, if given. Outputs
+    and targets as of `Precision`; `Run.evaluate` returns the tensor and logs nothing of it. ValueError for fewer than
+    two classes, or another number of names.
+
+    >>> table = neura.train.ConfusionMatrix(2, ["cat", "dog"])
+    >>> table.update(neura.tensor([1, 1, 0]), neura.tensor([1, 0, 1]))
+    >>> table.compute().tolist()
+    [[0, 1], [1, 1]]
+    >>> print(table)
+         cat  dog
+    cat    0    1
+    dog    1    1
+    """
+
+    def __init__(self, num_classes=2, classes=None, threshold=0.5):
+        super().__init__(num_classes, threshold)
+        self.classes = [str(i) for i in range(num_classes)] if classes is None else [str(c) for c in classes]
+        if len(self.classes) != num_classes:
+            raise errors.ValueError(f"ConfusionMatrix: expected {num_classes} classes, got {len(self.classes)} names")
+
+    def compute(self):
+        """The counts over all batches since `reset`. IndexError where labels on a device were out of range."""
+        return _neura.tensor(self._counts()).reshape(self.num_classes, self.num_classes)
+
+    def __str__(self):
+        rows = [["", *self.classes]]
+        rows += [[name, *map(str, row)] for name, row in zip(self.classes, self.compute().tolist())]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [[row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))] for row in rows]
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+class _Counted(_Table):
+    def __init__(self, num_classes=2, average=None, threshold=0.5):
+        super().__init__(num_classes, threshold)
+        average = average or ("binary" if num_classes == 2 else "macro")
+        if average not in ("binary", "macro", "micro") or (average == "binary" and num_classes != 2):
+            raise errors.ValueError(
+                f'{type(self).__name__}: expected average "macro", "micro" or, of two, "binary", got {average!r}'
+            )
+        self.average = average
+
+    def compute(self):
+        """The value over all batches since `reset`. IndexError where labels on a device were out of range."""
+        n, flat = self.num_classes, self._counts()
         hits = [flat[i * n + i] for i in range(n)]
         said = [sum(flat[i::n]) for i in range(n)]
         there = [sum(flat[i * n : i * n + n]) for i in range(n)]
