@@ -66,6 +66,7 @@ Tensor around(nn::Child<Sequential>& downsample, const Tensor& x) { return downs
 NEURA_LAYER_BODY(BasicBlock)
 NEURA_LAYER_BODY(Bottleneck)
 NEURA_LAYER_BODY(ResNet)
+NEURA_LAYER_BODY(CifarResNet)
 
 BasicBlock::BasicBlock(std::int64_t inplanes, std::int64_t planes, const BlockOptions& o) {
   check<ValueError>(o.groups == 1 && o.base_width == 64 && o.dilation == 1, [&] {
@@ -121,6 +122,22 @@ Tensor ResNet::forward(const Tensor& x) {
   return fc(flatten(adaptive_avg_pool2d(y, 1), 1));
 }
 
+CifarResNet::CifarResNet(std::int64_t blocks, const CifarResNetOptions& o) {
+  conv1 = conv3x3(3, 16);
+  bn1 = make<BatchNorm2d>(16);
+  Stages stages{ResNet::Block::basic, {}, 16};
+  layer1 = stages.next(16, blocks, 1, false);
+  layer2 = stages.next(32, blocks, 2, false);
+  layer3 = stages.next(64, blocks, 2, false);
+  fc = make<nn::Linear>(64, o.num_classes);
+  start(*this, false);
+}
+
+Tensor CifarResNet::forward(const Tensor& x) {
+  const Tensor y = layer3(layer2(layer1(relu(bn1(conv1(x))))));
+  return fc(flatten(adaptive_avg_pool2d(y, 1), 1));
+}
+
 namespace {
 Ref<ResNet> grouped(const std::array<std::int64_t, 4>& layers, ResNetOptions o, std::int64_t groups,
                     std::int64_t width) {
@@ -130,6 +147,8 @@ Ref<ResNet> grouped(const std::array<std::int64_t, 4>& layers, ResNetOptions o, 
 using Layers = std::array<std::int64_t, 4>;
 }  // namespace
 
+Ref<CifarResNet> cifar_resnet8(const CifarResNetOptions& o) { return make<CifarResNet>(1, o); }
+Ref<CifarResNet> cifar_resnet20(const CifarResNetOptions& o) { return make<CifarResNet>(3, o); }
 Ref<ResNet> resnet18(const ResNetOptions& o) { return make<ResNet>(ResNet::Block::basic, Layers{2, 2, 2, 2}, o); }
 Ref<ResNet> resnet34(const ResNetOptions& o) { return make<ResNet>(ResNet::Block::basic, Layers{3, 4, 6, 3}, o); }
 Ref<ResNet> resnet50(const ResNetOptions& o) { return make<ResNet>(ResNet::Block::bottleneck, Layers{3, 4, 6, 3}, o); }

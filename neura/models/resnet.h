@@ -74,7 +74,27 @@ struct ResNet final : nn::Module {
   NEURA_FORWARD("x")
 };
 
+struct CifarResNetOptions {
+  std::int64_t num_classes = 10;
+};
+// The residual networks for small pictures of the paper's section 4.2: three sizes of 16, 32 and 64 channels, the mean
+// of what is seen, one linear layer. Pictures [N, 3, H, W], of any size, to scores [N, num_classes].
+struct CifarResNet final : nn::Module {
+  explicit CifarResNet(std::int64_t blocks, const CifarResNetOptions& = {});  // so many at each size
+  explicit CifarResNet(nn::Blank) {}
+  Tensor forward(const Tensor& x);
+
+  nn::Child<nn::Conv2d> conv1;
+  nn::Child<nn::BatchNorm2d> bn1;
+  nn::Child<nn::Sequential> layer1, layer2, layer3;
+  nn::Child<nn::Linear> fc;
+  NEURA_LAYER(CifarResNet, conv1, bn1, layer1, layer2, layer3, fc)
+  NEURA_FORWARD("x")
+};
+
 // The name says how many layers there are.
+Ref<CifarResNet> cifar_resnet8(const CifarResNetOptions& = {});
+Ref<CifarResNet> cifar_resnet20(const CifarResNetOptions& = {});
 Ref<ResNet> resnet18(const ResNetOptions& = {});
 Ref<ResNet> resnet34(const ResNetOptions& = {});
 Ref<ResNet> resnet50(const ResNetOptions& = {});

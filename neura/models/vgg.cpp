@@ -58,15 +58,17 @@ void start(nn::Module& net) {
 NEURA_LAYER_BODY(VGG)
 NEURA_LAYER_BODY(AlexNet)
 
-VGG::VGG(Ref<nn::Sequential> convolutions, const VggOptions& o) {
+VGG::VGG(Ref<nn::Sequential> convolutions, const VggOptions& o) : small_images(o.small_images) {
   features = convolutions;
-  classifier =
-      make<Sequential>(nn::Linear(512 * 7 * 7, 4096), nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(4096, 4096),
-                       nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(4096, o.num_classes));
+  const std::int64_t seen = small_images ? 512 : 512 * 7 * 7, width = small_images ? 512 : 4096;
+  classifier = make<Sequential>(nn::Linear(seen, width), nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(width, width),
+                                nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(width, o.num_classes));
   if (o.init_weights) start(*this);
 }
 
-Tensor VGG::forward(const Tensor& x) { return classifier(flatten(adaptive_avg_pool2d(features(x), 7), 1)); }
+Tensor VGG::forward(const Tensor& x) {
+  return classifier(flatten(adaptive_avg_pool2d(features(x), small_images ? 1 : 7), 1));
+}
 
 Ref<VGG> vgg11(const VggOptions& o) { return vgg(kPlan11, false, o); }
 Ref<VGG> vgg11_bn(const VggOptions& o) { return vgg(kPlan11, true, o); }

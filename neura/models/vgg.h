@@ -11,6 +11,7 @@ struct VggOptions {
   std::int64_t num_classes = 1000;
   bool init_weights = true;  // by He; else each layer starts by itself
   double dropout = 0.5;
+  bool small_images = false;  // the mean of what is seen and layers of 512, for pictures of 32 to 64 pixels a side
 };
 // Pictures [N, 3, H, W], of 32 pixels a side or more, to scores [N, num_classes].
 struct VGG final : nn::Module {
@@ -19,8 +20,9 @@ struct VGG final : nn::Module {
   explicit VGG(nn::Blank) {}
   Tensor forward(const Tensor& x);
 
+  bool small_images = false;
   nn::Child<nn::Sequential> features, classifier;
-  NEURA_LAYER(VGG, features, classifier)
+  NEURA_LAYER(VGG, small_images, features, classifier)
   NEURA_FORWARD("x")
 };
 // The name says how many layers there are; _bn: with batch norm.

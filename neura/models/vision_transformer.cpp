@@ -120,5 +120,6 @@ Ref<VisionTransformer> vit_b_32(VisionTransformerOptions o) { return sized(o, 32
 Ref<VisionTransformer> vit_l_16(VisionTransformerOptions o) { return sized(o, 16, 24, 16, 1024); }
 Ref<VisionTransformer> vit_l_32(VisionTransformerOptions o) { return sized(o, 32, 24, 16, 1024); }
 Ref<VisionTransformer> vit_h_14(VisionTransformerOptions o) { return sized(o, 14, 32, 16, 1280); }
+Ref<VisionTransformer> vit_tiny(VisionTransformerOptions o) { return sized(o, o.patch_size, 12, 3, 192); }
 
 }  // namespace neura::models

@@ -64,5 +64,7 @@ Ref<VisionTransformer> vit_b_32(VisionTransformerOptions = {});
 Ref<VisionTransformer> vit_l_16(VisionTransformerOptions = {});
 Ref<VisionTransformer> vit_l_32(VisionTransformerOptions = {});
 Ref<VisionTransformer> vit_h_14(VisionTransformerOptions = {});
+// 12 layers of width 192 and 3 heads (Touvron et al., 2020), and patches as the options say: for small pictures.
+Ref<VisionTransformer> vit_tiny(VisionTransformerOptions = {});
 
 }  // namespace neura::models

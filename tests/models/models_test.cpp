@@ -38,6 +38,8 @@ const std::map<std::string, Make>& makers() {
       {"alexnet", [] { return models::alexnet({.num_classes = 8}); }},
       {"mobilenet_v2", [] { return models::mobilenet_v2({.num_classes = 8}); }},
       {"vit_b_32", [] { return models::vit_b_32({.image_size = 64, .num_classes = 8}); }},
+      {"cifar_resnet8", [] { return models::cifar_resnet8({.num_classes = 4}); }},
+      {"vit_tiny", [] { return models::vit_tiny({.image_size = 16, .patch_size = 4, .num_classes = 4}); }},
       {"gpt2",
        [] { return models::gpt2({.vocab_size = 40, .n_positions = 12, .n_embd = 16, .n_layer = 2, .n_head = 4}); }},
       {"lenet", [] { return models::lenet({.num_classes = 8, .in_channels = 1, .image_size = 28}); }},
@@ -188,6 +190,17 @@ TEST(ModelsClone, IsACopyOfItsOwn) {
   net->fc = nn::make<nn::Linear>(512, 2);
   EXPECT_EQ((*net)(x).shape(), (Shape{1, 2}));
   EXPECT_EQ((*copy)(x).shape(), (Shape{1, 3}));
+}
+
+TEST(ModelsSmall, VggOfSmallPicturesHasSmallLayers) {
+  const auto net = models::vgg11_bn({.num_classes = 3, .small_images = true});
+  std::int64_t n = 0;
+  for (const Tensor& p : net->parameters()) n += p.numel();
+  EXPECT_EQ(n, 9752835);  // 119 million fewer than for pictures of ImageNet
+  net->eval();
+  const NoGrad off;
+  EXPECT_EQ((*net)(ones({2, 3, 32, 32})).shape(), (Shape{2, 3}));
+  EXPECT_EQ((*net->clone())(ones({1, 3, 32, 32})).to_vector<float>(), (*net)(ones({1, 3, 32, 32})).to_vector<float>());
 }
 
 TEST(ModelsNames, OfPublishedFilesAreThoseHere) {

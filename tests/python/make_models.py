@@ -13,7 +13,7 @@ import sys
 from model_values import CASES, FEATURES, filled, inputs, sampled
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "models.json"
-OWN = ("lenet", "unet", "mlp", "fashion_cnn", "fashion_mlp", "lstm_language")
+OWN = ("cifar_resnet8", "vit_tiny", "lenet", "unet", "mlp", "fashion_cnn", "fashion_mlp", "lstm_language")
 
 
 def of_torch(name, arguments):

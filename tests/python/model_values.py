@@ -19,6 +19,8 @@ CASES = {
     "alexnet": ({"num_classes": 8}, [1, 3, 64, 64]),
     "mobilenet_v2": ({"num_classes": 8}, [2, 3, 64, 64]),
     "vit_b_32": ({"num_classes": 8, "image_size": 64}, [1, 3, 64, 64]),
+    "cifar_resnet8": ({"num_classes": 4}, [2, 3, 20, 24]),
+    "vit_tiny": ({"image_size": 16, "patch_size": 4, "num_classes": 4}, [2, 3, 16, 16]),
     "gpt2": ({"vocab_size": 40, "n_positions": 12, "n_embd": 16, "n_layer": 2, "n_head": 4}, [2, 9]),
     "lenet": ({"num_classes": 8, "in_channels": 1, "image_size": 28}, [2, 1, 28, 28]),
     "unet": ({"in_channels": 2, "out_channels": 3, "init_features": 4}, [1, 2, 32, 48]),

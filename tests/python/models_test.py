@@ -54,7 +54,9 @@ def test_large_ones_have_as_many_parameters_as_torchvision_says(name, parameters
     assert sum(p.numel() for p in on_meta(name).parameters()) == parameters
 
 
-@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "lenet", "unet", "gpt2", "lstm_language", "fashion_cnn"])
+@pytest.mark.parametrize(
+    "name", ["resnet18", "cifar_resnet8", "mobilenet_v2", "lenet", "unet", "gpt2", "lstm_language", "fashion_cnn"]
+)
 def test_a_step_of_training_lowers_the_loss(name):
     neura.manual_seed(0)
     case = GOLDEN[name]
@@ -81,6 +83,12 @@ def test_layers_are_replaced_as_torchvisions():
     assert net(neura.zeros(1, 3, 32, 32)).shape == (1, 3)
     dilated = models.resnet50(replace_stride_with_dilation=[False, True, True])
     assert dilated.layer4[0].conv2.dilation == (2, 2) and dilated.layer4[1].conv2.dilation == (4, 4)
+
+
+def test_vgg_of_small_pictures_has_small_layers():
+    net = models.vgg11_bn(num_classes=3, small_images=True)
+    assert net(neura.zeros(2, 3, 32, 32)).shape == (2, 3) and net.classifier[0].in_features == 512
+    assert sum(p.numel() for p in net.parameters()) == 9752835
 
 
 class TestRegistry:

@@ -17,7 +17,10 @@ from .mobilenetv2 import InvertedResidual, MobileNetV2, mobilenet_v2
 from .resnet import (
     BasicBlock,
     Bottleneck,
+    CifarResNet,
     ResNet,
+    cifar_resnet8,
+    cifar_resnet20,
     resnet18,
     resnet34,
     resnet50,
@@ -32,13 +35,16 @@ from .resnet import (
 from .small import LeNet, Standardize, fashion_cnn, fashion_mlp, lenet, mlp
 from .unet import UNet, unet
 from .vgg import VGG, vgg11, vgg11_bn, vgg13, vgg13_bn, vgg16, vgg16_bn, vgg19, vgg19_bn
-from .vision_transformer import VisionTransformer, vit_b_16, vit_b_32, vit_h_14, vit_l_16, vit_l_32
+from .vision_transformer import VisionTransformer, vit_b_16, vit_b_32, vit_h_14, vit_l_16, vit_l_32, vit_tiny
 
 __all__ = [
     "AlexNet",
     "alexnet",
     "BasicBlock",
     "Bottleneck",
+    "cifar_resnet20",
+    "cifar_resnet8",
+    "CifarResNet",
     "fashion_cnn",
     "fashion_mlp",
     "get_model",
@@ -86,6 +92,7 @@ __all__ = [
     "vit_h_14",
     "vit_l_16",
     "vit_l_32",
+    "vit_tiny",
     "wide_resnet101_2",
     "wide_resnet50_2",
 ]

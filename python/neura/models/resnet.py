@@ -149,6 +149,63 @@ class ResNet(nn.Module):
         return self.fc(flatten(self.avgpool(x), 1))
 
 
+class CifarResNet(nn.Module):
+    """Pictures [N, 3, H, W], small ones of any size, to scores [N, num_classes].
+
+    The residual networks of the paper's section 4.2, of three sizes with 16, 32 and 64 channels. blocks (int): how many
+    of two convolutions there are at each.
+    """
+
+    def __init__(self, blocks, num_classes=10):
+        super().__init__()
+        self.conv1 = _conv3x3(3, 16)
+        self.bn1 = nn.BatchNorm2d(16)
+        self.relu = nn.ReLU(inplace=True)
+        self.layer1 = self._layer(16, 16, blocks)
+        self.layer2 = self._layer(16, 32, blocks)
+        self.layer3 = self._layer(32, 64, blocks)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(64, num_classes)
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+
+    @staticmethod
+    def _layer(inputs, outputs, blocks):
+        stride, downsample = 1, None
+        if inputs != outputs:
+            stride, downsample = 2, nn.Sequential(_conv1x1(inputs, outputs, 2), nn.BatchNorm2d(outputs))
+        first = BasicBlock(inputs, outputs, stride, downsample)
+        return nn.Sequential(first, *(BasicBlock(outputs, outputs) for _ in range(1, blocks)))
+
+    def forward(self, x):
+        """Scores [N, num_classes] of pictures [N, 3, H, W]."""
+        x = self.layer3(self.layer2(self.layer1(self.relu(self.bn1(self.conv1(x))))))
+        return self.fc(flatten(self.avgpool(x), 1))
+
+
+@register_model()
+def cifar_resnet8(num_classes=10, *, weights=None, progress=True):
+    """ResNet of 8 layers for small pictures: [N, 3, H, W] to scores [N, num_classes].
+
+    weights: a file, or tensors by name. ValueError for weights that are none, or do not fit.
+
+    >>> import neura
+    >>> neura.models.cifar_resnet8(3)(neura.zeros(2, 3, 32, 32)).shape
+    neura.Size([2, 3])
+    """
+    return fill(CifarResNet(1, num_classes), "cifar_resnet8", weights, progress)
+
+
+@register_model()
+def cifar_resnet20(num_classes=10, *, weights=None, progress=True):
+    """ResNet of 20 layers for small pictures: [N, 3, H, W] to scores [N, num_classes].
+
+    weights: a file, or tensors by name. ValueError for weights that are none, or do not fit.
+    """
+    return fill(CifarResNet(3, num_classes), "cifar_resnet20", weights, progress)
+
+
 def _maker(name, block, layers, text, **given):
     def make(*, weights=None, progress=True, **kwargs):
         return fill(ResNet(block, layers, **{**given, **kwargs}), name, weights, progress)

@@ -16,21 +16,23 @@ class VGG(nn.Module):
     """Pictures [N, 3, H, W], of 32 pixels a side or more, to scores [N, num_classes].
 
     features (Module): [N, 3, H, W] -> [N, 512, h, w]. init_weights: start as the paper's successors do (He); otherwise
-    each layer starts by itself.
+    each layer starts by itself. small_images: the mean of what is seen and layers of 512, as for pictures of 32 to 64
+    pixels a side; torchvision has no such word.
     """
 
-    def __init__(self, features, num_classes=1000, init_weights=True, dropout=0.5):
+    def __init__(self, features, num_classes=1000, init_weights=True, dropout=0.5, *, small_images=False):
         super().__init__()
         self.features = features
-        self.avgpool = nn.AdaptiveAvgPool2d((7, 7))
+        side, width = (1, 512) if small_images else (7, 4096)
+        self.avgpool = nn.AdaptiveAvgPool2d((side, side))
         self.classifier = nn.Sequential(
-            nn.Linear(512 * 7 * 7, 4096),
+            nn.Linear(512 * side * side, width),
             nn.ReLU(True),
             nn.Dropout(p=dropout),
-            nn.Linear(4096, 4096),
+            nn.Linear(width, width),
             nn.ReLU(True),
             nn.Dropout(p=dropout),
-            nn.Linear(4096, num_classes),
+            nn.Linear(width, num_classes),
         )
         if init_weights:
             for m in self.modules():

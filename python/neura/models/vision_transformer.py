@@ -154,3 +154,18 @@ vit_b_32 = _maker("vit_b_32", 32, 12, 12, 768, 3072)
 vit_l_16 = _maker("vit_l_16", 16, 24, 16, 1024, 4096)
 vit_l_32 = _maker("vit_l_32", 32, 24, 16, 1024, 4096)
 vit_h_14 = _maker("vit_h_14", 14, 32, 16, 1280, 5120)
+
+
+@register_model()
+def vit_tiny(*, image_size=224, patch_size=16, weights=None, progress=True, **kwargs):
+    """Vision transformer of 12 blocks, 192 wide, of 3 heads (Touvron et al., 2020), for small pictures.
+
+    Pictures [N, 3, image_size, image_size] to scores [N, num_classes]. patch_size (int): pixels a side that are a
+    token; it divides image_size. weights: a file, or tensors by name. kwargs: num_classes, dropout and others of
+    VisionTransformer. ValueError for weights that are none, or do not fit.
+
+    >>> import neura
+    >>> neura.models.vit_tiny(image_size=32, patch_size=8, num_classes=3)(neura.zeros(2, 3, 32, 32)).shape
+    neura.Size([2, 3])
+    """
+    return fill(VisionTransformer(image_size, patch_size, 12, 3, 192, 768, **kwargs), "vit_tiny", weights, progress)
