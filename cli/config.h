@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,9 @@ struct Config {
   std::uint64_t seed = 0;
   bool quick = false;
   std::map<std::string, double> hyperparameters;
-  nlohmann::json facts = nlohmann::json::object();  // of the task: classes, columns, vocabulary
+  nlohmann::json facts = nlohmann::json::object();  // of the task: classes, columns, vocabulary, the network
+  // Names of settings that nobody gave a value, of a run that begins: a task may choose by its data. Not kept.
+  std::set<std::string> open = {};
 
   double hyperparameter(const std::string& name) const { return hyperparameters.at(name); }
   std::int64_t whole(const std::string& name) const { return std::int64_t(hyperparameters.at(name)); }

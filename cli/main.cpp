@@ -58,6 +58,11 @@ std::string wrong_rate(const std::string& text) {
   return "expected a number from 1e-12 to 1000, got \"" + text + '"';
 }
 
+std::string by_default(const TaskKind& kind, double value) {
+  return value == 0 ? std::string("(default: by the number of ") + kind.things + ")"
+                    : "(default " + number(value) + ")";
+}
+
 // What all of train have in common.
 CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* text, const char* data) {
   const TaskKind& kind = kind_of(task);
@@ -68,12 +73,12 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
                       "; with --resume, where it lies now if it has moved");
   fit->add_option("--model", o.model, joined(kind.models))
       ->check(CLI::IsMember(std::set<std::string>(kind.models.begin(), kind.models.end())).description(""));
-  fit->add_option("--epochs", o.epochs, "Passes over the data (default " + std::to_string(kind.epochs) + ")")
+  fit->add_option("--epochs", o.epochs, "Passes over the data " + by_default(kind, double(kind.epochs)))
       ->check(CLI::Range(1, 100000).description(""));
   fit->add_option("--batch-size", o.batch_size,
-                  std::string(kind.things) + " per step (default " + std::to_string(kind.batch_size) + ")")
+                  std::string(kind.things) + " per step " + by_default(kind, double(kind.batch_size)))
       ->check(CLI::Range(1, 1000000).description(""));
-  fit->add_option("--lr", o.lr, "Highest learning rate of the cycle (default " + number(kind.lr) + ")")
+  fit->add_option("--lr", o.lr, "Highest learning rate of the cycle " + by_default(kind, kind.lr))
       ->check(CLI::Validator(wrong_rate, ""));
   fit->add_option("--set", o.settings, "KEY=NUMBER: a setting of those below; as often as you like")
       ->allow_extra_args(false);

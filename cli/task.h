@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,15 +59,18 @@ std::unique_ptr<Task> make_table(Config&);
 std::unique_ptr<Task> make_text(Config&);
 std::unique_ptr<Task> make_fashion(Config&);
 
+inline constexpr std::string_view kAutomatic = "auto";  // of models: the task chooses one by its data
+
 struct TaskKind {
   const char *name, *things;
   std::vector<const char*> models;  // the first is the default
-  std::int64_t epochs, batch_size;
+  std::int64_t epochs, batch_size;  // 0, and of lr: the task chooses by its data
   double lr;
   std::vector<Hyperparameter> hyperparameters;
   std::unique_ptr<Task> (*make)(Config&);
   bool has_data = false;  // of its own, where none are named
 };
+const std::vector<TaskKind>& task_kinds();
 const TaskKind& kind_of(const std::string& task);  // FormatError for an unknown name
 
 struct LoadedRun {  // the network of a run, to be used

@@ -1,42 +1,28 @@
 // Pictures: a folder with a folder for each class.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <numeric>
 
 #include "cli/answers.h"
-#include "cli/ports.h"
+#include "cli/choice.h"
+#include "cli/picture_files.h"
 #include "cli/task.h"
-#include "neura/core/parallel.h"
+#include "cli/zoo.h"
 #include "neura/data/combine.h"
 #include "neura/data/device_copy.h"
 #include "neura/data/image_pipeline.h"
 #include "neura/data/image_sets.h"
 #include "neura/data/png.h"
-#include "neura/models/mobilenet.h"
-#include "neura/models/resnet.h"
-#include "neura/models/small.h"
 #include "neura/ops/create/create.h"
 
 namespace neura::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Files = std::vector<std::pair<std::string, std::int64_t>>;
 
-constexpr std::int64_t kLeastSide = 16, kUsualSide = 64;  // of pictures, where --set size says nothing
-constexpr std::int64_t kShownSide = 64;                   // of pictures on the page
-// MobileNetV2's rows, of which the first two that halve a picture do not: small ones would be a single pixel at the
-// end.
-const std::vector<std::array<std::int64_t, 4>> kSmallMobileNet = {
-    {1, 16, 1, 1}, {6, 24, 2, 1}, {6, 32, 3, 1}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
-constexpr std::size_t kNamed = 3;  // of the pictures that cannot be read
-
-std::string counted(std::size_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
+constexpr std::int64_t kLeastSide = 16;  // of pictures to learn from
+constexpr std::int64_t kShownSide = 64;  // and on the page
 
 data::Labelled folder_of(const std::string& root, std::vector<std::string> classes = {}) {
   std::error_code ignored;
@@ -59,43 +45,6 @@ std::string part_for_validation(const std::string& root) {  // the folder next t
   for (const char* name : {"/val", "/valid", "/validation", "/test"})
     if (fs::is_directory(root + name, ignored)) return root + name;
   return {};
-}
-
-struct Checked {
-  Files good;
-  std::vector<std::string> bad;
-  std::vector<std::int64_t> sides;  // the shorter one of each good picture
-};
-
-// Decodes every picture, so that training meets none that it cannot read.
-Checked read_all(const Files& files) {
-  std::vector<std::int64_t> side(files.size());
-  Status status;
-  status.say("reading " + counted(files.size(), "picture"));
-  parallel_for(std::int64_t(files.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
-      try {
-        const Tensor x = data::read_image(files[i].first, data::ImageMode::rgb);
-        side[i] = std::min(x.size(1), x.size(2));
-      } catch (const FormatError&) {
-      } catch (const IoError&) {
-      }
-    }
-  });
-  status.say("");
-  Checked c;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (side[i] == 0) c.bad.push_back(files[i].first);
-    else c.good.push_back(files[i]), c.sides.push_back(side[i]);
-  }
-  return c;
-}
-
-std::string skipped_note(const std::vector<std::string>& bad) {
-  std::string text =
-      counted(bad.size(), "picture") + " cannot be read and " + (bad.size() == 1 ? "is" : "are") + " left out: ";
-  for (std::size_t i = 0; i < std::min(bad.size(), kNamed); ++i) text += (i ? ", " : "") + bad[i];
-  return text + (bad.size() > kNamed ? ", …" : "");
 }
 
 void check_classes(const std::string& root, const std::vector<std::string>& classes, const Files& files) {
@@ -153,6 +102,7 @@ class Images final : public Task {
                                     : ", of " + held) +
                       ", as " + std::to_string(size()) + " x " + std::to_string(size()) + " pixels");
     remember(fresh, training.size(), validation.size());
+    if (fresh) choose(training.size(), d.notes);
     d.training = examples(training, true), d.validation = examples(validation, false);
     return d;
   }
@@ -173,15 +123,8 @@ class Images final : public Task {
   }
 
   Ref<nn::Sequential> network() const override {
-    const auto n = std::int64_t(classes_.size());
-    if (config_.model == "resnet18")
-      return nn::make<nn::Sequential>(models::resnet18({.num_classes = n, .small_images = true}));
-    if (config_.model == "mobilenet_v2")
-      return nn::make<nn::Sequential>(
-          models::mobilenet_v2({.num_classes = n, .inverted_residual_setting = kSmallMobileNet}));
-    if (config_.model == "lenet")
-      return nn::make<nn::Sequential>(models::lenet({.num_classes = n, .image_size = size()}));
-    return models::mlp({.inputs = 3 * size() * size(), .outputs = n, .hidden = 512, .layers = 2, .dropout = 0.2});
+    if (config_.facts.contains("network")) return network_of(config_.facts.at("network").get<Architecture>());
+    return network_of(picture_model(config_.model, std::int64_t(classes_.size()), size()));  // a run of before
   }
 
   Tensor input() const override { return zeros({2, 3, size(), size()}); }
@@ -220,16 +163,24 @@ class Images final : public Task {
     return c.good;
   }
 
-  void choose_size(std::vector<std::int64_t> sides) {
+  void choose_size(const std::vector<std::int64_t>& sides) {
     std::int64_t side = config_.whole("size");
-    if (side == 0 && !sides.empty()) {  // the usual picture's
-      std::nth_element(sides.begin(), sides.begin() + std::ptrdiff_t(sides.size() / 2), sides.end());
-      side = std::clamp(sides[sides.size() / 2], kLeastSide, kUsualSide);
+    if (side == 0 && !sides.empty()) {
+      side = usual_side(sides, largest_side(std::int64_t(sides.size())));
+      if (!config_.open.contains("model")) side = side_for(config_.model, side);
     }
     check<ValueError>(side == 0 || side >= kLeastSide, [&] {
       return "--set size: expected " + std::to_string(kLeastSide) + " or more, got " + std::to_string(side);
     });
     config_.facts["size"] = side;
+    config_.hyperparameters["size"] = double(side);
+  }
+
+  // What the command line left open, by what there is to learn from.
+  void choose(std::size_t training, std::vector<std::string>& notes) {
+    const PictureSet set{std::int64_t(training), std::int64_t(classes_.size()), size()};
+    if (const std::string note = settle(config_, set); !note.empty()) notes.push_back(note);
+    config_.facts["network"] = picture_model(config_.model, set.classes, set.side);
   }
 
   void learn(const std::string& root, const std::vector<std::string>& classes, const Files& files) {

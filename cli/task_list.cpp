@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/task.h"
+#include "cli/zoo.h"
 #include "neura/core/error.h"
 
 namespace neura::cli {
@@ -20,18 +21,22 @@ std::vector<Hyperparameter> with_common(std::vector<Hyperparameter> hyperparamet
   return hyperparameters;
 }
 
-const std::vector<TaskKind>& kinds() {
+std::vector<const char*> with_choice(std::vector<const char*> models) {
+  models.insert(models.begin(), kAutomatic.data());
+  return models;
+}
+
+}  // namespace
+
+const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> all = {
-      {"images",
-       "pictures",
-       {"lenet", "resnet18", "mobilenet_v2", "mlp"},
-       10,
-       64,
-       3e-3,
-       with_common({{"size", 0, 0, 1024, "Pixels a side that pictures are brought to; 0: as they are, from 16 to 64"},
-                    {"crop", 0.7, 0.05, 1, "Least part of a picture that training sees of it; 1: always all"},
-                    {"flip", 0, 0, 1, "Probability that training sees a picture mirrored; 0.5 for photographs"}},
-                   0.2),
+      {"images", "pictures", with_choice(picture_models()), 0, 0, 0,
+       with_common(
+           {{"size", 0, 0, 1024, "Pixels a side that pictures are brought to; 0: by their number, from 16 to 64"},
+            {"crop", 0.7, 0.05, 1,
+             "Least part of a picture that training sees of it; 1: always all, also where they are few"},
+            {"flip", 0, 0, 1, "Probability that training sees a picture mirrored; 0.5 for photographs"}},
+           0.2),
        make_images},
       {"table",
        "rows",
@@ -62,11 +67,10 @@ const std::vector<TaskKind>& kinds() {
   return all;
 }
 
-}  // namespace
-
 const TaskKind& kind_of(const std::string& task) {
-  const auto at = std::find_if(kinds().begin(), kinds().end(), [&](const TaskKind& k) { return task == k.name; });
-  check<FormatError>(at != kinds().end(), [&] {
+  const auto at =
+      std::find_if(task_kinds().begin(), task_kinds().end(), [&](const TaskKind& k) { return task == k.name; });
+  check<FormatError>(at != task_kinds().end(), [&] {
     return "expected a run of images, table, text or fashion-mnist, got one of \"" + task + '"';
   });
   return *at;

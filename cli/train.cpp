@@ -29,6 +29,18 @@ std::string absolute(const std::string& path) {
   return text;
 }
 
+// Of `o`, what has no value of the command line's.
+std::set<std::string> left_open(const TaskKind& kind, const FitOptions& o) {
+  std::set<std::string> open;
+  if (!o.model || *o.model == kAutomatic) open.insert("model");
+  if (!o.epochs && !o.quick) open.insert("epochs");
+  if (!o.batch_size) open.insert("batch_size");
+  if (!o.lr) open.insert("lr");
+  for (const Hyperparameter& k : kind.hyperparameters) open.insert(k.name);
+  for (const std::string& s : o.settings) open.erase(parted(s).first);
+  return open;
+}
+
 Config fresh_config(const FitOptions& o) {
   const TaskKind& kind = kind_of(o.task);
   check<ValueError>(!o.data.empty() || kind.has_data, [&] {
@@ -43,6 +55,7 @@ Config fresh_config(const FitOptions& o) {
   c.lr = o.lr.value_or(kind.lr);
   c.seed = o.seed.value_or(0);
   c.hyperparameters = set_knobs(kind.hyperparameters, o.settings);
+  c.open = left_open(kind, o);
   if (!o.target.empty()) c.facts["target"] = o.target;
   if (!o.as.empty()) c.facts["as"] = o.as;
   if (!o.tokenizer.empty()) c.facts["tokenizer"] = o.tokenizer;
@@ -61,12 +74,15 @@ Config resumed_config(const FitOptions& o) {
              "\"; leave it out to continue with that run";
     });
   };
-  settle("--model", o.model.value_or(c.model) == c.model);
+  settle("--model", !o.model || *o.model == kAutomatic || *o.model == c.model);
   settle("--epochs", o.epochs.value_or(c.epochs) == c.epochs);
   settle("--batch-size", o.batch_size.value_or(c.batch_size) == c.batch_size);
   settle("--lr", o.lr.value_or(c.lr) == c.lr);
   settle("--seed", o.seed.value_or(c.seed) == c.seed);
-  settle("--set", o.settings.empty() || set_knobs(kind_of(c.task).hyperparameters, o.settings) == c.hyperparameters);
+  for (const std::string& s : o.settings) {
+    const std::string name = parted(s).first;
+    settle("--set", set_knobs(kind_of(c.task).hyperparameters, {s})[name] == c.hyperparameter(name));
+  }
   settle("--quick", !o.quick || c.quick);
   settle("--out", o.out.empty());
   settle("--target", o.target.empty() || c.facts.value("target", "") == o.target);

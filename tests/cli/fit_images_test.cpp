@@ -15,8 +15,10 @@ struct FitImages : test::Fits {
 
 TEST_F(FitImages, LearnsTestsAndPredicts) {
   ASSERT_EQ(run(fit({"--epochs", "6", "--out", "r"})), 0) << err();
-  for (const char* part : {"2 classes, 64 pictures to train and 16 to validate with (split at random",
-                           "as 16 x 16 pixels", "lenet with ", "epoch 6/6  loss ", "report: r/report.html"})
+  for (const char* part :
+       {"2 classes, 64 pictures to train and 16 to validate with (split at random", "as 16 x 16 pixels",
+        "chosen for 64 pictures to train with: --model cifar_resnet8 --lr 0.005 ", "cifar_resnet8 with ",
+        "epoch 6/6  loss ", "report: r/report.html"})
     EXPECT_NE(out().find(part), std::string::npos) << part << "\n" << out();
   EXPECT_GT(printed("best: loss "), 0);
   EXPECT_GT(printed("accuracy "), 90) << out();
@@ -74,6 +76,47 @@ TEST_F(FitImages, TakesFoldersOfTrainingAndValidation) {
   EXPECT_NE(out().find("mobilenet_v2 with "), std::string::npos) << out();
   ASSERT_EQ(run({"eval", "runs/two"}), 0) << err();
   EXPECT_NE(out().find("of 6 pictures"), std::string::npos) << out();
+}
+
+nlohmann::json config_of(const std::filesystem::path& run) {
+  return nlohmann::json::parse(test::text_of(run / "config.json"));
+}
+
+TEST_F(FitImages, ChoosesByTheirNumberWhatNobodySays) {
+  ASSERT_EQ(run({"train", "images", "bars", "--quick", "--out", "few"}), 0) << err();
+  EXPECT_NE(out().find("chosen for 64 pictures to train with: --model cifar_resnet8 --batch-size 16 --lr 0.005 --set "
+                       "crop=1 --set size=16; few pictures are learned best by a small network"),
+            std::string::npos)
+      << out();
+  const auto few = config_of(folder / "few");
+  EXPECT_EQ(few["model"], "cifar_resnet8");
+  EXPECT_EQ(few["batch_size"], 16);
+  EXPECT_EQ(few["settings"]["crop"], 1);
+  EXPECT_EQ(few["facts"]["network"], nlohmann::json::parse(R"({"architecture": "cifar_resnet8",
+                                                               "arguments": {"num_classes": 2}})"));
+  ASSERT_EQ(run({"train", "images", "--resume", "few", "--model", "auto"}), 0) << err();
+  ASSERT_EQ(run({"train", "images", "bars", "--quick", "--model", "lenet", "--batch-size", "8", "--lr", "1e-3", "--set",
+                 "size=20", "--set", "crop=0.9", "--set", "flip=0.5", "--out", "said"}),
+            0)
+      << err();
+  EXPECT_EQ(out().find("chosen for"), std::string::npos) << out();
+  EXPECT_EQ(config_of(folder / "said")["lr"], 1e-3);
+  EXPECT_EQ(config_of(folder / "said")["facts"]["network"]["arguments"]["image_size"], 20);
+}
+
+TEST_F(FitImages, TrainsNetworksOfTheZoo) {
+  for (const std::string name : {"vgg11_bn", "vit_tiny", "cifar_resnet20", "mobilenet_v2"}) {
+    SCOPED_TRACE(name);
+    ASSERT_EQ(run({"train", "images", "bars", "--quick", "--model", name, "--out", name}), 0) << err();
+    EXPECT_NE(out().find(name + " with "), std::string::npos) << out();
+    ASSERT_EQ(run({"predict", name, "bars/down/1.png", "--json"}), 0) << err();
+    EXPECT_EQ(json_lines(out()).at(0)["probabilities"].size(), 2u);
+  }
+  EXPECT_EQ(config_of(folder / "vgg11_bn")["facts"]["size"], 32);  // the least that it takes, of pictures of 16
+  EXPECT_EQ(config_of(folder / "vit_tiny")["lr"], 5e-4);
+  EXPECT_EQ(
+      fails(1, {"train", "images", "bars", "--model", "vit_b_16", "--set", "size=20"}),
+      "neura: vit_b_16: expected pictures of 16 pixels a side or more, in steps of 16, got 20; pass --set size=32\n");
 }
 
 TEST_F(FitImages, LeavesOutPicturesThatCannotBeRead) {

@@ -292,11 +292,30 @@ class TestRuns:
         arguments = made.get(model, {"inputs": 768, "outputs": 2, "hidden": 512})
         net = neura.models.get_model(model, **arguments)
         state = net.state_dict() if model == "mlp" else nn.Sequential(net).state_dict()
-        run = self.run(tmp_path / "run", "images", model, state, {"classes": ["a", "b"], "size": 16})
+        facts = {"classes": ["a", "b"], "size": 16, "network": {"architecture": model, "arguments": arguments}}
+        run = self.run(tmp_path / "run", "images", model, state, facts)
         p = hub.pack_run(run, tmp_path / "m", licence="MIT")
         assert p.verify() < 1e-6
         # Strides change no weight's size: a packed network with others would load, and answer otherwise.
         assert model == "mlp" or p.manifest["arguments"] == arguments
+
+    def test_a_run_that_keeps_no_network(self, tmp_path):
+        run = self.run(tmp_path / "run", "images", "lenet", {}, {"classes": ["a", "b"], "size": 16})
+        with pytest.raises(hub.ManifestError, match="expected a run that keeps its network, got one of an older Neura"):
+            hub.pack_run(run, tmp_path / "m", licence="MIT")
+
+    @pytest.mark.parametrize("model", ["cifar_resnet8", "mobilenet_v2", "vgg11_bn", "vit_tiny", "mlp"])
+    def test_the_programs_networks_are_those_of_neura_models(self, tmp_path, model):
+        for label in ("dark", "light"):
+            (tmp_path / "data" / label).mkdir(parents=True)
+            for i in range(4):
+                picture = neura.randint(100, (3, 16, 16)) + (150 if label == "light" else 0)
+                neura.data.write_png(tmp_path / "data" / label / f"{i}.png", picture.to(neura.uint8))
+        train = [neura_program(), "train", "images", "data", "--quick", "--model", model, "--out", "run"]
+        done = subprocess.run(train, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        p = hub.pack_run(tmp_path / "run", tmp_path / "m", licence="MIT")
+        assert p.verify() < 1e-6 and p.labels == ["dark", "light"]
 
     @pytest.mark.parametrize("model", ["gpt", "lstm"])
     def test_texts(self, tmp_path, model):

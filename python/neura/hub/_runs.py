@@ -28,7 +28,7 @@ def pack_run(run, folder, *, name=None, version="1.0", licence, summary=None, ca
             raise errors.NotImplementedError(f"pack_run: expected a run of {', '.join(_TASKS)}, got one of {task}")
         about = known(config, facts)
     except (OSError, ValueError, KeyError, TypeError) as e:
-        if isinstance(e, errors.NotImplementedError):
+        if isinstance(e, (errors.NotImplementedError, ManifestError)):
             raise
         raise ManifestError(f"{run}: expected the folder of a run of neura train, got another ({e!r})") from None
     weights = os.path.join(run, "best.safetensors")
@@ -80,38 +80,19 @@ def _fashion(config, facts):
     )
 
 
-_SMALL_MOBILENET = [  # cli/task_images.cpp has the same
-    [1, 16, 1, 1],
-    [6, 24, 2, 1],
-    [6, 32, 3, 1],
-    [6, 64, 4, 2],
-    [6, 96, 3, 1],
-    [6, 160, 3, 2],
-    [6, 320, 1, 1],
-]
-
-
 def _images(config, facts):
     from .. import linspace
 
-    size, classes = facts["size"], facts["classes"]
-    if config["model"] == "mlp":
-        architecture = "mlp"
-        arguments = {"inputs": 3 * size * size, "outputs": len(classes), "hidden": 512, "layers": 2, "dropout": 0.2}
-    else:
-        architecture, arguments = config["model"], {"num_classes": len(classes)}
-        arguments.update(
-            {
-                "resnet18": {"small_images": True},
-                "mobilenet_v2": {"inverted_residual_setting": _SMALL_MOBILENET},
-                "lenet": {"image_size": size},
-            }[architecture]
+    size, classes, network = facts["size"], facts["classes"], facts.get("network")
+    if network is None:
+        raise ManifestError(
+            "pack_run: expected a run that keeps its network, got one of an older Neura; train it again"
         )
     steps = [{"step": "resize", "size": [size, size]}, {"step": "scale"}]
     return _made(
-        architecture,
-        arguments,
-        inside=architecture != "mlp",
+        network["architecture"],
+        network["arguments"],
+        inside=network["architecture"] != "mlp",
         task="image-classification",
         labels=classes,
         preprocessing=[*steps, {"step": "normalize", "mean": [0.5] * 3, "std": [0.25] * 3}],
