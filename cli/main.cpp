@@ -12,6 +12,7 @@
 #include "cli/hub.h"
 #include "cli/serve.h"
 #include "cli/task.h"
+#include "cli/train_file.h"
 #include "neura/core/error.h"
 #include "neura/core/parallel.h"
 #include "neura/core/version.h"
@@ -31,7 +32,8 @@ struct Commands {
   DeployOptions deploy;
   QuantizeOptions quantize;
   ServeOptions serve;
-  std::vector<std::string> hub;
+  std::vector<std::string> hub, file_settings;
+  std::string train_file;
   int threads = 0;
 };
 
@@ -109,10 +111,18 @@ void add_fits(CLI::App* train, Commands& c) {
 void add_train(CLI::App& app, Commands& c) {
   CLI::App* train = app.add_subcommand("train", "Train a network, print how it goes, save it");
   add_fits(train, c);
+  train->add_option("CONFIG.toml", c.train_file, "Or a file of what to train; RUN/config.toml trains a run once more");
+  train
+      ->add_option("--set", c.file_settings,
+                   "With a file, KEY=VALUE over one of its keys or settings; as often as you like")
+      ->allow_extra_args(false);
+  train->add_option("--threads", c.threads, "With a file, processors to use")->check(CLI::Range(1, 4096));
   train->allow_extras();  // after the data sets, which would inherit it
-  train->parse_complete_callback([train] {
+  train->parse_complete_callback([train, &c] {
     if (!train->get_subcommands().empty()) return;
-    const std::vector<std::string> rest = train->remaining();
+    std::vector<std::string> rest = train->remaining();
+    if (c.train_file.ends_with(".toml") && rest.empty()) return;
+    if (!c.train_file.empty() && !c.train_file.ends_with(".toml")) rest.insert(rest.begin(), c.train_file);
     throw CLI::ParseError("train: expected what to train, got " + (rest.empty() ? "none" : "\"" + rest[0] + "\"") +
                               "; there are images, table, text and fashion-mnist",
                           CLI::ExitCodes::ExtrasError);
@@ -319,7 +329,8 @@ int run(CLI::App& app, Commands& c) {
   if (app.got_subcommand("quantize")) return quantize(c.quantize);
 #endif
   if (app.got_subcommand("hub")) return hub(c.hub);
-  if (app.got_subcommand("train")) return train(c.fit);
+  if (app.got_subcommand("train"))
+    return train(c.train_file.empty() ? c.fit : read_train_file(c.train_file, c.file_settings));
   if (app.got_subcommand("eval")) return evaluate(c.eval);
   return predict(c.predict);
 }

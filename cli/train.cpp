@@ -9,6 +9,8 @@
 #include "cli/ports.h"
 #include "cli/progress.h"
 #include "cli/run_page.h"
+#include "cli/train_file.h"
+#include "neura/core/file.h"
 #include "neura/core/parallel.h"
 #include "neura/core/scalar.h"
 #include "neura/data/loader.h"
@@ -119,12 +121,16 @@ class Fit {
                                                             .device = device_});
     schedule_.emplace(*optimizer_, config_.lr,
                       optim::lr_scheduler::OneCycleOptions{.total_steps = config_.epochs * loader_->size() + 1});
+    file_ = train_file_of(config_, o);
     make_run();
   }
 
   int go() {
     describe();
-    if (!resumed_) config_.save(folder_);
+    if (!resumed_) {
+      config_.save(folder_);
+      io::write_file(folder_ + "/config.toml", file_);
+    }
     if (resumed_ && run_->resume()) log_.go_on(run_->steps());
     else log_.start();
     const std::int64_t before = run_->epoch();
@@ -252,6 +258,7 @@ class Fit {
   std::optional<data::DataLoader<Examples>> loader_;
   std::optional<optim::lr_scheduler::OneCycleLR> schedule_;
   std::optional<train::Run> run_;
+  std::string file_;    // of the settings as they were chosen
   double seconds_ = 0;  // of the last epoch
   std::string sample_;
 };

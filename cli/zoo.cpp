@@ -7,7 +7,6 @@
 #include "neura/models/mobilenet.h"
 #include "neura/models/resnet.h"
 #include "neura/models/small.h"
-#include "neura/models/unet.h"
 #include "neura/models/vgg.h"
 #include "neura/models/vision_transformer.h"
 
@@ -107,13 +106,6 @@ const Entry& entry_of(const std::string& name) {
   return *at;
 }
 
-Module made(const Architecture& a) {
-  if (a.name == "unet")
-    return models::unet({.out_channels = a.arguments.at("out_channels").get<std::int64_t>(),
-                         .init_features = a.arguments.at("init_features").get<std::int64_t>()});
-  return entry_of(a.name).make(a.arguments);
-}
-
 }  // namespace
 
 std::vector<const char*> picture_models() {
@@ -138,13 +130,9 @@ Architecture picture_model(const std::string& name, std::int64_t classes, std::i
   return {name, e.arguments(classes, side)};
 }
 
-Architecture pixel_model(const std::string& name, std::int64_t classes, std::int64_t width) {
-  return {name, {{"out_channels", classes}, {"init_features", width}}};
-}
-
 Ref<nn::Sequential> network_of(const Architecture& a) {
   try {
-    const Module m = made(a);
+    const Module m = entry_of(a.name).make(a.arguments);
     if (auto* as_it_is = m->as<nn::Sequential>()) return Ref<nn::Sequential>::share(as_it_is);
     auto net = nn::make<nn::Sequential>();
     net->append(m);

@@ -18,9 +18,7 @@ std::vector<const char*> picture_models();                          // that tell
 std::int64_t side_for(const std::string& name, std::int64_t side);  // that or the next larger one that the model takes
 // What tells `classes` apart in pictures of `side` pixels. ValueError where the model takes none of that side.
 Architecture picture_model(const std::string& name, std::int64_t classes, std::int64_t side);
-// What gives every pixel of a picture scores of `classes`.
-Architecture pixel_model(const std::string& name, std::int64_t classes, std::int64_t width);
-// FormatError for a name or arguments that none of the two above gives.
+// FormatError for a name or arguments that picture_model does not give.
 Ref<nn::Sequential> network_of(const Architecture&);
 
 void to_json(nlohmann::json&, const Architecture&);

@@ -12,6 +12,7 @@ packages=(
   nlohmann-json3-dev                            # files
   libopenblas0-pthread                          # linear algebra, loaded when first needed
   libcli11-dev                                  # the program neura
+  libtomlplusplus-dev                           # training from TOML files; the build works without
   libcpp-httplib-dev                            # the model server; the build works without
   libgtest-dev libgmock-dev libbenchmark-dev    # tests, benchmarks
   clang-format clang-tidy black flake8          # make format, make lint
