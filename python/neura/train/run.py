@@ -379,13 +379,15 @@ class Run(Saved):
 
         function(batch): without gradients and with the model, and its average, in eval mode; returns a dict of values,
         each a number that is a mean over the batch's items, or a pair of a sum and its weight; and, under "metrics",
-        what the metrics, a dict of `Metric`, are updated with: (output, target). Tables, such as a `ConfusionMatrix`, are
-        returned and not logged. Items are those of the first tensor of the batch. What is drawn meanwhile leaves the training's random numbers as they were.
+        what the metrics, a dict of `Metric`, are updated with: (output, target). Tables, such as a `ConfusionMatrix`,
+        are returned and not logged. Items are those of the first tensor of the batch. What is drawn meanwhile leaves
+        the training's random numbers as they were.
         """
         self._tell("on_evaluate_start", name)
         models = [self.model] if self.ema is None else [self.model, self.ema.module]
         result = evaluate(models, loader, function, metrics or {})
-        self.log({f"{name}/{key}": value for key, value in result.items() if not getattr(value, "shape", None)})
+        numbers = {key: value for key, value in result.items() if not getattr(value, "shape", None)}
+        self.log({f"{name}/{key}": value for key, value in numbers.items()})
         self._tell("on_evaluate_end", name, result)
         return result
 
