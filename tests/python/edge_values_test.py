@@ -1,6 +1,7 @@
 """Values, gradients and refusals at the edges of functions: PyTorch's, found by tools/opinfo_edges.py and its kin."""
 
 import math
+import warnings
 
 import neura
 import neura.nn.functional as F
@@ -190,3 +191,24 @@ def test_sparse_adam_refuses_sparse_parameters():
     sparse = neura.ones(2, 2).to_sparse().requires_grad_()
     with pytest.raises(ValueError, match="dense parameters"):
         neura.optim.SparseAdam([parameter(), sparse])
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.kl_div, F.poisson_nll_loss])
+def test_losses_of_sizes_that_differ_broadcast_with_a_warning(loss):
+    x, t = neura.rand(4, 1, requires_grad=True), neura.rand(4) + 1
+    with pytest.warns(UserWarning, match=r"Using a target size \(\[4\]\) that is different to the input size"):
+        y = loss(x, t, reduction="none")
+    assert y.shape == (4, 4)
+    (g,) = neura.autograd.grad(y.sum(), [x])
+    wide = x.expand(4, 4)
+    (want,) = neura.autograd.grad(loss(wide, t.expand(4, 4), reduction="sum"), [x])
+    assert neura.allclose(g, want)
+    with pytest.raises(RuntimeError, match=r"shapes that broadcast, got \[4\] and \[3\]"):
+        loss(t, neura.rand(3))
+
+
+def test_a_warning_that_is_an_error_stops_the_loss():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            nn.MSELoss()(neura.ones(3), neura.ones(3, 1))
