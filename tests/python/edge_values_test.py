@@ -212,3 +212,27 @@ def test_a_warning_that_is_an_error_stops_the_loss():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning):
             nn.MSELoss()(neura.ones(3), neura.ones(3, 1))
+
+
+@pytest.mark.parametrize("dtype", [neura.complex64, neura.complex128])
+@pytest.mark.parametrize("count", [1, 9])
+def test_powers_of_the_complex_zero(dtype, count):
+    zero = neura.zeros(count, dtype=dtype)
+    for exponent in (-1, -2, -0.5, -1 + 1j):
+        y = zero**exponent
+        assert (y.real == inf).all() and y.imag.isnan().all()
+    assert (zero**1j).isnan().all()
+    assert (zero**0 == 1).all() and (zero**2 == 0).all() and (zero**0.5 == 0).all()
+
+
+def test_a_number_over_the_complex_zero_is_nan():
+    for number in (1, 2.5, 1 + 1j):
+        for zero in (neura.tensor(0j), neura.zeros(9, dtype=neura.complex128)):
+            y = number / zero
+            assert y.real.isnan().all() and y.imag.isnan().all()
+    assert (1 / neura.tensor([2j])).tolist() == [-0.5j] and ((1 + 1j) / neura.tensor([inf + 0j])).tolist() == [0]
+    x = neura.tensor([1 + 2j, -3j], requires_grad=True)
+    (2 / x).abs().sum().backward()
+    want = neura.tensor([1 + 2j, -3j], requires_grad=True)
+    neura.div(2, want).abs().sum().backward()
+    assert neura.allclose(x.grad, want.grad)
