@@ -236,3 +236,10 @@ def test_a_number_over_the_complex_zero_is_nan():
     want = neura.tensor([1 + 2j, -3j], requires_grad=True)
     neura.div(2, want).abs().sum().backward()
     assert neura.allclose(x.grad, want.grad)
+
+
+@pytest.mark.parametrize("dtype", [neura.float8_e4m3fn, neura.float8_e5m2])
+def test_numbers_of_8_bits_are_floating(dtype):
+    x = neura.tensor([0.5, -2.0]).to(dtype)
+    assert dtype.is_floating_point and x.is_floating_point() and neura.is_floating_point(x)
+    assert not dtype.is_complex and dtype.is_signed
