@@ -165,6 +165,9 @@ template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
       if (operator_overridden(row->name, a, b, r)) return r;
       Py_RETURN_NOTIMPLEMENTED;
     }
+    // A number over complex numbers is, as in torch, times their reciprocals: 1 / 0j is NaN, of both parts.
+    if (row == &rows::div && operands[0].is_scalar() && is_complex(tensor_in(b).dtype()))
+      return wrap(apply_row(rows::mul, nullptr, apply_row(rows::reciprocal, nullptr, tensor_in(b)), operands[0]));
     Tensor out;
     Call call{row, nullptr, operands, 2, &out};
     apply(call);
@@ -191,16 +194,6 @@ template <const Row* row> PyObject* unary(PyObject* a) {
     if (overriding && operator_overridden(row->name, a, nullptr, r)) [[unlikely]]
       return r;
     return wrap(apply_row(*row, nullptr, tensor_in(a)));
-  });
-}
-// A number over complex numbers is that number times their reciprocals, as in torch: 1 / 0j is NaN, of both parts.
-PyObject* divide(PyObject* a, PyObject* b) {
-  if (!is_tensor(b) || is_tensor(a) || !is_complex(tensor_in(b).dtype())) return binary<&rows::div>(a, b);
-  return guarded([&]() -> PyObject* {
-    Operand number;
-    if (overriding || !to_operand(a, number)) return binary<&rows::div>(a, b);
-    const nb::object inverse = nb::steal(wrap(apply_row(rows::reciprocal, nullptr, tensor_in(b))));
-    return binary<&rows::mul>(inverse.ptr(), a);
   });
 }
 template <const Row* row> PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
@@ -312,7 +305,7 @@ PyType_Slot slots[] = {SLOT(tp_new, create),
                        SLOT(nb_inplace_subtract, in_place<&rows::sub>),
                        SLOT(nb_multiply, binary<&rows::mul>),
                        SLOT(nb_inplace_multiply, in_place<&rows::mul>),
-                       SLOT(nb_true_divide, divide),
+                       SLOT(nb_true_divide, binary<&rows::div>),
                        SLOT(nb_inplace_true_divide, in_place<&rows::div>),
                        SLOT(nb_floor_divide, binary<&rows::floor_divide>),
                        SLOT(nb_inplace_floor_divide, in_place<&rows::floor_divide>),
