@@ -335,3 +335,23 @@ def test_a_captured_tensor_that_was_written_once_stays_outside():
     with pytest.raises(errors.InplaceError, match="made outside"):
         jvp(lambda x: captured[:1].mul_(2).add_(x), (neura.ones(1),), (neura.ones(1),))
     assert (captured + 1).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, i, s: x.index_copy(0, i, s),
+        lambda x, i, s: x.scatter(0, i, s),
+        lambda x, i, s: x.index_put((i,), s),
+        lambda x, i, s: x.put(i, s),
+        lambda x, i, s: x.index_fill(0, i, s[0]),
+        lambda x, i, s: x.index_add(0, i, s),
+        lambda x, i, s: x.clone().index_copy_(0, i, s),
+    ],
+)
+def test_where_two_values_are_written_the_tangent_is_of_that_which_stays(write):
+    x, s = neura.zeros(4, dtype=neura.float64), neura.tensor([1.0, 2.0, 3.0], dtype=neura.float64)
+    i, h = neura.tensor([1, 3, 1]), 1e-6
+    got = jvp(lambda x, s: write(x, i, s), (x, s), (x + 0.5, s * s))[1]
+    want = (write(x + h * (x + 0.5), i, s + h * s * s) - write(x - h * (x + 0.5), i, s - h * s * s)) / (2 * h)
+    assert neura.allclose(got, want, atol=1e-8)
