@@ -141,6 +141,45 @@ def storage_of(tensor):
     return _wrap(_over(tensor.untyped_storage(), tensor.dtype))
 
 
+def set_tensor(tensor, source, offset, size, stride):
+    """Tensor.set_: the tensor lies in the memory of `source` from now on."""
+    flat = _flat_of(tensor, source)
+    if isinstance(source, Tensor) and size is None and not offset:
+        offset, size, stride = source.storage_offset(), source.shape, source.stride()
+    if size is None:
+        size = (max(flat.numel() - offset, 0),)
+    if stride is None:
+        stride = _neura.empty(tuple(size), device="meta").stride()
+    size, stride = tuple(size), tuple(stride)
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
+    if len(size) != len(stride) or offset < 0 or min(size + stride, default=0) < 0 or last >= max(flat.numel(), 1):
+        raise errors.ValueError(
+            f"set_: expected sizes and strides within the storage's {flat.numel()} elements, got {list(size)} with "
+            f"strides {list(stride)} at offset {offset}"
+        )
+    tensor.data = flat.as_strided(size, stride, offset)
+    return tensor
+
+
+def _flat_of(tensor, source):
+    if tensor.requires_grad and tensor.is_leaf and _neura.is_grad_enabled():
+        raise errors.AutogradError("set_: expected a tensor that requires no gradient; call detach() first")
+    if isinstance(source, TypedStorage):
+        source = source._flat
+    if source is None:
+        source = _neura.empty(0, dtype=tensor.dtype, device=tensor.device)
+    if isinstance(source, Tensor):
+        if source.dtype != tensor.dtype:
+            raise errors.DTypeError(f"set_: expected a source of dtype {tensor.dtype}, got {source.dtype}")
+        source = source.untyped_storage()
+    if not isinstance(source, UntypedStorage):
+        raise errors.ArgumentError(f"set_: expected a tensor or a storage for source, got {type(source).__name__}")
+    flat = _over(source, tensor.dtype)
+    if flat.device != tensor.device:
+        raise errors.DeviceError(f"set_: expected a source on {tensor.device}, got one on {flat.device}")
+    return flat
+
+
 class _Kind(type(TypedStorage)):
     def __instancecheck__(cls, x):
         return isinstance(x, TypedStorage) and x.dtype is cls.dtype
