@@ -253,3 +253,20 @@ def test_a_tensor_is_laid_into_other_memory():
     ):
         with pytest.raises(kind, match="set_: expected"):
             bad()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: neura.ones([2] * 12),
+        lambda: neura.zeros(*[1] * 12),
+        lambda: neura.ones(1).reshape([1] * 12),
+        lambda: neura.ones(1).view(*[1] * 12),
+        lambda: neura.ones(1).expand([1] * 12),
+        lambda: neura.ones(1).repeat(*[1] * 12),
+        lambda: neura.randn([1] * 12),
+    ],
+)
+def test_more_dimensions_than_there_can_be_are_counted(call):
+    with pytest.raises(errors.ShapeError, match="expected at most 8 dimensions, got 12; flatten some of them"):
+        call()
