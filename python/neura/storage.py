@@ -5,7 +5,7 @@
 (6, 0.0, 3)
 """
 
-from . import _neura, _words
+from . import _arguments, _neura, _words
 from ._neura import Tensor, UntypedStorage, errors
 
 __all__ = ["TypedStorage", "UntypedStorage", *_words.kinds("Storage")]
@@ -143,16 +143,13 @@ def storage_of(tensor):
 
 def set_tensor(tensor, source, offset, size, stride):
     """Tensor.set_: the tensor lies in the memory of `source` from now on."""
-    flat = _flat_of(tensor, source)
+    flat, offset = _flat_of(tensor, source), _arguments.integer("set_", "storage_offset", offset)
     if isinstance(source, Tensor) and size is None and not offset:
         offset, size, stride = source.storage_offset(), source.shape, source.stride()
-    if size is None:
-        size = (max(flat.numel() - offset, 0),)
-    if stride is None:
-        stride = _neura.empty(tuple(size), device="meta").stride()
-    size, stride = tuple(size), tuple(stride)
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
-    if len(size) != len(stride) or offset < 0 or min(size + stride, default=0) < 0 or last >= max(flat.numel(), 1):
+    size = (max(flat.numel() - offset, 0),) if size is None else _integers("size", size)
+    stride = _dense(size) if stride is None else _integers("stride", stride)
+    end = offset + (sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0)
+    if len(size) != len(stride) or offset < 0 or min(size + stride, default=0) < 0 or end > flat.numel():
         raise errors.ValueError(
             f"set_: expected sizes and strides within the storage's {flat.numel()} elements, got {list(size)} with "
             f"strides {list(stride)} at offset {offset}"
@@ -161,7 +158,21 @@ def set_tensor(tensor, source, offset, size, stride):
     return tensor
 
 
+def _integers(name, value):
+    return tuple(_arguments.integer("set_", name, n) for n in _arguments.listed("set_", name, value))
+
+
+def _dense(size):
+    """The strides of a contiguous tensor."""
+    steps = [1]
+    for n in reversed(size[1:]):
+        steps.append(steps[-1] * max(n, 1))
+    return tuple(reversed(steps))[-len(size) :] if size else ()
+
+
 def _flat_of(tensor, source):
+    if tensor._is_view() or not tensor.is_leaf:
+        raise errors.ValueError("set_: expected a tensor of its own, got a view or a result that is differentiated")
     if tensor.requires_grad and tensor.is_leaf and _neura.is_grad_enabled():
         raise errors.AutogradError("set_: expected a tensor that requires no gradient; call detach() first")
     if isinstance(source, TypedStorage):
