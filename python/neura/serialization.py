@@ -56,7 +56,8 @@ class _Encoder:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, Tensor):
-            return self._place(value, path) if value._layout() == 0 else self._encode_sparse(value, path, depth)
+            made = self._place(value, path) if value._layout() == 0 else self._encode_sparse(value, path, depth)
+            return {"parameter": made} if isinstance(value, _neura.nn.Parameter) else made
         if isinstance(value, int):
             return int(value) if -(2**63) <= value < 2**63 else {"int": str(value)}
         if isinstance(value, float):
@@ -143,7 +144,7 @@ def _below(path, key):
 
 class _Decoder:
     def __init__(self, file, tensors):
-        self.file, self.tensors, self.views = file, tensors, {}
+        self.file, self.tensors, self.views, self.parameters = file, tensors, {}, {}
 
     def decode(self, j, depth=0):
         self.demand(depth <= _MAX_DEPTH and not isinstance(j, list))
@@ -158,6 +159,8 @@ class _Decoder:
             return self.view(v)
         if kind == "sparse":
             return self.sparse(v, depth)
+        if kind == "parameter":
+            return self.parameter(v, depth)
         if kind in ("dict", "ordered"):
             self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
             self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
@@ -185,6 +188,15 @@ class _Decoder:
             return self.views[key]
         except (KeyError, TypeError, ValueError, errors.Error):
             self.demand(False)
+
+    def parameter(self, v, depth):
+        """The same parameter for the same tensor."""
+        t = self.decode(v, depth + 1)
+        self.demand(isinstance(t, Tensor))
+        if id(t) not in self.parameters:
+            parameter = _neura.nn.Parameter(t.detach(), requires_grad=t.requires_grad)
+            self.parameters[id(t)] = t, parameter  # t is held: its number is not given to another
+        return self.parameters[id(t)][1]
 
     def sparse(self, v, depth):
         from . import sparse

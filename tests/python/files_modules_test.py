@@ -104,3 +104,15 @@ def test_a_damaged_pickle_is_a_format_error():
         file = neura.safetensors.save(broken, {"neura.pickle": "Net"})
         with pytest.raises(errors.FormatError, match="pickle of a Net"):
             neura.load(file, weights_only=False)
+
+
+def test_parameters_stay_parameters():
+    weight, frozen = nn.Parameter(neura.ones(2, 2)), nn.Parameter(neura.arange(3), requires_grad=False)
+    found = again(
+        {"weight": weight, "again": [weight], "frozen": frozen, "part": weight.data[0], "tensor": neura.ones(1)}
+    )
+    assert type(found["weight"]) is nn.Parameter and found["weight"].requires_grad and found["weight"].is_leaf
+    assert found["again"][0] is found["weight"] and neura.equal(found["weight"], weight)
+    assert type(found["frozen"]) is nn.Parameter and not found["frozen"].requires_grad
+    assert found["part"].data_ptr() == found["weight"].data_ptr() and type(found["tensor"]) is neura.Tensor
+    assert [type(t) for t in again(nn.Linear(1, 1).state_dict()).values()] == [neura.Tensor] * 2
