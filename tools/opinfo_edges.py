@@ -238,7 +238,10 @@ def binary(edges):
                 b = f"{b}[{b} >= 0]"
             edges.compare(name, f"t.{name}({a}, {b})")
             edges.compare(name, f"t.{name}({a}, {made(other, text=repr(values(other)[1]))})")
-            edges.compare(name, f"t.{name}({made(other, text=repr(values(other)[1]))}, {a})")
+            if "polynomial" not in name:
+                edges.compare(name, f"t.{name}({made(other, text=repr(values(other)[1]))}, {a})")
+        if "polynomial" in name:
+            continue
         for dtype in opinfo_common.DTYPES:
             for number in (0, 1, -1, 2, 300, -129, 2**31, 2**63 - 1, -(2**63), 0.5, -0.0, nan, inf, True, 1j):
                 edges.compare(f"{name} with a number", f"t.{name}({made(dtype, True)}, {number!r})")
