@@ -243,3 +243,20 @@ def test_numbers_of_8_bits_are_floating(dtype):
     x = neura.tensor([0.5, -2.0]).to(dtype)
     assert dtype.is_floating_point and x.is_floating_point() and neura.is_floating_point(x)
     assert not dtype.is_complex and dtype.is_signed
+
+
+@pytest.mark.parametrize("dtype", [neura.float16, neura.bfloat16, neura.float32, neura.float64])
+def test_products_with_a_power_of_two_that_no_number_holds(dtype):
+    def of(x, n):
+        return neura.ldexp(neura.tensor([x], dtype=dtype), neura.tensor([n])).item()
+
+    tiny = neura.finfo(dtype).smallest_normal
+    for n in (255, 2**31 - 1, -255, -(2**62)):
+        assert of(0.0, n) == 0 and of(inf, n) == inf and math.isnan(of(nan, n))
+    assert of(3.0, 2**31 - 1) == inf and of(3.0, -(2**31)) == 0 and of(-3.0, 2**40) == -inf
+    e = round(math.log2(tiny))
+    assert of(tiny, -e) == 1 and of(1.0, e) == tiny and of(tiny, 1 - 2 * e - 2) == 2.0 ** (-e - 1)
+    assert neura.ldexp(neura.tensor([3]), neura.tensor([2])).item() == 12
+    x = neura.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    neura.ldexp(x, neura.tensor([3, -2])).sum().backward()
+    assert x.grad.tolist() == [8, 0.25]
