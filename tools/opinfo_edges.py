@@ -230,9 +230,9 @@ def binary(edges):
             if dtype in INTEGERS and other in INTEGERS and any(w in name for w in ("div", "rem", "mod")):
                 edges.compare(name, f"t.{name}({a}, {b})")
                 b = f"{b}[{b} != 0]"
-            if (
-                "lcm" in name and dtype in INTEGERS and other in INTEGERS
-            ):  # PyTorch divides the least number by -1, and dies
+            if "polynomial" in name:  # of that degree; PyTorch takes a step for each
+                b = f"{b}.clamp(-9, 9)"
+            if "lcm" in name and dtype in INTEGERS and other in INTEGERS:  # PyTorch dies of the least number by -1
                 a, b = f"{a}.clamp(-1000)", f"{b}.clamp(-1000)"
             if dtype in INTEGERS and other in INTEGERS and "pow" in name:
                 b = f"{b}[{b} >= 0]"
