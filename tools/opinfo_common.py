@@ -122,6 +122,8 @@ def differing_tensor(want, got):
         return None
     if not isinstance(got, neura.Tensor):
         return f"{type(got).__name__} for a tensor"
+    if not str(got.layout).endswith("strided"):
+        return f"{got.layout} for {want.layout}"
     if TO_NEURA[want.dtype] != got.dtype or tuple(want.shape) != tuple(got.shape):
         return f"{got.dtype} {tuple(got.shape)} for {want.dtype} {tuple(want.shape)}"
     if not want.numel():

@@ -6,6 +6,7 @@
 #include "neura/op/call_error.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/create/create.h"
+#include "neura/ops/index/index_ops.h"
 #include "neura/ops/shape/strided.h"
 #include "neura/ops/shape/view.h"
 
@@ -88,6 +89,7 @@ void DualLevel::run(Call& c) {
   else if (row.is_linear && !row.written_inputs) d.linear();
   else if (row.addend >= 0) d.sum_of_parts(row.addend);
   else if (row.is_overwrite) d.copies();
+  else if (is_linear_write(row, c.op)) d.writes();
   else d.by_gradient();
   if (c.destination != Destination::fresh) return write(c, d);
   for (int k = 0; k < row.outputs; ++k) {

@@ -43,6 +43,7 @@ struct DualCall {
   void linear();                  // of operations linear in each operand, or in all together
   void sum_of_parts(int addend);  // of a product to which operand `addend` is added
   void copies();                  // of an overwrite: the tangent of its second operand, if it has one
+  void writes();                  // at indices: both tangents, written alike
   void by_gradient();             // of any other: differentiates its gradient
 };
 

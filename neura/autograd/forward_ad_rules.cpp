@@ -154,6 +154,16 @@ void DualCall::copies() {
   if (tangent.size() > 1 && tangent.back()) moved[0] = expand(to(tangent.back(), out[0].dtype()), out[0].shape());
 }
 
+// Where two values are written to one place, the tangent of that which stays: a gradient reaches both.
+void DualCall::writes() {
+  primal();
+  if (!differentiable(out[0].dtype())) return;
+  std::vector<Tensor> operands = in;
+  for (const std::size_t k : {0, 2})
+    if (in[k]) operands[k] = tangent[k] ? tangent[k] : zeros_like(in[k]);
+  moved[0] = once(*call.row, call.op, operands);
+}
+
 void DualCall::by_gradient() {
   const Row& row = *call.row;
   const bool followed = is_followed(in) || is_followed(tangent);

@@ -105,6 +105,7 @@ void Level::call(Call& c) {
   for (int i = 0; i < c.inputs; ++i)
     if (c.in[i].is_tensor()) see(c.in[i].tensor, ours, history);
   if (c.destination != Destination::fresh && c.out[0]) {
+    note_if_outside(c.out[0].impl());
     if (ours && !handle_of(c.out[0].impl()) && spreads(c)) adopt(c.out[0].impl());
     see(c.out[0].impl(), ours, history);
   }
@@ -126,13 +127,21 @@ void Level::call(Call& c) {
   if (r) finish_record(std::move(r), c);
 }
 
+// A write renews the number by which a tensor is older than this level.
+void Level::note_if_outside(TensorImpl* t) {
+  TensorImpl* root = t->base ? t->base : t;
+  if (!is_inside(root) && !handle_of(root)) outside_.emplace(root, Ref<TensorImpl>::share(root));
+}
+bool Level::is_inside(const TensorImpl* root) const {
+  constexpr std::uint64_t thread = ~std::uint64_t{0} << 40;
+  return root->id > first_id_ && (root->id & thread) == (first_id_ & thread) && !outside_.count(root);
+}
+
 // Only what is unknown outside: made since this level opened, its bytes seen by itself and, at most, the view that
 // is written.
 void Level::adopt(TensorImpl* t) {
   TensorImpl* root = t->base ? t->base : t;
-  constexpr std::uint64_t thread = ~std::uint64_t{0} << 40;
-  const bool inside = root->id > first_id_ && (root->id & thread) == (first_id_ & thread);
-  if (!inside || may_need_gradient(root) || !root->spec.contiguous || handle_of(root) ||
+  if (!is_inside(root) || may_need_gradient(root) || !root->spec.contiguous || handle_of(root) ||
       root->storage->count.load() != (t->base ? 2u : 1u))
     return;
   const Tensor value = adopted(Tensor(root->alias()));

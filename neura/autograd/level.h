@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 
 #include "neura/core/wrapped.h"
 #include "neura/op/apply.h"
@@ -66,7 +67,10 @@ class Level : public Interceptor {
  private:
   void see(const TensorImpl*, bool& ours, bool& history) const;
   void adopt(TensorImpl*);
+  void note_if_outside(TensorImpl*);  // of what is about to be written
+  bool is_inside(const TensorImpl* root) const;
   const std::uint64_t number_, first_id_;
+  std::unordered_map<const TensorImpl*, Ref<TensorImpl>> outside_;  // older than this level, and written since
 };
 
 // While it lives, calls of this thread skip that level and those above it: for rules that a program wrote.

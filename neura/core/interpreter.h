@@ -11,6 +11,7 @@ struct Interpreter {
   void (*lock)(void* unlocked);  // takes it again
   void (*last_handle)(
       TensorImpl*);  // the last handle of a tensor that has a kept object: the object takes over its reference
+  void (*warn)(const char* text);  // takes the lock for it; throws where warnings are errors (core/warning.h)
 };
 extern const Interpreter* interpreter;  // set before a second thread can see it
 

@@ -119,7 +119,7 @@ class Decoder {
       check<FormatError>(kind != other, [&] {
         return file_ + ": expected values that C++ has, got a " + kind + " of Python; save it as text or numbers";
       });
-    if (kind == "array") return decode(v, depth + 1);  // of NumPy: its tensor
+    if (kind == "array" || kind == "parameter") return decode(v, depth + 1);  // of NumPy, of nn: its tensor
     demand(v.is_array());
     if (kind == "dict" || kind == "ordered") return dict(v, depth);
     demand(kind == "list" || kind == "tuple" || kind == "size");

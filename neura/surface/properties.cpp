@@ -68,7 +68,8 @@ void add_dtype(const List& s) {
   s.add(
       "element_size(input)", [](T x) { return int(size_of(x.dtype())); }, method, "The size of one element in bytes.");
   s.add(
-      "is_floating_point(input)", [](T x) { return is_floating(x.dtype()); }, both, "True for a floating dtype.");
+      "is_floating_point(input)", [](T x) { return is_floating(x.dtype()) || is_float8(x.dtype()); }, both,
+      "True for a floating dtype, also one of 8 bits.");
   s.add(
       "is_complex(input)", [](T x) { return is_complex(x.dtype()); }, both, "True for a complex dtype.");
   s.add(

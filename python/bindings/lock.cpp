@@ -53,7 +53,11 @@ void lock(void* state) {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
   }
 }
-constexpr Interpreter python{unlock, lock, last_handle};
+void warn(const char* text) {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1)) throw nb::python_error();
+}
+constexpr Interpreter python{unlock, lock, last_handle, warn};
 
 }  // namespace
 

@@ -73,7 +73,11 @@ bool PyReader::read(int i, Padding& to) {
   return read(i, to.amount);
 }
 bool PyReader::read(int i, Shape& to) {
-  return quietly([&] { return to_shape(at(i), to); });
+  if (quietly([&] { return to_shape(at(i), to); })) return true;
+  std::vector<std::int64_t> all;
+  if (convert && quietly([&] { return to_integers(at(i), all); }))
+    to = Shape(all.data(), all.size());  // of too many, a ShapeError that says so
+  return false;
 }
 bool PyReader::read(int i, surface::Integers& to) {
   return quietly([&] { return to_integers(at(i), to); });

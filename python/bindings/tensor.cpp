@@ -165,6 +165,9 @@ template <const Row* row> PyObject* binary(PyObject* a, PyObject* b) {
       if (operator_overridden(row->name, a, b, r)) return r;
       Py_RETURN_NOTIMPLEMENTED;
     }
+    // A number over complex numbers is, as in torch, times their reciprocals: 1 / 0j is NaN, of both parts.
+    if (row == &rows::div && operands[0].is_scalar() && is_complex(tensor_in(b).dtype()))
+      return wrap(apply_row(rows::mul, nullptr, apply_row(rows::reciprocal, nullptr, tensor_in(b)), operands[0]));
     Tensor out;
     Call call{row, nullptr, operands, 2, &out};
     apply(call);

@@ -101,8 +101,9 @@ template <class T> void dealloc(PyObject* o) {
 }
 
 PyGetSetDef dtype_properties[] = {
-    {"is_floating_point", [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o))); }, nullptr,
-     "float16, bfloat16, float32, float64", nullptr},
+    {"is_floating_point",
+     [](PyObject* o, void*) { return PyBool_FromLong(is_floating(dtype_in(o)) || is_float8(dtype_in(o))); }, nullptr,
+     "float16, bfloat16, float32, float64, and those of 8 bits", nullptr},
     {"is_complex", [](PyObject* o, void*) { return PyBool_FromLong(is_complex(dtype_in(o))); }, nullptr, "", nullptr},
     {"is_signed",
      [](PyObject* o, void*) {

@@ -9,6 +9,7 @@ _UNARY = (
 ).split()
 _BINARY = "add sub mul div maximum minimum clamp_min clamp_max pow".split()
 _TERNARY = "addcmul addcdiv lerp".split()
+_WITH_NUMBER = {"maximum": "clamp_min", "minimum": "clamp_max"}  # the method that takes a number
 
 
 def _tensors(op, xs):
@@ -28,7 +29,7 @@ def _each(op, x, n):
 
 
 def _make(name, operands, in_place):
-    method = getattr(Tensor, name + "_") if in_place else getattr(Tensor, name)
+    method, with_number = (getattr(Tensor, n + "_" * in_place) for n in (name, _WITH_NUMBER.get(name, name)))
     op = f"_foreach_{name}{'_' * in_place}"
 
     def foreach(self, *others, **keywords):
@@ -42,7 +43,9 @@ def _make(name, operands, in_place):
         else:
             values = keywords.pop("value", None)
             extra = [{}] * len(xs) if values is None else [{"value": v} for v in _each(op, values, len(xs))]
-            made = [method(x, *rest, **keywords, **e) for x, *rest, e in zip(xs, *columns, extra)]
+            numbers = name in _WITH_NUMBER and not any(isinstance(y, Tensor) for column in columns for y in column)
+            each = with_number if numbers else method
+            made = [each(x, *rest, **keywords, **e) for x, *rest, e in zip(xs, *columns, extra)]
         return None if in_place else tuple(made)
 
     foreach.__name__ = foreach.__qualname__ = op

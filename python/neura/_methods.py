@@ -35,6 +35,17 @@ class TensorMethods:
         """Replaces each element by callable(element, that of x, that of y), which broadcast; see apply_."""
         return _mapped(self, "map2_", {"x": x, "y": y}, callable)
 
+    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+        """Lays the tensor into the memory of `source`, a tensor or a storage, with these sizes; of none, it is empty.
+
+        >>> x = neura.empty(0)
+        >>> x.set_(neura.arange(4.0).untyped_storage(), 1, (3,))
+        tensor([1., 2., 3.])
+        """
+        from .storage import set_tensor
+
+        return set_tensor(self, source, storage_offset, size, stride)
+
     def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
         """The tensor in a sparse layout, sparse_coo unless layout is given; of a dense one, what is not 0 is stored.
 

@@ -1,4 +1,5 @@
-"""Saving and loading: `neura.save`, `neura.load`. Nothing that is read from a file is ever executed.
+"""Saving and loading: `neura.save`, `neura.load`. Nothing that is read from a file is executed, unless it is a whole
+module and the caller says weights_only=False (_pickled.py).
 
 A file is safetensors: the tensors by their path ("model.0.weight"), which every reader of that format sees, and the
 rest as JSON in its metadata, under "neura.value". Types that JSON lacks are objects with one key, which names the type.
@@ -13,6 +14,10 @@ from ._neura import Size, Tensor, device, dtype, errors
 
 _KEY = "neura.value"
 _MAX_DEPTH = 64  # as in C++
+
+
+class _Whole(TypeError):
+    """A module, an optimizer or a schedule was met."""
 
 
 class _Encoder:
@@ -51,7 +56,8 @@ class _Encoder:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, Tensor):
-            return self._place(value, path) if value._layout() == 0 else self._encode_sparse(value, path, depth)
+            made = self._place(value, path) if value._layout() == 0 else self._encode_sparse(value, path, depth)
+            return {"parameter": made} if isinstance(value, _neura.nn.Parameter) else made
         if isinstance(value, int):
             return int(value) if -(2**63) <= value < 2**63 else {"int": str(value)}
         if isinstance(value, float):
@@ -96,7 +102,8 @@ class _Encoder:
             return self.encode(value.__index__(), path)
         name = f"{type(value).__module__}.{type(value).__qualname__}"
         advice = "; save its state_dict()" if hasattr(value, "state_dict") else ""
-        raise TypeError(f"save: expected tensors and plain values, got {name} at {_where(path)}{advice}")
+        kind = _Whole if advice and _is_whole(value) else TypeError
+        raise kind(f"save: expected tensors and plain values, got {name} at {_where(path)}{advice}")
 
     def _key(self, key, path):
         if isinstance(key, (str, bool, int)) or key is None:
@@ -119,6 +126,14 @@ class _Encoder:
         return name
 
 
+def _is_whole(value):
+    from .nn import Module
+    from .optim import Optimizer
+    from .optim.lr_scheduler import LRScheduler
+
+    return isinstance(value, (Module, Optimizer, LRScheduler))
+
+
 def _where(path):
     return f'"{path}"' if path else "the top"
 
@@ -129,7 +144,7 @@ def _below(path, key):
 
 class _Decoder:
     def __init__(self, file, tensors):
-        self.file, self.tensors, self.views = file, tensors, {}
+        self.file, self.tensors, self.views, self.parameters = file, tensors, {}, {}
 
     def decode(self, j, depth=0):
         self.demand(depth <= _MAX_DEPTH and not isinstance(j, list))
@@ -144,6 +159,8 @@ class _Decoder:
             return self.view(v)
         if kind == "sparse":
             return self.sparse(v, depth)
+        if kind == "parameter":
+            return self.parameter(v, depth)
         if kind in ("dict", "ordered"):
             self.demand(isinstance(v, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in v))
             self.demand(not any(isinstance(key, (list, dict)) for key, _ in v))
@@ -171,6 +188,15 @@ class _Decoder:
             return self.views[key]
         except (KeyError, TypeError, ValueError, errors.Error):
             self.demand(False)
+
+    def parameter(self, v, depth):
+        """The same parameter for the same tensor."""
+        t = self.decode(v, depth + 1)
+        self.demand(isinstance(t, Tensor))
+        if id(t) not in self.parameters:
+            parameter = _neura.nn.Parameter(t.detach(), requires_grad=t.requires_grad)
+            self.parameters[id(t)] = t, parameter  # t is held: its number is not given to another
+        return self.parameters[id(t)][1]
 
     def sparse(self, v, depth):
         from . import sparse
@@ -224,6 +250,8 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
     under another name, synced and renamed. Tensors of any dtype, device and layout; bytes that several of them share,
     also in part, are written once and shared again when they are loaded. `metadata`: texts by name, for whoever reads
     the file. pickle_module and what follows it are PyTorch's words for another format: they change nothing.
+    Where a module, an optimizer or a schedule is among them, the whole is pickled into the file, which then loads with
+    weights_only=False alone, and where its classes are found: a state_dict() lasts longer.
     TypeError for another object, naming where it is; IoError if the system refuses.
 
     >>> import io, neura
@@ -234,16 +262,22 @@ def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_seri
     """
     import json
 
+    from . import _pickled
+
     encoder = _Encoder()
-    tree = encoder.tree(obj)
     metadata = dict(metadata or {})
-    if _KEY in metadata:
-        raise errors.ValueError(f'save: the metadata key "{_KEY}" is Neura\'s own; choose another')
-    metadata[_KEY] = json.dumps(tree, separators=(",", ":"), allow_nan=False)
+    for key in {_KEY, _pickled.KEY} & metadata.keys():
+        raise errors.ValueError(f'save: the metadata key "{key}" is Neura\'s own; choose another')
+    try:
+        metadata[_KEY] = json.dumps(encoder.tree(obj), separators=(",", ":"), allow_nan=False)
+        tensors = encoder.tensors
+    except _Whole:
+        tensors = _pickled.tensors_of(obj)
+        metadata.update(_pickled.facts_of(obj))
     if hasattr(f, "write"):
-        f.write(_neura._io.save_bytes(encoder.tensors, metadata))
+        f.write(_neura._io.save_bytes(tensors, metadata))
     else:
-        _neura._io.save_file(os.fspath(f), encoder.tensors, metadata)
+        _neura._io.save_file(os.fspath(f), tensors, metadata)
 
 
 def _location(map_location):
@@ -280,8 +314,10 @@ def _open(path):
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None):
     """Loads what `save` wrote, any other safetensors file (a dict of its tensors), or a file of `torch.save`.
 
-    `f` is a path, bytes, or a file opened for reading bytes. Nothing is ever executed, whatever `weights_only` and
-    `pickle_module` say: of a .pt file, tensors and plain containers are read, anything else is refused by its name.
+    `f` is a path, bytes, or a file opened for reading bytes. Of a .pt file, tensors and plain containers are read,
+    anything else is refused by its name; nothing of it is executed, whatever `weights_only` and `pickle_module` say.
+    A whole module that `save` wrote is unpickled with weights_only=False, which may run any code: only of whom you
+    trust.
     `map_location`: a device, a dict from saved to new devices, or PyTorch's function of (storage, location). `mmap`,
     with a path: the tensors are in the file's own pages, which are read when they are first used; writing to them
     changes no file, and the file must not be shortened meanwhile.
@@ -307,6 +343,10 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         tensors, metadata = _neura._io.load_bytes(f, location, name)
     else:
         tensors, metadata = _neura._io.load_file(name, location, bool(mmap))
+    from . import _pickled
+
+    if _pickled.KEY in metadata:
+        return _pickled.rebuilt(name, tensors, metadata[_pickled.KEY], location, not weights_only)
     if _KEY not in metadata:
         return tensors
     import json

@@ -5,7 +5,7 @@
 (6, 0.0, 3)
 """
 
-from . import _neura, _words
+from . import _arguments, _neura, _words
 from ._neura import Tensor, UntypedStorage, errors
 
 __all__ = ["TypedStorage", "UntypedStorage", *_words.kinds("Storage")]
@@ -139,6 +139,56 @@ def _wrap(flat):
 def storage_of(tensor):
     """Tensor.storage: the elements that a tensor and its views share."""
     return _wrap(_over(tensor.untyped_storage(), tensor.dtype))
+
+
+def set_tensor(tensor, source, offset, size, stride):
+    """Tensor.set_: the tensor lies in the memory of `source` from now on."""
+    flat, offset = _flat_of(tensor, source), _arguments.integer("set_", "storage_offset", offset)
+    if isinstance(source, Tensor) and size is None and not offset:
+        offset, size, stride = source.storage_offset(), source.shape, source.stride()
+    size = (max(flat.numel() - offset, 0),) if size is None else _integers("size", size)
+    stride = _dense(size) if stride is None else _integers("stride", stride)
+    end = offset + (sum((n - 1) * s for n, s in zip(size, stride)) + 1 if 0 not in size else 0)
+    if len(size) != len(stride) or offset < 0 or min(size + stride, default=0) < 0 or end > flat.numel():
+        raise errors.ValueError(
+            f"set_: expected sizes and strides within the storage's {flat.numel()} elements, got {list(size)} with "
+            f"strides {list(stride)} at offset {offset}"
+        )
+    tensor.data = flat.as_strided(size, stride, offset)
+    return tensor
+
+
+def _integers(name, value):
+    return tuple(_arguments.integer("set_", name, n) for n in _arguments.listed("set_", name, value))
+
+
+def _dense(size):
+    """The strides of a contiguous tensor."""
+    steps = [1]
+    for n in reversed(size[1:]):
+        steps.append(steps[-1] * max(n, 1))
+    return tuple(reversed(steps))[-len(size) :] if size else ()
+
+
+def _flat_of(tensor, source):
+    if tensor._is_view() or not tensor.is_leaf:
+        raise errors.ValueError("set_: expected a tensor of its own, got a view or a result that is differentiated")
+    if tensor.requires_grad and tensor.is_leaf and _neura.is_grad_enabled():
+        raise errors.AutogradError("set_: expected a tensor that requires no gradient; call detach() first")
+    if isinstance(source, TypedStorage):
+        source = source._flat
+    if source is None:
+        source = _neura.empty(0, dtype=tensor.dtype, device=tensor.device)
+    if isinstance(source, Tensor):
+        if source.dtype != tensor.dtype:
+            raise errors.DTypeError(f"set_: expected a source of dtype {tensor.dtype}, got {source.dtype}")
+        source = source.untyped_storage()
+    if not isinstance(source, UntypedStorage):
+        raise errors.ArgumentError(f"set_: expected a tensor or a storage for source, got {type(source).__name__}")
+    flat = _over(source, tensor.dtype)
+    if flat.device != tensor.device:
+        raise errors.DeviceError(f"set_: expected a source on {tensor.device}, got one on {flat.device}")
+    return flat
 
 
 class _Kind(type(TypedStorage)):

@@ -107,12 +107,13 @@ TEST(LoadValue, ReadsTheNumbersOfADictionaryAsText) {  // as Python saves the st
   EXPECT_TRUE(same(load_value(folder / "c"), Dict{{{"0", "a"}, {"-7", "b"}}}));
 }
 
-TEST(LoadValue, ReadsPythonsOrderedDictionariesSizesAndArrays) {
+TEST(LoadValue, ReadsPythonsOrderedDictionariesSizesArraysAndParameters) {
   const Folder folder;
   const Tensor w = sample({2});
   save(folder / "c", nn::StateDict{{"w", w}},
-       {{"neura.value", R"({"ordered":[["a",{"size":[2,3]}],["b",{"array":{"tensor":"w"}}]]})"}});
-  EXPECT_TRUE(same(load_value(folder / "c"), Dict{{{"a", List{{2, 3}, true}}, {"b", w}}}));
+       {{"neura.value", R"({"ordered":[["a",{"size":[2,3]}],["b",{"array":{"tensor":"w"}}],)"
+                        R"(["c",{"parameter":{"tensor":"w"}}]]})"}});
+  EXPECT_TRUE(same(load_value(folder / "c"), Dict{{{"a", List{{2, 3}, true}}, {"b", w}, {"c", w}}}));
 }
 
 TEST(SaveValue, RefusesWhatNoFileHolds) {

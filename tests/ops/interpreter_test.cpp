@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "neura/autograd/autograd.h"
+#include "neura/core/warning.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/product/matmul.h"
@@ -21,12 +22,14 @@ struct Fake {
   std::mutex lock;
   std::vector<TensorImpl*> handles;
   int unlocked = 0, locked = 0;
+  std::string said;
 } fake;
 const Interpreter kFake{[]() -> void* { return ++fake.unlocked, &fake; }, [](void*) { ++fake.locked; },
                         [](TensorImpl* t) {
                           std::lock_guard held(fake.lock);
                           fake.handles.push_back(t);
-                        }};
+                        },
+                        [](const char* text) { fake.said += text; }};
 
 struct InterpreterTest : testing::Test {
   InterpreterTest() { interpreter = &kFake, fake.unlocked = fake.locked = 0; }
@@ -52,6 +55,12 @@ TEST_F(InterpreterTest, LongWorkLetsGoOfTheLockAndSmallWorkDoesNot) {
   EXPECT_EQ(unlocks([&] { sort(large); }), 1);
   EXPECT_EQ(unlocks([&] { zeros({1 << 18}); }), 1);
   EXPECT_EQ(unlocks([&] { large.view({512, 512}); }), 0);
+}
+
+TEST_F(InterpreterTest, HearsEachWarning) {
+  fake.said.clear();
+  warn("once, "), warn("twice, "), warn("twice");
+  EXPECT_EQ(fake.said, "once, twice, twice");
 }
 
 TEST_F(InterpreterTest, BackwardAndErrorsTakeTheLockAgain) {

@@ -184,7 +184,6 @@ TEST(ElementLoss, EdgesAreTorchs) {
       {0, 1000}));
   EXPECT_EQ(kl_div(full({0, 3}, 0.0), full({0, 3}, 0.0), {.batchmean = true}).item<double>(), 0);
 }
-// [3] beside [3, 1] would be 3 x 3 losses, silently.
 TEST(ElementLoss, WhatTorchBroadcastsOrKeepsOfOneSample) {
   const Tensor x = full({2, 3}, 0.5), wide = full({2, 1}, 0.25), one = full({}, -1.0), half = full({}, 0.5);
   EXPECT_TRUE(equal(gaussian_nll_loss(x, wide, x), gaussian_nll_loss(x, expand(wide, {2, 3}), x)));
@@ -195,21 +194,29 @@ TEST(ElementLoss, WhatTorchBroadcastsOrKeepsOfOneSample) {
   EXPECT_EQ(multi_margin_loss(row, full({}, 2, {.dtype = int64}), each).shape(), Shape{});
 }
 
-TEST(ElementLoss, AsksForOneShape) {
-  const Tensor x = full({3, 1}, 0.5), t = full({3}, 0.25), one = full({1}, 0.25);
-  EXPECT_ERROR(ShapeError,
-               "mse_loss: expected input and target of one shape, got [3, 1] and [3]; reshape() one of them, or "
-               "expand() it if that is meant",
-               mse_loss(x, t));
-  EXPECT_ERROR(ShapeError, "l1_loss: expected input and target of one shape", l1_loss(t, x));
-  EXPECT_ERROR(ShapeError, "smooth_l1_loss: expected input and target", smooth_l1_loss(x, t));
-  EXPECT_ERROR(ShapeError, "huber_loss: expected input and target", huber_loss(x, t));
-  EXPECT_ERROR(ShapeError, "kl_div: expected input and target", kl_div(x, t));
-  EXPECT_ERROR(ShapeError, "poisson_nll_loss: expected input and target", poisson_nll_loss(x, t));
-  EXPECT_ERROR(ShapeError, "gaussian_nll_loss: expected input and target", gaussian_nll_loss(x, t, x));
-  EXPECT_ERROR(ShapeError, "hinge_embedding_loss: expected input and target", hinge_embedding_loss(x, t));
-  EXPECT_ERROR(ShapeError, "soft_margin_loss: expected input and target", soft_margin_loss(x, t));
-  EXPECT_ERROR(ShapeError, "multilabel_soft_margin_loss: expected input", multilabel_soft_margin_loss(x, t));
+TEST(ElementLoss, SizesThatDifferBroadcastWithAWarning) {
+  const Tensor x = full({3, 1}, 0.5), t = full({3}, 0.25), one = full({1}, 0.25), four = full({4}, 0.25);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(mse_loss(x, t, {Reduction::none}).shape(), (Shape{3, 3}));
+  EXPECT_EQ(mse_loss(x, t).item<double>(), 0.0625);
+  EXPECT_EQ(l1_loss(t, x).item<double>(), 0.25);
+  EXPECT_EQ(smooth_l1_loss(x, t).item<double>(), 0.03125);
+  EXPECT_EQ(huber_loss(x, t).item<double>(), 0.03125);
+  EXPECT_EQ(kl_div(x, t, {Reduction::none}).shape(), (Shape{3, 3}));
+  EXPECT_EQ(poisson_nll_loss(x, t, {.reduction = Reduction::none}).shape(), (Shape{3, 3}));
+  EXPECT_EQ(gaussian_nll_loss(x, t, x, {.reduction = Reduction::none}).shape(), (Shape{3, 3}));
+  EXPECT_EQ(hinge_embedding_loss(x, t, {.reduction = Reduction::none}).shape(), (Shape{3, 3}));
+  EXPECT_EQ(multilabel_soft_margin_loss(x, t, {.reduction = Reduction::none}).shape(), Shape{3});
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string first = "warning: Using a target size ([3]) that is different to the input size ([3, 1]): mse_loss";
+  EXPECT_EQ(said.find(first), 0u) << said;
+  EXPECT_EQ(said.find(first, 1), std::string::npos);  // each text once
+  for (const char* name : {"l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss",
+                           "hinge_embedding_loss", "multilabel_soft_margin_loss"})
+    EXPECT_NE(said.find(std::string(": ") + name + " broadcasts them to [3, 3]"), std::string::npos) << name;
+  EXPECT_ERROR(ShapeError, "mse_loss: expected shapes that broadcast, got [3] and [4]", mse_loss(t, four));
+  EXPECT_ERROR(ShapeError, "soft_margin_loss: expected a target that broadcasts to the input's sizes [3, 1], got [3]",
+               soft_margin_loss(x, t));
   EXPECT_EQ(mse_loss(x, expand(t, {3, 3}).narrow(1, 0, 1), {Reduction::none}).shape(), (Shape{3, 1}));
   EXPECT_EQ(mse_loss(t, one).item<double>(), 0);  // a number beside many
 }

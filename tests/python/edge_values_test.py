@@ -1,6 +1,7 @@
 """Values, gradients and refusals at the edges of functions: PyTorch's, found by tools/opinfo_edges.py and its kin."""
 
 import math
+import warnings
 
 import neura
 import neura.nn.functional as F
@@ -190,3 +191,72 @@ def test_sparse_adam_refuses_sparse_parameters():
     sparse = neura.ones(2, 2).to_sparse().requires_grad_()
     with pytest.raises(ValueError, match="dense parameters"):
         neura.optim.SparseAdam([parameter(), sparse])
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.kl_div, F.poisson_nll_loss])
+def test_losses_of_sizes_that_differ_broadcast_with_a_warning(loss):
+    x, t = neura.rand(4, 1, requires_grad=True), neura.rand(4) + 1
+    with pytest.warns(UserWarning, match=r"Using a target size \(\[4\]\) that is different to the input size"):
+        y = loss(x, t, reduction="none")
+    assert y.shape == (4, 4)
+    (g,) = neura.autograd.grad(y.sum(), [x])
+    wide = x.expand(4, 4)
+    (want,) = neura.autograd.grad(loss(wide, t.expand(4, 4), reduction="sum"), [x])
+    assert neura.allclose(g, want)
+    with pytest.raises(RuntimeError, match=r"shapes that broadcast, got \[4\] and \[3\]"):
+        loss(t, neura.rand(3))
+
+
+def test_a_warning_that_is_an_error_stops_the_loss():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            nn.MSELoss()(neura.ones(3), neura.ones(3, 1))
+
+
+@pytest.mark.parametrize("dtype", [neura.complex64, neura.complex128])
+@pytest.mark.parametrize("count", [1, 9])
+def test_powers_of_the_complex_zero(dtype, count):
+    zero = neura.zeros(count, dtype=dtype)
+    for exponent in (-1, -2, -0.5, -1 + 1j):
+        y = zero**exponent
+        assert (y.real == inf).all() and y.imag.isnan().all()
+    assert (zero**1j).isnan().all()
+    assert (zero**0 == 1).all() and (zero**2 == 0).all() and (zero**0.5 == 0).all()
+
+
+def test_a_number_over_the_complex_zero_is_nan():
+    for number in (1, 2.5, 1 + 1j):
+        for zero in (neura.tensor(0j), neura.zeros(9, dtype=neura.complex128)):
+            y = number / zero
+            assert y.real.isnan().all() and y.imag.isnan().all()
+    assert (1 / neura.tensor([2j])).tolist() == [-0.5j] and ((1 + 1j) / neura.tensor([inf + 0j])).tolist() == [0]
+    x = neura.tensor([1 + 2j, -3j], requires_grad=True)
+    (2 / x).abs().sum().backward()
+    want = neura.tensor([1 + 2j, -3j], requires_grad=True)
+    neura.div(2, want).abs().sum().backward()
+    assert neura.allclose(x.grad, want.grad)
+
+
+@pytest.mark.parametrize("dtype", [neura.float8_e4m3fn, neura.float8_e5m2])
+def test_numbers_of_8_bits_are_floating(dtype):
+    x = neura.tensor([0.5, -2.0]).to(dtype)
+    assert dtype.is_floating_point and x.is_floating_point() and neura.is_floating_point(x)
+    assert not dtype.is_complex and dtype.is_signed
+
+
+@pytest.mark.parametrize("dtype", [neura.float16, neura.bfloat16, neura.float32, neura.float64])
+def test_products_with_a_power_of_two_that_no_number_holds(dtype):
+    def of(x, n):
+        return neura.ldexp(neura.tensor([x], dtype=dtype), neura.tensor([n])).item()
+
+    tiny = neura.finfo(dtype).smallest_normal
+    for n in (255, 2**31 - 1, -255, -(2**62)):
+        assert of(0.0, n) == 0 and of(inf, n) == inf and math.isnan(of(nan, n))
+    assert of(3.0, 2**31 - 1) == inf and of(3.0, -(2**31)) == 0 and of(-3.0, 2**40) == -inf
+    e = round(math.log2(tiny))
+    assert of(tiny, -e) == 1 and of(1.0, e) == tiny and of(tiny, 1 - 2 * e - 2) == 2.0 ** (-e - 1)
+    assert neura.ldexp(neura.tensor([3]), neura.tensor([2])).item() == 12
+    x = neura.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    neura.ldexp(x, neura.tensor([3, -2])).sum().backward()
+    assert x.grad.tolist() == [8, 0.25]

@@ -4,8 +4,10 @@ import json
 import pathlib
 
 import neura
+import neura.nn.functional as F
 import pytest
 from func_snippets import plain, programs
+from neura import errors
 from neura.autograd import forward_ad
 from neura.func import functional_call, grad, hessian, jacrev, jvp, linearize, stack_module_state, vjp, vmap
 
@@ -304,3 +306,52 @@ def test_third_derivative_along_random_directions():
     t = jvp(hessian(f), (x,), (neura.ones_like(x),))[1]
     e = 1e-5
     assert neura.allclose(t, (hessian(f)(x + e) - hessian(f)(x - e)) / (2 * e), atol=1e-8)
+
+
+def ways_through(f, x):
+    """f in each transform."""
+    jvp(f, (x,), (x,))
+    grad(lambda y: (jvp(f, (y,), (x,))[1] ** 2).sum())(x)
+    grad(lambda y: f(y).pow(3).sum())(x)
+    jvp(lambda y: jvp(f, (y,), (x,))[1], (x,), (x,))
+
+
+@pytest.mark.parametrize("norm", [F.batch_norm, lambda x, m, v, training: F.instance_norm(x, m, v)])
+def test_statistics_that_a_norm_moves_stay_plain_tensors(norm):
+    mean, var, x = neura.zeros(2), neura.ones(2), neura.randn(3, 2, 4)
+    ways_through(lambda x: norm(x, mean, var, training=True), x)
+    assert "vmap" not in repr(mean) and "transform" not in repr(mean) and not mean.requires_grad
+    before = mean.clone()
+    with pytest.raises(errors.InplaceError):
+        vmap(lambda x: norm(x, mean, var, training=True))(neura.randn(5, 3, 2, 4))
+    norm(x, mean, var, training=True)
+    assert mean.shape == (2,) and not neura.equal(mean, before)
+
+
+def test_a_captured_tensor_that_was_written_once_stays_outside():
+    captured = neura.zeros(2)
+    with pytest.raises(errors.InplaceError, match="one that all samples share"):
+        vmap(lambda x: captured.mul_(2).add_(x))(neura.ones(3, 2))
+    with pytest.raises(errors.InplaceError, match="made outside"):
+        jvp(lambda x: captured[:1].mul_(2).add_(x), (neura.ones(1),), (neura.ones(1),))
+    assert (captured + 1).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, i, s: x.index_copy(0, i, s),
+        lambda x, i, s: x.scatter(0, i, s),
+        lambda x, i, s: x.index_put((i,), s),
+        lambda x, i, s: x.put(i, s),
+        lambda x, i, s: x.index_fill(0, i, s[0]),
+        lambda x, i, s: x.index_add(0, i, s),
+        lambda x, i, s: x.clone().index_copy_(0, i, s),
+    ],
+)
+def test_where_two_values_are_written_the_tangent_is_of_that_which_stays(write):
+    x, s = neura.zeros(4, dtype=neura.float64), neura.tensor([1.0, 2.0, 3.0], dtype=neura.float64)
+    i, h = neura.tensor([1, 3, 1]), 1e-6
+    got = jvp(lambda x, s: write(x, i, s), (x, s), (x + 0.5, s * s))[1]
+    want = (write(x + h * (x + 0.5), i, s + h * s * s) - write(x - h * (x + 0.5), i, s - h * s * s)) / (2 * h)
+    assert neura.allclose(got, want, atol=1e-8)

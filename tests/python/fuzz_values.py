@@ -145,13 +145,13 @@ def tensor(r):
     kind = r.randrange(8)
     if kind == 0 and t.dim() > 1:
         return t.transpose(0, 1)
-    if kind in (1, 5, 6, 7) and t.dtype.is_floating_point:
+    if kind in (1, 5, 6, 7) and t.dtype.is_floating_point and t.element_size() > 1:
         return t.requires_grad_() * (1 if r.random() < 0.5 else 2)
     if kind == 2:
         return t.unsqueeze(0).expand(3, *t.shape)
     if kind == 3:
         return Marked(t) if r.random() < 0.5 else t.reshape(-1)[::2]
-    if kind == 4 and t.dtype.is_floating_point:
+    if kind == 4 and t.dtype.is_floating_point and t.element_size() > 1:
         return nn.Parameter(t.detach())
     return t
 

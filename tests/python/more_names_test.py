@@ -54,6 +54,10 @@ class TestForeach:
         assert [round(n.item(), 4) for n in neura._foreach_norm(b)] == [4.2426, 1.7321]
         neura._foreach_copy_(a, b), neura._foreach_neg_(a)
         assert [t[0].item() for t in neura._foreach_maximum(a, b)] == [3, 1] and a[0].tolist() == [-3, -3]
+        assert [t[0].item() for t in neura._foreach_maximum(a, -2.0)] == [-2, -1]
+        assert [t[0].item() for t in neura._foreach_minimum(a, [-4, -2])] == [-4, -2]
+        neura._foreach_clamp_max_(a, 1.0), neura._foreach_maximum_(a, -2)
+        assert [t[0].item() for t in a] == [-2, -1]
         neura._foreach_zero_(a)
         assert not a[0].any() and [t.item() for t in neura._foreach_max(b)] == [3, 1]
 

@@ -115,3 +115,13 @@ def test_a_normalisation_of_weight_zero_gives_numbers_and_learns():
     assert grad.isfinite().all() and grad[0] != 0
     quantized = q.convert(prepared.eval())(x)
     assert neura.allclose(quantized[:, 0], neura.full_like(quantized[:, 0], 0.5), atol=1e-3)
+
+
+@pytest.mark.parametrize("make", [q.get_default_qconfig, q.get_default_qat_qconfig])
+def test_weights_have_as_many_bits_as_int8_holds(make):
+    for bits in (0, 9, -3, 2**40, 2**70):
+        with pytest.raises(ValueError, match=rf"{make.__name__}: expected from 1 to 8 weight_bits, .*, got {bits}"):
+            make(bits)
+    with pytest.raises(TypeError, match="expected an integer for weight_bits, got str"):
+        make("eight")
+    assert make("x86").weight().quant_max == 127 and make(4).weight().quant_min == -8

@@ -5,6 +5,7 @@ import random
 import neura
 import numpy as np
 import pytest
+from neura import errors
 
 VIEWS = {  # name: (shape of the base, the view, the same on a NumPy array)
     "view": ((2, 6), lambda x: x.view(3, 4), lambda a: a.reshape(3, 4)),
@@ -227,3 +228,45 @@ def test_a_value_that_fills_has_a_gradient_in_place_too():
     assert x.tolist() == [2, 0, 2]
     (x * neura.tensor([1.0, 2.0, 3.0])).sum().backward()
     assert value.grad.item() == 4
+
+
+def test_a_tensor_is_laid_into_other_memory():
+    x = neura.arange(6.0)
+    for source in (x, x.untyped_storage(), x.storage()):
+        y = neura.empty(0)
+        assert y.set_(source) is y and y.tolist() == x.tolist() and y.data_ptr() == x.data_ptr()
+        assert y.set_(source, 1, (2, 2), (2, 1)).tolist() == [[1, 2], [3, 4]] and y.storage_offset() == 1
+        assert y.set_(source, 2, (3,)).tolist() == [2, 3, 4]
+    y = neura.empty(0).set_(x[2:4])
+    y.fill_(7)
+    assert x.tolist() == [0, 1, 7, 7, 4, 5] and y.set_().numel() == 0
+    net = neura.nn.Linear(2, 2)
+    with neura.no_grad():
+        net.weight.set_(neura.ones(3, 2))
+    assert net.weight.shape == (3, 2) and net.weight.requires_grad
+    for bad, kind in (
+        (lambda: neura.empty(0).set_(x.untyped_storage(), 1, (9,)), ValueError),
+        (lambda: neura.empty(0).set_(x.untyped_storage(), -1, (2,)), ValueError),
+        (lambda: neura.empty(0).set_(neura.ones(2).long()), errors.DTypeError),
+        (lambda: neura.empty(0).set_(3), TypeError),
+        (lambda: neura.empty(0, requires_grad=True).set_(x), RuntimeError),
+    ):
+        with pytest.raises(kind, match="set_: expected"):
+            bad()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: neura.ones([2] * 12),
+        lambda: neura.zeros(*[1] * 12),
+        lambda: neura.ones(1).reshape([1] * 12),
+        lambda: neura.ones(1).view(*[1] * 12),
+        lambda: neura.ones(1).expand([1] * 12),
+        lambda: neura.ones(1).repeat(*[1] * 12),
+        lambda: neura.randn([1] * 12),
+    ],
+)
+def test_more_dimensions_than_there_can_be_are_counted(call):
+    with pytest.raises(errors.ShapeError, match="expected at most 8 dimensions, got 12; flatten some of them"):
+        call()

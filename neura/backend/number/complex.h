@@ -97,7 +97,12 @@ template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> log1p(complex<R> z)
   return {small ? R(0.5) * log1p(x * (2_c + x) + y * y) : log(hypot(far, y)), atan2(y, far)};
 }
 template <BuiltIn R> NEURA_HD NEURA_CALLED inline complex<R> pow(complex<R> a, complex<R> b) {
-  if (a.re == R(0) && a.im == R(0)) return b.re == R(0) && b.im == R(0) ? complex<R>(1_c) : complex<R>(0_c);
+  if (a.re == R(0) && a.im == R(0)) {
+    if (b.re > R(0)) return complex<R>(0_c);
+    if (b.re == R(0) && b.im == R(0)) return complex<R>(1_c);
+    const R unknown = R(infinity) - R(infinity);
+    return {b.re < R(0) ? R(infinity) : unknown, unknown};  // a pole, whose angle is not known
+  }
   if (b.im == R(0) && (b.re == R(2) || b.re == R(1))) return b.re == R(2) ? a * a : a;
   return exp(b * log(a));
 }

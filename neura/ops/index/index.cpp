@@ -319,6 +319,16 @@ Tensor& scatter_(Tensor& self, int dim, const Tensor& index, Scalar value, std::
   return scatter_(self, dim, index, grid_of("scatter_", self, index, value), reduce);
 }
 
+namespace {
+template <std::size_t... i> bool is_write(const Row& row, std::index_sequence<i...>) {
+  return ((&row == &row_of<IndexWrite<Write(i)>>) || ...);
+}
+}  // namespace
+bool is_linear_write(const Row& row, const void* operation) {
+  return is_write(row, std::make_index_sequence<std::size(kWriteNames)>()) &&
+         static_cast<const WriteAttributes*>(operation)->put.mode <= ScatterReduce::add;
+}
+
 }  // namespace neura
 
 NEURA_DEFINE_OPERATION(index_select, IndexSelect);

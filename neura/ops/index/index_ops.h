@@ -80,6 +80,8 @@ template <Write w> struct IndexWrite : WriteAttributes {
   void gradient(Gradient& g) const { WriteAttributes::gradient(g); }
 };
 
+// True of a write that sets or adds: its result is linear in input and source together.
+bool is_linear_write(const Row&, const void* operation);
 // Along `dim` of target, which may be a view of what the caller was given, in place, as put_, masked_scatter_ or
 // index_put_.
 Tensor& write_as(Write name, Tensor& target, int dim, const Tensor& index, const Tensor& source, bool accumulate);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "neura/backend/kernels/loss.h"
+#include "neura/core/warning.h"
 #include "neura/op/cast_scope.h"
 #include "neura/op/pointwise/rows.h"
 #include "neura/op/registry.h"
@@ -31,10 +32,16 @@ Tensor reduced(const Tensor& loss, Reduction reduction) {
 }
 
 void check_pair(const char* op, const Tensor& input, const Tensor& target) {
-  check<ShapeError>(input.shape() == target.shape() || input.numel() == 1 || target.numel() == 1, [&] {
-    return std::string(op) + ": expected input and target of one shape, got " + input.shape().str() + " and " +
-           target.shape().str() + "; reshape() one of them, or expand() it if that is meant";
-  });
+  if (input.numel() != 1 && target.numel() != 1) warn_of_sizes(op, input, target);
+}
+
+void warn_of_sizes(const char* op, const Tensor& input, const Tensor& target) {
+  const Shape x = input.shape(), t = target.shape();
+  if (x == t) return;
+  const Shape both = broadcast_shapes(op, x, t);
+  // The beginning is torch's: programs filter warnings by it.
+  warn("Using a target size (" + t.str() + ") that is different to the input size (" + x.str() + "): " + op +
+       " broadcasts them to " + both.str() + ", which is rarely meant; reshape() one of them, or expand() it");
 }
 
 NEURA_FIELDS_OF(LossOptions, ignore, reduction, smoothing)

@@ -5,8 +5,10 @@
 namespace neura {
 
 Tensor reduced(const Tensor& loss, Reduction reduction);
-// ShapeError where input and target would broadcast: [N, 1] against [N] makes N x N losses, which is a mistake. A
-// single element, as in torch, is compared with all others.
+// Warns where the shapes differ: [N, 1] against [N] makes N x N losses, which is rarely meant. ShapeError where they do
+// not broadcast.
+void warn_of_sizes(const char* op, const Tensor& input, const Tensor& target);
+// The same, but nothing is said of a single element, which is compared with all others.
 void check_pair(const char* op, const Tensor& input, const Tensor& target);
 
 }  // namespace neura

@@ -115,8 +115,8 @@ template <ElementLoss kind> struct ElementLossOp {
 struct Pair {
   Tensor x, t;
   Pair(const char* op, const Tensor& input, const Tensor& target) : x(input), t(target) {
-    check_pair(op, x, t);
     if (x.shape() != t.shape()) {
+      warn_of_sizes(op, x, t);
       const Shape both = broadcast_shapes(op, x.shape(), t.shape());
       x = expand(x, both), t = expand(t, both);
     }
@@ -163,7 +163,7 @@ Tensor mse_loss(const Tensor& input, const Tensor& target, ReductionOptions o, c
   const Pair p("mse_loss", input, target);
   if (weight) {
     check_weight("mse_loss", weight, input);
-    return weighted(mse_loss(input, target, {Reduction::none}), weight, o.reduction);
+    return weighted(mse_loss(p.x, p.t, {Reduction::none}), weight, o.reduction);
   }
   if (p.fused()) return element_loss<ElementLoss::mse>(p, 0, o.reduction);
   const Tensor d = p.x - p.t;
@@ -176,7 +176,7 @@ Tensor l1_loss(const Tensor& input, const Tensor& target, ReductionOptions o, co
   const Pair p("l1_loss", input, target);
   if (weight) {
     check_weight("l1_loss", weight, input);
-    return weighted(l1_loss(input, target, {Reduction::none}), weight, o.reduction);
+    return weighted(l1_loss(p.x, p.t, {Reduction::none}), weight, o.reduction);
   }
   if (p.fused()) return element_loss<ElementLoss::l1>(p, 0, o.reduction);
   return reduced(abs(p.x - p.t), o.reduction);

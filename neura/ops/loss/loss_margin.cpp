@@ -104,6 +104,11 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, ReductionOptions o) {
   if (const amp::CastScope cast{amp::Name::soft_margin_loss, input, target})
     return soft_margin_loss(cast(input), cast(target), o);
+  const Shape both = broadcast_shapes("soft_margin_loss", input.shape(), target.shape());
+  check<ShapeError>(both == input.shape() || input.numel() == 1, [&] {  // torch refuses a larger target as well
+    return "soft_margin_loss: expected a target that broadcasts to the input's sizes " + input.shape().str() +
+           ", got " + target.shape().str() + "; reshape() one of them";
+  });
   check_pair("soft_margin_loss", input, target);
   return reduced(log1p(exp(-target * input)), o.reduction);
 }

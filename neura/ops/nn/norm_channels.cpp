@@ -1,4 +1,5 @@
 // group_norm, batch_norm and instance_norm.
+#include "neura/core/wrapped.h"
 #include "neura/op/registry.h"
 #include "neura/op/safe.h"
 #include "neura/ops/nn/norm.h"
@@ -252,8 +253,8 @@ std::array<Tensor, 3> batch_norm_of(const Tensor& x, const Tensor& running_mean,
   auto r = apply(BatchNorm<true>{o.eps}, contiguous(x), w, b, Operand(), Operand());
   if (!moves) return r;
   const double n = double(x.numel()) / double(x.shape()[1]);
-  move_towards(running_mean, r[1].detach(), o.momentum);
-  move_towards(running_var, r[2].detach() * (n / (n - 1)), o.momentum);
+  move_towards(running_mean, detach_all(r[1]), o.momentum);
+  move_towards(running_var, detach_all(r[2]) * (n / (n - 1)), o.momentum);
   return r;
 }
 
@@ -297,8 +298,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   });
   check_groups("instance_norm", input, int(sizes[1]), weight, bias);
   auto r = apply(GroupNorm{int(sizes[1]), o.eps}, contiguous(input), weight, bias);
-  move_towards(running_mean, mean(r[1].detach(), 0), o.momentum);
-  move_towards(running_var, mean(r[2].detach(), 0) * (n / (n - 1)), o.momentum);
+  move_towards(running_mean, mean(detach_all(r[1]), 0), o.momentum);
+  move_towards(running_var, mean(detach_all(r[2]), 0) * (n / (n - 1)), o.momentum);
   return std::move(r[0]);
 }
 

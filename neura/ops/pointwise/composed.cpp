@@ -264,10 +264,13 @@ Tensor ldexp(const Operand& a, const Operand& b) {
   const auto dtype = [](const Operand& o) { return o.tensor->spec.dtype; };
   if (!a.is_tensor() || !b.is_tensor() || !differentiable(dtype(a)) || !is_integral(dtype(b)))
     return mul(a, pow(2.0, b));
-  // In the dtype of a, in two factors: 2^b alone may overflow or underflow where the result does not.
-  const Tensor x(Ref<TensorImpl>::share(a.tensor)), n = Tensor(Ref<TensorImpl>::share(b.tensor)).to(to_real(x.dtype()));
-  const Tensor half = floor(n * 0.5);
-  return mul(mul(x, pow(2.0, half)), pow(2.0, n - half));
+  // In double precision and three factors: 2^b alone may overflow or underflow where the result does not.
+  const Tensor x(Ref<TensorImpl>::share(a.tensor));
+  constexpr int kEnd = 2200;  // beyond it every double is 0 or infinite
+  const Tensor n = clamp(Tensor(Ref<TensorImpl>::share(b.tensor)).to(DType::float64), -kEnd, kEnd);
+  const Tensor third = trunc(n / 3.0), factor = pow(2.0, third);
+  const Tensor wide = x.to(is_complex(x.dtype()) ? DType::complex128 : DType::float64);
+  return mul(mul(mul(wide, factor), factor), pow(2.0, n - third * 2.0)).to(x.dtype());
 }
 
 Tensor isclose(const Tensor& a, const Tensor& b, isclose_options o) {

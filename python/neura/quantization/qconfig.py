@@ -2,7 +2,8 @@
 
 import collections
 
-from .. import _neura
+from .. import _arguments, _neura
+from .._neura import errors
 from ._parameters import per_channel_symmetric
 from .fake_quantize import FakeQuantize
 from .observer import HistogramObserver, MovingAverageMinMaxObserver, PerChannelMinMaxObserver
@@ -31,9 +32,14 @@ def _weight(bits):
     )
 
 
-def _bits(weight_bits):
+def _bits(op, weight_bits):
     """The names of PyTorch's back ends all mean 8 bits."""
-    return 8 if weight_bits in ("x86", "fbgemm", "qnnpack", "onednn") else weight_bits
+    if isinstance(weight_bits, str) and weight_bits in ("x86", "fbgemm", "qnnpack", "onednn"):
+        return 8
+    bits = _arguments.integer(op, "weight_bits", weight_bits)
+    if not 1 <= bits <= 8:
+        raise errors.ValueError(f"{op}: expected from 1 to 8 weight_bits, which int8 holds, got {bits}")
+    return bits
 
 
 def get_default_qconfig(weight_bits=8, version=0):
@@ -41,9 +47,12 @@ def get_default_qconfig(weight_bits=8, version=0):
 
     weight_bits: also the name of a back end of PyTorch, such as "x86" or "fbgemm", which means 8. version: no effect.
     """
-    return QConfig(FakeQuantize.with_args(observer=HistogramObserver), _weight(_bits(weight_bits)))
+    return QConfig(
+        FakeQuantize.with_args(observer=HistogramObserver), _weight(_bits("get_default_qconfig", weight_bits))
+    )
 
 
 def get_default_qat_qconfig(weight_bits=8, version=1):
     """For prepare_qat: as get_default_qconfig, but activations by MovingAverageMinMaxObserver."""
-    return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver), _weight(_bits(weight_bits)))
+    weight = _weight(_bits("get_default_qat_qconfig", weight_bits))
+    return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver), weight)
