@@ -16,7 +16,7 @@ from neura.hub import __main__ as program
 
 def small_mobilenet_of_the_program():
     """The rows of `neura train images --model mobilenet_v2`, as its source has them."""
-    source = (pathlib.Path(__file__).parents[2] / "cli" / "task_images.cpp").read_text()
+    source = (pathlib.Path(__file__).parents[2] / "cli" / "zoo.cpp").read_text()
     rows = re.search(r"kSmallMobileNet = (\{.*?\});", source, re.DOTALL).group(1)
     return json.loads(rows.replace("{", "[").replace("}", "]"))
 
