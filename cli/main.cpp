@@ -96,7 +96,7 @@ CLI::App* add_fit(CLI::App* train, Commands& c, const char* task, const char* te
 }
 
 void add_fits(CLI::App* train, Commands& c) {
-  add_fit(train, c, "images", "Pictures: a folder with a folder of PNG or JPEG files for each class", "DIR");
+  add_fit(train, c, "images", "Pictures: a folder with a folder of PNG, JPEG or WebP files for each class", "DIR");
   CLI::App* table = add_fit(train, c, "table", "A CSV file: one column from the others", "FILE");
   table->add_option("--target", c.fit.target, "The column to predict");
   table->add_option("--as", c.fit.as, "classification or regression (default: what the column looks like)")

@@ -18,6 +18,9 @@ install(FILES LICENSE-APACHE LICENSE-MIT THIRD_PARTY.md DESTINATION ${CMAKE_INST
 if(NEURA_HAVE_SERVE)  # who links the archive needs it
   install(FILES cmake/NeuraHttplib.cmake DESTINATION ${package_folder})
 endif()
+if(NEURA_HAVE_WEBP)
+  install(FILES cmake/NeuraWebp.cmake DESTINATION ${package_folder})
+endif()
 if(NEURA_HAVE_C)
   file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(cmake/neura_c.pc.in neura_c.pc @ONLY)

@@ -9,6 +9,7 @@ packages=(
   ccache mold                                   # faster builds; the build works without
   libhwy-dev                                    # SIMD: the only library that the core needs
   zlib1g-dev libpng-dev libjpeg62-turbo-dev     # data sets and images
+  libwebp-dev                                   # WebP pictures; the build works without
   nlohmann-json3-dev                            # files
   libopenblas0-pthread                          # linear algebra, loaded when first needed
   libcli11-dev                                  # the program neura

@@ -16,3 +16,4 @@
 #include "neura/data/text.h"
 #include "neura/data/transforms.h"
 #include "neura/data/wav.h"
+#include "neura/data/webp.h"

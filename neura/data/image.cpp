@@ -94,11 +94,10 @@ Tensor in_mode(const Tensor& x, ImageMode mode) {
   y = y.contiguous();
   if (gray && y.size(0) == 3) {
     const auto* from = y.const_data<std::uint8_t>();
-    Tensor luma = Tensor::empty(Spec::dense(uint8, Shape{1, height, width}));
-    auto* to = luma.data<std::uint8_t>();
-    for (std::int64_t i = 0; i < n; ++i)  // the weights of JPEG's luma, in 65536ths
-      to[i] = std::uint8_t((19595 * from[i] + 38470 * from[n + i] + 7471 * from[2 * n + i] + 32768) >> 16);
-    y = luma;
+    Tensor one = Tensor::empty(Spec::dense(uint8, Shape{1, height, width}));
+    auto* to = one.data<std::uint8_t>();
+    for (std::int64_t i = 0; i < n; ++i) to[i] = luma(from[i], from[n + i], from[2 * n + i]);
+    y = one;
   } else if (!gray && y.size(0) == 1) {
     y = y.expand(Shape{3, height, width}).contiguous();
   }
@@ -157,7 +156,8 @@ Tensor decode_image(std::span<const std::byte> bytes, ImageMode mode, bool apply
   if (text.starts_with("\xff\xd8")) return decode_jpeg(bytes, mode, apply_exif_orientation, name);
   if (text.starts_with("BM")) return decode_bmp(bytes, mode, name);
   if (text.size() > 1 && text[0] == 'P' && text[1] >= '1' && text[1] <= '6') return decode_ppm(bytes, mode, name);
-  throw FormatError(name + ": expected a PNG, JPEG, BMP, PPM, PGM or PBM picture, got other bytes");
+  if (text.starts_with("RIFF") && text.substr(0, 12).ends_with("WEBP")) return decode_webp(bytes, mode, name);
+  throw FormatError(name + ": expected a PNG, JPEG, WebP, BMP, PPM, PGM or PBM picture, got other bytes");
 }
 
 Tensor read_image(const std::string& path, ImageMode mode, bool apply_exif_orientation) {

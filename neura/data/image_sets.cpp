@@ -7,7 +7,7 @@
 namespace neura::data {
 
 std::span<const std::string> picture_endings() {
-  static const std::vector<std::string> endings = {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".pbm"};
+  static const std::vector<std::string> endings = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm", ".pgm", ".pbm"};
   return endings;
 }
 

@@ -13,7 +13,7 @@ namespace neura::data {
 
 std::span<const std::string> picture_endings();  // of names of files that read_image reads
 
-// root/CLASS/NAME.jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm: classes and pictures in the order of their names.
+// root/CLASS/NAME.jpg, .jpeg, .png, .webp, .bmp, .ppm, .pgm or .pbm: classes and pictures in the order of their names.
 // Pictures are read on demand: uint8 [channels, height, width] and the number of the class. IoError where there is no
 // picture.
 class ImageFolder {

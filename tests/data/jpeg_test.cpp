@@ -181,7 +181,7 @@ TEST(Image, IsToldByItsFirstBytes) {
   expect_same(read_image(folder / "a.dat"), x);
   if (has_jpeg()) EXPECT_EQ(decode_image(bytes_of(encode_jpeg(x)), ImageMode::gray).shape(), (Shape{1, 4, 5}));
   EXPECT_EQ(error_of<FormatError>([&] { decode_image(bytes_of("GIF89a")); }),
-            "image: expected a PNG, JPEG, BMP, PPM, PGM or PBM picture, got other bytes");
+            "image: expected a PNG, JPEG, WebP, BMP, PPM, PGM or PBM picture, got other bytes");
 }
 
 }  // namespace

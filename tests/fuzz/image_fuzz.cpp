@@ -1,4 +1,4 @@
-// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError: JPEG, BMP, PPM, PNG.
+// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError: JPEG, WebP, BMP, PPM, PNG.
 #include <cstdint>
 
 #include "neura/data/image.h"
@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     neura::data::decode_image(std::as_bytes(std::span(data, size)), neura::data::ImageMode::rgb, true);
   } catch (const neura::FormatError&) {
-  } catch (const neura::NotImplementedError&) {  // JPEG in a library without it
+  } catch (const neura::NotImplementedError&) {  // JPEG or WebP in a library without it
   }
   return 0;
 }

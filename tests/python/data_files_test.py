@@ -163,7 +163,7 @@ def test_formats_of_pictures(tmp_path):
         (tmp_path / "p").write_bytes(data)
         assert neura.data.read_image(tmp_path / "p").equal(x)
         assert neura.data.decode_image(neura.tensor(list(data), dtype=neura.uint8), "GRAY").shape == (1, 16, 24)
-    with pytest.raises(neura.errors.FormatError, match="expected a PNG, JPEG, BMP, PPM, PGM or PBM picture"):
+    with pytest.raises(neura.errors.FormatError, match="expected a PNG, JPEG, WebP, BMP, PPM, PGM or PBM picture"):
         neura.data.decode_image(b"GIF89a")
     with pytest.raises(ValueError, match="one dimension"):
         neura.data.decode_image(x)

@@ -56,7 +56,7 @@ def decode_jpeg(data, mode="unchanged", apply_exif_orientation=False):
 
 
 def decode_image(input, mode="unchanged", apply_exif_orientation=False):
-    """A picture in bytes, PNG, JPEG, BMP, PPM, PGM or PBM, as uint8 [channels, height, width].
+    """A picture in bytes, PNG, JPEG, WebP, BMP, PPM, PGM or PBM, as uint8 [channels, height, width].
 
     ``input``: bytes, or a uint8 tensor of one dimension; ``mode`` as in read_png. FormatError for other formats and
     damaged data.

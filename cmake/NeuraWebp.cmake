@@ -1,0 +1,12 @@
+# WebP_FOUND and the target WebP::webp: libwebp 1.0 or later, whose Debian package has no files for CMake.
+find_path(WEBP_INCLUDE webp/decode.h)
+find_library(WEBP_LIBRARY webp)
+set(WebP_FOUND OFF)
+if(WEBP_INCLUDE AND WEBP_LIBRARY)
+  set(WebP_FOUND ON)
+endif()
+if(WebP_FOUND AND NOT TARGET WebP::webp)
+  add_library(WebP::webp INTERFACE IMPORTED)
+  target_include_directories(WebP::webp INTERFACE ${WEBP_INCLUDE})
+  target_link_libraries(WebP::webp INTERFACE ${WEBP_LIBRARY})
+endif()
