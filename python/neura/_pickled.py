@@ -1,4 +1,4 @@
-"""Files of whole modules and optimizers: Python's pickle of them, beside it the bytes of their tensors, in a
+"""Files of whole modules and optimizers: Python's pickle of them and the bytes of their tensors, in a
 safetensors file. Reading such a file runs code that it names, and so `load` does it with weights_only=False alone.
 """
 
