@@ -62,6 +62,7 @@ class LaunchReplay final : public LaunchObserver {
   bool is_waiting();  // no thread has needed a value of the run
   void complete();
   void leave(const char* why);
+  void leave_for_another();
   void failed();
   void begin_log(bool at_boundary) { log_.clear(), seconds_ = 0, bytes_ = 0, aligned_ = at_boundary; }
   void learn();
@@ -84,6 +85,7 @@ const std::thread::id main_thread = std::this_thread::get_id();  // that loads t
 std::shared_ptr<Stretch> unwritten(const Stretch& s) {
   auto fresh = std::make_shared<Stretch>();
   fresh->device = s.device, fresh->modes = s.modes, fresh->hashes = s.hashes;
+  fresh->seconds = s.seconds, fresh->bytes = s.bytes;
   return fresh;
 }
 
@@ -152,9 +154,7 @@ bool LaunchReplay::takes(Call& c, const Spec* results) {
   const std::uint64_t hash = hash_of(c, scratch_);
   if (run_) {
     if (device == run_->stretch->device && (go_on(c, results, hash) || change(c, results, hash))) return true;
-    if (is_waiting()) leave("another launch than before"), failed();
-    run_.reset();
-    return begin_log(false), false;
+    leave_for_another();
   }
   if (aligned_ && log_.empty() && start(c, results, hash, device)) return true;
   const std::uint64_t modes = kernel_modes();
@@ -222,7 +222,7 @@ void LaunchReplay::complete() {
   Program& p = *programs_[0];
   const StretchRun::Lock lock = run->lock();
   if (run->waiting() != waited_) return;  // another thread has needed a value
-  if (!device_api(p.stretch->device).graphs) return run->run_apart("the device has no graphs");
+  if (!device_api(p.stretch->device).graphs) return p.failures = 0, run->run_apart("the device has no graphs");
   if (!p.graph) p.graph = std::make_unique<StretchGraph>(p.stretch);
   if (p.graph->replay(*run)) return p.failures = 0, run->done();
   run->run_apart("launches that cannot be captured");
@@ -236,10 +236,23 @@ void LaunchReplay::leave(const char* why) {
   run->run_apart(why);
 }
 
-// The first program was not what came. One that is not written down to its end would not be the next time.
+// What has come so far may be the beginning of a stretch that is not known yet.
+void LaunchReplay::leave_for_another() {
+  const std::shared_ptr<const Stretch> s = run_->stretch;
+  const bool waits = is_waiting();
+  if (waits) leave("another launch than before"), failed();
+  run_.reset(), begin_log(waits);
+  if (!waits) return;
+  const double share = double(waited_) / double(s->hashes.size());
+  log_.assign(s->hashes.begin(), s->hashes.begin() + std::ptrdiff_t(waited_));
+  device_ = s->device, modes_ = s->modes;
+  seconds_ = s->seconds * share, bytes_ = std::size_t(double(s->bytes) * share);
+}
+
+// The first program was not what came.
 void LaunchReplay::failed() {
   Program& p = *programs_[0];
-  if (p.stretch->is_complete() && ++p.failures < kFailures) return;
+  if (++p.failures < kFailures) return;
   seen_[p.key] = -kPause;
   programs_.erase(programs_.begin());
 }
@@ -273,6 +286,7 @@ void LaunchReplay::learn() {
   if (++seen_[key] != kSightings) return;
   auto stretch = std::make_shared<Stretch>();
   stretch->device = device_, stretch->modes = modes_, stretch->hashes = log_;
+  stretch->seconds = seconds_, stretch->bytes = bytes_;
   if (programs_.size() >= kMostPrograms) programs_.pop_back();
   programs_.insert(programs_.begin(), std::make_unique<Program>(std::move(stretch), nullptr, key));
   count_stretch();

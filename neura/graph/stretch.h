@@ -39,6 +39,8 @@ struct StretchMemory {
 struct Stretch {
   Device device;
   std::uint64_t modes = 0;            // kernel_modes()
+  double seconds = 0;                 // that a device needs for it at least
+  std::size_t bytes = 0;              // of its results
   std::vector<std::uint64_t> hashes;  // by launch: row, attributes, dtypes and sizes
   std::vector<Launch> launches;       // as far as they are written down
   std::vector<StretchMemory> memory;
