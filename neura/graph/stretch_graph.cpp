@@ -1,5 +1,6 @@
 #include "neura/graph/stretch_graph.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "neura/graph/automatic_replay_counts.h"
@@ -103,9 +104,11 @@ void StretchGraph::copy_inputs(const StretchRun& run, bool back) {
     if (!copied_[m] || (back && !stretch_->memory[m].written)) continue;
     Storage* s = run.external(m);
     const std::uint32_t version = s->version;
-    Tensor there = bytes_of(Ref<Storage>::share(s));
-    if (back) there.copy_(memory_[m]);
-    else memory_[m].copy_(there);
+    // Storages of other sizes may be in its place: what the launches use is at the beginning of both.
+    const auto size = std::min(std::int64_t(s->bytes), memory_[m].numel());
+    Tensor there = bytes_of(Ref<Storage>::share(s)).narrow(0, 0, size), here = memory_[m].narrow(0, 0, size);
+    if (back) there.copy_(here);
+    else here.copy_(there);
     s->version = version;  // the write was counted when its call was made
   }
 }

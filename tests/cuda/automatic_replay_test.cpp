@@ -26,6 +26,7 @@ TEST_F(CudaAutomaticReplay, ATrainingStepIsReplayedFromItsThirdTimeOn) {
 TEST_F(CudaAutomaticReplay, ReadsBranchesAndWritesAreWhatTheyWere) { expect_changes_are_seen(kCuda); }
 TEST_F(CudaAutomaticReplay, ValuesThatAreNeededEarlyAreThere) { expect_early_values(kCuda); }
 TEST_F(CudaAutomaticReplay, AddressesThatAreAskedForAreThere) { expect_addresses_early(kCuda); }
+TEST_F(CudaAutomaticReplay, OperandsMayBePartsOfMore) { expect_any_storage(kCuda); }
 TEST_F(CudaAutomaticReplay, StretchesThatBeginAlikeAreToldApart) { expect_beginnings_are_shared(kCuda); }
 TEST_F(CudaAutomaticReplay, AnotherThreadReadsAResultThatWaits) { expect_other_threads_read(kCuda); }
 TEST_F(CudaAutomaticReplay, ErrorsAreRaisedWhereTheyWere) { expect_errors(kCuda); }

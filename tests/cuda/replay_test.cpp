@@ -1,4 +1,5 @@
 // Programs as one launch: the bits of run(), results that stay, random numbers and optimizers that continue.
+#include "neura/graph/automatic_replay.h"
 #include "neura/graph/replay.h"
 
 #include <chrono>
@@ -127,11 +128,16 @@ TEST_F(CudaReplay, AStepIsOneLaunch) {
     }
     return least;
   };
+  graph::automatic_replay(false);
   const double eager = time([&] { net.step(in[0], in[1]); });
   graph::Replay replay(optimized(graph::trace([&](auto x) { return std::vector{net.step(x[0], x[1])}; }, in)));
   const double program = time([&] { run(replay.program(), in); }), replayed = time([&] { replay(in); });
   std::printf("training step: %.1f us eager, %.1f as a program, %.1f replayed\n", eager, program, replayed);
+  graph::automatic_replay(true);
+  const double by_itself = time([&] { net.step(in[0], in[1]); });
+  std::printf("the same replayed by itself: %.1f us\n", by_itself);
   EXPECT_LT(replayed, 0.7 * eager);
+  EXPECT_LT(by_itself, 0.7 * eager);
 }
 
 }  // namespace

@@ -81,6 +81,18 @@ inline void expect_addresses_early(Device device) {
   for (int i = 0; i < 12; ++i) EXPECT_EQ(chain(i % 4 == 1), want);
 }
 
+// The same operand in storages of several sizes.
+inline void expect_any_storage(Device device) {
+  const Tensor own = sample({6, 4}).to(device), part = sample({9, 4}).to(device).narrow(0, 0, 6);
+  const auto chain = [](Tensor y) {
+    for (int k = 0; k < 4; ++k) y = sigmoid(y * 1.5) + 0.25;
+    return y.sum().item<double>();
+  };
+  const double want[] = {chain(own), chain(part)};
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(chain(i % 2 ? part : own), want[i % 2]) << i;
+  EXPECT_GT(complete(), 0);
+}
+
 // Gradients are made in the first of three batches and added to in the others.
 inline void expect_beginnings_are_shared(Device device) {
   const auto run = [&](bool replayed) {
