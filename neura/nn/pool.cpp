@@ -105,7 +105,8 @@ static Shape for_each_dimension(int rank, const PerDim& sizes) {
 FractionalMaxPoolNd::FractionalMaxPoolNd(int rank, const PerDim& kernel_size, const FractionalMaxPoolOptions& o)
     : kernel_size(for_each_dimension(rank, kernel_size)), return_indices(o.return_indices), rank_(rank) {
   const std::string name = "FractionalMaxPool" + std::to_string(rank) + "d";
-  output_ratio = neura::detail::output_ratios(name, rank, o.output_size, o.output_ratio);
+  std::vector<double> ratios = neura::detail::output_ratios(name, rank, o.output_size, o.output_ratio);
+  if (!ratios.empty()) output_ratio = std::move(ratios);
   if (!o.output_size.empty()) output_size = for_each_dimension(rank, o.output_size);
   if (o._random_samples) _random_samples = Buffer(o._random_samples);
 }

@@ -1,4 +1,5 @@
-// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read or refused with a FormatError: JPEG, WebP, BMP, PPM, PNG.
+// clang++ -fsanitize=fuzzer,address,undefined: any bytes are read as a picture of any format, or refused with a
+// FormatError.
 #include <cstdint>
 
 #include "neura/data/image.h"

@@ -44,6 +44,10 @@ TEST(RefusalsOfLayers, OtherLayers) {
        {"Embedding: expected a padding_idx", [] { Embedding(3, 2, {.padding_idx = 3}); }},
        {"FractionalMaxPool2d: expected either", [] { FractionalMaxPool2d(2, {}); }},
        {"FractionalMaxPool2d: expected an output_ratio", [] { FractionalMaxPool2d(2, {.output_ratio = {1.5}}); }},
+       {"FractionalMaxPool2d: expected one output_ratio or 2, got 3",
+        [] {
+          FractionalMaxPool2d(2, {.output_ratio = {0.5, 0.5, 0.5}});
+        }},
        {"RNN: expected sizes", [] { RNN(3, 0); }},
        {"TransformerEncoderLayer: expected the activation",
         [] { TransformerEncoderLayer(4, 2, {.activation = "tanh"}); }},

@@ -29,6 +29,7 @@ OF_CPP = {  # for programs in C++, and for operations themselves
     "embedding_dense_backward",
     "fit_gradient",
     "infer_size",
+    "is_of_the_library",
     "lazy_clone",
     "literals",
     "log_softmax_backward",
