@@ -94,7 +94,8 @@ LaunchReplay& of_this_thread() {
     std::unique_ptr<LaunchReplay> own = std::make_unique<LaunchReplay>();
     ~Owner() {
       state.active |= kUnobserved;
-      if (std::this_thread::get_id() == main_thread) own.release();  // at the end of the process the driver goes, too
+      // At the end of the process the driver goes, too.
+      if (std::this_thread::get_id() == main_thread) static_cast<void>(own.release());
     }
   };
   static thread_local Owner owner;
@@ -288,7 +289,7 @@ void LaunchReplay::learn() {
   stretch->device = device_, stretch->modes = modes_, stretch->hashes = log_;
   stretch->seconds = seconds_, stretch->bytes = bytes_;
   if (programs_.size() >= kMostPrograms) programs_.pop_back();
-  programs_.insert(programs_.begin(), std::make_unique<Program>(std::move(stretch), nullptr, key));
+  programs_.insert(programs_.begin(), std::make_unique<Program>(Program{std::move(stretch), nullptr, key}));
   count_stretch();
 }
 

@@ -86,7 +86,8 @@ std::uint64_t kernel_modes() {
 std::uint64_t hash_of(const Call& c, std::vector<std::uint64_t>& scratch) {
   scratch.clear();
   write_words(*c.row, c.op, scratch);
-  std::uint64_t h = mixed(word_of(c.row), std::uint64_t(c.destination) << 32 | std::uint64_t(c.inputs));
+  std::uint64_t h =
+      mixed(reinterpret_cast<std::uintptr_t>(c.row), std::uint64_t(c.destination) << 32 | std::uint64_t(c.inputs));
   for (int i = 0; i < c.inputs; ++i) {
     if (c.in[i].is_scalar()) write_scalar(c.in[i].scalar, scratch);
     if (!c.in[i].is_tensor()) continue;

@@ -71,7 +71,8 @@ def is_automatic_replay():
 class ReplayCounts(collections.namedtuple("ReplayCounts", "stretches captures replays launches moved apart")):
     """Statistics of `automatic_replay`: how many `stretches` repeated, how often one was captured (`captures`) and
     replayed (`replays`), how many `launches` replays took the place of, how many results of a replay had to be moved
-    before the next one (`moved`); and how many launches that waited ran one by one, by the reason, as a dict `apart`."""
+    before the next one (`moved`); and how many launches that waited ran one by one, by the reason, as a dict,
+    `apart`."""
 
     def __str__(self):
         lines = [
