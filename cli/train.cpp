@@ -233,7 +233,7 @@ class Fit {
   int interrupted() {
     run_->save();
     std::printf("stopped in epoch %lld; continue with: neura train %s --resume %s\n",
-                static_cast<long long>(run_->epoch() + 1), config_.task.c_str(), folder_.c_str());
+                static_cast<long long>(run_->epoch()) + 1, config_.task.c_str(), folder_.c_str());
     return kInterrupted;
   }
 

@@ -224,12 +224,14 @@ void check_names(const File& f) {
       return f.path + ": expected a model of " + f.options.task + ", got \"" + *f.options.model + '"' +
              hint(*f.options.model, models);
     });
-  for (const auto& [name, value] : f.settings)
+  for (const auto& setting : f.settings) {
+    const std::string& name = setting.first;
     check<ValueError>(std::find(settings.begin(), settings.end(), name) != settings.end(), [&] {
       std::vector<std::string> all = settings;
       for (const std::string& key : names_of_keys()) all.push_back(key);
       return f.path + ": expected a setting of " + f.options.task + ", got \"" + name + '"' + hint(name, all);
     });
+  }
 }
 
 }  // namespace
@@ -239,7 +241,7 @@ FitOptions read_train_file(const std::string& path, const std::vector<std::strin
   take(f, parsed(io::read_file(path), path));
   for (const std::string& s : settings) take_setting(f, s);
   check_names(f);
-  for (const auto& [name, value] : f.settings) f.options.settings.push_back(name + "=" + value);
+  for (const auto& [name, value] : f.settings) f.options.settings.emplace_back(name).append("=").append(value);
   return f.options;
 }
 #else

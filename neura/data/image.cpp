@@ -61,7 +61,7 @@ struct Samples {
                          [&] { return name + ": expected 0 or 1 at byte " + std::to_string(header.at); });
       return ++header.at, c == '0';
     }
-    const int byte = header.text[header.at], place = int(column++ % 8);
+    const int byte = static_cast<unsigned char>(header.text[header.at]), place = int(column++ % 8);
     if (column == width) column = 0;
     if (place == 7 || column == 0) ++header.at;
     return !(byte >> (7 - place) & 1);

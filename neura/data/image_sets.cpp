@@ -42,7 +42,7 @@ CIFAR10::CIFAR10(const std::string& root, bool train) {
   labels_ = Tensor::empty(Spec::dense(int64, Shape{n}));
   for (std::int64_t i = 0; i < n; ++i) {
     const char* record = all.data() + std::size_t(i) * kRecord;
-    labels_.data<std::int64_t>()[i] = *record;
+    labels_.data<std::int64_t>()[i] = static_cast<unsigned char>(*record);
     std::memcpy(images_.data<std::uint8_t>() + std::size_t(i) * kPixels, record + 1, kPixels);
   }
 }

@@ -1,5 +1,6 @@
 #include "neura/models/vgg.h"
 
+#include <utility>
 #include <vector>
 
 #include "neura/nn/activation.h"
@@ -59,7 +60,7 @@ NEURA_LAYER_BODY(VGG)
 NEURA_LAYER_BODY(AlexNet)
 
 VGG::VGG(Ref<nn::Sequential> convolutions, const VggOptions& o) : small_images(o.small_images) {
-  features = convolutions;
+  features = std::move(convolutions);
   const std::int64_t seen = small_images ? 512 : 512 * 7 * 7, width = small_images ? 512 : 4096;
   classifier = make<Sequential>(nn::Linear(seen, width), nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(width, width),
                                 nn::ReLU(), nn::Dropout(o.dropout), nn::Linear(width, o.num_classes));

@@ -274,7 +274,7 @@ BoundNode centred(const Node& n) {
       if (want < have) t = narrow(t, dim, (have - want) / 2, want);
       if (want <= have) continue;
       Integers pads(std::size_t(2 * t.dim()), 0);
-      const auto at = std::size_t(2 * (t.dim() - 1 - dim));
+      const auto at = 2 * std::size_t(t.dim() - 1 - dim);
       pads[at] = (want - have) / 2, pads[at + 1] = want - have - pads[at];
       t = constant_pad_nd(t, pads);
     }

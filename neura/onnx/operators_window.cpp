@@ -52,7 +52,7 @@ std::vector<Place> places(const Window& w, const Shape& kernel, const Tensor& x)
   for (int i = 0; i < d; ++i) {
     const std::int64_t size = x.size(2 + i), stride = w.stride(i), span = (kernel[i] - 1) * w.dilation(i) + 1;
     std::int64_t before = w.pads.empty() ? 0 : w.pads[std::size_t(i)];
-    std::int64_t after = w.pads.empty() ? 0 : w.pads[std::size_t(i + d)], count;
+    std::int64_t after = w.pads.empty() ? 0 : w.pads[std::size_t(i) + std::size_t(d)], count;
     if (w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER") {
       count = (size + stride - 1) / stride;
       const std::int64_t all = std::max<std::int64_t>(0, (count - 1) * stride + span - size);
@@ -188,7 +188,7 @@ BoundNode averaged(const Node& n) {
       std::int64_t size = t.size(2 + i);
       if (with_padding) {
         const std::int64_t after =
-            w.pads.empty() ? (w.auto_pad[0] == 'S' ? o.after : 0) : w.pads[std::size_t(i + w.dims(t))];
+            w.pads.empty() ? (w.auto_pad[0] == 'S' ? o.after : 0) : w.pads[std::size_t(i) + std::size_t(w.dims(t))];
         size += o.before + after, o.after -= after, o.before = 0;
       }
       counted.push_back(size);

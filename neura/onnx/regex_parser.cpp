@@ -147,7 +147,8 @@ class Parser {
   std::int32_t escaped() {
     const std::int32_t c = next("a \\ at its end");
     static constexpr std::string_view kNames = "aftnrv", kValues = "\a\f\t\n\r\v";
-    if (const auto i = c < 128 ? kNames.find(char(c)) : kNames.npos; i != kNames.npos) return kValues[i];
+    constexpr auto kNone = std::string_view::npos;
+    if (const auto i = c < 128 ? kNames.find(char(c)) : kNone; i != kNone) return kValues[i];
     if (c == 'x') return hexadecimal();
     if (digit_of(c, 8) >= 0 && (c == '0' || (!ended() && digit_of(text_[at_], 8) >= 0))) {
       std::int32_t value = c - '0';

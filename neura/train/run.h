@@ -63,7 +63,7 @@ struct Part {  // of a mean
   double weight;
 };
 
-class Run : BatchCount {
+class Run final : BatchCount {
  public:
   explicit Run(RunOptions);  // ValueError for options out of range
   Run(const Run&) = delete;

@@ -299,7 +299,9 @@ def test_dual_levels_nest():
 
 
 def test_third_derivative_along_random_directions():
-    f = lambda x: neura.tanh(x).prod()
+    def f(x):
+        return neura.tanh(x).prod()
+
     x = neura.tensor([0.3, -0.5, 0.7], dtype=neura.float64)
     h = hessian(f)(x)
     assert neura.allclose(h, jacrev(jacrev(f))(x)) and neura.allclose(h, h.T)
