@@ -142,6 +142,18 @@ TEST_F(CudaPool, MeansAndWhatTheyDivideBy) {
       expect_the_cpus(pooling([&](const Tensor& t) { return avg_pool2d(t, {3, 2}, options); }), x, d == int64);
     }
 }
+TEST_F(CudaPool, MeansOfTilesOfFourHaveTheirOwnKernel) {
+  for (const DType d : {float32, float64, float16, bfloat16, int64})
+    for (const Shape& size : {Shape{2, 3, 6, 8}, Shape{2, 3, 4, 6}, Shape{3, 2, 10, 4}, Shape{1, 1, 128, 65}})
+      for (const std::int64_t divisor : {0, 3, -2}) {
+        SCOPED_TRACE(size.str() + " " + name(d));
+        const AvgPoolOptions o{.divisor_override = divisor ? std::optional(divisor) : std::nullopt};
+        const auto f = pooling([&](const Tensor& t) { return avg_pool2d(t, 2, o); });
+        const Tensor x = sample(size, d, {.low = -40, .high = 40, .seed = 3});
+        expect_the_cpus(f, x, d == int64);
+        expect_the_cpus(f, x.slice(3, 1), d == int64);  // from an address that holds no pack
+      }
+}
 // Windows of more than 64 elements are a warp's, of more than 4096 a block's.
 TEST_F(CudaPool, LargeWindows) {
   for (const DType d : kFloats)

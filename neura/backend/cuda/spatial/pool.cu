@@ -94,6 +94,24 @@ template <int V> __global__ void __launch_bounds__(kThreads)
   places[i] = place;
 }
 
+// The means of such windows. Elements are added in the order of the window, as `average` does.
+template <int V> __global__ void __launch_bounds__(kThreads)
+    average_of_four(const char* x, char* y, float divisor, const __grid_constant__ Fours f, std::uint32_t count) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count) return;
+  float v[2][2 * V], mean[V];
+  const char* const upper = x + f.offset(i, 2 * V);
+  load_pack(v[0], upper, f.dtype, 0), load_pack(v[1], upper + f.row_bytes, f.dtype, 0);
+#pragma unroll
+  for (int o = 0; o < V; ++o) {
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum += v[k / 2][2 * o + k % 2];
+    mean[o] = sum / divisor;
+  }
+  store_pack(mean, y, f.dtype, V * i);
+}
+
 // Windows of 3 x 3 that overlap: they move by two, with a border of one. A thread has two of them, side by side, and
 // reads of each row a pack of four elements and the one before.
 struct Nines {
@@ -226,6 +244,14 @@ void mean(Context& c, View x, View y, const PoolShape& s) {
   const int index = c.device.index, size = size_of(x.dtype());
   const OnDevice on(index);
   const cudaStream_t stream = current_stream(index);
+  if (const int tiles = fours_of(s, x, y)) {
+    const float divisor = s.divisor ? float(s.divisor) : 4.0f;
+    each_four(s, tiles, y.numel(), x.dtype(), [&]<int V>(Tiles<V>, const Fours& f, int64_t first, std::uint32_t count) {
+      average_of_four<V><<<blocks(count), kThreads, 0, stream>>>(x.data + first * 4 * V * size,
+                                                                 y.data + first * V * size, divisor, f, count);
+    });
+    return c.fail(launched(index));
+  }
   Pool p;
   if (Failed f = pool_of(s, x.dtype(), false, &p)) return c.fail(f);
   const int64_t in = s.in_size(), out = s.out_size();

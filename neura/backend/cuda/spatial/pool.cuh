@@ -120,22 +120,25 @@ struct Fours {
 template <int V> struct alignas(V) Bytes { std::uint8_t v[V]; };
 template <int V> using Tiles = std::integral_constant<int, V>;
 
-// How many of these windows one thread takes; 0: they are of another kind.
-inline int fours_of(const PoolShape& s, const View& x, const View& y, const View& places) {
-  bool fits = !s.adaptive && accumulation(x.dtype()) == DType::float32 && places.dtype() == DType::uint8 &&
-              s.kernel[0] == 1 && s.in[0] == s.out[0] && s.stride[0] == 1 && s.in_size() <= kMostResults;
+// How many of these windows one thread takes; 0: they are of another kind. places: null, or a byte for each.
+inline int fours_of(const PoolShape& s, const View& x, const View& y, const char* places = nullptr) {
+  bool fits = !s.adaptive && accumulation(x.dtype()) == DType::float32 && s.kernel[0] == 1 && s.in[0] == s.out[0] &&
+              s.stride[0] == 1 && s.in_size() <= kMostResults;
   for (int d = 1; d < 3; ++d)
     fits =
         fits && s.kernel[d] == 2 && s.stride[d] == 2 && s.dilation[d] == 1 && !s.padding[d] && s.in[d] == 2 * s.out[d];
-  const auto aligned = [&](const View& v, int to) {
-    return reinterpret_cast<std::uintptr_t>(v.data) % unsigned(to) == 0;
+  const auto aligned = [&](const char* data, int to) {
+    return reinterpret_cast<std::uintptr_t>(data) % unsigned(to) == 0;
   };
   const int size = size_of(x.dtype());
   for (int tiles : {2, 1})
-    if (fits && s.out[2] % tiles == 0 && aligned(x, 2 * tiles * size) && aligned(y, tiles * size) &&
+    if (fits && s.out[2] % tiles == 0 && aligned(x.data, 2 * tiles * size) && aligned(y.data, tiles * size) &&
         aligned(places, tiles))
       return tiles;
   return 0;
+}
+inline int fours_of(const PoolShape& s, const View& x, const View& y, const View& places) {
+  return places.dtype() == DType::uint8 ? fours_of(s, x, y, places.data) : 0;
 }
 // f(number of tiles of a thread, Fours, first thread, how many)
 template <class F> void each_four(const PoolShape& s, int tiles, int64_t results, DType dtype, F f) {
