@@ -8,7 +8,6 @@
 #include "neura/core/graph_api.h"
 #include "neura/core/settings.h"
 #include "neura/core/wrapped.h"
-#include "neura/graph/automatic_replay_counts.h"
 #include "neura/graph/stretch_graph.h"
 #include "neura/op/launch.h"
 #include "neura/op/registry.h"
@@ -282,7 +281,7 @@ void LaunchReplay::forget() {
 void LaunchReplay::learn() {
   if (!aligned_ || log_.size() < kLeast || double(log_.size()) * kLaunchSeconds < seconds_ / 2) return;
   std::uint64_t key = modes_;
-  for (const std::uint64_t h : log_) key = (key ^ h) * 0x9e3779b97f4a7c15, key ^= key >> 29;
+  for (const std::uint64_t h : log_) key = mixed_hash(key, h);
   if (seen_.size() >= kMostSeen) seen_.clear();
   if (++seen_[key] != kSightings) return;
   auto stretch = std::make_shared<Stretch>();
@@ -290,7 +289,7 @@ void LaunchReplay::learn() {
   stretch->seconds = seconds_, stretch->bytes = bytes_;
   if (programs_.size() >= kMostPrograms) programs_.pop_back();
   programs_.insert(programs_.begin(), std::make_unique<Program>(Program{std::move(stretch), nullptr, key}));
-  count_stretch();
+  count_replays([](ReplayCounts& c) { ++c.stretches; });
 }
 
 void flush_from_outside() { flush_launches("an address is asked for"); }
@@ -314,28 +313,11 @@ ReplayCounts replay_counts() {
   return counts().counts;
 }
 void reset_replay_counts() {
-  const std::lock_guard hold(counts().mutex);
-  counts().counts = {};
+  count_replays([](ReplayCounts& c) { c = {}; });
 }
-void count_apart(const char* why, std::int64_t n) {
+void count_replays(const std::function<void(ReplayCounts&)>& change) {
   const std::lock_guard hold(counts().mutex);
-  counts().counts.apart[why] += n;
-}
-void count_captures(int n) {
-  const std::lock_guard hold(counts().mutex);
-  counts().counts.captures += n;
-}
-void count_moved(int n) {
-  const std::lock_guard hold(counts().mutex);
-  counts().counts.moved += n;
-}
-void count_replay(std::int64_t n) {
-  const std::lock_guard hold(counts().mutex);
-  ++counts().counts.replays, counts().counts.launches += n;
-}
-void count_stretch() {
-  const std::lock_guard hold(counts().mutex);
-  ++counts().counts.stretches;
+  change(counts().counts);
 }
 
 }  // namespace neura::graph

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "neura/core/interpreter.h"
-#include "neura/core/state.h"
 #include "neura/graph/fused.h"
 #include "neura/graph/passes.h"
+#include "neura/graph/program_internal.h"
+#include "neura/op/launch.h"
 #include "neura/ops/create/copy.h"
 
 namespace neura::graph {
@@ -28,20 +28,10 @@ Shared& shared() {
 }
 std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
   std::uint64_t h = 0x9e3779b97f4a7c15;
-  for (const std::uint64_t w : words) h = (h ^ w) * 0xff51afd7ed558ccd, h ^= h >> 32;
+  for (const std::uint64_t w : words) h = mixed_hash(h, w);
   return h;
 }
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// Kernels run as in eager mode, independent of the caller's modes.
-struct Plain {
-  const std::uint32_t active = state.active;
-  Plain() { state.active = kNoGrad; }
-  Plain(const Plain&) = delete;
-  ~Plain() { state.active = active; }
-};
-
-bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
 
 }  // namespace
 
@@ -77,20 +67,14 @@ void PendingCalls::put_back(std::shared_ptr<PendingCalls> s) {
   if (shared().idle.size() < kMostIdle) shared().idle.push_back(std::move(s));
 }
 
-PendingCalls::Lock PendingCalls::lock() {
-  Lock l(mutex_, std::try_to_lock);
-  if (l) return l;
-  const GilRelease waits(true);
-  l.lock();
-  return l;
-}
+PendingCalls::Lock PendingCalls::lock() { return lock_outside_interpreter(mutex_); }
 
 // Its bytes are shared until they are written (copy on write), so that they are kept for the calls that wait.
 std::optional<ValueId> PendingCalls::outside(const TensorImpl* t) {
   Storage* s = t->storage;
   for (std::size_t i = outside_.size(); i-- > 0 && !s->exposed;) {  // by a pointer it may be written unseen
     const ExternalMemory& o = outside_[i];
-    if (o.storage.get() == s && o.version == s->version && same(o.tensor.spec(), t->spec)) return ValueId(i);
+    if (o.storage.get() == s && o.version == s->version && same_layout(o.tensor.spec(), t->spec)) return ValueId(i);
   }
   const bool alone = s->sharing.load(std::memory_order_acquire) == Storage::alone;
   Storage* mine = s->lazy_clone();
@@ -100,7 +84,7 @@ std::optional<ValueId> PendingCalls::outside(const TensorImpl* t) {
     mine = Storage::make(s->bytes, s->device);
     std::memcpy(mine->data, s->data, s->bytes);
   }
-  Tensor tensor(Ref<TensorImpl>::adopt(TensorImpl::make(t->spec, mine)));
+  Tensor tensor = tensor_on(t->spec, Ref<Storage>::adopt(mine));
   outside_.push_back({Ref<Storage>::share(s), s->version, std::move(tensor), shares && alone});
   return ValueId(outside_.size() - 1);
 }
@@ -108,7 +92,7 @@ std::optional<ValueId> PendingCalls::outside(const TensorImpl* t) {
 ValueId PendingCalls::waiting(const TensorImpl* t) const {
   const Ref<Promise> p = promise_of(t->storage);
   const auto* mine = static_cast<const DelayedResult*>(p.get());
-  if (!mine || mine->stream.get() != this || !same(calls_[mine->call].result, t->spec)) return kNoValue;
+  if (!mine || mine->stream.get() != this || !same_layout(calls_[mine->call].result, t->spec)) return kNoValue;
   return kMade | ValueId(mine->call);
 }
 
@@ -151,7 +135,7 @@ Tensor PendingCalls::add(const Call& c, const Spec& result) {
   const Ref<DelayedResult> promise = Ref<DelayedResult>::adopt(new DelayedResult(shared_from_this(), calls_.size()));
   Storage* s = promise_bytes(result.bytes(), result.device, Ref<Promise>(promise));
   promise->promises(s);
-  Tensor t(Ref<TensorImpl>::adopt(TensorImpl::make(result, s)));
+  Tensor t = tensor_on(result, Ref<Storage>::adopt(s));
   t.impl()->spec.offset = 0;
   t.impl()->inference = state.active & kInference;
   push(c, result, promise);
@@ -303,7 +287,8 @@ void PendingCalls::run(const char* why) {
     bool& running;
     ~Done() { running = false; }
   } done{running_};
-  const Plain plain;
+  flush_launches("a window's calls run");
+  const EagerKernels eager;
   std::vector<Ref<Storage>> held;
   std::vector<std::size_t> wanted;
   for (std::size_t i = 0; i < calls_.size(); ++i)

@@ -1,5 +1,9 @@
-// What the sources of programs share: names and texts of nodes, evaluation of one node. Private to graph/.
+// What the sources of programs share: names and texts of nodes, evaluation of one node, comparisons. Private to graph/.
 #pragma once
+#include <cstring>
+#include <mutex>
+
+#include "neura/core/interpreter.h"
 #include "neura/core/state.h"
 #include "neura/graph/program.h"
 #include "neura/op/pointwise/pointwise.h"
@@ -12,6 +16,37 @@ struct NoRecordScope {  // nothing is recorded while it lives
   NoRecordScope(const NoRecordScope&) = delete;
   ~NoRecordScope() { state.active = before; }
 };
+
+// Kernels run at once and as in eager mode, independent of the caller's modes.
+struct EagerKernels {
+  const std::uint32_t before = state.active;
+  EagerKernels() { state.active = kNoGrad | kUnobserved; }
+  EagerKernels(const EagerKernels&) = delete;
+  ~EagerKernels() { state.active = before; }
+};
+
+inline bool same_layout(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
+inline bool same_number(const Scalar& a, const Scalar& b) {  // of one category, to the last bit
+  const double x[] = {a.real(), a.imag()}, y[] = {b.real(), b.imag()};
+  return a.category() == b.category() && !std::memcmp(x, y, sizeof x) &&
+         (a.category() >= Category::floating || a.integer() == b.integer());
+}
+inline std::uint64_t mixed_hash(std::uint64_t h, std::uint64_t word) {
+  h = (h ^ word) * 0xff51afd7ed558ccd;
+  return h ^ h >> 32;
+}
+inline Tensor tensor_on(const Spec& s, Ref<Storage> storage) {
+  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, storage.leave())));
+}
+
+// Releases the interpreter's lock while it waits for the mutex, whose owner may need it.
+inline std::unique_lock<std::recursive_mutex> lock_outside_interpreter(std::recursive_mutex& mutex) {
+  std::unique_lock<std::recursive_mutex> l(mutex, std::try_to_lock);
+  if (l) return l;
+  const GilRelease waits(true);
+  l.lock();
+  return l;
+}
 
 std::string name_of(const Row&);
 std::string text_of(const Node&);               // without its results

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "neura/core/precision.h"
+#include "neura/graph/program_internal.h"
 #include "neura/op/autocast.h"
 #include "neura/ops/training/optimizer_step.h"
 
@@ -19,6 +20,12 @@ template <class T> std::uint64_t word_of(const T& v) {
   return word;
 }
 
+void write_scalar(const Scalar& s, std::vector<std::uint64_t>& to) {
+  to.push_back(word_of(s.category()));
+  to.push_back(word_of(s.real())), to.push_back(word_of(s.imag()));
+  to.push_back(s.category() >= Category::floating ? 0 : word_of(s.integer()));
+}
+
 class Words final : public FieldVisitor {
  public:
   explicit Words(std::vector<std::uint64_t>& to) : to_(to) {}
@@ -26,7 +33,7 @@ class Words final : public FieldVisitor {
   void integer(FieldName n, std::int64_t& v) override { put(n, v); }
   void real(FieldName n, double& v) override { put(n, v); }
   void scalar(FieldName n, Scalar& v) override {
-    put(n, v.category()), put(n, v.integer()), put(n, v.real()), put(n, v.imag());
+    if (!n.varying && !varying_) write_scalar(v, to_);
   }
   void dtype(FieldName n, DType& v) override { put(n, v); }
   void device(FieldName n, Device& v) override { put(n, v); }
@@ -47,20 +54,6 @@ class Words final : public FieldVisitor {
   int varying_ = 0;  // depth within a field that varies
 };
 
-bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
-void write_scalar(const Scalar& s, std::vector<std::uint64_t>& to) {
-  to.push_back(word_of(s.category()));
-  to.push_back(word_of(s.real())), to.push_back(word_of(s.imag()));
-  to.push_back(s.category() >= Category::floating ? 0 : word_of(s.integer()));
-}
-bool same(const Scalar& a, const Scalar& b) {
-  return a.category() == b.category() && word_of(a.real()) == word_of(b.real()) &&
-         word_of(a.imag()) == word_of(b.imag()) && (a.category() >= Category::floating || a.integer() == b.integer());
-}
-std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
-  h = (h ^ word) * 0xff51afd7ed558ccd;
-  return h ^ h >> 32;
-}
 int results_of(const Call& c) { return c.destination == Destination::fresh ? c.row->outputs : 1; }
 const Spec& result_of(const Call& c, const Spec* results, int k) {
   return c.destination == Destination::fresh ? results[k] : c.out[0].spec();
@@ -87,15 +80,16 @@ std::uint64_t hash_of(const Call& c, std::vector<std::uint64_t>& scratch) {
   scratch.clear();
   write_words(*c.row, c.op, scratch);
   std::uint64_t h =
-      mixed(reinterpret_cast<std::uintptr_t>(c.row), std::uint64_t(c.destination) << 32 | std::uint64_t(c.inputs));
+      mixed_hash(reinterpret_cast<std::uintptr_t>(c.row), std::uint64_t(c.destination) << 32 | std::uint64_t(c.inputs));
   for (int i = 0; i < c.inputs; ++i) {
     if (c.in[i].is_scalar()) write_scalar(c.in[i].scalar, scratch);
     if (!c.in[i].is_tensor()) continue;
     const Spec& s = c.in[i].tensor->spec;
-    h = mixed(h, std::uint64_t(s.dtype) << 40 | std::uint64_t(s.rank) << 32 | std::uint64_t(i));
-    for (int d = 0; d < s.rank; ++d) h = mixed(h, std::uint64_t(s.shape[d])), h = mixed(h, std::uint64_t(s.strides[d]));
+    h = mixed_hash(h, std::uint64_t(s.dtype) << 40 | std::uint64_t(s.rank) << 32 | std::uint64_t(i));
+    for (int d = 0; d < s.rank; ++d)
+      h = mixed_hash(h, std::uint64_t(s.shape[d])), h = mixed_hash(h, std::uint64_t(s.strides[d]));
   }
-  for (const std::uint64_t w : scratch) h = mixed(h, w);
+  for (const std::uint64_t w : scratch) h = mixed_hash(h, w);
   return h;
 }
 
@@ -129,11 +123,12 @@ bool Stretch::begins_as(const Stretch& o, std::size_t n) const {
     for (std::size_t i = 0; i < a.in.size(); ++i) {
       const LaunchOperand &x = a.in[i], &y = b.in[i];
       if (x.kind != y.kind || x.memory != y.memory) return false;
-      if (x.kind == Operand::is_a_scalar ? !same(x.scalar, y.scalar) : x.memory != kNoMemory && !same(x.spec, y.spec))
+      if (x.kind == Operand::is_a_scalar ? !same_number(x.scalar, y.scalar)
+                                         : x.memory != kNoMemory && !same_layout(x.spec, y.spec))
         return false;
     }
     for (std::size_t k = 0; k < a.out.size(); ++k)
-      if (a.out[k].first != b.out[k].first || !same(a.out[k].second, b.out[k].second)) return false;
+      if (a.out[k].first != b.out[k].first || !same_layout(a.out[k].second, b.out[k].second)) return false;
     return true;
   };
   return n <= launches.size() && n <= o.launches.size() &&
@@ -161,11 +156,11 @@ bool Stretch::has(std::size_t at, const Call& c, const Spec* results, std::vecto
   for (int i = 0; i < c.inputs; ++i) {
     const LaunchOperand& o = l.in[std::size_t(i)];
     if (o.kind != c.in[i].kind) return false;
-    if (c.in[i].is_scalar() && !same(o.scalar, c.in[i].scalar)) return false;
-    if (c.in[i].is_tensor() && !same(o.spec, c.in[i].tensor->spec)) return false;
+    if (c.in[i].is_scalar() && !same_number(o.scalar, c.in[i].scalar)) return false;
+    if (c.in[i].is_tensor() && !same_layout(o.spec, c.in[i].tensor->spec)) return false;
   }
   for (int k = 0; k < results_of(c); ++k)
-    if (!same(l.out[std::size_t(k)].second, result_of(c, results, k))) return false;
+    if (!same_layout(l.out[std::size_t(k)].second, result_of(c, results, k))) return false;
   if (l.step_bytes != bytes_of_steps(*c.row, c.op).size()) return false;
   scratch.clear();
   write_words(*c.row, c.op, scratch);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "neura/graph/automatic_replay_counts.h"
 #include "neura/ops/create/copy.h"
 #include "neura/ops/training/optimizer_step.h"
 
@@ -20,7 +19,7 @@ PhiloxState numbers_of(const StretchRun& run, std::size_t launch) {
 }  // namespace
 
 StretchGraph::~StretchGraph() {
-  const PlainLaunches plain;  // streams are asked
+  const EagerKernels eager;  // streams are asked
   try {
     move_results();
   } catch (...) {  // there is no memory left: their bytes are those of the last replay
@@ -32,10 +31,6 @@ void StretchGraph::end_of_loan(Storage* s) {
   auto* loan = static_cast<Loan*>(s->context);
   loan->forgotten();
   Ref<Promise>::drop(loan);
-}
-
-Tensor StretchGraph::bytes_of(const Ref<Storage>& s) const {
-  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(bytes(s->bytes, s->device), Ref<Storage>(s).leave())));
 }
 
 // Does the graph read external memory where it is now, and keep what is wanted?
@@ -76,7 +71,7 @@ bool StretchGraph::capture(StretchRun& run) {
   }
   for (MemoryId m = 0; m < n; ++m)
     if (!stretch_->memory[m].external && memory[m]) memory_[m] = bytes_of(memory[m]);
-  count_captures(1);
+  count_replays([](ReplayCounts& c) { ++c.captures; });
   return true;
 }
 
@@ -94,7 +89,7 @@ void StretchGraph::move_results() {
     const Tensor own = Tensor::empty(bytes(s->bytes, s->device));
     throw_failure(device_api(s->device).copy(s->device, own.impl()->data(), s->device, s->data, s->bytes), "replay");
     exchange_bytes(s.get(), own);
-    count_moved(1);
+    count_replays([](ReplayCounts& c) { ++c.moved; });
   }
   loans_.clear();
 }
@@ -140,7 +135,7 @@ void StretchGraph::lend_results(StretchRun& run) {
 }
 
 bool StretchGraph::replay(StretchRun& run) {
-  const PlainLaunches plain;
+  const EagerKernels eager;
   copied_.resize(stretch_->memory.size()), kept_.resize(stretch_->memory.size());
   const cuda::Stream here = cuda::current_stream(stretch_->device);
   if (last_ && *last_ != here) here.wait_stream(*last_);
@@ -158,7 +153,7 @@ bool StretchGraph::replay(StretchRun& run) {
   graph_->replay_shifted(shift, seed);
   copy_inputs(run, true);
   lend_results(run);
-  count_replay(std::int64_t(stretch_->launches.size()));
+  count_replays([&](ReplayCounts& c) { ++c.replays, c.launches += std::int64_t(stretch_->launches.size()); });
   return true;
 }
 

@@ -26,7 +26,6 @@ class StretchGraph {
   void copy_inputs(const StretchRun&, bool back);
   void send_steps(const StretchRun&);
   void lend_results(StretchRun&);
-  Tensor bytes_of(const Ref<Storage>&) const;
 
   const std::shared_ptr<const Stretch> stretch_;
   std::optional<cuda::Graph> graph_;

@@ -1,15 +1,9 @@
 #include "neura/graph/stretch_run.h"
 
-#include "neura/core/interpreter.h"
-#include "neura/graph/automatic_replay_counts.h"
 #include "neura/op/defer.h"
 
 namespace neura::graph {
 namespace {
-
-Tensor on(const Spec& s, const Ref<Storage>& storage) {
-  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, Ref<Storage>(storage).leave())));
-}
 
 class KeptVersions {
  public:
@@ -41,22 +35,16 @@ void LaunchResult::keep() {
 }
 
 StretchRun::StretchRun(std::shared_ptr<Stretch> s) : stretch(std::move(s)), memory_(stretch->memory.size()) {
-  const PlainLaunches plain;  // asks for a stream
+  const EagerKernels eager;  // asks for a stream
   stream_ = cuda::current_stream(stretch->device);
 }
 
 StretchRun::~StretchRun() {
-  const PlainLaunches plain;
+  const EagerKernels eager;
   stream_.reset();
 }
 
-StretchRun::Lock StretchRun::lock() {
-  Lock l(mutex_, std::try_to_lock);
-  if (l) return l;
-  const GilRelease waits(true);
-  l.lock();
-  return l;
-}
+StretchRun::Lock StretchRun::lock() { return lock_outside_interpreter(mutex_); }
 
 MemoryId StretchRun::known(const Storage* s) const {
   for (std::size_t m = 0; m < memory_.size(); ++m)
@@ -109,7 +97,7 @@ void StretchRun::make_results(Call& c, const Spec* results, bool writes_down) {
     Storage* s = promise_bytes(std::size_t(elements * size_of(spec.dtype)), spec.device, Ref<Promise>(promise));
     promise->promises(s);
     memory_[m].result = std::move(promise);
-    c.out[k] = Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(spec, s)));
+    c.out[k] = tensor_on(spec, Ref<Storage>::adopt(s));
     c.out[k].impl()->spec.offset = 0;
     c.out[k].impl()->inference = state.active & kInference;
   }
@@ -151,11 +139,11 @@ void StretchRun::execute_one(std::size_t at, MemoryOfRun& memory, const Tensor& 
   for (std::size_t i = 0; i < l.in.size(); ++i) {
     const LaunchOperand& o = l.in[i];
     if (o.kind == Operand::is_a_scalar) in[i] = Operand(o.scalar);
-    if (o.kind == Operand::is_a_tensor) in[i] = Operand(read[i] = on(o.spec, memory[o.memory]));
+    if (o.kind == Operand::is_a_tensor) in[i] = Operand(read[i] = tensor_on(o.spec, memory[o.memory]));
   }
   if (steps) in[0] = Operand(steps);
   Tensor out[kMaxOutputs];
-  if (l.destination != Destination::fresh) out[0] = on(l.out[0].second, memory[l.out[0].first]);
+  if (l.destination != Destination::fresh) out[0] = tensor_on(l.out[0].second, memory[l.out[0].first]);
   Call call{l.row, attributes_of(at), in.data(), int(in.size()), out, l.destination};
   proceed(call);
   if (l.destination != Destination::fresh) return;
@@ -183,7 +171,7 @@ void StretchRun::run_apart(const char* why) {
     bool& running;
     ~Done() { running = false; }
   } end{running_};
-  const PlainLaunches plain;
+  const EagerKernels eager;
   std::optional<cuda::StreamGuard> there;
   if (cuda::current_stream(stretch->device) != *stream_) there.emplace(*stream_);
   MemoryOfRun memory(memory_.size());
@@ -197,11 +185,11 @@ void StretchRun::run_apart(const char* why) {
     if (!memory_[m].result || !memory[m]) continue;
     const Ref<Storage> s = memory_[m].result->hold();
     if (!s) continue;
-    const Tensor bytes = on(Spec::dense(DType::uint8, Shape{std::int64_t(s->bytes)}, s->device), memory[m]);
+    const Tensor bytes = bytes_of(memory[m]);
     memory[m] = {};
     keep_promise(s.get(), bytes);
   }
-  count_apart(why, std::int64_t(next_));
+  count_replays([&](ReplayCounts& c) { c.apart[why] += std::int64_t(next_); });
   done();
   if (error_) std::rethrow_exception(error_);
 }

@@ -1,12 +1,14 @@
 // One passage through a stretch: the memory that it has and how its launches run; a part of automatic_replay.cpp.
 #pragma once
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 
 #include "neura/core/pending.h"
-#include "neura/core/state.h"
 #include "neura/cuda/stream.h"
+#include "neura/graph/automatic_replay.h"
+#include "neura/graph/program_internal.h"
 #include "neura/graph/stretch.h"
 
 namespace neura::graph {
@@ -76,12 +78,10 @@ class StretchRun : public std::enable_shared_from_this<StretchRun> {
   std::exception_ptr error_;  // of a launch: of its result, and of those after it
 };
 
-// Kernels run as in eager mode, at once, independent of the caller's modes.
-struct PlainLaunches {
-  const std::uint32_t before = state.active;
-  PlainLaunches() { state.active = kNoGrad | kUnobserved; }
-  PlainLaunches(const PlainLaunches&) = delete;
-  ~PlainLaunches() { state.active = before; }
-};
+inline Tensor bytes_of(const Ref<Storage>& s) {
+  return tensor_on(Spec::dense(DType::uint8, Shape{std::int64_t(s->bytes)}, s->device), s);
+}
+
+void count_replays(const std::function<void(ReplayCounts&)>& change);  // under a lock
 
 }  // namespace neura::graph

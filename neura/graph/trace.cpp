@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "neura/graph/passes.h"
+#include "neura/graph/program_internal.h"
 #include "neura/graph/tracer.h"
 #include "neura/ops/create/copy.h"
 
@@ -25,10 +26,7 @@ Recording record(const Function& f, std::span<const Tensor> inputs, const Record
 bool same_arg(const Arg& a, const Arg& b) {
   if (a.kind != b.kind) return false;
   if (a.kind != Arg::number) return a.id == b.id;
-  const Scalar &x = a.scalar, &y = b.scalar;
-  const double parts[2][2] = {{x.real(), x.imag()}, {y.real(), y.imag()}};
-  return x.category() == y.category() && x.integer() == y.integer() &&
-         !std::memcmp(parts[0], parts[1], sizeof parts[0]);
+  return same_number(a.scalar, b.scalar);
 }
 bool same_call(const Program& a, const Program& b, std::size_t i) {
   const Node &x = a.nodes[i], &y = b.nodes[i];
@@ -36,7 +34,7 @@ bool same_call(const Program& a, const Program& b, std::size_t i) {
       !std::equal(x.in.begin(), x.in.end(), y.in.begin(), y.in.end(), same_arg))
     return false;
   for (const ValueId v : x.out)
-    if (a.values[v].dtype != b.values[v].dtype || !a.values[v].same_geometry(b.values[v])) return false;
+    if (!same_layout(a.values[v], b.values[v])) return false;
   return Attributes::of(*x.row, x.op->get()).fixed() == Attributes::of(*y.row, y.op->get()).fixed();
 }
 bool same_bytes(const Tensor& a, const Tensor& b) {

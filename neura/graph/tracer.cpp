@@ -2,6 +2,7 @@
 
 #include "neura/backend/transfer.h"
 #include "neura/core/extension.h"
+#include "neura/graph/program_internal.h"
 #include "neura/op/struct_operations.h"
 #include "neura/ops/create/create.h"
 #include "neura/ops/shape/strided.h"
@@ -9,16 +10,13 @@
 namespace neura::graph {
 namespace {
 
-Tensor on(const Spec& s, Storage* storage) {
-  return Tensor(Ref<TensorImpl>::adopt(TensorImpl::make(s, Ref<Storage>::share(storage).leave())));
-}
+Tensor on(const Spec& s, Storage* storage) { return tensor_on(s, Ref<Storage>::share(storage)); }
 Tensor snapshot_of(const Tensor& t) {  // no call
   check_dense("trace", t);
   Tensor copy = Tensor::empty(t.spec());
   assign({copy.impl()->data(), &copy.spec()}, {t.impl()->data(), &t.spec()});
   return copy;
 }
-bool same(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
 
 }  // namespace
 
@@ -63,7 +61,7 @@ Tracer::Memory& Tracer::capture(const TensorImpl* t, bool is_input) {
 
 std::optional<ValueId> Tracer::known(const Memory& m, const Spec& s) const {
   for (const auto& [spec, value] : m.known)
-    if (same(spec, s)) return value;
+    if (same_layout(spec, s)) return value;
   return {};
 }
 
@@ -218,7 +216,7 @@ void Tracer::written_down(Call& call, CallSnapshot t) {
 
 // A new tensor.
 void Tracer::define(const TensorImpl* t, ValueId id, bool view) {
-  if (!same(t->spec, program_.values[id]) && t->spec.numel)
+  if (!same_layout(t->spec, program_.values[id]) && t->spec.numel)
     problem("expected a result of " + program_.values[id].str() + " in the order that the program has, got " +
             t->spec.str());
   if (view) return void(memory_[t->storage].known.emplace_back(t->spec, id));
@@ -232,7 +230,7 @@ void Tracer::redefine(const TensorImpl* t, ValueId id) {
   Memory& m = memory_[t->storage];
   m.version = t->storage->version, m.known.clear();
   const Spec base = program_.values[m.whole];
-  if (same(base, t->spec) && base.dense()) {
+  if (same_layout(base, t->spec) && base.dense()) {
     m.whole = id;
   } else {
     if (base.dtype != t->spec.dtype)

@@ -7,6 +7,7 @@
 #include "neura/cuda/graph.h"
 #include "neura/op/launch.h"
 #include "tests/cuda/device.h"
+#include "tests/on_device/replayed_windows.h"
 
 namespace neura::test {
 namespace {
@@ -26,6 +27,7 @@ TEST_F(CudaAutomaticReplay, ATrainingStepIsReplayedFromItsThirdTimeOn) {
 TEST_F(CudaAutomaticReplay, ReadsBranchesAndWritesAreWhatTheyWere) { expect_changes_are_seen(kCuda); }
 TEST_F(CudaAutomaticReplay, ValuesThatAreNeededEarlyAreThere) { expect_early_values(kCuda); }
 TEST_F(CudaAutomaticReplay, AddressesThatAreAskedForAreThere) { expect_addresses_early(kCuda); }
+TEST_F(CudaAutomaticReplay, WhatAWindowRunsIsThere) { expect_windows(kCuda); }
 TEST_F(CudaAutomaticReplay, OperandsMayBePartsOfMore) { expect_any_storage(kCuda); }
 TEST_F(CudaAutomaticReplay, StretchesThatBeginAlikeAreToldApart) { expect_beginnings_are_shared(kCuda); }
 TEST_F(CudaAutomaticReplay, AnotherThreadReadsAResultThatWaits) { expect_other_threads_read(kCuda); }

@@ -1,6 +1,7 @@
 #include "tests/on_device/automatic_replay.h"
 
 #include "tests/device/device.h"
+#include "tests/on_device/replayed_windows.h"
 
 namespace neura::test {
 namespace {
@@ -14,6 +15,7 @@ TEST_F(DeviceReplay, ATrainingStepWaitsFromItsThirdTimeOn) { expect_training_rep
 TEST_F(DeviceReplay, ReadsBranchesAndWritesAreWhatTheyWere) { expect_changes_are_seen(kDevice); }
 TEST_F(DeviceReplay, ValuesThatAreNeededEarlyAreThere) { expect_early_values(kDevice); }
 TEST_F(DeviceReplay, AddressesThatAreAskedForAreThere) { expect_addresses_early(kDevice); }
+TEST_F(DeviceReplay, WhatAWindowRunsIsThere) { expect_windows(kDevice); }
 TEST_F(DeviceReplay, OperandsMayBePartsOfMore) { expect_any_storage(kDevice); }
 TEST_F(DeviceReplay, StretchesThatBeginAlikeAreToldApart) { expect_beginnings_are_shared(kDevice); }
 TEST_F(DeviceReplay, AnotherThreadReadsAResultThatWaits) { expect_other_threads_read(kDevice); }

@@ -3,7 +3,6 @@
 #pragma once
 #include <thread>
 
-#include "neura/graph/window.h"
 #include "neura/op/launch.h"
 #include "tests/on_device/repeated_training.h"
 
@@ -168,30 +167,6 @@ inline void expect_versions(Device device) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(f(false), want);
   for (int i = 0; i < 4; ++i) EXPECT_THROW(f(true), Error);
   EXPECT_EQ(f(false), want);
-}
-
-inline void expect_compiled_and_accumulated(Device device) {
-  const auto run = [&](bool replayed) {
-    graph::automatic_replay(false);
-    manual_seed(5);
-    Net net(device);
-    graph::automatic_replay(replayed);
-    auto forward = graph::compile([&](const Tensor& x) { return tanh(net.layers.forward(x) * 0.5) + 1.0; });
-    manual_seed(1);
-    const Batches batches{device};
-    for (int i = 0; i < 18; ++i) {
-      if (i % 3 == 0) net.optimizer.zero_grad();
-      const Tensor y = i % 6 < 3 ? net.layers.forward(batches.x(i)) : forward(batches.x(i));
-      cross_entropy(y, batches.labels(i)).backward();
-      nn::utils::clip_grad_norm_(net.layers.parameters(), 0.5);
-      if (i % 3 == 2) net.optimizer.step();
-    }
-    std::vector<Tensor> all;
-    for (const Tensor& p : net.layers.parameters()) all.push_back(p.detach().to(Device()));
-    graph::automatic_replay(false);
-    return all;
-  };
-  expect_equal(run(true), run(false));
 }
 
 }  // namespace neura::test::repeats
