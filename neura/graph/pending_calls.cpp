@@ -175,28 +175,25 @@ Program PendingCalls::program(const std::vector<std::size_t>& wanted) const {
 // All that a plan depends on.
 void PendingCalls::write_key(const std::vector<std::size_t>& wanted) {
   key_.clear();
-  const auto bits = [&](const auto& v) {
-    std::uint64_t word = 0;
-    static_assert(sizeof v <= sizeof word);
-    std::memcpy(&word, &v, sizeof v);
-    key_.push_back(word);
-  };
   key_.push_back(outside_.size()), key_.push_back(calls_.size());
   for (const ExternalMemory& o : outside_) {
     const Spec& s = o.tensor.spec();
     key_.push_back(std::uint64_t(s.device.type) << 32 | std::uint64_t(s.device.index) << 16 |
                    std::uint64_t(s.dtype) << 8 | s.rank);
-    for (int d = 0; d < s.rank; ++d) bits(s.shape[d]), bits(s.strides[d]);
+    for (int d = 0; d < s.rank; ++d)
+      key_.push_back(std::uint64_t(s.shape[d])), key_.push_back(std::uint64_t(s.strides[d]));
   }
   for (const DelayedCall& w : calls_) {
-    bits(w.row), key_.push_back(std::uint64_t(w.result.dtype));
-    for (int i = 0; i < w.row->attributes.count || (i == 0 && is_conversion(*w.row)); ++i) bits(w.attributes[i]);
+    key_.push_back(reinterpret_cast<std::uintptr_t>(w.row)), key_.push_back(std::uint64_t(w.result.dtype));
+    for (int i = 0; i < w.row->attributes.count || (i == 0 && is_conversion(*w.row)); ++i)
+      key_.push_back(word_of(w.attributes[i]));
     for (int i = 0; i < w.inputs; ++i) {
       const Arg& a = args_[w.first + std::size_t(i)];
       key_.push_back(std::uint64_t(a.kind) << 32 | a.id);
       if (a.kind != Arg::number) continue;
       key_.push_back(std::uint64_t(a.scalar.category()));
-      bits(a.scalar.real()), bits(a.scalar.category() == Category::floating ? 0 : a.scalar.integer());
+      key_.push_back(word_of(a.scalar.real())),
+          key_.push_back(word_of(a.scalar.category() == Category::floating ? 0 : a.scalar.integer()));
     }
   }
   for (const std::size_t w : wanted) key_.push_back(w);

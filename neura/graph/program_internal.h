@@ -26,10 +26,15 @@ struct EagerKernels {
 };
 
 inline bool same_layout(const Spec& a, const Spec& b) { return a.dtype == b.dtype && a.same_geometry(b); }
+template <class T> std::uint64_t word_of(const T& v) {  // its bytes as a number
+  static_assert(sizeof v <= 8);
+  std::uint64_t word = 0;
+  std::memcpy(&word, &v, sizeof v);
+  return word;
+}
 inline bool same_number(const Scalar& a, const Scalar& b) {  // of one category, to the last bit
-  const double x[] = {a.real(), a.imag()}, y[] = {b.real(), b.imag()};
-  return a.category() == b.category() && !std::memcmp(x, y, sizeof x) &&
-         (a.category() >= Category::floating || a.integer() == b.integer());
+  return a.category() == b.category() && word_of(a.real()) == word_of(b.real()) &&
+         word_of(a.imag()) == word_of(b.imag()) && (a.category() >= Category::floating || a.integer() == b.integer());
 }
 inline std::uint64_t mixed_hash(std::uint64_t h, std::uint64_t word) {
   h = (h ^ word) * 0xff51afd7ed558ccd;

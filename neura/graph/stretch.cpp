@@ -1,7 +1,6 @@
 #include "neura/graph/stretch.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "neura/core/precision.h"
 #include "neura/graph/program_internal.h"
@@ -12,13 +11,6 @@ namespace neura::graph {
 namespace {
 
 constexpr double kBytesPerSecond = 3e12, kFlopsPerSecond = 3e14;  // of a device that is fast
-
-template <class T> std::uint64_t word_of(const T& v) {
-  static_assert(sizeof v <= 8);
-  std::uint64_t word = 0;
-  std::memcpy(&word, &v, sizeof v);
-  return word;
-}
 
 void write_scalar(const Scalar& s, std::vector<std::uint64_t>& to) {
   to.push_back(word_of(s.category()));

@@ -28,7 +28,7 @@ struct WindowOptions {
 class Window final : public Deferral {
  public:
   explicit Window(const WindowOptions& = {});
-  ~Window();  // runs the calls that wait; their errors are thrown where a value is read
+  ~Window() override;  // runs the calls that wait; their errors are thrown where a value is read
   void take(Call&) override;
   void reads(const TensorImpl*) override;
   void flush(const char* why) override;
